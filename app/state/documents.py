@@ -17,7 +17,7 @@ MOST_BYTES = 2_000_000
 # that are not named here follow.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Begin": ("install", "tour", "window", "library", "questions"),
-    "Studies": ("studies", "command-line", "sweeps"),
+    "Studies": ("studies", "command-line", "sweeps", "hunts"),
     "Your own": ("own", "python", "run-files", "extend"),
     "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "performance", "faults"),
     "The program": ("cite", "architecture", "bundle"),

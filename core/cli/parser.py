@@ -6,6 +6,7 @@ from typing import Any
 
 from core import __version__
 from core.cli.grammar import Parser, command_of, limit_option, number, whole
+from core.cli.hunt_options import add_hunt
 from core.cli.output import PROGRAM
 from core.cli.picture_options import add_drawing
 from core.comparison.question import AGAINST, BANDS, KINDS
@@ -27,6 +28,7 @@ def build_parser() -> Parser:
     for add in (
         _studies,
         _training,
+        add_hunt,
         _reading,
         add_drawing,
         _comparing,

@@ -80,7 +80,7 @@ def gauss_newton(run: Run, index: int) -> float:
         return gauss_newton_sharpness(run.problem, flat)
 
 
-SOURCE = "Cohen et al. 2021, section 2"
+SOURCE = "definition (Cohen et al., ICLR 2021, section 2)"
 WHERE = "at most 1e7 parameters"
 NORMALISATION = "none: of R with 1/n, and lambda |W|^2 where there is a penalty"
 OBSERVABLES = (

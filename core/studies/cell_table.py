@@ -109,6 +109,11 @@ def means(
     return means
 
 
+def write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write rows of columns by name, as `write_table`."""
+    _write(_columns(rows), path)
+
+
 def _write(columns: dict[str, list[Any]], path: Path) -> None:
     check_table(path)
     if path.suffix == ".csv":

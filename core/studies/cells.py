@@ -193,18 +193,25 @@ def cell_of(run: Run, study: Study) -> StudyCell:
             settings[key] = next((v for v in values if value_text(v) == text), float(text))
         elif key == VARIANT:
             settings[key] = next((v for v in study.variants if value_text(v) == text), text)
-    frames = run.frames
+    record = recorded_of(run)
+    return StudyCell(settings, lambda: record, run.path.stem)
+
+
+def recorded_of(run: Run) -> Recorded:
+    """What an open run holds."""
+    frames, margins = run.frames, dict[str, float]()
 
     # A reference margin is one of the data: the same at every frame.
     def at(name: str, frame: int) -> float:
-        if name in REFERENCES:
-            return margin_of(run, name, Watch(MARGIN_SECONDS))
-        return float(OBSERVABLES[name].at(run, frame))
+        if name not in REFERENCES:
+            return float(OBSERVABLES[name].at(run, frame))
+        if name not in margins:
+            margins[name] = margin_of(run, name, Watch(MARGIN_SECONDS))
+        return margins[name]
 
     activation = getattr(run.network, "activation", None)
     times, steps = np.array(run.log10_time[:frames]), np.array(run.steps[:frames])
-    record = Recorded(times, steps, at, activation, run)
-    return StudyCell(settings, lambda: record, run.path.stem)
+    return Recorded(times, steps, at, activation, run)
 
 
 def cell_by_row(

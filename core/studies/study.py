@@ -3,7 +3,7 @@
 Read from and written to TOML (the tables are those of Experiment, plus title, source, axes, and the
 derived settings and variants of core.studies.derived). Its figure is `[figure]`
 (core.studies.layout), its first views `[window]` (core.studies.window), what its runs are to show
-`[[claims]]`, and the columns of its table `[sweep]` (core.studies.claims).
+`[[claims]]`, the columns of its table `[sweep]` (core.studies.claims), and its `[hunt]`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from core.studies.cell import Place as Place
 from core.studies.cell import name_of as name_of
 from core.studies.claims import Claim, SweepTable, parse_claims, parse_sweep
 from core.studies.derived import FACTOR, FORMULA, VARIANT, apply_formulas
+from core.studies.hunt import hunt_of
 from core.studies.layout import FigureLayout, parse_layout
 from core.studies.settings import as_typed, change_kind, is_dropped, is_one_value, kinds_first
 from core.studies.tables import StudyFile, parse_setting, split_key
@@ -42,7 +43,7 @@ from core.study_file.validation import (
     table_of,
 )
 
-RESULTS = ("claims", "sweep")
+RESULTS = ("claims", "sweep", "hunt")
 MAX_STUDY_BYTES = 1_000_000
 MOST_CHECKED = 40  # cells of a grid that is checked whole when it is read
 
@@ -64,7 +65,7 @@ class Study:
     variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     figure: Mapping[str, Any] = field(default_factory=dict)
     window: Mapping[str, Any] = field(default_factory=dict)
-    results: Mapping[str, Any] = field(default_factory=dict)  # claims and sweep, as written
+    results: Mapping[str, Any] = field(default_factory=dict)  # claims, sweep, hunt, as written
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -334,7 +335,7 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
     )
     # Read once now, so that what is wrong with figure and claims is said when the study is opened.
     study.layout()
-    _ = study.claims, study.sweep, study.views
+    _ = study.claims, study.sweep, hunt_of(study.results, identifier), study.views
     study.check()
     return study
 

@@ -54,6 +54,7 @@ class StudyFile(Table):
     window: Any = Field(default_factory=dict)
     claims: Any = Field(default_factory=list)
     sweep: Any = Field(default_factory=dict)
+    hunt: Any = Field(default_factory=dict)
 
     @field_validator("title", "source", "note")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class Task:
     """What a worker needs to record a cell; small, and readable on any machine.
 
-    `requested` is what the study's figure and claims need of the row (core.studies.moments).
+    `requested` is what the study's figure and claims need of the row (core.studies.moments), and
+    `asked` what else is measured on the finished run, by name: a value that can be pickled.
     `extensions` are the modules of kinds that are not this program's own. `stage` records in a
     folder of the worker's own and moves the finished file to `path`, for folders that several
     machines share, on which run files cannot grow (SQLite's WAL needs one machine's memory).
@@ -48,6 +49,7 @@ class Task:
     columns: tuple[str, ...]
     stage: bool = False
     requested: tuple[Requested, ...] = ()
+    asked: Callable[[Run], Mapping[str, float]] | None = None
     extensions: tuple[str, ...] = field(default_factory=Registry.extensions)
 
     def problem(self) -> Problem:
@@ -131,6 +133,8 @@ def ended_row(task: Task, path: Path, worker: str = "") -> Row:
             from core.studies.moments import values_of
 
             row = replace(row, moments=values_of(recorded, task.requested))
+        if row.state == "done" and task.asked is not None:
+            row = replace(row, moments={**row.moments, **task.asked(recorded)})
     if path.name != Path(task.path).name and row.state == "cancelled":
         path.unlink(missing_ok=True)
     return row

@@ -42,7 +42,7 @@ class SweepControl:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._status = SweepStatus()
-        self._pause = False
+        self._pause = self._enough = False
         self.cell = Control()  # of the cell that runs in this process, where one does
 
     @property
@@ -58,6 +58,16 @@ class SweepControl:
     def pause_requested(self) -> bool:
         with self._lock:
             return self._pause and not self.cell.stop_requested
+
+    @property
+    def enough_requested(self) -> bool:
+        with self._lock:
+            return self._enough
+
+    def enough(self) -> None:
+        """Begin no more cells, and end once those that were handed out have ended."""
+        with self._lock:
+            self._enough = True
 
     def pause(self) -> None:
         """Start no more cells; those that run elsewhere are finished, one here waits."""

@@ -25,6 +25,7 @@ from core.study_file.experiment import Experiment
 
 FORMAT, WITHOUT_SUMS = 2, 1  # earlier versions wrote no checksums
 SUFFIX = ".sweep.json"
+HUNT_SUFFIX = ".hunt.json"  # of the runs that a hunt has tried (core.extremes)
 MOST_BYTES = 100_000_000  # a cell takes half a kilobyte
 # A cell has nine fields, its columns, and at most 24 moments (core.studies.moments).
 MOST_COMMAS = 60 * MAX_CELLS
@@ -52,12 +53,18 @@ class LedgerEntry:
 
 @final
 class Ledger:
-    """What a folder knows of a sweep of one study at one size (None where it has none)."""
+    """What a folder knows of a sweep of one study at one size (None where it has none).
 
-    def __init__(self, path: Path, study: Study, size: str | None) -> None:
+    `question` is what a hunt looks for, by key; empty for a sweep.
+    """
+
+    def __init__(
+        self, path: Path, study: Study, size: str | None, question: Mapping[str, str] | None = None
+    ) -> None:
         self.path = path
         self.study = study
         self.size = size
+        self.question = dict(question or {})
         self.entries: dict[str, LedgerEntry] = {}
 
     def put(self, row: Row, digest: str) -> None:
@@ -66,13 +73,15 @@ class Ledger:
 
     def save(self) -> None:
         """Write the ledger; InputError or DiskError where it cannot be."""
-        document = {
+        document: dict[str, Any] = {
             "format": FORMAT,
             "study": self.study.id,
             "size": self.size,
             "toml": self.study.to_toml(),
             "cells": {name: _summed(name, _plain(entry)) for name, entry in self.entries.items()},
         }
+        if self.question:
+            document["question"] = self.question
         write_whole(self.path, json.dumps(document, indent=1, allow_nan=False).encode())
 
 
@@ -86,18 +95,19 @@ def digest_of(experiment: Experiment) -> str:
     return hashlib.sha256(experiment.model_dump_json().encode()).hexdigest()[:32]
 
 
-def read_ledger(path: Path) -> Ledger:
+def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
     """The ledger of a file; InputError where it is none."""
     try:
         document = _document(path)
         if document["format"] not in (FORMAT, WITHOUT_SUMS):
             raise InputError(f"{path} was written by another version of the program.")
         name = str(document["study"])
-        if path.name != f"{name}{SUFFIX}":  # or its runs would be looked for somewhere else
+        if path.name != f"{name}{suffix}":  # or its runs would be looked for somewhere else
             raise InputError(f"{path} is the ledger of another study, {name[:60]!r}.")
         study = parse_study(document["toml"], name)
         size = document["size"]
-        ledger = Ledger(path, study, None if size is None else str(size))
+        question = {str(key): str(told) for key, told in document.get("question", {}).items()}
+        ledger = Ledger(path, study, None if size is None else str(size), question)
         for cell, fields in document["cells"].items():
             if document["format"] == WITHOUT_SUMS or _is_whole(cell, fields):
                 ledger.entries[cell] = _entry(cell, fields)

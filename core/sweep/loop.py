@@ -189,8 +189,10 @@ def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus
         if not (pool.shared or pool.together):
             yield from _compiled(work)
         while (work.queue or work.running) and not control.stop_requested:
+            if control.enough_requested:
+                work.queue.clear()
             work.hand_out()
-            if not work.running:  # paused
+            if work.queue and not work.running:  # paused
                 control.cell.wait_while_paused(0.2)
             rows = work.take_in() if work.running else []
             work.save()

@@ -1,0 +1,234 @@
+"""`hunt`: the run of a study that is worst for a bound, or most extreme in a quantity."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from core.cli.output import print_indented, progress, say
+from core.cli.waiting import compiling_words, stopped_by_signals
+from core.errors import InputError
+from core.extremes.findings import seeds_words, state_of, table
+from core.extremes.hunt import BEST, Budget, Hunt, HuntStatus, Keeping
+from core.extremes.moved import space_of
+from core.extremes.objective import VERDICT, Frames, objective_of, verdict_words
+from core.extremes.search import DRAWN, GENERATION
+from core.extremes.space import LARGEST_SEED, Ground
+from core.problem.schedule import parse_time
+from core.settings import MAX_SEED
+from core.studies.cell_table import check_table, write_rows
+from core.studies.code import check_code
+from core.studies.hunt import Counts, HuntTable, hunt_of
+from core.studies.study import Study, load_study
+from core.studies.tables import MAX_CELLS
+from core.sweep.control import SweepControl
+from core.sweep.plan import task_of
+from core.sweep.pools import Pool, pool_for
+
+INTERRUPTED = 130
+MINUTES = 5  # where nothing else is said
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([smh])")
+RANGE = re.compile(r"(\d{1,19})-(\d{1,19})")
+LISTED = 5  # failures that are told one by one
+
+
+def hunt(arguments: argparse.Namespace) -> int:
+    """Look for it, print the best runs, and write all of them as a table."""
+    study = load_study(arguments.study)
+    check_code(study, arguments.study)
+    asked = hunt_of(study.results, study.id)
+    study = study.at_size(arguments.size).with_settings(arguments.settings)
+    if arguments.table is not None:
+        check_table(Path(arguments.table))
+    # All of it is looked at before anything is written.
+    counts = Counts() if asked is None else asked.counts(arguments.size)
+    budget = budget_of(arguments, counts)
+    made = hunt_asked_for(study, asked, counts, arguments)
+    control = SweepControl()
+    pool = _pool(made, arguments, control)
+    ended = _run(made, pool, control, budget, arguments.quiet)
+    _report(made, ended, control.stop_requested)
+    rows = table(made)
+    if rows:
+        write_rows(rows, made.keeping.folder / f"{study.id}.hunt.csv")
+        if arguments.table is not None:
+            write_rows(rows, Path(arguments.table))
+    return INTERRUPTED if control.stop_requested else 0
+
+
+def hunt_asked_for(
+    study: Study, asked: HuntTable | None, counts: Counts, arguments: argparse.Namespace
+) -> Hunt:
+    """The hunt that was asked for, by the command or else by the study."""
+    least, text = _sense(study, asked, arguments)
+    # What the command asks for instead leaves nothing of the study's own question.
+    own = None if arguments.minimise or arguments.maximise else asked
+    over = arguments.over or ("seeds" if asked is None else asked.over)
+    seeds = range_of(arguments.seeds) if arguments.seeds else asked and asked.seeds
+    ground = Ground(study, seeds or (0, LARGEST_SEED), arguments.seed)
+    frames = _frames(own, arguments)
+    fit = arguments.exclude_unfit or (own is not None and own.exclude_unfit)
+    objective = replace(objective_of(text, least, frames, _symbols(study)), fit=fit)
+    if arguments.flip_labels and over != "data":
+        raise InputError("--flip-labels is about data; say --over data with it.")
+    space = space_of(over, ground, arguments.flip_labels, "test_error" in objective.text)
+    drawn = positive(arguments.drawn, "--drawn") or counts.drawn or DRAWN
+    best = positive(arguments.best, "--best") or BEST
+    keeping = Keeping(Path(arguments.output), best, arguments.keep_all, arguments.force)
+    question = {
+        "sense": "minimise" if least else "maximise",
+        "objective": (objective.statement and f"{objective.kind}:{objective.statement}") or text,
+        "frames": frames.words,
+        "over": over,
+        "seed": str(arguments.seed),
+        "seeds": "any" if seeds is None else f"{seeds[0]}-{seeds[1]}",
+        "drawn": str(drawn),
+        "labels": "flipped" if arguments.flip_labels else "kept",
+    }
+    if fit:
+        question["runs"] = "that fit"
+    return Hunt(space, objective, keeping, question, drawn, arguments.size)
+
+
+def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
+    """Of which frames the number is, as the command has it or else the study."""
+    known = Frames() if own is None else Frames(own.take, own.at, own.after)
+    at = known.at if arguments.at is None else _moment(arguments.at)
+    after = known.after if arguments.after is None else arguments.after
+    return Frames(arguments.take or known.take, at, after)
+
+
+def _sense(
+    study: Study, asked: HuntTable | None, arguments: argparse.Namespace
+) -> tuple[bool, str]:
+    """Whether the least is looked for, and of what."""
+    if arguments.minimise is not None or arguments.maximise is not None:
+        least = arguments.minimise is not None
+        return least, str(arguments.minimise if least else arguments.maximise)
+    if asked is None:
+        raise InputError(
+            f"{study.id} has no [hunt]; say what to look for, such as --minimise hard_margin."
+        )
+    return asked.minimise is not None, str(asked.minimise or asked.maximise)
+
+
+def _symbols(study: Study) -> tuple[str, ...]:
+    """Names of sizes and factors that formulas may use."""
+    from core.studies.derived import FACTOR, SYMBOLS
+
+    factors = [key.partition(".")[2] for key in study.axes if key.startswith(f"{FACTOR}.")]
+    return (*SYMBOLS, *factors)
+
+
+def _moment(text: str) -> float:
+    log10_time = parse_time(text)
+    if log10_time is None:
+        raise InputError(f"--at {text[:60]!r} is no time, such as 10^2.5 or 300.")
+    return log10_time
+
+
+def positive(number: int | None, option: str) -> int | None:
+    """A count that was given; InputError below 1."""
+    if number is not None and not 1 <= number <= MAX_CELLS:
+        raise InputError(f"give a number from 1 to {MAX_CELLS}.", where=number, option=option)
+    return number
+
+
+def range_of(text: str) -> tuple[int, int]:
+    """The seeds of FIRST-LAST.
+
+    >>> range_of("0-999")
+    (0, 999)
+    """
+    match = RANGE.fullmatch(text.strip())
+    if match is None or not int(match[1]) <= int(match[2]) <= MAX_SEED:
+        raise InputError(f"--seeds {text[:60]!r}: write the first and the last, such as 0-999.")
+    return int(match[1]), int(match[2])
+
+
+def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
+    """When no more runs are begun: --budget as a time or a number of runs, --runs, or what the
+    study says; five minutes where nothing does. Raises InputError for what is neither.
+    """
+    runs, seconds = positive(arguments.runs, "--runs"), math.inf
+    text = arguments.budget
+    if text is not None:
+        match = TIME.fullmatch(text.strip())
+        if match is not None and float(match[1]) > 0.0:
+            seconds = float(match[1]) * UNITS[match[2]]
+        elif text.strip().isdecimal() and text.isascii() and len(text) < 10 and int(text) > 0:
+            runs = min(runs or MAX_CELLS, int(text))
+        else:
+            raise InputError(
+                f"--budget {text[:60]!r} is neither a time, such as 300s, 5m or 1h, nor a number "
+                "of runs."
+            )
+    if runs is None and text is None:
+        runs = counts.runs
+    if runs is None and seconds == math.inf:
+        seconds = 60.0 * MINUTES
+    return Budget(min(runs or MAX_CELLS, MAX_CELLS), seconds)
+
+
+# ------------------------------------------------------------------------------------ running
+
+
+def _pool(made: Hunt, arguments: argparse.Namespace, control: SweepControl) -> Pool:
+    cell = made.space.cells[0]
+    task = task_of(made.space.ground.study, cell, made.run_file(0))
+    tasks = [task] * max(GENERATION, made.drawn)
+    return pool_for(tasks, arguments.jobs, arguments.cluster, control.cell)
+
+
+def _run(made: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: bool) -> HuntStatus:
+    status, announced = HuntStatus(), False
+    total = budget.runs if budget.seconds == math.inf else 0
+    with stopped_by_signals(control.cell), progress("hunt", total, quiet) as bar:
+        for status in made.run(pool, control, budget):
+            if status.compiling and not announced:
+                say(f"{compiling_words(status.compiling)} The runs begin after that.")
+                announced = True
+            bar.to(status.tried, _words(status))
+    return status
+
+
+def _words(status: HuntStatus) -> str:
+    best = "" if math.isnan(status.best) else f", best {status.best:.6g}"
+    return f"{status.running} running{best}"
+
+
+# ------------------------------------------------------------------------------------- telling
+
+
+def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
+    ranked, others = made.ranked(), made.unranked()
+    question = made.question
+    moment = "" if made.objective.statement else f" ({question['frames']})"
+    print(
+        f"{question['sense']} {question['objective']}{moment} over {question['over']}: "
+        f"{len(made.tried)} runs in {status.seconds:.0f} s"
+    )
+    for rank, one in enumerate(ranked[: made.keeping.best], start=1):
+        values = made.space.cells[one.place].values
+        parent = f" from run {one.parent}" if one.parent >= 0 else ""
+        verdict = verdict_words(one.row.moments.get(VERDICT, math.nan))
+        told = f"{rank:>3}  {one.value:<12.6g} run {one.index}, {one.phase}{parent}: "
+        told += seeds_words(one, values, made.space.over) + (f"; {verdict}" if verdict else "")
+        print(told)
+        file = made.run_file(one.index)
+        if file.is_file():
+            print_indented(str(file), " " * 5, " " * 7)
+    if not ranked:
+        print("No run has a number.")
+    for one in others[:LISTED]:
+        say(f"run {one.index} ({one.phase}) has no rank: {state_of(one)}")
+    if len(others) > LISTED:
+        say(f"{len(others)} runs in all have no rank; the table has each with its reason.")
+    if made.exhausted:
+        say("Nothing is left that was not tried.")
+    if stopped:
+        say("Interrupted; the same command goes on.")

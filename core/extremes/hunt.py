@@ -1,0 +1,345 @@
+"""A hunt: the runs of a search trained by the machinery of sweeps, and the best of them kept.
+
+Each generation of core.extremes.search is a plan of its own for core.sweep.loop; the pool lives as
+long as the hunt. `<id>.hunt.json` beside the run files is the ledger: here its rows are what
+counts, since of most runs no file is kept. The same hunt again proposes the same runs, takes the
+values of those that are known, and goes on where it was left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import time
+from bisect import insort
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import final
+
+import numpy as np
+
+from core.errors import InputError
+from core.extremes.objective import VALUE, Asked, Objective
+from core.extremes.search import Candidate, Search
+from core.extremes.space import Space
+from core.files import write_whole
+from core.problem.problem import resolve
+from core.studies.row import Row
+from core.studies.study import Cell
+from core.studies.tables import MAX_CELLS
+from core.study_file.weight import check_room
+from core.sweep.cell import Task
+from core.sweep.control import SweepControl
+from core.sweep.ledger import HUNT_SUFFIX, Ledger, digest_of, read_ledger
+from core.sweep.loop import sweep
+from core.sweep.plan import LONGEST_NAME, Plan, task_of
+from core.sweep.pools import Pool, Rows
+
+BEST = 10  # runs whose files are kept
+DIVERGED = "diverged"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When a hunt begins no more runs: after so many in all, or so many seconds of this time."""
+
+    runs: int = MAX_CELLS
+    seconds: float = math.inf
+    clock: Callable[[], float] = time.monotonic
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """Where runs are recorded, and how many of their files stay: the best, or `every` one."""
+
+    folder: Path
+    best: int = BEST
+    every: bool = False
+    force: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HuntStatus:
+    """How far a hunt is: runs that ended, how many of them failed, and the best value so far; NaN
+    while there is none."""
+
+    tried: int = 0
+    failed: int = 0
+    best: float = math.nan
+    seconds: float = 0.0
+    running: int = 0
+    compiling: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A run that ended: how it was found, its seeds, and its row. Its arrays are forgotten."""
+
+    index: int
+    phase: str
+    parent: int
+    place: int
+    seeds: Mapping[str, int]
+    moved: bool  # whether its data or start are in a file
+    row: Row
+
+    @property
+    def value(self) -> float:
+        """Of a run that ended as it should; NaN for one that has no number."""
+        fine = self.row.state == "done" and self.row.reason != DIVERGED
+        return self.row.moments.get(VALUE, math.nan) if fine else math.nan
+
+
+@final
+class _Borrowed(Pool):
+    """A pool that outlives the sweeps that use it, unless one of them is stopped."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.workers, self.shared, self.together = pool.workers, pool.shared, pool.together
+
+    def submit(self, tasks: Sequence[Task]) -> Rows:
+        """Hand it on."""
+        return self._pool.submit(tasks)
+
+    def renew(self) -> None:
+        """Replace dead workers."""
+        self._pool.renew()
+
+    def close(self, at_once: bool = False) -> None:
+        """Only to end what is running."""
+        if at_once:
+            self._pool.close(at_once=True)
+
+
+@final
+@dataclass
+class Hunt:
+    """What was tried and is kept. `question` is what tells hunts apart, by key."""
+
+    space: Space
+    objective: Objective
+    keeping: Keeping
+    question: Mapping[str, str]
+    drawn: int
+    size: str | None = None
+    tried: dict[int, Tried] = field(default_factory=dict)
+    exhausted: bool = False  # whether nothing is left that was not tried
+
+    def __post_init__(self) -> None:
+        """Raises InputError for data that cannot be had, and for a folder with another hunt."""
+        study = self.space.ground.study
+        check_room([cell.experiment for cell in self.space.cells], self.keeping.folder)
+        resolved = [resolve(cell.experiment, study.folder) for cell in self.space.cells]
+        # With what was read from files.
+        self._cells = [digest_of(problem.experiment) for problem in resolved]
+        self._search = Search(self.space, self.drawn)
+        self._kept: list[tuple[float, int]] = []  # scores and numbers, the best first
+        self._points: dict[int, Candidate] = {}  # of those that are kept
+        self._digests: dict[int, str] = {}
+        path = self.keeping.folder / f"{study.id}{HUNT_SUFFIX}"
+        self.ledger = Ledger(path, study, self.size, self.question)
+        if path.is_file() and not self.keeping.force:
+            known = read_ledger(path, HUNT_SUFFIX)
+            self._check_question(known)
+            self.ledger.entries |= known.entries
+
+    def _check_question(self, known: Ledger) -> None:
+        differing = [
+            f"{key} {known.question.get(key, 'none')} and not {self.question.get(key, 'none')}"
+            for key in sorted(self.question.keys() | known.question.keys())
+            if known.question.get(key) != self.question.get(key)
+        ]
+        if differing:
+            raise InputError(
+                f"{known.path} is of another hunt ({'; '.join(differing)})",
+                remedy="choose another folder",
+                typed="--output names another folder, --force begins anew",
+            )
+
+    # ------------------------------------------------------------------------------------- the loop
+
+    def run(self, pool: Pool, control: SweepControl, budget: Budget) -> Iterator[HuntStatus]:
+        """Try runs until the budget is spent, one status after every look. Closes the pool.
+
+        Raises InputError where none of the first runs has a number, DiskError for a full disk.
+        """
+        begin = budget.clock()
+        try:
+            while (generation := self._next(budget)) and not control.stop_requested:
+                for status in self._trained(generation, pool, control):
+                    over = budget.clock() - begin >= budget.seconds
+                    if over:
+                        control.enough()
+                    yield replace(status, seconds=budget.clock() - begin)
+                if any(one.index not in self.tried for one in generation):
+                    break
+                scores = {one.index: self._score(one.index) for one in generation}
+                self._search.tell(generation, scores)
+                self._check_some_number()
+                if budget.clock() - begin >= budget.seconds:
+                    break
+            if not control.stop_requested:
+                yield from self._recorded_again(pool)
+        finally:
+            pool.close(at_once=True)
+            self.ledger.save()
+
+    def _next(self, budget: Budget) -> tuple[Candidate, ...]:
+        if len(self._digests) >= budget.runs:
+            return ()
+        found = self._search.propose()
+        self.exhausted = not found
+        # The others of a generation that is cut short are tried where the budget is larger.
+        return tuple(one for one in found if one.index < budget.runs)
+
+    def _trained(
+        self, generation: Sequence[Candidate], pool: Pool, control: SweepControl
+    ) -> Iterator[HuntStatus]:
+        """Statuses while the runs of a generation are trained that are not known."""
+        for one in generation:
+            told = f"{self._cells[one.point.place]} {one.point.digest}"
+            self._digests[one.index] = hashlib.sha256(told.encode()).hexdigest()[:32]
+        new = [one for one in generation if not self._is_known(one.index)]
+        self._take_in(generation, ())
+        if new:
+            made = self._plan(new, pool.shared)
+            for status in sweep(made, _Borrowed(pool), control):
+                self._take_in(generation, new)
+                yield replace(self.status(), running=status.running, compiling=status.compiling)
+            self._take_in(generation, new)
+        yield self.status()
+
+    def _recorded_again(self, pool: Pool) -> Iterator[HuntStatus]:
+        """Train the findings again whose files are not there: they were not kept at the time."""
+        missing = [
+            self._points[index] for _, index in self._kept if not self.run_file(index).is_file()
+        ]
+        if missing:
+            made = self._plan(missing, pool.shared)
+            for status in sweep(made, _Borrowed(pool), SweepControl()):
+                yield replace(self.status(), running=status.running, compiling=status.compiling)
+
+    def _check_some_number(self) -> None:
+        """InputError where every run so far has failed: the question is not one of this study."""
+        rows = [one.row for one in self.tried.values()]
+        if rows and all(row.state == "failed" for row in rows):
+            raise InputError(f"none of {len(rows)} runs has ended well: {rows[0].reason}")
+
+    # ---------------------------------------------------------------------------------------- plans
+
+    def _plan(self, new: Sequence[Candidate], shared: bool) -> Plan:
+        """Runs as cells of a sweep, with what was moved written into files."""
+        study, tasks = self.space.ground.study, []
+        paths, digests = {}, {}
+        for one in new:
+            file, arrays = self.run_file(one.index), self.array_file(one.index)
+            if one.point.arrays is not None:
+                buffer = io.BytesIO()
+                np.savez(buffer, **dict(one.point.arrays))  # type: ignore[arg-type]
+                write_whole(arrays, buffer.getbuffer())
+            values = self.space.cells[one.point.place].values
+            name = name_of(one.index)
+            experiment = self.space.experiment(one.point, arrays.resolve())
+            task = task_of(study, Cell(name, experiment, values), file)
+            asked = Asked(self.objective, tuple(values.items()))
+            tasks.append(replace(task, stage=shared, asked=asked))
+            paths[name], digests[name] = file, self._digests[one.index]
+        folder = self.keeping.folder
+        return Plan(study, folder, self.ledger, paths, digests, tuple(tasks), ())
+
+    def run_file(self, index: int) -> Path:
+        """Where a run is recorded, whether or not it is kept."""
+        name = f"{self.space.ground.study.id}-hunt-{name_of(index)}.msrun"
+        if len(name.encode()) > LONGEST_NAME:
+            raise InputError("The name of the study is too long for those of its run files.")
+        return self.keeping.folder / name
+
+    def array_file(self, index: int) -> Path:
+        """The data or the start of a run, where they were moved."""
+        return self.run_file(index).with_suffix(".npz")
+
+    # -------------------------------------------------------------------------------------- results
+
+    def _is_known(self, index: int) -> bool:
+        entry = self.ledger.entries.get(name_of(index))
+        return (
+            entry is not None
+            and entry.digest == self._digests[index]
+            and entry.row.state == "done"
+            and VALUE in entry.row.moments
+        )
+
+    def _take_in(self, generation: Sequence[Candidate], new: Sequence[Candidate]) -> None:
+        """The rows that have come in; of those of `new` runs that failed as well."""
+        again = {one.index for one in new}
+        for one in generation:
+            entry = self.ledger.entries.get(name_of(one.index))
+            if one.index in self.tried or entry is None:
+                continue
+            # A failure of an earlier time is none of this one.
+            failed = one.index in again and entry.row.state == "failed"
+            if self._is_known(one.index) or (failed and entry.digest == self._digests[one.index]):
+                point, moved = one.point, one.point.arrays is not None
+                told = Tried(
+                    one.index, one.phase, one.parent, point.place, point.seeds, moved, entry.row
+                )
+                self.tried[one.index] = told
+                self._keep(one)
+
+    def _keep(self, one: Candidate) -> None:
+        """Keep the files of a run while it is among the best; remove those of one that is not."""
+        score = self._score(one.index)
+        left = [one.index]
+        if math.isfinite(score):
+            insort(self._kept, (score, one.index))
+            self._points[one.index] = one
+            left = [index for _, index in self._kept[self.keeping.best :]]
+            del self._kept[self.keeping.best :]
+        for index in left:
+            self._points.pop(index, None)
+            if not self.keeping.every:
+                self._remove(index)
+
+    def _remove(self, index: int) -> None:
+        run = self.run_file(index)
+        for path in (run, run.with_name(f"{run.name}-wal"), run.with_name(f"{run.name}-shm")):
+            path.unlink(missing_ok=True)
+        self.array_file(index).unlink(missing_ok=True)
+
+    def _score(self, index: int) -> float:
+        return self.objective.score(self.tried[index].value)
+
+    def ranked(self) -> list[Tried]:
+        """The runs that have a number, the best first; of equals the one that was tried first."""
+        fine = [one for one in self.tried.values() if math.isfinite(self._score(one.index))]
+        return sorted(fine, key=self._rank)
+
+    def _rank(self, one: Tried) -> tuple[float, int]:
+        return self.objective.score(one.value), one.index
+
+    def unranked(self) -> list[Tried]:
+        """Those that failed, diverged, or have no number, as they were tried."""
+        others = [one for one in self.tried.values() if not math.isfinite(self._score(one.index))]
+        return sorted(others, key=lambda one: one.index)
+
+    def status(self) -> HuntStatus:
+        """Where the hunt stands."""
+        best = self.tried[self._kept[0][1]].value if self._kept else math.nan
+        failed = sum(one.row.state == "failed" for one in self.tried.values())
+        return HuntStatus(len(self.tried), failed, best)
+
+
+def name_of(index: int) -> str:
+    """The name of a run among those of a hunt.
+
+    >>> name_of(17)
+    '000017'
+    """
+    return f"{index:06d}"

@@ -1,0 +1,240 @@
+"""Data and starts that are moved a little: what is near a point, and on the support of its law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.random import Generator
+
+from core.data.dataset import Law
+from core.data.parity import ParityData
+from core.errors import InputError
+from core.extremes.space import DATA, NETWORK, Array, Ground, Point, SeedSpace, Space, made
+from core.problem.problem import Problem, points_for_test, resolve
+from core.study_file.experiment import Experiment
+
+EXCHANGED = 0.25  # the share of the moved examples that are drawn anew, where the law can be
+TRIES = 40  # to find a corner that has the label of its example
+
+
+def like(rng: Generator, array: Array, step: float) -> Array:
+    """An array moved by `step` times its own norm in a random direction, and of the same norm.
+
+    >>> a = like(np.random.default_rng(0), np.array([3.0, 4.0]), 0.1)
+    >>> bool(np.isclose(np.linalg.norm(a), 5.0))
+    True
+    """
+    norm = float(np.linalg.norm(array))
+    way = rng.standard_normal(array.shape)
+    moved = array + step * norm * way / np.linalg.norm(way)
+    size = float(np.linalg.norm(moved))
+    # One number can only change its sign at a constant norm.
+    return moved * (norm / size) if size > 0.0 and array.size > 1 else moved
+
+
+def moved(rng: Generator, array: Array, step: float) -> Array:
+    """An array of a start near another one: row by row where all rows have one norm, as directions
+    have; signs, which all have one absolute value, stay as they are."""
+    if not array.size or of_one_size(array):
+        return array
+    if array.ndim == 2 and array.shape[1] > 1 and of_one_size(np.linalg.norm(array, axis=1)):
+        return np.stack([like(rng, row, step) for row in array])
+    return like(rng, array, step)
+
+
+def of_one_size(array: Array) -> bool:
+    """Whether all entries have one absolute value.
+
+    >>> of_one_size(np.array([0.5, -0.5])), of_one_size(np.array([0.5, 0.25]))
+    (True, False)
+    """
+    sizes = np.abs(array)
+    return bool(np.ptp(sizes) <= 1e-12 * sizes.max())
+
+
+@final
+class StartSpace(Space):
+    """Starts: drawn by network.seed, and near one that is known each of its arrays moved at the
+    same norm, but for signs. The data are those of the study.
+
+    With init = "file" nothing is drawn, and what is far from the file stands for that.
+    """
+
+    over = "start"
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        experiment = self.cells[0].experiment
+        if getattr(experiment.dynamics, "particles", "network") != "network":
+            raise InputError(
+                "the perturbed flow draws a start of its own here; set dynamics.particles = "
+                '"network", or look over seeds.',
+                where="start",
+                option="--over",
+            )
+        self.with_file(experiment, Path("start.npz"))
+
+    def fresh(self, rng: Generator, number: int) -> Point | None:
+        place, drawn = number % len(self.cells), number // len(self.cells)
+        if self.cells[place].experiment.network.init == "file":
+            return self.near(rng, self.begin(place), 1.0)
+        seed = self.ground.drawn(drawn, rng)
+        return None if seed is None else Point(place, {NETWORK: seed})
+
+    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
+        known = self.arrays_of(parent)
+        arrays = {name: moved(rng, known[name], step) for name in sorted(known)}
+        return Point(parent.place, parent.seeds, arrays)
+
+    def arrays_of(self, point: Point) -> Mapping[str, Array]:
+        """The start of a point, trained and untrained arrays by name."""
+        if point.arrays is not None:
+            return point.arrays
+        problem = self._problem(point)
+        trained = problem.network.unpack(problem.physical_start())
+        return {**problem.network.fixed, **{k: np.array(v) for k, v in trained.items()}}
+
+    def _problem(self, point: Point) -> Problem:
+        plain = Point(point.place, point.seeds)
+        return resolve(self.experiment(plain, Path()), self.ground.study.folder)
+
+    def with_file(self, experiment: Experiment, file: Path) -> Experiment:
+        table: dict[str, Any] = experiment.network.model_dump(exclude_none=True)
+        # What draws a start has no meaning for one that is read.
+        table |= {"init": "file", "init_path": str(file)}
+        table.pop("seed", None)
+        why = "The start of this study cannot be moved, so that there is nothing to look over"
+        return made(experiment, "network", table, why)
+
+
+@final
+class DataSpace(Space):
+    """Data sets: drawn by data.seed, and near one that is known some of its examples moved.
+
+    On the corners of a cube some of their coordinates are turned over; elsewhere examples move at
+    the same length. Where there is a law some are drawn anew. Labels stay with their examples,
+    unless `flips` allows them to change. All runs have the same start: that of run.seed without
+    data, unless the network has a seed of its own.
+    """
+
+    over = "data"
+
+    def __init__(self, ground: Ground, flips: bool = False, with_test: bool = False) -> None:
+        super().__init__(ground)
+        self._flips, self._with_test = flips, with_test
+        for cell in self.cells:
+            self.with_file(cell.experiment, Path("data.npz"))
+            problem = self._problem_of(cell.experiment)
+            if flips and problem.dataset.classes > 2:
+                raise InputError("--flip-labels is for data of two classes.")
+            if problem.dataset.d == 1 and self._on_corners(problem.dataset.x):
+                raise InputError(
+                    "data: the examples are points of two places on a line, which cannot be moved; "
+                    "look over seeds or start.",
+                    option="--over",
+                )
+
+    def begin(self, place: int) -> Point:
+        run = self.cells[place].experiment.run.seed
+        data = self.cells[place].experiment.data.seed
+        # The very data of the study: of one generator they are drawn first.
+        return Point(place, {DATA: run if data is None else data})
+
+    def fresh(self, rng: Generator, number: int) -> Point | None:
+        place, drawn = number % len(self.cells), number // len(self.cells)
+        if not self.cells[place].experiment.data.known_law:
+            return self.near(rng, self.begin(place), 1.0)
+        seed = self.ground.drawn(drawn, rng)
+        return None if seed is None else Point(place, {DATA: seed})
+
+    def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
+        arrays = {name: np.array(array) for name, array in self.arrays_of(parent).items()}
+        x, y = arrays["x"], arrays["y"]
+        count = max(1, round(step * x.shape[0] * rng.random()))
+        corners = self._on_corners(x)
+        for i in rng.choice(x.shape[0], size=min(count, x.shape[0]), replace=False):
+            if not self._exchanged(rng, parent.place, x, y, int(i)):
+                if corners:
+                    self._turned(rng, parent.place, x, int(i), step)
+                elif x.shape[1] > 1:
+                    x[i] = like(rng, x[i], step)
+                else:
+                    x[i] += step * float(x.std() or 1.0) * rng.standard_normal()
+        if self._flips and rng.integers(2):
+            flipped = y.copy()
+            flipped[rng.integers(y.size)] *= -1.0
+            y[:] = flipped if np.unique(flipped).size > 1 else y
+        if np.unique(y).size < np.unique(self.arrays_of(parent)["y"]).size:
+            return None
+        return Point(parent.place, parent.seeds, arrays)
+
+    def arrays_of(self, point: Point) -> Mapping[str, Array]:
+        """x (n, d), y (n,) of a point, with its test points where those are wanted."""
+        if point.arrays is not None:
+            return point.arrays
+        problem = self._problem_of(self.experiment(Point(point.place, point.seeds), Path()))
+        dataset = problem.dataset
+        arrays = {"x": dataset.x, "y": dataset.y}
+        test = points_for_test(problem) if self._with_test else None
+        return arrays if test is None else {**arrays, "x_test": test.x, "y_test": test.y}
+
+    def _problem_of(self, experiment: Experiment) -> Problem:
+        return resolve(experiment, self.ground.study.folder)
+
+    @staticmethod
+    def _on_corners(x: Array) -> bool:
+        """Whether all coordinates have one absolute value, as on the corners of a cube."""
+        return bool(x.any()) and of_one_size(x)
+
+    @cached_property
+    def _laws(self) -> tuple[Law | None, ...]:
+        """The law of each cell whose examples are independent."""
+        sections = [cell.experiment.data for cell in self.cells]
+        return tuple(one if isinstance(one, Law) else None for one in sections)
+
+    def _exchanged(self, rng: Generator, place: int, x: Array, y: Array, i: int) -> bool:
+        """Whether the example was drawn anew, with the label that it then has."""
+        law = self._laws[place]
+        # Laws with directions know them only of the data set that they drew.
+        if law is None or rng.random() > EXCHANGED or law.directions(np.random.default_rng(0)):
+            return False
+        new_x, new_y = law.draw(rng, 1, {})
+        x[i], y[i] = new_x[0], new_y[0]
+        return True
+
+    def _turned(self, rng: Generator, place: int, x: Array, i: int, step: float) -> None:
+        """Turn over some coordinates of an example on a corner, so that its label stays right."""
+        section = self.cells[place].experiment.data
+        most = max(2, round(0.5 * step * x.shape[1]))
+        for _ in range(TRIES):
+            count = int(rng.integers(1, most, endpoint=True))
+            moved = x[i].copy()
+            moved[rng.choice(moved.size, size=min(count, moved.size), replace=False)] *= -1.0
+            if self._keeps_label(section, x[i], moved):
+                x[i] = moved
+                return
+
+    @staticmethod
+    def _keeps_label(section: Any, before: Array, after: Array) -> bool:
+        if not isinstance(section, ParityData):
+            return True
+        if section.freeze and after[-1] != before[-1]:
+            return False
+        labels = section.labels(np.sign(np.stack([before, after])))
+        return bool(labels[0] == labels[1])
+
+    def with_file(self, experiment: Experiment, file: Path) -> Experiment:
+        table = {"kind": "file", "path": str(file)}
+        why = "The data of this study cannot be moved, so that there is nothing to look over"
+        return made(experiment, "data", table, why)
+
+
+def space_of(over: str, ground: Ground, flips: bool = False, with_test: bool = False) -> Space:
+    """The space of a name: seeds, data or start."""
+    if over == SeedSpace.over:
+        return SeedSpace(ground)
+    return StartSpace(ground) if over == StartSpace.over else DataSpace(ground, flips, with_test)

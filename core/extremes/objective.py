@@ -1,0 +1,205 @@
+"""What a hunt makes small or large: a formula over the observables of a run, or a statement's room.
+
+A formula is one of claims (core.studies.cells): scalar observables, NAME_0 at t = 0, reference
+margins, d, n, m, k and factors, as in hard_margin / (gamma_gl / 2). `slack:NAME` is the room that a
+statement of the papers leaves at its worst frame, negative where it is missing; `ratio:NAME` the
+larger of bound and measured over the smaller, 1 where all of the room is used. Statements are named
+as `describe theorems` has them, or by the beginning of that with - for all other signs:
+telgarsky22-theorem-3-3-margin.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+
+from core.errors import InputError, did_you_mean
+from core.observables.registry import OBSERVABLES
+from core.runs import Run
+from core.studies.cells import StudyCell, check_formula, recorded_of, settings_of
+from core.studies.formulas import arithmetic, not_a_formula, parsed
+from core.studies.hunt import Take
+from core.studies.measures.over_frames import RunMargins
+from core.studies.moments import claim_moment
+from core.theorems.registry import STATEMENTS, applicable
+from core.theorems.statement import Context, Statement, Verdict, assess
+
+VALUE, VERDICT, UNFIT = "objective", "verdict", "unfit"  # the names in rows
+Kind = Literal["slack", "ratio"]
+ROOM = re.compile(r"(slack|ratio)\s*(?::|\(\s*['\"])\s*(.+?)\s*(?:['\"]\s*\))?")
+VERDICTS = tuple(Verdict)
+NAN = math.nan
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A number of a run: of a formula its value at log10 t = `at`, at the end, or the least or
+    largest of all frames (`take`), with `after` of those from the first on at which that formula is
+    positive; of a `statement`, by its full name, its room.
+    """
+
+    text: str
+    least: bool
+    take: Take = "last"
+    at: float | None = None
+    after: str = ""
+    statement: str = ""
+    kind: Kind = "slack"
+    fit: bool = False  # only of runs that end without training errors
+
+    def score(self, value: float) -> float:
+        """What is to be made small; infinite where there is no number."""
+        if math.isnan(value):
+            return math.inf
+        return value if self.least else -value
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An objective of a cell of a study, as a worker is given it: `values` are those of its axes,
+    in pairs, since a run file does not tell factors and variants."""
+
+    objective: Objective
+    values: tuple[tuple[str, Any], ...] = ()
+
+    def __call__(self, run: Run) -> Mapping[str, float]:
+        """The value by the name `VALUE`; of a statement also its verdict, as a place in VERDICTS.
+
+        Raises InputError for a run that the objective is not about.
+        """
+        if not run.frames:
+            return {VALUE: NAN}
+        if self.objective.fit and float(OBSERVABLES["train_error"].at(run, run.frames - 1)) > 0.0:
+            return {VALUE: NAN, UNFIT: 1.0}
+        if self.objective.statement:
+            return _room(run, self.objective)
+        return {VALUE: self._formula(run)}
+
+    def _formula(self, run: Run) -> float:
+        objective, record = self.objective, recorded_of(run)
+        cell = StudyCell(settings_of(run.experiment) | dict(self.values), lambda: record)
+        check_formula(objective.text, cell.symbols)
+        if objective.take == "last":
+            return cell.at(objective.text, claim_moment(objective.at))
+        frames = range(run.frames)
+        if objective.after:
+            check_formula(objective.after, cell.symbols)
+            begun = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)
+            frames = range(next(begun, run.frames), run.frames)
+        values = np.array([cell.value(objective.text, frame) for frame in frames])
+        known = values[np.isfinite(values)]
+        if not known.size:
+            return NAN
+        return float(known.min() if objective.take == "least" else known.max())
+
+
+def _room(run: Run, objective: Objective) -> Mapping[str, float]:
+    """The room of a statement at its worst frame; NaN where it decides nothing."""
+    statement = STATEMENTS[objective.statement]
+    if statement not in applicable(run):
+        raise InputError(
+            f"{objective.statement} is not about this run; it is about {statement.where}."
+        )
+    with np.errstate(all="ignore"):  # late frames overflow
+        one = assess(statement, Context(run, RunMargins(run)))
+    stated = one.comparison
+    value = NAN if stated.holds is None else getattr(stated, objective.kind)
+    return {VALUE: float(value), VERDICT: float(VERDICTS.index(one.verdict))}
+
+
+def verdict_words(number: float) -> str:
+    """The words of a verdict that a row holds as a number; "" for none."""
+    return "" if math.isnan(number) else VERDICTS[int(number)].value
+
+
+# --------------------------------------------------------------------------------- what was typed
+
+
+def slug(text: str) -> str:
+    """A name with - for all that is no letter or digit.
+
+    >>> slug("telgarsky22, Theorem 3.3 (margin)")
+    'telgarsky22-theorem-3-3-margin'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """Of which frames the number of a run is, as `Objective` has it."""
+
+    take: Take = "last"
+    at: float | None = None
+    after: str = ""
+
+    @property
+    def words(self) -> str:
+        """In a few letters."""
+        moment = self.take if self.at is None else f"log10 t = {self.at:g}"
+        return f"{moment} after {self.after} > 0" if self.after else moment
+
+
+def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str]) -> Objective:
+    """The objective that was typed; `symbols` are the names of sizes and factors that the cells of
+    the study have. Raises InputError for what is neither a formula nor a statement.
+    """
+    text, take, at, after = text.strip(), frames.take, frames.at, frames.after.strip()
+    if after and take == "last":
+        raise InputError("--after is about the least or largest of frames; say --take with it.")
+    if at is not None and take != "last":
+        raise InputError(
+            f"the {take} of all frames belongs to no time; leave out the one or the other.",
+            where=take,
+            option="--take",
+        )
+    if room := ROOM.fullmatch(text):
+        if frames != Frames():
+            raise InputError(
+                f"{text}: a statement is told at its frame of least room; leave out --at, "
+                "--take and --after."
+            )
+        statement = named(room[2])
+        if not statement.constants:
+            raise InputError(f"{text}: a conclusion with O(.) states no constant, and no room.")
+        kind: Kind = "slack" if room[1] == "slack" else "ratio"
+        return Objective(text, least, statement=statement.full_name(), kind=kind)
+    for formula in filter(None, (text, after)):
+        check_arithmetic(formula)
+        check_formula(formula, tuple(symbols))
+    return Objective(text, least, take, at, after)
+
+
+def check_arithmetic(text: str) -> None:
+    """InputError for what is no formula, whatever its names stand for."""
+    node = parsed(text)
+    if node is None:
+        raise InputError(f"{text[:60]!r} is no formula; write one such as hard_margin / gamma_gl.")
+
+    def named_(name: str) -> Any:
+        if "." in name:
+            raise not_a_formula(text)
+        return lambda _: 1.0
+
+    arithmetic(node, text, named_)
+
+
+def named(text: str) -> Statement:
+    """The statement of a name, or of the beginning of one; InputError for none or several."""
+    slugs = {slug(name): one for name, one in STATEMENTS.items()}
+    wanted = slug(text)
+    if wanted in slugs:
+        return slugs[wanted]
+    found = [name for name in slugs if wanted and name.startswith(f"{wanted}-")]
+    if len(found) == 1:
+        return slugs[found[0]]
+    if found:
+        raise InputError(f"{text} may be {' or '.join(found)}; write one of them.")
+    raise InputError(f"There is no statement {text}; {did_you_mean(wanted, slugs)}")

@@ -1,0 +1,1 @@
+"""The command `hunt`: tests/hunt, which trains random studies, is something else."""

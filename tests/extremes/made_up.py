@@ -1,0 +1,103 @@
+"""Hunts whose runs are not trained: what a run comes to is a function of its problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import final
+
+from core.extremes.hunt import Budget, Hunt, HuntStatus, Keeping
+from core.extremes.moved import space_of
+from core.extremes.objective import VALUE, Objective
+from core.extremes.space import LARGEST_SEED, Ground
+from core.problem.problem import Problem
+from core.studies.row import Row
+from core.studies.study import Study, parse_study
+from core.sweep.cell import Task
+from core.sweep.control import SweepControl
+from core.sweep.pools import Pool, Rows
+
+TEXT = """
+title = "A hunt"
+source = "telgarsky22"
+[data]
+kind = "parity"
+d = 6
+n = 16
+[network]
+m = 8
+[dynamics]
+kind = "gd"
+step = 0.25
+until_log10_time = 0.5
+[recording]
+frames = 4
+"""
+
+
+@final
+class MadeUpPool(Pool):
+    """Rows of a function, which raises for a run that fails; each run leaves a small file."""
+
+    workers = 1
+    together = 1  # nothing is compiled, and runs come one by one
+
+    def __init__(self, value: Callable[[Problem], float], reason: str = "completed") -> None:
+        self.value, self.reason = value, reason
+        self.names: list[str] = []
+        self.closed = False
+
+    def submit(self, tasks: Sequence[Task]) -> Rows:
+        future: Rows = Future()
+        future.set_result([self._row(task) for task in tasks])
+        return future
+
+    def _row(self, task: Task) -> Row:
+        self.names.append(task.name)
+        try:
+            value = self.value(task.problem())
+        except ArithmeticError as error:
+            return Row(task.name, "failed", str(error))
+        Path(task.path).write_bytes(b"run")
+        return Row(task.name, "done", self.reason, moments={VALUE: value})
+
+    def renew(self) -> None:
+        """Nothing dies."""
+
+    def close(self, at_once: bool = False) -> None:
+        self.closed = True
+
+
+def study_of(more: str = "", text: str = TEXT) -> Study:
+    """The small study with other tables added."""
+    return parse_study(text + more, "small")
+
+
+def hunt_over(
+    over: str,
+    folder: Path,
+    *,
+    study: Study | None = None,
+    seed: int = 0,
+    seeds: tuple[int, int] = (0, LARGEST_SEED),
+    drawn: int = 8,
+    best: int = 3,
+    least: bool = True,
+    flips: bool = False,
+) -> Hunt:
+    """A hunt of the small study."""
+    ground = Ground(study or study_of(), seeds, seed)
+    question = {"over": over, "seed": str(seed), "drawn": str(drawn)}
+    space = space_of(over, ground, flips)
+    return Hunt(space, Objective("made up", least), Keeping(folder, best), question, drawn)
+
+
+def run(hunt: Hunt, pool: Pool, runs: int, control: SweepControl | None = None) -> list[HuntStatus]:
+    """All statuses of a hunt of so many runs."""
+    return [*hunt.run(pool, control or SweepControl(), Budget(runs))]
+
+
+def values(hunt: Hunt) -> list[tuple[int, str, int, float]]:
+    """What the runs of a hunt came to, the best first."""
+    return [(one.index, one.phase, one.parent, one.value) for one in hunt.ranked()]
