@@ -38,11 +38,11 @@ CLOSED = 0.01  # of the upper end: what is narrower is said to be closed
 # What a hard margin is off by at most (docs/accuracy.md) where no step was checked, in units of
 # the largest |x_i|.
 UNCHECKED = 5e-5
-PRECISION = 1e-4  # of the programs' brackets
+PRECISION, DRAWN = 1e-4, 1e-3  # of the programs' brackets; of those that are drawn
 NAN = float("nan")
 # The references that no network of the kind exceeds, after multiplication by their factor.
 PROVED = ("gamma_gl", "gamma_l1")
-KEY = "final_margin"  # of its lines among the bounds that can be shown
+KEY = "final margin"  # of its lines among the bounds that can be shown
 NETWORKS = (
     "a bracket is known for two-layer ReLU networks whose margins are divided by |W|^2 (standard, "
     "scalar, normalised, bias), and for the leaky one with a fixed outer layer, not smooth"
