@@ -24,7 +24,9 @@ class FinalMargins(QObject):
     ) -> None:
         super().__init__(parent)
         self._display, self._theory = display, theory
-        self._asked: dict[int, tuple[int, int]] = {}  # by how many frames and margins
+        # By how many frames and margins, and whether it grew.
+        self._asked: dict[int, tuple[int, int, bool]] = {}
+        self._grew: set[int] = set()  # those that were growing when they were asked about
         self._ended = False
         self.worker = Worker("final margin", look_ahead, self, one_core=True)
         self.worker.share = theory.share
@@ -55,9 +57,10 @@ class FinalMargins(QObject):
             if run.data is not None and not run.stands_in
         }
 
-    def _mark(self, run: OpenRun) -> tuple[int, int]:
-        frames = 0 if run.data is None else run.data.frames
-        return frames, len(self._theory.known(run.key).proved)
+    def _mark(self, run: OpenRun) -> tuple[int, int, bool]:
+        # Of the file, of which the window may not have read all.
+        frames = 0 if run.data is None else run.data.run.frames
+        return frames, len(self._theory.known(run.key).proved), run.grows
 
     def _follow(self) -> None:
         """Other runs are open; nobody waits for those that were closed."""
@@ -81,8 +84,11 @@ class FinalMargins(QObject):
         for key, run in self._runs().items():
             mark = self._mark(run)
             if mark[0] and mark != self._asked.get(key):
-                self._asked[key] = mark
-                self.worker.ask(key, run.path, self._theory.known(key).proved, key=key)
+                self._asked[key], known = mark, self._theory.known(key)
+                # What was told while it grew had less time.
+                before = None if run.key in self._grew else known.final
+                self.worker.ask(key, run.path, known.proved, before, key=key)
+                (self._grew.add if run.grows else self._grew.discard)(key)
 
     def _on_result(self, ahead: Ahead) -> None:
         self._theory.set_final(ahead)

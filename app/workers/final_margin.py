@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from core.observables.final_margin import FinalMargin
     from core.reference.margin import ReferenceMargin
 
-# Of work, ten times that while something is trained; the bound at hand then holds all the same.
-SECONDS = 2.0
+# Of work, of a run that grows and of one that has ended; the bound at hand then holds all the same.
+GROWING_S, SECONDS = 2.0, 30.0
 
 
 @final
@@ -28,16 +28,25 @@ class Ahead:
 
 
 def look_ahead(
-    request: Request, key: int, path: Path, margins: Mapping[str, ReferenceMargin]
+    request: Request,
+    key: int,
+    path: Path,
+    margins: Mapping[str, ReferenceMargin],
+    before: FinalMargin | None = None,
 ) -> Ahead:
-    """The bracket of a run at its last frame, under the weakest condition."""
-    from core.observables.final_margin import DRAWN, final_margin, refusal
+    """The bracket of a run at its last frame, under the weakest condition; `before` is the one that
+    is known already, of which nothing but the reference margin may be another."""
+    from core.observables.final_margin import DRAWN, final_margin, refusal, upper_end
     from core.reference.gated import Kept
     from core.runs import open_run
 
     with open_run(path) as run:
         if run.frames == 0 or refusal(run):
             return Ahead(key, run.frames)
-        watch = request.watch.within(SECONDS)
+        grows = run.status != "finished"
+        if before is not None and before.frame == run.frames - 1 and not grows:
+            always, name = upper_end(run, margins)
+            return Ahead(key, run.frames, replace(before, above_always=always, always=name))
+        watch = request.watch.within(GROWING_S if grows else SECONDS)
         found = final_margin(run, -1, margins, watch, (Kept.OWN,), DRAWN)
         return Ahead(key, run.frames, found)

@@ -209,7 +209,7 @@ def final_margin(
         raise ValueError(sentence)
     index = range(run.frames)[index]
     below, why = lower_end(run, index)
-    always, name = _always(run, references)
+    always, name = upper_end(run, references)
     if _leaky(run):
         held: tuple[While, ...] = (_while_leaky(run, index, watch),)
     else:
@@ -239,14 +239,18 @@ def lower_end(run: Run, index: int) -> tuple[float, str]:
 
 def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
     """The ends as lines among the margins: names, and values (T,) that are known from `since` on,
-    and at the last tenth of the frames, up to the bracket's own."""
+    and at the last tenth of the frames, up to the bracket's own. The upper one is named for both,
+    which late in a run lie close together.
+    """
     first = min(found.held.frame, (9 * found.frame) // 10)
+    known = [value for value in (found.below, found.above) if math.isfinite(value)]
+    told = " to ".join(f"{value:.3g}" for value in known)
+    words = f" final {'' if len(known) > 1 else 'at most '}{told}".replace(" 0.", " .")
     lines = []
-    for sense, value in (("<=", found.above), (">=", found.below)):
-        if math.isfinite(value):
-            trace = np.full(found.frame + 1, value)
-            trace[:first] = NAN
-            lines.append((f"final {sense} {value:.3g}".replace(" 0.", " ."), trace))
+    for name, value in zip((words.strip(), ""), reversed(known), strict=False):
+        trace = np.full(found.frame + 1, value)
+        trace[:first] = NAN
+        lines.append((name, trace))
     return tuple(lines)
 
 
@@ -256,7 +260,7 @@ def _longest(run: Run) -> float:
     return 1.0 if fixed is None else max(1.0, float(np.linalg.norm(fixed, axis=1).max()))
 
 
-def _always(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[float, str]:
+def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[float, str]:
     """What no network exceeds, proved for these data, and its name."""
     for name in PROVED:
         margin = references.get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
@@ -11,6 +12,8 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.panels.final_line import FINAL
 from app.views.margins import MarginsView
+from app.workers.final_margin import look_ahead
+from app.workers.worker import Request
 from core.observables.final_margin import KEY, final_margin
 from core.reference.gated import Kept
 from core.reference.watch import Watch
@@ -65,10 +68,17 @@ def test_its_ends_are_drawn_on_request_and_undone_by_name(
     assert FINAL == KEY
     assert not [text for text in labels(program) if text.startswith("final")]
     press(qtbot, program)
-    qtbot.waitUntil(lambda: any(text.startswith("final <= ") for text in labels(program)))
+    qtbot.waitUntil(lambda: any(text.startswith("final .") for text in labels(program)))
     run = list(program.session)[-1]
     names = [bound.name for bound in program.theory.bounds_of(run.key)]
-    assert names == [text for text in labels(program) if text.startswith("final")]
+    assert [name for name in names if name] == [
+        text for text in labels(program) if text.startswith("final")
+    ]
+    view = program.display.slots[-1].panel.view("margins")
+    found = program.theory.known(run.key).final
+    assert isinstance(view, MarginsView) and found is not None
+    ends = [line.values[found.frame] for line in view.lines(run.data)[3:]]
+    assert ends == [found.above, found.below]
     qtbot.waitUntil(program.actions["undo"].isEnabled)
     assert program.actions["undo"].text() == "&Undo Bound of final margin"
     keys(qtbot, program.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
@@ -113,3 +123,18 @@ def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
     assert "\u2264" in program.window.theory.final.words.text()
     program.final.stop()
     assert not any(thread.name == "final margin" for thread in threading.enumerate())
+
+
+def test_nothing_is_computed_twice_of_the_same_frames(program: Marginscope, qtbot: QtBot) -> None:
+    """A margin that is proved later becomes the upper end without another program."""
+    qtbot.waitUntil(lambda: settled(program))
+    run = list(program.session)[-1]
+    known = program.theory.known(run.key)
+    found, twice = known.final, known.proved["gamma_gl"]
+    assert found is not None
+    doubled = replace(twice.bracket, upper=2.0 * twice.bracket.upper)
+    proved = {"gamma_gl": replace(twice, bracket=doubled)}
+    again = look_ahead(Request(run.key, (), print), run.key, run.path, proved, found)
+    assert again.found is not None
+    assert again.found.above_while is found.above_while
+    assert again.found.above_always == 2.0 * found.above_always
