@@ -239,18 +239,17 @@ def lower_end(run: Run, index: int) -> tuple[float, str]:
 
 def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
     """The ends as lines among the margins: names, and values (T,) that are known from `since` on,
-    and at the last tenth of the frames, up to the bracket's own. The upper one is named for both,
-    which late in a run lie close together.
+    and at the last tenth of the frames, up to the bracket's own. Only the upper one is named: late
+    in a run they lie close together, and plots are narrow.
     """
     first = min(found.held.frame, (9 * found.frame) // 10)
-    known = [value for value in (found.below, found.above) if math.isfinite(value)]
-    told = " to ".join(f"{value:.3g}" for value in known)
-    words = f" final {'' if len(known) > 1 else 'at most '}{told}".replace(" 0.", " .")
+    words = f"final <= {found.above:.3g}".replace(" 0.", " .")
     lines = []
-    for name, value in zip((words.strip(), ""), reversed(known), strict=False):
-        trace = np.full(found.frame + 1, value)
-        trace[:first] = NAN
-        lines.append((name, trace))
+    for name, value in ((words, found.above), ("", found.below)):
+        if math.isfinite(value):
+            trace = np.full(found.frame + 1, value)
+            trace[:first] = NAN
+            lines.append((name, trace))
     return tuple(lines)
 
 

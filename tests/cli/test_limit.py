@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from core.cli.looks import theory_of
 from core.cli.main import main
+from core.cli.parser import build_parser
+from core.observables.margins import hard_margin
 from core.problem.schedule import parse_time
-from core.runs import Recorder
+from core.runs import Recorder, open_run
 from tests.cli.helpers import interrupted_programs
 from tests.theorems.judging import problem_of, recorded_run
 
@@ -95,3 +98,14 @@ def test_an_interrupt_ends_it_without_a_traceback(
     assert (status, out) == (130, "")
     assert "Traceback" not in err
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_figures_draw_its_ends(small: Path, tmp_path: Path) -> None:
+    words = ["figure", str(small), "--out", str(tmp_path / "f.png"), "--quiet"]
+    arguments = build_parser().parse_args([*words, "--bound", "final margin"])
+    with open_run(small) as run:
+        _, (bounds,), _ = theory_of(arguments, [run])
+        upper, lower = (one.values[-1] for one in bounds)
+        assert lower <= hard_margin(run, run.frames - 1) <= upper
+    assert {(one.key, one.view) for one in bounds} == {("final margin", "margins")}
+    assert main([*words, "--panels", "margins", "--bound", "final margin"]) == 0

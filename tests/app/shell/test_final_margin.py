@@ -68,7 +68,7 @@ def test_its_ends_are_drawn_on_request_and_undone_by_name(
     assert FINAL == KEY
     assert not [text for text in labels(program) if text.startswith("final")]
     press(qtbot, program)
-    qtbot.waitUntil(lambda: any(text.startswith("final .") for text in labels(program)))
+    qtbot.waitUntil(lambda: any(text.startswith("final <= .") for text in labels(program)))
     run = list(program.session)[-1]
     names = [bound.name for bound in program.theory.bounds_of(run.key)]
     assert [name for name in names if name] == [
