@@ -24,6 +24,7 @@ from app.controllers.drawn import drawn
 from app.controllers.experiment import ExperimentController
 from app.controllers.export import ExportController
 from app.controllers.files import FileController
+from app.controllers.final_margins import FinalMargins
 from app.controllers.first_start import FirstStart
 from app.controllers.folding import Folding
 from app.controllers.following import FollowController
@@ -103,6 +104,7 @@ class Parts(QObject):
             window, self.display, margins or MarginWorker(), judge or Judge(), self
         )
         self.theory.give_way(self.export.waited_for)
+        self.final = FinalMargins(self.display, self.theory, self)
         self.proposals = Proposals(self.display, window)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
         self.help = HelpController(window)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from app.state.session import OpenRun
-from app.widgets.screen_text import raised
-from app.widgets.symbols import greek
+from app.widgets.screen_text import raised, shown_number
+from app.widgets.symbols import greek, rich
 from app.workers.judge import Judgement
 from core.figures.numbers import time_text
 
 if TYPE_CHECKING:
+    from core.observables.final_margin import FinalMargin
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
+
+SHOWN = 6  # examples and nodes that are named
 
 
 @final
@@ -26,11 +29,40 @@ class Knowledge:
     margins: dict[str, ReferenceMargin] = field(default_factory=dict)
     judgement: Judgement | None = None
     judged: tuple[int, int, float] = (0, 0, 0.0)
+    final: FinalMargin | None = None
 
     @property
     def in_order(self) -> tuple[ReferenceMargin, ...]:
         """The margins that are there, in the order of the references."""
         return tuple(self.margins[one.name] for one in self.references if one.name in self.margins)
+
+    @property
+    def proved(self) -> dict[str, ReferenceMargin]:
+        """The margins that no network exceeds, as far as they are known."""
+        from core.observables.final_margin import PROVED
+
+        return {name: one for name, one in self.margins.items() if name in PROVED}
+
+    def final_ends(self) -> tuple[tuple[str, Any], ...]:
+        """The ends of the final margin's bracket as lines: names, and values at the frames."""
+        from core.observables.final_margin import traces
+
+        return () if self.final is None else traces(self.final)
+
+    def final_words(self) -> tuple[str, str, str]:
+        """Between what the run's final margin is, under which condition and since when it has held,
+        and more of it; empty where nothing is known."""
+        found = self.final
+        if found is None:
+            return "", "", ""
+        low, high = (shown_number(value) for value in (found.below, found.above))
+        ends = f"\u2264 {high}" if found.why else f"{low} to {high}"
+        held = found.held
+        began = "held from the start" if held.frame == 0 else f"held since {_moment(held.since)}"
+        if held.frame == found.frame > 0:
+            began = "holds at the last frame alone"
+        condition = f"while {found.condition}; {began}" if found.condition else "in any case"
+        return ends, condition, _final_tip(found)
 
     @property
     def promise(self) -> Promise:
@@ -58,3 +90,25 @@ class Knowledge:
         if reach is not None:
             return label, raised(f"at {time_text(reach.log10_time)}")
         return label, "not reached" if data.complete else "not reached yet"
+
+
+def _moment(log10_time: float) -> str:
+    return raised(time_text(log10_time))
+
+
+def _final_tip(found: FinalMargin) -> str:
+    """What the ends are, and which examples and nodes carry the upper one."""
+    below = f"none, since {found.why}" if found.why else "the smoothed margin, which never falls"
+    lines = [f"From below: {below}."]
+    if found.above_always == found.above_always:
+        lines.append(f"Always at most {shown_number(found.above_always)}, {found.always}.")
+    held = found.held
+    lines.append(f"At most {shown_number(held.above)} while {held.condition}.")
+    examples = ", ".join(f"{i} ({shown_number(q, 2)})" for i, q in held.examples[:SHOWN])
+    nodes = "; ".join(
+        f"{', '.join(map(str, one.nodes[:SHOWN]))} ({shown_number(one.weight, 2)})"
+        for one in held.nodes[:SHOWN]
+    )
+    lines.append(f"Carried by the examples {examples or 'none'}, with their weights q,")
+    lines.append(f"and by the nodes {nodes or 'none'}, with their shares.")
+    return "".join(f"<p>{rich(line)}</p>" for line in lines)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction
 from app.controllers.display import DisplayController
 from app.controllers.knowledge import Knowledge
 from app.main_window import MainWindow
+from app.panels.final_line import FINAL
 from app.state.session import OpenRun
 from app.widgets.symbols import greek, margin_tip, rich, short_name
 from app.workers.judge import Case, Judge, Judgement
@@ -19,10 +20,10 @@ from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
     from app.views.trace_view import Bound
+    from app.workers.final_margin import Ahead
     from core.figures.look import BoundCurve
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
-    from core.theorems.statement import Statement
 
 JUDGE_MS = 400  # after a margin has arrived or the run has ended
 GROWING_MS = 2000  # while it grows
@@ -72,6 +73,7 @@ class TheoryController(QObject):
         panel.run_chosen.connect(self._choose)
         panel.delta_requested.connect(self._set_delta)
         panel.bound_requested.connect(self._show_bound)
+        panel.final.requested.connect(self._show_bound)
         self._window.margin_choice.aboutToShow.connect(self._offer)
         self._window.margin_choice.triggered.connect(self._choose_line)
         self._display.runs_changed.connect(self._follow)
@@ -95,6 +97,12 @@ class TheoryController(QObject):
     def known(self, key: int) -> Knowledge:
         """What is known of a run."""
         return self._known.get(key, Knowledge())
+
+    def set_final(self, ahead: Ahead) -> None:
+        """What is known of a run's final margin."""
+        if ahead.key in self._known:
+            self._known[ahead.key].final = ahead.found
+            self._show()
 
     def reach_of(self, run: OpenRun) -> tuple[str, str]:
         """When a run's hard margin came to 90 % of what is promised, in words."""
@@ -229,19 +237,24 @@ class TheoryController(QObject):
     def _bring_up(self, key: str) -> None:
         """Show the view where a bound belongs, and its observable."""
         intent = self._display.intent
+        if key == FINAL:
+            self._bring_up_view("margins")
         for known in self._known.values():
             for one in known.judgement.assessments if known.judgement else ():
                 view = one.comparison.view
                 if key_of(one.statement) != key or not view:
                     continue
-                place = "margins" if view == "margins" else "curves"
-                views = tuple(dict.fromkeys((*self._display.view.wishes.views, place)))
                 curves = intent.curves
                 if view != "margins" and view not in curves:
                     curves = (*curves, view)
-                self._display.ask(views=views, curves=curves)
-                self._window.show_views(self._display.view.wishes.views)
+                self._display.ask(curves=curves)
+                self._bring_up_view("margins" if view == "margins" else "curves")
                 return
+
+    def _bring_up_view(self, name: str) -> None:
+        if name not in self._display.view.wishes.views:
+            self._display.ask(views=(*self._display.view.wishes.views, name))
+            self._window.show_views(self._display.view.wishes.views)
 
     def _offer(self) -> None:
         """Fill the menu of the lines."""
@@ -249,7 +262,7 @@ class TheoryController(QObject):
         menu.clear()
         margins: dict[str, ReferenceMargin] = {}
         for known in self._known.values():
-            margins |= {name: one for name, one in known.margins.items() if _drawable(one)}
+            margins |= {name: one for name, one in known.margins.items() if one.drawable}
         for name, one in margins.items():
             action = menu.addAction(greek(one.reference.label).replace("&", "&&"))
             action.setData(name)
@@ -278,6 +291,7 @@ class TheoryController(QObject):
         known = self._known.get(self._key)
         self._show_times(known, runs)
         self._show_reach()
+        self._show_final()
         if known is None:
             panel.show_margins(None, ())
             panel.show_assessments(None, bounds, live=False)
@@ -307,6 +321,7 @@ class TheoryController(QObject):
         if drawn != self._drawn:
             self._drawn = drawn
             self._show_lines()
+            self._show_final()
         self._show_reach()
         self._look()
 
@@ -314,6 +329,11 @@ class TheoryController(QObject):
         """When the run that the panel shows came to 90 % of what is promised."""
         run = self._display.session.get(self._key)
         self._window.theory.show_reach(self.known(self._key).reach_of(run) if run else ("", ""))
+
+    def _show_final(self) -> None:
+        """Where the margin of the run that the panel shows is going."""
+        words, bounds = self.known(self._key).final_words(), self._display.view.wishes.shown_bounds
+        self._window.theory.final.show_words(words, bounds)
 
     def _show_lines(self) -> None:
         """The lines and bounds of every run that is shown."""
@@ -333,16 +353,13 @@ class TheoryController(QObject):
 
     def lines_of(self, key: int) -> tuple[ReferenceMargin, ...]:
         """The margins whose lines are drawn for a run, for figures of it."""
-        return tuple(one for one in self._lines_of(self.known(key)) if _drawable(one))
+        return tuple(one for one in self._lines_of(self.known(key)) if one.drawable)
 
     def bounds_of(self, key: int) -> tuple[BoundCurve, ...]:
         """The bounds that are drawn for a run, for figures of it."""
         from core.figures.look import BoundCurve
 
-        return tuple(
-            BoundCurve(key_of(statement), statement.name, view, trace)
-            for statement, view, trace in self._drawn_bounds(self.known(key))
-        )
+        return tuple(BoundCurve(*one[:4]) for one in self._drawn_bounds(self.known(key)))
 
     def sources_of(self, key: int) -> tuple[str, ...]:
         """Where the margins that are drawn and the statements that are judged come from."""
@@ -363,20 +380,17 @@ class TheoryController(QObject):
     def _bounds_of(self, known: Knowledge) -> list[Bound]:
         from app.views.trace_view import Bound
 
-        bounds = []
-        for statement, view, trace in self._drawn_bounds(known):
-            tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
-            bounds.append(Bound(short_name(statement.name), view, trace, tip))
-        return bounds
+        drawn = self._drawn_bounds(known)
+        return [Bound(short_name(name), *rest) for _, name, *rest in drawn]
 
-    def _drawn_bounds(self, known: Knowledge) -> Iterator[tuple[Statement, str, Any]]:
-        """Statements whose bounds are shown: where, and what they promise at each frame."""
+    def _drawn_bounds(self, known: Knowledge) -> Iterator[tuple[str, str, str, Any, str]]:
+        """Bounds that are shown: key, name, where, what is promised at each frame, and a tip."""
+        wanted = self._display.view.wishes.shown_bounds
         for one in known.judgement.assessments if known.judgement else ():
             trace, view = one.comparison.bound_trace, one.comparison.view
-            shown = key_of(one.statement) in self._display.view.wishes.shown_bounds
-            if trace is not None and shown and view:
-                yield one.statement, view, trace
-
-
-def _drawable(margin: ReferenceMargin) -> bool:
-    return margin.factor is not None and margin.bracket.exists
+            key, statement = key_of(one.statement), one.statement
+            if trace is not None and key in wanted and view:
+                tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
+                yield key, statement.name, view, trace, tip
+        for name, trace in known.final_ends() if FINAL in wanted else ():
+            yield FINAL, name, "margins", trace, known.final_words()[2]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from app.panels.final_line import FinalLine
 from app.panels.inputs import heading_label, line_height, quiet_label
 from app.panels.margin_list import MarginList
 from app.panels.scrolled import fill_scrolled
@@ -69,7 +70,9 @@ class TheoryPanel(QWidget):
         self.reach.setToolTip(REACH_TIP)
         self.reach.hide()
         delta = self._delta_line(content)
-        filled(self._column, self.runs, self.margins, self.reach, delta, self.note, 1)
+        self.final = FinalLine(content)
+        above = (self.runs, self.margins, self.reach, self.final)
+        filled(self._column, *above, delta, self.note, 1)
         fill_scrolled(self, content)
 
     def _delta_line(self, parent: QWidget) -> QHBoxLayout:

@@ -111,7 +111,7 @@ class TraceView(RunView):
         bounds, labels = self._shown_bounds(), []
         for line, bound in zip(self._lines[len(self._lines) - len(bounds) :], bounds, strict=True):
             known = line.values[np.isfinite(line.values)]
-            if known.size:
+            if known.size and bound.name:
                 end = float(known[-1])
                 labels.append(
                     LevelLine(end, end, end, bound.name, line.colour, bound.tip, line=False)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ROW = re.compile(r"([1-9][0-9]{0,2}):(.*)", re.DOTALL)
 ALL, NONE = "all", "none"
+FINAL = "final margin"  # core.observables.final_margin.KEY
 NO_SHARE = (
     "no reference margin of this run can be compared with its margins, so that they are shares of "
     "nothing; draw them as they are, without --share"
@@ -218,6 +219,7 @@ def _bounds(
 
     if not arguments.bound:
         return ()
+    final = _final(run, margins) if FINAL in arguments.bound else ()
     named = {one.reference.name: one for one in margins}
     with stopped(Watch()) as watch:
         assessed = assess_all(run, named, arguments.delta, watch)
@@ -226,4 +228,17 @@ def _bounds(
         key, trace, view = key_of(one.statement), one.comparison.bound_trace, one.comparison.view
         if key in arguments.bound and trace is not None and view:
             found.append(BoundCurve(key, one.statement.name, view, trace))
-    return tuple(found)
+    return (*found, *final)
+
+
+def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ...]:
+    """The ends of the run's final margin, where there is a bracket."""
+    from core.observables.final_margin import DRAWN, final_margin, refusal, traces
+    from core.reference.gated import Kept
+
+    if refusal(run) or run.frames == 0:
+        return ()
+    named = {one.reference.name: one for one in margins}
+    with stopped(Watch()) as watch:
+        found = final_margin(run, -1, named, watch, (Kept.OWN,), DRAWN)
+    return tuple(BoundCurve(FINAL, name, "margins", trace) for name, trace in traces(found))

@@ -208,6 +208,17 @@ def _theory(commands: Any) -> None:
     limit_option(command, "for each reference margin")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
+    command = command_of(
+        commands, "limit", "limiting.limit", "where a run's margin is going, as a bracket"
+    )
+    command.add_argument("run", metavar="RUN")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    command.add_argument(
+        "--at", default=None, metavar="TIME", help="as of t, or 10^2.5 (default: the last frame)"
+    )
+    limit_option(command, "for the reference margin, and for the programs")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+
 
 def _preparing(commands: Any) -> None:
     command = command_of(

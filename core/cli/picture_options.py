@@ -127,7 +127,11 @@ def _look_options(command: Parser, margins: str = MARGINS) -> None:
     add("--margins", default=None, metavar="NAME,NAME|all", help=margins)
     add("--share", action="store_true", help=SHARE)
     add(
-        "--bound", action="append", default=[], metavar="STATEMENT", help="as telgarsky22 Lemma 2.3"
+        "--bound",
+        action="append",
+        default=[],
+        metavar="STATEMENT",
+        help='as telgarsky22 Lemma 2.3, or "final margin"',
     )
     add("--delta", type=number, default=0.05, help="failure probability (default: 0.05)")
     limit_option(command, "for each reference margin")

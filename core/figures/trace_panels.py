@@ -152,7 +152,7 @@ def taken(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
 def name_at_end(name: str, x: Array, y: Array, colour: str) -> list[Words]:
     """The name of a bound above its last point."""
     seen = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
-    if not seen.size:
+    if not (name and seen.size):
         return []
     return [Words(float(x[seen[-1]]), float(y[seen[-1]]), plain(name), colour, "right")]
 

@@ -1,4 +1,4 @@
-"""How far the margin can still rise while no node changes its pattern or its sign.
+"""How far the margin can still rise while no node changes its sign, or what it is active on.
 
 With s_j the sign of a_j and A_j the examples on which node j is active, u_j = |a_j| v_j gives
 
@@ -6,26 +6,41 @@ With s_j the sign of a_j and A_j the examples on which node j is active, u_j = |
 
 so that the margin divided by |W|^2 is at most the optimum of the convex program
 
-    max min_i y_i sum_j s_j 1[i in A_j] <u_j, x_i>   over   sum_j |u_j| <= 1/2.
+    max min_i y_i sum_j s_j 1[i in A_j] <u_j, x_i>   over   sum_j |u_j| <= 1/2
 
-For weights q of the examples in the simplex (1/2) max_j |sum_(i in A_j) q_i y_i x_i| bounds it
-from above: a certificate that anyone can check. Where the u_j are kept in their cells,
-<u_j, x_i> >= 0 on A_j and <= 0 off it, as they are for as long as the patterns stay, the length is
-that of the projection on the cell's cone, and the bound is tighter. The program is solved by
-columns: directions are priced against q and weighed by a linear program (core.reference.master).
+(fixed activation patterns as gates: Pilanci and Ergen 2020). For weights q of the examples in the
+simplex (1/2) max_j |sum_(i in A_j) q_i y_i x_i| bounds it from above: a certificate that anyone can
+check. Where the u_j are kept in their cells, <u_j, x_i> >= 0 on A_j and <= 0 off it, as they are
+for as long as the patterns stay, the length is that of the projection on the cell's cone, and the
+bound is tighter.
+
+`OWN` asks for less: each node keeps its sign and the examples *of its own label*, y_i = s_j, on
+which it is active. On the others it takes s_j y_i relu(<u_j, x_i>) = -relu, which is concave, so
+that the program stays convex whatever patterns the node has there. It matters, since nodes slide
+along the kinks of just these examples, and no pattern would last. With a multiplier
+0 <= lambda_i <= q_i for each of them,
+
+    max over |u| <= 1 in the cone of  <g, u> - sum_i q_i relu(<u, x_i>)
+        = min over lambda and mu >= 0 of |g - sum_i lambda_i x_i + B'mu|,
+
+and any lambda and mu bound it from above. Programs are solved by columns: directions are priced
+against q and weighed by a linear program (core.reference.master).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from core.network.parametrisation import TwoLayer
+from core.network.parametrisation import TwoLayer, weighted_gram
 from core.problem.problem import Problem
+from core.reference.degenerate import rounding
+from core.reference.hull import coordinates, nearest
 from core.reference.master import Master, Solution
 from core.reference.watch import Watch
 
@@ -37,6 +52,17 @@ MOST_ROUNDS = 3000
 # The linear program is good to 1e-7 or so: what is no nearer after so many rounds stays there.
 STALLED, NEARER = 40, 0.99
 NOTHING = 1e-9  # of the largest |x_i|: a price that is rounding
+# Multipliers are improved in turn, for the gates that may be the dearest, until nothing changes.
+SWEEPS, SETTLED, DEAREST = 60, 1e-6, 0.95
+
+
+@final
+class Kept(Enum):
+    """What stays as it is beside the signs of the nodes."""
+
+    GATES = "what each node is active on; the inner weights may be anything"
+    CELLS = "what each node is active on, by its inner weights"
+    OWN = "which examples of its own label each node is active on, by its inner weights"
 
 
 @final
@@ -50,6 +76,14 @@ class Gates:
     def columns(self, which: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
         """y_i s_k 1[i in A_k] <u, x_i> for rows u (c, d) of the gates `which` (c,), (c, n)."""
         return self.signs[which, None] * self.active[which] * y * (u @ x.T)
+
+    def outputs(self, which: NDArray[np.intp], u: Array, x: Array, y: Array) -> Array:
+        """y_i s_k relu(<u, x_i>), whatever the gates are, (c, n)."""
+        return np.asarray(self.signs[which, None] * y * np.maximum(u @ x.T, 0.0))
+
+    def others(self, y: Array) -> NDArray[np.bool_]:
+        """Whether an example has the other label than a gate's sign, (k, n)."""
+        return np.asarray(self.signs[:, None] * y < 0.0)
 
 
 @final
@@ -70,16 +104,28 @@ class GatedLimit:
     weights: Array
 
 
-def gates_of(problem: Problem, flat: Array) -> Gates:
+def gates_of(problem: Problem, flat: Array, kept: Kept = Kept.CELLS) -> Gates:
     """The gates of a network at flat parameters: nodes that are dead or have a_j = 0 have none."""
+    return gates_and_nodes(problem, flat, kept)[0]
+
+
+def gates_and_nodes(
+    problem: Problem, flat: Array, kept: Kept = Kept.CELLS
+) -> tuple[Gates, tuple[tuple[int, ...], ...]]:
+    """The gates of a network, and the nodes that have each of them. Of `OWN` a gate is active on
+    examples of its own label only."""
     network = problem.network
     assert isinstance(network, TwoLayer)
     alpha, U = network.effective(flat)
-    active = U @ problem.inputs.T > 0.0
-    used = (alpha != 0.0) & active.any(axis=1)
-    pairs = np.column_stack([np.sign(alpha[used]) > 0.0, active[used]])
-    pairs = np.unique(pairs, axis=0)
-    return Gates(np.where(pairs[:, 0], 1.0, -1.0), pairs[:, 1:])
+    active, signs = U @ problem.inputs.T > 0.0, np.sign(alpha)
+    if kept is Kept.OWN:
+        active &= signs[:, None] * problem.dataset.y > 0.0
+    used = np.flatnonzero((signs != 0.0) & active.any(axis=1))
+    pairs = np.column_stack([signs[used] > 0.0, active[used]])
+    pairs, place = np.unique(pairs, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    nodes = tuple(tuple(used[place == k].tolist()) for k in range(len(pairs)))
+    return Gates(np.where(pairs[:, 0], 1.0, -1.0), pairs[:, 1:]), nodes
 
 
 def gated_limit(
@@ -88,7 +134,7 @@ def gated_limit(
     gates: Gates,
     watch: Watch,
     tolerance: float = 1e-5,
-    in_cells: bool = False,
+    kept: Kept = Kept.GATES,
 ) -> GatedLimit:
     """The optimum for examples x (n, d) with labels y = +-1, to a relative gap (1e-6 at best), or
     until late.
@@ -109,7 +155,7 @@ def gated_limit(
         return GatedLimit(
             0.0, 0.0, np.full(n, 1.0 / n), np.zeros((0, x.shape[1])), np.zeros(0, np.intp), nothing
         )
-    search = _Search(x, y, gates, in_cells)
+    search = _Search(x, y, gates, kept)
     for _ in range(MOST_ROUNDS):
         if search.round(tolerance) or watch.late:
             break
@@ -117,16 +163,38 @@ def gated_limit(
     return search.found()
 
 
+def leaky_limit(x: Array, y: Array, a: Array, slopes: Array) -> tuple[float, float, Array]:
+    """(lower, upper, q): max over |V| = 1 of min_i y_i sum_j a_j slopes_ji <v_j, x_i>.
+
+    For a network whose outer weights a (m,) are fixed, with slopes (m, n) of its activation that
+    stay as they are: it is linear in V, and the optimum that of a hard margin, by the point nearest
+    to the origin (core.reference.hull). upper = |sum_i q_i y_i grad f(x_i)| holds for any q in the
+    simplex. Raises ArithmeticError where that method does not end.
+
+    One node of slope 1 is a linear classifier:
+
+    >>> lower, upper, q = leaky_limit(np.eye(2), np.ones(2), np.ones(1), np.ones((1, 2)))
+    >>> round(lower, 9), round(upper, 9), q.round(9).tolist()
+    (0.707106781, 0.707106781, [0.5, 0.5])
+    """
+    kernel = weighted_gram(x, a, slopes) * np.outer(y, y)
+    best = nearest(coordinates(kernel))
+    slack = best.slack + rounding(len(y), float(np.sqrt(kernel.diagonal().max())))
+    return max(best.lower - slack, 0.0), best.upper + slack, best.q
+
+
 @final
 class _Search:
     """Directions so far, the program over them, and the best certificate."""
 
-    def __init__(self, x: Array, y: Array, gates: Gates, in_cells: bool) -> None:
-        self._x, self._y, self._gates, self._in_cells = x, y, gates, in_cells
+    def __init__(self, x: Array, y: Array, gates: Gates, kept: Kept) -> None:
+        self._x, self._y, self._gates, self._kept = x, y, gates, kept
         n, d = x.shape
         # sum_i q_i y_i s_k 1[i in A_k] x_i for all gates at once is one product.
         self._weights = gates.signs[:, None] * gates.active * y
-        self._cones = [np.where(active, 1.0, -1.0) for active in gates.active] if in_cells else []
+        self._cones = np.where(gates.active, 1.0, -1.0)
+        self._others = gates.others(y)
+        self._turns = np.zeros(gates.active.shape)  # of OWN: what x_i counts for in a price
         self._unit = float(np.linalg.norm(x, axis=1).max()) or 1.0
         self._master = Master(n, unit=self._unit)
         self._u, self._gate = np.zeros((0, d)), np.zeros(0, dtype=np.intp)
@@ -138,10 +206,11 @@ class _Search:
     def _priced(self, q: Array) -> tuple[Array, Array]:
         """Unit directions (k, d) that are best at q, and their prices (k,)."""
         g = (self._weights * q) @ self._x
-        if self._in_cells:
-            g = np.array(
-                [self._projected(row, cone) for row, cone in zip(g, self._cones, strict=True)]
-            )
+        if self._kept is Kept.CELLS:
+            cones = zip(g, self._cones, strict=True)
+            g = np.array([self._projected(row, cone) for row, cone in cones])
+        elif self._kept is Kept.OWN:
+            g = self._turned(g, q)
         prices = np.linalg.norm(g, axis=1)
         return g / np.where(prices > 0.0, prices, 1.0)[:, None], prices
 
@@ -150,6 +219,34 @@ class _Search:
         B = cone[:, None] * self._x
         multipliers, _ = nnls(B.T, -g)
         return np.asarray(g + B.T @ multipliers)
+
+    def _turned(self, g: Array, q: Array) -> Array:
+        """g + sum_i c_ki x_i of about the least length (k, d): -q_i <= c_ki <= 0 for examples of
+        the other label, c_ki >= 0 where the gate is active and <= 0 where it is not.
+
+        One coefficient after another, for the gates that are dearest, from those of the round
+        before. Lengths that are not the least bound the prices all the same.
+        """
+        x, squares = self._x, (self._x**2).sum(axis=1)
+        low = np.where(self._others, -q, np.where(self._gates.active, 0.0, -np.inf))
+        high = np.where(~self._others & self._gates.active, np.inf, 0.0)
+        c = np.clip(self._turns, low, high)
+        turned = g + c @ x
+        for _ in range(SWEEPS):
+            before = np.linalg.norm(turned, axis=1)
+            rows = np.flatnonzero(before >= DEAREST * before.max())
+            part, own, ends = turned[rows], c[rows], (low[rows], high[rows])
+            for i in np.flatnonzero(squares):
+                best = own[:, i] - (part @ x[i]) / squares[i]
+                best = np.minimum(np.maximum(best, ends[0][:, i]), ends[1][:, i])
+                part += (best - own[:, i])[:, None] * x[i]
+                own[:, i] = best
+            c[rows], turned[rows] = own, part
+            gained = before[rows] - np.linalg.norm(part, axis=1)
+            if gained.max() <= SETTLED * before.max():
+                break
+        self._turns = c
+        return np.asarray(g + c @ x)  # without the rounding of so many small steps
 
     def round(self, tolerance: float) -> bool:
         """Price, add, weigh; whether the bracket is closed."""
@@ -162,7 +259,8 @@ class _Search:
         new = np.flatnonzero((prices >= WORTH * top) & (prices > 0.0))
         if not new.size:
             return True
-        self._master.add(self._gates.columns(new, u[new], self._x, self._y))
+        columns = self._gates.outputs if self._kept is Kept.OWN else self._gates.columns
+        self._master.add(columns(new, u[new], self._x, self._y))
         self._u, self._gate = np.vstack([self._u, u[new]]), np.append(self._gate, new)
         self._solution = self._master.solve()
         self._q = self._solution.q

@@ -21,3 +21,14 @@ def interrupt_margins(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError
 
     monkeypatch.setattr(LinearMargin, "compute", interrupted)
+
+
+def interrupted_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the user press Ctrl-C while the programs of fixed patterns are solved."""
+    from core.reference.gated import _Search
+
+    def interrupted(self: _Search, tolerance: float) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return False
+
+    monkeypatch.setattr(_Search, "round", interrupted)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 
-from core.reference.gated import Gates, gated_limit, gates_of
+from core.data.cones import simplex
+from core.reference.gated import Gates, Kept, gated_limit, gates_of, leaky_limit
 from core.reference.global_margin import global_margin
+from core.reference.leaky import optimum
 from core.reference.watch import Watch
 from core.runs import Recorder, open_run
 from core.training.trajectory import run
@@ -30,51 +33,79 @@ def sample(n: int, d: int, m: int, seed: int) -> Sample:
     return x, y, Gates(np.sign(a)[used], active[used])
 
 
+def kept_of(cells: bool) -> Kept:
+    return Kept.CELLS if cells else Kept.GATES
+
+
 def price(q: np.ndarray, x: np.ndarray, y: np.ndarray, gates: Gates) -> float:
     """(1/2) max_j |sum_(i in A_j) q_i y_i x_i|."""
     return 0.5 * max(float(np.linalg.norm((q * y * one) @ x)) for one in gates.active)
 
 
-def by_another_solver(x: np.ndarray, y: np.ndarray, gates: Gates, cells: bool) -> float:
-    """The program itself by SLSQP: u (k, d) and t, from a few starts."""
-    k, d = len(gates.signs), x.shape[1]
-    rows = gates.signs[:, None] * gates.active * y
+def by_another_solver(x: np.ndarray, y: np.ndarray, gates: Gates, kept: Kept) -> float:
+    """The program itself: linear in u (k, d), w = relu(<u, x>) on examples of the other label
+    (k, n), lengths (k,) and t, with tangent planes for |u_k| <= length_k until none is violated."""
+    k, (n, d) = len(gates.signs), x.shape
+    first_w, first_s = k * d, k * d + k * n
+    size = first_s + k + 1
+    other = gates.others(y) & (kept is Kept.OWN)
+    rows: list[np.ndarray] = []
+    ends: list[float] = []
 
-    def margins(z: np.ndarray) -> np.ndarray:
-        return (rows * (z[:-1].reshape(k, d) @ x.T)).sum(axis=0) - z[-1]
+    begins = {"u": 0, "w": first_w, "s": first_s, "t": size - 1}
 
-    def room(z: np.ndarray) -> float:
-        return 0.5 - np.sqrt((z[:-1].reshape(k, d) ** 2).sum(axis=1) + 1e-18).sum()
+    def at_most(end: float, *parts: tuple[str, int, np.ndarray | float]) -> None:
+        row = np.zeros(size)
+        for name, place, values in parts:
+            begin = begins[name] + (d * place if name == "u" else place)
+            row[begin : begin + np.size(values)] = values
+        rows.append(row)
+        ends.append(end)
 
-    rules = [{"type": "ineq", "fun": margins}, {"type": "ineq", "fun": room}]
-    if cells:
-        side = np.where(gates.active, 1.0, -1.0)
-        rules.append(
-            {"type": "ineq", "fun": lambda z: (side * (z[:-1].reshape(k, d) @ x.T)).ravel()}
-        )
-    found = []
-    for seed in range(3):
-        start = 0.1 * np.random.default_rng(seed).standard_normal(k * d + 1)
-        options = {"maxiter": 1000, "ftol": 1e-12}
-        done = minimize(lambda z: -z[-1], start, constraints=rules, method="SLSQP", options=options)
-        if margins(done.x).min() > -1e-7 and room(done.x) > -1e-7:
-            found.append(float(done.x[-1]))
-    return max(found)
+    for i in range(n):
+        gain = gates.signs * y[i] * gates.active[:, i] * ~other[:, i]
+        row = np.zeros(size)
+        row[:first_w] = -np.outer(gain, x[i]).ravel()
+        row[first_w:first_s].reshape(k, n)[:, i] = other[:, i]
+        row[-1] = 1.0
+        rows.append(row)
+        ends.append(0.0)
+    for j, i in product(range(k), range(n)):
+        if other[j, i]:
+            at_most(0.0, ("u", j, x[i]), ("w", n * j + i, -1.0))
+        elif kept is not Kept.GATES:
+            at_most(0.0, ("u", j, -x[i] if gates.active[j, i] else x[i]))
+    at_most(0.5, ("s", 0, np.ones(k)))
+    for j, c in product(range(k), np.vstack([np.eye(d), -np.eye(d)])):
+        at_most(0.0, ("u", j, c), ("s", j, -1.0))
+    aim = np.zeros(size)
+    aim[-1] = -1.0
+    bounds = [(None, None)] * first_w + [(0.0, None)] * (k * n + k) + [(None, None)]
+    for _ in range(300):
+        done = linprog(aim, np.array(rows), np.array(ends), bounds=bounds, method="highs-ds")
+        u, s = done.x[:first_w].reshape(k, d), done.x[first_s:-1]
+        lengths = np.linalg.norm(u, axis=1)
+        long = np.flatnonzero(lengths > s * (1.0 + 1e-5) + 1e-6)
+        if not long.size:
+            return float(done.x[-1])
+        for j in long.tolist():
+            at_most(0.0, ("u", j, u[j] / lengths[j]), ("s", j, -1.0))
+    raise AssertionError("tangent planes did not come to an end")
 
 
 @pytest.mark.parametrize("cells", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_another_solver_finds_the_same(seed: int, cells: bool) -> None:
     x, y, gates = sample(6, 3, 5, seed)
-    limit = gated_limit(x, y, gates, Watch(), 2e-6, cells)
+    limit = gated_limit(x, y, gates, Watch(), 2e-6, kept_of(cells))
     assert limit.lower <= limit.upper <= limit.lower * (1 + 2.1e-6) + 1e-8  # 1e-9 |x| is nothing
-    assert limit.upper == pytest.approx(by_another_solver(x, y, gates, cells), abs=2e-5)
+    assert limit.upper == pytest.approx(by_another_solver(x, y, gates, kept_of(cells)), abs=2e-5)
 
 
 @pytest.mark.parametrize("cells", [False, True])
 def test_both_ends_are_what_their_witnesses_say(cells: bool) -> None:
     x, y, gates = sample(12, 4, 9, 7)
-    limit = gated_limit(x, y, gates, Watch(), 1e-6, cells)
+    limit = gated_limit(x, y, gates, Watch(), 1e-6, kept_of(cells))
     assert np.linalg.norm(limit.u, axis=1) == pytest.approx(np.ones(len(limit.u)), abs=1e-12)
     assert limit.weights.sum() == pytest.approx(0.5)
     assert limit.q.min() >= 0.0 and limit.q.sum() == pytest.approx(1.0)
@@ -92,7 +123,7 @@ def test_cells_are_tighter() -> None:
     for seed in range(6):
         x, y, gates = sample(10, 3, 8, seed)
         wide = gated_limit(x, y, gates, Watch(), 1e-6)
-        tight = gated_limit(x, y, gates, Watch(), 1e-6, in_cells=True)
+        tight = gated_limit(x, y, gates, Watch(), 1e-6, kept=Kept.CELLS)
         assert tight.lower <= wide.upper * (1 + 1e-9)
 
 
@@ -101,7 +132,7 @@ def test_no_network_with_these_patterns_is_beyond_it() -> None:
     at = small_problem(Case("standard", "exponential"), n=12, m=20, d=5)
     flat = at.physical_start()
     gates = gates_of(at, flat)
-    limit = gated_limit(at.dataset.x, at.dataset.y, gates, Watch(), 1e-6, in_cells=True)
+    limit = gated_limit(at.dataset.x, at.dataset.y, gates, Watch(), 1e-6, kept=Kept.CELLS)
     a, V = at.network.effective(flat)
     g = np.random.default_rng(0)
     best = -np.inf
@@ -162,7 +193,7 @@ def test_every_gate_of_all_directions_is_gamma_gl() -> None:
     active = np.unique(V @ x.T > 0.0, axis=0)
     active = active[active.any(axis=1)]
     both = Gates(np.repeat([1.0, -1.0], len(active)), np.vstack([active, active]))
-    limit = gated_limit(x, y, both, Watch(), 1e-5, in_cells=True)
+    limit = gated_limit(x, y, both, Watch(), 1e-5, kept=Kept.CELLS)
     bracket = global_margin(x, y, Watch()).bracket
     assert 2.0 * limit.lower <= bracket.upper * (1 + 1e-9)
     assert 2.0 * limit.upper >= bracket.lower * (1 - 1e-9)
@@ -176,3 +207,98 @@ def test_examples_that_nobody_can_fit() -> None:
     assert limit.lower == 0.0 and limit.upper == pytest.approx(0.0, abs=1e-9)
     empty = gated_limit(np.eye(2), np.ones(2), Gates(np.zeros(0), np.zeros((0, 2), bool)), Watch())
     assert empty.upper == 0.0
+
+
+# ------------------------------------------------------------- examples of a node's own label
+
+
+def own(gates: Gates, y: np.ndarray) -> Gates:
+    """The same nodes, of which only what they are active on of their own label is kept."""
+    active = gates.active & ~gates.others(y)
+    used = active.any(axis=1)
+    return Gates(gates.signs[used], active[used])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_another_solver_finds_the_same_of_own_examples(seed: int) -> None:
+    x, y, gates = sample(6, 3, 5, seed)
+    limit = gated_limit(x, y, own(gates, y), Watch(), 1e-5, Kept.OWN)
+    assert limit.lower <= limit.upper <= limit.lower * (1 + 2e-5) + 1e-8
+    assert limit.upper == pytest.approx(by_another_solver(x, y, own(gates, y), Kept.OWN), abs=2e-5)
+
+
+def test_own_examples_leave_more_room_than_cells_and_gamma_gl_more_still() -> None:
+    """All three are of the same data: what is asked for less may not be below what is asked for
+    more, and every one of them is the margin of some network."""
+    for seed in range(6):
+        x, y, gates = sample(8, 3, 8, seed)
+        cells = gated_limit(x, y, gates, Watch(), 1e-5, Kept.CELLS)
+        loose = gated_limit(x, y, own(gates, y), Watch(), 1e-5, Kept.OWN)
+        most = global_margin(x, y, Watch()).bracket.upper / 2.0
+        assert cells.lower <= loose.upper
+        assert loose.lower <= most * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_own_pattern_is_gamma_gl(seed: int) -> None:
+    """n = 6 in the plane: all patterns are those of a circle of directions."""
+    g = np.random.default_rng(seed)
+    x = g.standard_normal((6, 2))
+    y = np.where(np.arange(6) % 2, 1.0, -1.0)
+    angles = np.linspace(0.0, 2.0 * np.pi, 721)
+    V = np.column_stack([np.cos(angles), np.sin(angles)])
+    active = np.unique(V @ x.T > 0.0, axis=0)
+    signs = np.repeat([1.0, -1.0], len(active))
+    both = own(Gates(signs, np.vstack([active, active])), y)
+    limit = gated_limit(x, y, both, Watch(), 1e-5, Kept.OWN)
+    bracket = global_margin(x, y, Watch()).bracket
+    assert 2.0 * limit.lower <= bracket.upper * (1 + 1e-6)
+    assert 2.0 * limit.upper >= bracket.lower * (1 - 1e-9)
+    assert 2.0 * limit.upper == pytest.approx(bracket.value, rel=1e-3)
+    # And what fewer nodes can do is no more.
+    few = Gates(both.signs[::3], both.active[::3])
+    assert gated_limit(x, y, few, Watch(), 1e-4, Kept.OWN).lower <= limit.upper * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("kept", list(Kept))
+@pytest.mark.parametrize("r", [2, 3, 5])
+def test_a_node_for_each_of_r_collapsed_cones(r: int, kept: Kept) -> None:
+    """gamma_nc/(2 r) with gamma_nc = 1 (telgarsky22, Assumption 3.1): |u_k| = 1/(2 r) each."""
+    x, y = simplex(r, r + 1), np.where(np.arange(r) % 2, -1.0, 1.0)
+    gates = Gates(y.copy(), np.eye(r, dtype=bool))
+    limit = gated_limit(x, y, gates, Watch(), 1e-6, kept)
+    assert limit.lower <= 0.5 / r * (1 + 1e-6)
+    assert limit.upper == pytest.approx(0.5 / r, rel=1e-5)
+    assert limit.q == pytest.approx(np.full(r, 1.0 / r), abs=1e-3)
+
+
+def test_the_linear_solution_of_two_cones_can_rise_no_further() -> None:
+    """x' of Proposition 2.6: one node that is active on all has sin(arcsin(.3)/2)/2 = .0759."""
+    alpha = 0.3
+    # v_1, and x' = alpha v_0 - sqrt(1 - alpha^2) v_1.
+    x = np.array([[0.0, 1.0], [alpha, -np.sqrt(1.0 - alpha**2)]])
+    gates = Gates(np.ones(1), np.ones((1, 2), dtype=bool))
+    expected = 0.5 * np.sin(0.5 * np.arcsin(alpha))
+    for kept in Kept:
+        limit = gated_limit(x, np.ones(2), gates, Watch(), 1e-6, kept)
+        assert limit.upper == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_leaky_network_at_its_optimum_has_the_closed_form(seed: int) -> None:
+    """frei23, problem (3): its patterns are the labels', and its optimum 1/|W*|."""
+    g = np.random.default_rng(seed)
+    n, d, m, slope = 6, 40, 8, 0.3
+    x = g.standard_normal((n, d)) / np.sqrt(d)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    a = np.where(np.arange(m) < 3, 1.0, -1.0) / np.sqrt(m)
+    slopes = np.where(a[:, None] * y > 0.0, 1.0, slope)
+    lower, upper, q = leaky_limit(x, y, a, slopes)
+    best = optimum(x, y, 3.0 / m, 5.0 / m, slope)
+    assert best is not None and best.closed
+    assert lower == pytest.approx(best.lower, rel=1e-9)
+    assert upper == pytest.approx(best.upper, rel=1e-9)
+    gradients = (y[:, None, None] * a[:, None] * slopes.T[:, :, None] * x[:, None, :]).reshape(
+        n, -1
+    )
+    assert np.linalg.norm(q @ gradients) == pytest.approx(upper, rel=1e-9)

@@ -1,0 +1,353 @@
+"""Where a run's margin is going: a bracket on min_i p_i/|W|^L as t -> infinity.
+
+From below by the smoothed margin, which never falls along gradient flow of an exponentially tailed
+loss once it is positive (homogeneity, Theorem 3.6; Lyu and Li 2020, Theorem 4.1) and is never above
+the hard one, less the error that the run's integration is known to have. From above always by what
+no network exceeds (gamma_gl/2, where that is defined and proved), and by convex programs over
+u_j = |a_j| v_j for as long as no node changes its sign or what it is active on
+(core.reference.gated; fixed patterns as gates: Pilanci and Ergen 2020). These are conditions on the
+future, which nobody can check beforehand; what can be told is since when they have held.
+
+All margins are divided by |W|^L, as `hard_margin` is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.network.activation import LEAKY, RELU
+from core.network.parametrisation import TwoLayer
+from core.observables.alarms import tolerance
+from core.observables.integration import has_error, integration_error
+from core.observables.margins import ATOM, hard_margin, smoothed_margin
+from core.reference.gated import GatedLimit, Gates, Kept, gated_limit, gates_and_nodes, leaky_limit
+from core.reference.margin import ReferenceMargin
+from core.reference.watch import Watch
+from core.runs import Run
+
+Array = NDArray[np.float64]
+# Of |u_j| |x_i|: an example so near to a node's kink is on both sides of it.
+AT_KINK = 1e-9
+CLOSED = 0.01  # of the upper end: what is narrower is said to be closed
+# What a hard margin is off by at most (docs/accuracy.md) where no step was checked, in units of
+# the largest |x_i|.
+UNCHECKED = 5e-5
+PRECISION, DRAWN = 1e-4, 1e-3  # of the programs' brackets; of those that are drawn
+NAN = float("nan")
+# The references that no network of the kind exceeds, after multiplication by their factor.
+PROVED = ("gamma_gl", "gamma_l1")
+KEY = "final margin"  # of its lines among the bounds that can be shown
+NETWORKS = (
+    "a bracket is known for two-layer ReLU networks whose margins are divided by |W|^2 (standard, "
+    "scalar, normalised, bias), and for the leaky one with a fixed outer layer, not smooth"
+)
+CONDITIONS = {
+    Kept.OWN: "no node changes its sign, or gains or loses an example of its own label",
+    Kept.CELLS: "no node changes its sign, or gains or loses an example",
+    Kept.GATES: "no node gains or loses an example",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """Nodes of one sign and one pattern, and the share of them in the best network, of sum 1."""
+
+    nodes: tuple[int, ...]
+    sign: int
+    weight: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class While:
+    """What the final margin is at most while a condition holds.
+
+    No frame from `since` (log10 t) to the last one breaks it, and the frame before `frame` does;
+    frame 0 where none does. `reached` is the margin of a network that keeps to the condition, so
+    that the program's optimum is between `reached` and `above`. `examples` are those with more than
+    .001 of the certificate's weight q, (number, q), and `nodes` the best network's, the largest
+    first.
+    """
+
+    kept: Kept
+    above: float
+    reached: float
+    frame: int
+    since: float
+    examples: tuple[tuple[int, float], ...]
+    nodes: tuple[Carrier, ...]
+
+    @property
+    def condition(self) -> str:
+        """In words, to be read after "while"."""
+        return CONDITIONS[self.kept]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FinalMargin:
+    """below <= the final margin <= above, for as long as the condition of `above_while` holds.
+
+    `hard` is the margin at the frame. `below` is NaN where nothing is guaranteed, and `why` says
+    why; `above_always` is NaN where no such bound is proved, and `always` its name.
+    """
+
+    frame: int
+    log10_time: float
+    hard: float
+    below: float
+    why: str
+    above_always: float
+    always: str
+    above_while: tuple[While, ...]
+
+    @property
+    def held(self) -> While:
+        """The weakest condition."""
+        return self.above_while[0]
+
+    @property
+    def above(self) -> float:
+        """The upper end under the weakest condition."""
+        return float(np.fmin(self.above_always, self.held.above))
+
+    @property
+    def condition(self) -> str:
+        """What `above` needs; "" where it holds always."""
+        return self.held.condition if self.held.above <= self.above else ""
+
+    @property
+    def gap(self) -> float:
+        """(above - below)/above; NaN without a lower end."""
+        return (self.above - self.below) / self.above if self.above > 0.0 else NAN
+
+    @property
+    def closed(self) -> bool:
+        """Whether the ends are within a hundredth of each other."""
+        return bool(self.gap <= CLOSED)
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields of `python -m core limit --json`; NaN where there is no number."""
+        return {
+            "frame": self.frame,
+            "log10_time": self.log10_time,
+            "hard_margin": self.hard,
+            "below": self.below,
+            "above": self.above,
+            "condition": self.condition,
+            "closed": self.closed,
+            "why_no_below": self.why,
+            "above_always": self.above_always,
+            "always": self.always,
+            "above_while": [
+                {
+                    "condition": one.condition,
+                    "above": one.above,
+                    "reached": one.reached,
+                    "since_frame": one.frame,
+                    "since_log10_time": one.since,
+                    "examples": [{"example": i, "q": q} for i, q in one.examples],
+                    "nodes": [
+                        {"nodes": list(part.nodes), "sign": part.sign, "weight": part.weight}
+                        for part in one.nodes
+                    ],
+                }
+                for one in self.above_while
+            ],
+        }
+
+
+def refusal(run: Run) -> str:
+    """Why there is no bracket, as a sentence; "" where there is one."""
+    if run.dataset.classes != 2:
+        return (
+            f"The data have {run.dataset.classes} classes; a bracket on the final margin is known "
+            "for data of two labels."
+        )
+    network = run.network
+    if _leaky(run) or _rectified(run):
+        return ""
+    return f'There is no bracket for network.kind = "{network.kind}": {NETWORKS}.'
+
+
+def _rectified(run: Run) -> bool:
+    """f = sum_j alpha_j relu(<u_j, x~>) with sum_j |alpha_j| |u_j| <= |W|^2/2."""
+    network = run.network
+    if not isinstance(network, TwoLayer) or not (network.homogeneous and network.plain_sum):
+        return False
+    whole = network.degree == 2 and not network.product and not network.centred
+    return whole and network.k == 1 and network.activation.code == RELU
+
+
+def _leaky(run: Run) -> bool:
+    """f = sum_j a_j phi(<v_j, x>) with only V trained, phi homogeneous."""
+    network = run.network
+    fixed = isinstance(network, TwoLayer) and network.direct and set(network.fixed) == {"a"}
+    return fixed and network.activation.code in (RELU, LEAKY) and network.k == 1  # type: ignore[attr-defined]
+
+
+def final_margin(
+    run: Run,
+    index: int,
+    references: Mapping[str, ReferenceMargin],
+    watch: Watch,
+    conditions: tuple[Kept, ...] = (Kept.OWN, Kept.CELLS),
+    precision: float = PRECISION,
+) -> FinalMargin:
+    """The bracket at a frame, from frames up to that one. `conditions` are those to be tried, the
+    weakest first; a fixed outer layer has one of its own. Raises CancelledError, and ValueError
+    with the sentence of `refusal`.
+    """
+    if sentence := refusal(run):
+        raise ValueError(sentence)
+    index = range(run.frames)[index]
+    below, why = lower_end(run, index)
+    always, name = upper_end(run, references)
+    if _leaky(run):
+        held: tuple[While, ...] = (_while_leaky(run, index, watch),)
+    else:
+        held = tuple(_while(run, index, kept, watch, precision) for kept in conditions)
+    time = float(run.log10_time[index])
+    return FinalMargin(index, time, hard_margin(run, index), below, why, always, name, held)
+
+
+def lower_end(run: Run, index: int) -> tuple[float, str]:
+    """The smoothed margin less what it may be off by; NaN and why where it may fall."""
+    dynamics: Any = run.experiment.dynamics
+    flow = dynamics.log_time and (dynamics.full_gradient or run.network.fixed_features)
+    if run.recorded or not flow:
+        return NAN, f"{dynamics.words} may lower the smoothed margin; only gradient flow may not"
+    if run.experiment.loss.l2 > 0.0:
+        return NAN, "with a penalty the flow may lower the smoothed margin"
+    if not run.experiment.loss.exp_tailed:
+        return NAN, "the smoothed margin is one of losses with an exponential tail"
+    smoothed = smoothed_margin(run, index)
+    if not smoothed > 0.0:
+        return NAN, "the smoothed margin never falls once it is positive, and it is not yet"
+    error = integration_error(run, index) if has_error(run) else NAN
+    if math.isnan(error):
+        error = UNCHECKED * float(np.linalg.norm(run.inputs, axis=1).max())
+    return smoothed - max(error, tolerance(run, index, smoothed)), ""
+
+
+def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
+    """The ends as lines among the margins: names, and values (T,) that are known from `since` on,
+    and at the last tenth of the frames, up to the bracket's own. Only the upper one is named: late
+    in a run they lie close together, and plots are narrow.
+    """
+    first = min(found.held.frame, (9 * found.frame) // 10)
+    words = f"final <= {found.above:.3g}".replace(" 0.", " .")
+    lines = []
+    for name, value in ((words, found.above), ("", found.below)):
+        if math.isfinite(value):
+            trace = np.full(found.frame + 1, value)
+            trace[:first] = NAN
+            lines.append((name, trace))
+    return tuple(lines)
+
+
+def _longest(run: Run) -> float:
+    """By how much sum_j |alpha_j| |u_j| may exceed |W|^2/2: untrained inner weights may be long."""
+    fixed = run.network.fixed.get("V")
+    return 1.0 if fixed is None else max(1.0, float(np.linalg.norm(fixed, axis=1).max()))
+
+
+def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[float, str]:
+    """What no network exceeds, proved for these data, and its name."""
+    for name in PROVED:
+        margin = references.get(name)
+        if margin is not None and margin.factor is not None and margin.bracket.certified:
+            upper = margin.factor * margin.bracket.upper
+            return _longest(run) * upper, margin.reference.label
+    return NAN, ""
+
+
+def _while(run: Run, index: int, kept: Kept, watch: Watch, precision: float) -> While:
+    flat = np.asarray(run.parameters(index), dtype=np.float64)
+    gates, nodes = gates_and_nodes(run.problem, flat, kept)
+    data = run.dataset
+    limit = gated_limit(run.inputs, data.y, gates, watch, precision, kept)
+    frame = since(run, index, kept, watch)
+    times = float(run.log10_time[frame])
+    factor = _longest(run)
+    return While(
+        kept,
+        factor * limit.upper,
+        limit.lower,
+        frame,
+        times,
+        _examples(limit.q),
+        _carriers(limit, gates, nodes),
+    )
+
+
+def _examples(q: Array) -> tuple[tuple[int, float], ...]:
+    order = np.argsort(-q, kind="stable")
+    return tuple((int(i), float(q[i])) for i in order if q[i] > ATOM)
+
+
+def _carriers(
+    limit: GatedLimit, gates: Gates, nodes: tuple[tuple[int, ...], ...]
+) -> tuple[Carrier, ...]:
+    weights = np.bincount(limit.gate, limit.weights, minlength=len(nodes)).astype(np.float64)
+    shares = weights / max(float(weights.sum()), 1e-300)
+    order = np.argsort(-shares, kind="stable")
+    return tuple(
+        Carrier(nodes[k], int(gates.signs[k]), float(shares[k])) for k in order if shares[k] > ATOM
+    )
+
+
+def _while_leaky(run: Run, index: int, watch: Watch) -> While:
+    """With a fixed, the network is linear in V in each cell: a hard margin in |V|."""
+    network, data = run.network, run.dataset
+    flat = np.asarray(run.parameters(index), dtype=np.float64)
+    alpha, U = network.effective(flat)  # type: ignore[attr-defined]
+    slopes = network.activation.slopes(U @ run.inputs.T)  # type: ignore[attr-defined]
+    watch.look()
+    lower, upper, q = leaky_limit(run.inputs, data.y, alpha, slopes)
+    lengths = (((slopes * (q * data.y)) @ run.inputs) ** 2).sum(axis=1) * alpha**2
+    shares = lengths / max(float(lengths.sum()), 1e-300)
+    order = np.argsort(-shares, kind="stable")
+    carriers = tuple(
+        Carrier((int(j),), int(np.sign(alpha[j])), float(shares[j]))
+        for j in order
+        if shares[j] > ATOM
+    )
+    frame = since(run, index, Kept.GATES, watch)
+    time = float(run.log10_time[frame])
+    return While(Kept.GATES, upper, lower, frame, time, _examples(q), carriers)
+
+
+def since(run: Run, index: int, kept: Kept, watch: Watch) -> int:
+    """The first frame from which on, to frame `index`, a condition has held at every frame.
+
+    An example within rounding of a node's kink is on both sides of it.
+    """
+    signs, places = _places(run, index)
+    active = places > 0.0
+    counted = signs[:, None] * run.dataset.y > 0.0 if kept is Kept.OWN else np.ones_like(active)
+    frame = index
+    while frame > 0:
+        watch.look()
+        before, there = _places(run, frame - 1)
+        crossed = np.where(active, there < -AT_KINK, there > AT_KINK) & counted
+        if crossed.any() or not np.array_equal(before, signs):
+            break
+        frame -= 1
+    return frame
+
+
+def _places(run: Run, index: int) -> tuple[Array, Array]:
+    """The nodes' signs (m,), and <u_j, x_i>/(|u_j| |x_i|) (m, n); 0 where one of them is 0."""
+    flat = np.asarray(run.parameters(index), dtype=np.float64)
+    alpha, U = run.network.effective(flat)  # type: ignore[attr-defined]
+    x = run.inputs
+    sizes = np.linalg.norm(U, axis=1)[:, None] * np.linalg.norm(x, axis=1)
+    return np.sign(alpha), np.divide(U @ x.T, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)

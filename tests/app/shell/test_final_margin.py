@@ -1,0 +1,140 @@
+"""Where margins are going, in the window: told in the theory panel, drawn among the margins."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.panels.final_line import FINAL
+from app.views.margins import MarginsView
+from app.workers.final_margin import look_ahead
+from app.workers.worker import Request
+from core.observables.final_margin import KEY, final_margin
+from core.reference.gated import Kept
+from core.reference.watch import Watch
+from core.runs import open_run
+from tests.app.mouse import keys
+from tests.app.shell.conftest import Opener, trained
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def settled(program: Marginscope) -> bool:
+    """Whether the final margins of all runs are those of all frames and margins."""
+    theory = program.theory
+    return not (theory.margins.busy or program.final.busy) and all(
+        theory.known(run.key).final is not None and len(theory.known(run.key).margins) == 5
+        for run in program.session
+    )
+
+
+def labels(program: Marginscope) -> list[str]:
+    view = program.display.slots[-1].panel.view("margins")
+    assert isinstance(view, MarginsView)
+    return [level.label for level in view.plot.overlay.levels]
+
+
+def press(qtbot: QtBot, program: Marginscope) -> None:
+    box = program.window.theory.final.shown
+    qtbot.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
+
+
+def test_the_panel_says_what_the_headless_program_says(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: settled(program))
+    line, run = program.window.theory.final, list(program.session)[-1]
+    found = program.theory.known(run.key).final
+    assert found is not None and line.isVisible()
+    with open_run(run.path) as file:
+        margins = program.theory.known(run.key).proved
+        again = final_margin(file, -1, margins, Watch(), (Kept.OWN,), 1e-3)
+        assert found.frame == file.frames - 1
+    assert (found.below, found.held, found.above) == (again.below, again.held, again.above)
+    text = line.words.text()
+    assert text.startswith("Final margin <b>")
+    assert found.condition in text or not found.condition
+    assert "Carried by the examples" in line.words.toolTip()
+    assert line.words.accessibleName().startswith("Final margin ")
+
+
+def test_its_ends_are_drawn_on_request_and_undone_by_name(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    qtbot.waitUntil(lambda: settled(program))
+    assert FINAL == KEY
+    assert not [text for text in labels(program) if text.startswith("final")]
+    press(qtbot, program)
+    qtbot.waitUntil(lambda: any(text.startswith("final <= .") for text in labels(program)))
+    run = list(program.session)[-1]
+    names = [bound.name for bound in program.theory.bounds_of(run.key)]
+    assert [name for name in names if name] == [
+        text for text in labels(program) if text.startswith("final")
+    ]
+    view = program.display.slots[-1].panel.view("margins")
+    found = program.theory.known(run.key).final
+    assert isinstance(view, MarginsView) and found is not None
+    ends = [line.values[found.frame] for line in view.lines(run.data)[3:]]
+    assert ends == [found.above, found.below]
+    qtbot.waitUntil(program.actions["undo"].isEnabled)
+    assert program.actions["undo"].text() == "&Undo Bound of final margin"
+    keys(qtbot, program.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: not any(text.startswith("final") for text in labels(program)))
+    assert not program.window.theory.final.shown.isChecked()
+
+
+def test_the_view_of_margins_is_brought_up_with_it(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: settled(program))
+    program.display.ask(views=("rotation",))
+    press(qtbot, program)
+    assert "margins" in program.display.view.wishes.views
+
+
+def test_a_network_without_a_bracket_has_no_line(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "other.toml"
+    path.write_text(
+        'title = "Other"\n[data]\nd = 6\nn = 12\n[network]\nkind = "batch_norm"\nm = 8\n'
+        '[loss]\nkind = "logistic"\n'
+        '[dynamics]\nkind = "gd"\nstep = 0.1\nuntil_log10_time = 0.5\n[recording]\nframes = 8\n'
+    )
+    program = open_program(path)
+    qtbot.waitUntil(lambda: trained(program) and not program.final.busy)
+    run = next(iter(program.session))
+    assert program.theory.known(run.key).final is None
+    assert not program.window.theory.final.isVisible()
+
+
+def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
+    open_program: Opener, slow_study: Path, qtbot: QtBot
+) -> None:
+    few = slow_study.read_text().replace("m = 256", "m = 8").replace("n = 64", "n = 16")
+    slow_study.write_text(few.replace("step = 1e-5", "step = 1e-6"))
+    program = open_program(slow_study)
+    qtbot.waitUntil(lambda: any(run.data is not None for run in program.session))
+    key = next(iter(program.session)).key
+    qtbot.waitUntil(lambda: program.theory.known(key).final is not None)
+    found = program.theory.known(key).final
+    assert found is not None and found.why  # descent may lower the smoothed margin
+    assert "\u2264" in program.window.theory.final.words.text()
+    program.final.stop()
+    assert not any(thread.name == "final margin" for thread in threading.enumerate())
+
+
+def test_nothing_is_computed_twice_of_the_same_frames(program: Marginscope, qtbot: QtBot) -> None:
+    """A margin that is proved later becomes the upper end without another program."""
+    qtbot.waitUntil(lambda: settled(program))
+    run = list(program.session)[-1]
+    known = program.theory.known(run.key)
+    found, twice = known.final, known.proved["gamma_gl"]
+    assert found is not None
+    doubled = replace(twice.bracket, upper=2.0 * twice.bracket.upper)
+    proved = {"gamma_gl": replace(twice, bracket=doubled)}
+    again = look_ahead(Request(run.key, (), print), run.key, run.path, proved, found)
+    assert again.found is not None
+    assert again.found.above_while is found.above_while
+    assert again.found.above_always == 2.0 * found.above_always
