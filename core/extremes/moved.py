@@ -129,7 +129,7 @@ class DataSpace(Space):
         for cell in self.cells:
             self.with_file(cell.experiment, Path("data.npz"))
             problem = self._problem_of(cell.experiment)
-            if flips and problem.dataset.classes > 2:
+            if flips and (problem.dataset.classes > 2 or problem.dataset.real):
                 raise InputError("--flip-labels is for data of two classes.")
             if problem.dataset.d == 1 and self._on_corners(problem.dataset.x):
                 raise InputError(
@@ -168,7 +168,8 @@ class DataSpace(Space):
             flipped = y.copy()
             flipped[rng.integers(y.size)] *= -1.0
             y[:] = flipped if np.unique(flipped).size > 1 else y
-        if np.unique(y).size < np.unique(self.arrays_of(parent)["y"]).size:
+        labels = not self.cells[parent.place].experiment.data.real
+        if labels and np.unique(y).size < np.unique(self.arrays_of(parent)["y"]).size:
             return None
         return Point(parent.place, parent.seeds, arrays)
 
@@ -228,7 +229,8 @@ class DataSpace(Space):
         return bool(labels[0] == labels[1])
 
     def with_file(self, experiment: Experiment, file: Path) -> Experiment:
-        table = {"kind": "file", "path": str(file)}
+        targets = "real" if experiment.data.real else "labels"
+        table = {"kind": "file", "path": str(file), "targets": targets}
         why = "The data of this study cannot be moved, so that there is nothing to look over"
         return made(experiment, "data", table, why)
 

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from core.data.parity import ParityData
+from core.errors import InputError
 from core.extremes.hunt import Hunt, Keeping
+from core.extremes.moved import space_of
 from core.extremes.objective import Frames, objective_of
 from core.extremes.search import GENERATION, Search
 from core.extremes.space import DATA, NETWORK, RUN, Ground, SeedSpace
 from core.problem.problem import Problem, resolve
 from core.runs import open_run
+from core.studies.study import Study, parse_study
 from core.sweep.control import SweepControl
 from core.sweep.pools import HerePool
 from tests.extremes.made_up import MadeUpPool, hunt_over, run, study_of, values
@@ -266,3 +269,28 @@ def test_seeds_that_the_study_has_are_drawn_too(tmp_path: Path) -> None:
     run(hunt, MadeUpPool(of_seed), 6)
     assert len({value for *_, value in values(hunt)}) == 6
     assert all({RUN, DATA, NETWORK} == set(one.seeds) for one in hunt.tried.values())
+
+
+def regression() -> Study:
+    text = '[data]\nkind = "regression"\n[network]\nm = 4\n[loss]\nkind = "least_squares"\n'
+    return parse_study(text + '[dynamics]\nkind = "plain_flow"\n', "regression")
+
+
+def test_real_targets_stay_targets_when_points_are_moved(tmp_path: Path) -> None:
+    """A moved data set is a file of targets, whose y are what they were, or drawn anew with x."""
+    space = space_of("data", Ground(regression(), (0, 9)))
+    rng, first = np.random.default_rng(0), space.fresh(np.random.default_rng(0), 0)
+    assert first is not None
+    moved = space.near(rng, first, 0.5)
+    assert moved is not None
+    section = space.with_file(space.cells[0].experiment, tmp_path / "data.npz").data
+    assert section.real
+    before, after = space.arrays_of(first), space.arrays_of(moved)
+    same = (before["x"] == after["x"]).all(axis=1)
+    assert not same.all()
+    assert (before["y"] == after["y"])[same].all()
+
+
+def test_real_targets_have_no_labels_to_flip() -> None:
+    with pytest.raises(InputError, match="--flip-labels is for data of two classes"):
+        space_of("data", Ground(regression(), (0, 9)), flips=True)
