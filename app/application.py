@@ -49,6 +49,7 @@ class Marginscope(Parts):
         self.links.opened.connect(self._remember)
         self.worker.ready.connect(self._ready)
         self._begun = self._ended = self._settled = False
+        self._asked_early: list[str] = []
 
     def start(self) -> None:
         """Show the window, and begin once it can be seen."""
@@ -79,6 +80,9 @@ class Marginscope(Parts):
         self.display.crowded.connect(self._add_panels)
         self._add_panels(MOST_CELLS)  # more of them are made when they are needed
         self.opening.begin()
+        asked, self._asked_early = self._asked_early, []
+        for link in asked:  # after what the window was opened with, as they came
+            self.show_link(link)
         self._warn()
 
     def _add_panels(self, count: int) -> None:
@@ -129,6 +133,9 @@ class Marginscope(Parts):
     def show_link(self, link: str) -> None:
         """Show the picture of a link that came from another program, in front of everything."""
         if self._ended:
+            return
+        if not self._begun:
+            self._asked_early.append(link)
             return
         if any(run.outdated for run in self.session):  # their paths mean other files by now
             self.experiment.close_runs()

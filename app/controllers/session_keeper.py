@@ -132,6 +132,7 @@ class SessionKeeper(QObject):
     def begin(self) -> None:
         """The window shows what it opens with: from here on it is the session that is kept."""
         self._begun = True
+        self._wait()  # also where nothing changes before it is killed
 
     def _wait(self) -> None:
         if self.keeps and self._begun and not self._soon.isActive():

@@ -41,7 +41,7 @@ def odd(folder: Path, number: int) -> Tally:
     whatever the system says of itself: the numbers are those of any other folder.
 
     Where nothing can be kept a run begins in NumPy while its kernels are compiled: there they are
-    those to rounding.
+    those to rounding, and to the bit of every run by kernels alone.
     """
     name = NAMES[number % len(NAMES)]
     env = SURROUNDINGS[number // 2 % len(SURROUNDINGS)]
@@ -62,7 +62,7 @@ def odd(folder: Path, number: int) -> Tally:
         tally += Tally(crashes=crashed(code, err))
     with open_run(run) as made:
         told = made.frames
-    rounding = ROUNDING if "HOME" in env and env["HOME"] is not None else 0.0
+        rounding = ROUNDING if "NumPy" in made.engine else 0.0
     lost = differing(run, whole(SMALL, "small") / "small.msrun", rounding)
     stray = sum(path.name.startswith("~") for path in folder.rglob("*"))
     return tally + Tally(told=told, lost=lost, left=stray)

@@ -133,10 +133,7 @@ def _ended(program: Marginscope, walk: Walk, soak: Soak, errors: list[str], log:
     count = len(soak.looks)
     first = max(round(SETTLED * count), min(FEW, count // 2))
     before, after = soak.looks[first:][:COMPARED], soak.looks[-COMPARED:]
-    # How many labels a list of runs has depends on what the walk last did: as many as at any time
-    # until it had settled are no more.
-    until = soak.looks[: first + COMPARED]
-    wrong = [*soak.wrong, *grown(before or soak.looks, after, until)]
+    wrong = [*soak.wrong, *grown(before or soak.looks, after)]
     if wrong:
         print("more widgets:", dict(soak.widgets[-1] - soak.widgets[min(first, len(before))]))
     program.closing.at_once()

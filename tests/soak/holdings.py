@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, final
@@ -17,7 +16,6 @@ from tests.guards import child_processes
 
 # Where files and pipes are counted; /proc/self/fd itself is one of them while it is looked at.
 HANDLES, TASKS = Path("/proc/self/fd"), Path("/proc/self/task")
-FONTS = ".ttf"  # matplotlib keeps the last 64 that a thread has drawn with open
 MOST_GROWTH = 0.05
 
 
@@ -64,18 +62,9 @@ def held() -> Holdings:
         len(widgets),
         len(active),
         len(list(TASKS.iterdir())),
-        len(handles()),
+        len(list(HANDLES.iterdir())),
         len(child_processes()),
     )
-
-
-def handles() -> list[str]:
-    """What is open, by name, but for fonts."""
-    names = []
-    for path in HANDLES.iterdir():
-        with suppress(OSError):  # that of the folder itself
-            names.append(path.readlink().name)
-    return [name for name in names if not name.endswith(FONTS)]
 
 
 def timers() -> list[QTimer]:
@@ -91,11 +80,8 @@ def kinds() -> Counter[str]:
     return Counter(type(widget).__name__ for widget in QApplication.allWidgets())
 
 
-def grown(
-    before: list[Holdings], after: list[Holdings], earlier: list[Holdings] | None = None
-) -> list[str]:
-    """What there is more of: memory by more than 5 % in the mean, anything else by one at least,
-    than there ever was `earlier` (by default in those before).
+def grown(before: list[Holdings], after: list[Holdings]) -> list[str]:
+    """What there is more of: memory by more than 5 % in the mean, anything else by one at least.
 
     >>> one = Holdings(100, 5, 1, 1, 1, 1, 0)
     >>> grown([one], [Holdings(106, 5, 1, 1, 2, 1, 0)])
@@ -110,7 +96,7 @@ def grown(
         if field.name in ("memory", "objects"):
             continue
         # The least of the last ones: what some of them are without is no leak.
-        most = max(getattr(one, field.name) for one in earlier or before)
+        most = max(getattr(one, field.name) for one in before)
         least = min(getattr(one, field.name) for one in after)
         if least > most:
             wrong.append(f"{field.name}: {least} where there were {most}")

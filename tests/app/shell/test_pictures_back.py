@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -449,6 +449,20 @@ def test_a_session_that_was_killed_is_asked_about(
     press("Restore")
     qtbot.waitUntil(lambda: trained(again))
     assert seen(again.scenes.picture()) == seen(before)
+
+
+def test_a_window_that_nobody_has_touched_is_kept(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    program = open_program()
+    soon = program.keeper.findChild(QTimer, "session")
+    assert isinstance(soon, QTimer)
+    program.keeper.begin()  # as `ready` does, and nothing changes after it
+    assert soon.isActive()
+    soon.setInterval(0)
+    place = Places.under(tmp_path / "user").session
+    qtbot.waitUntil(place.exists)
+    assert not parse_session(place.read_text()).ended
 
 
 def test_an_unanswered_question_is_asked_again(

@@ -77,6 +77,23 @@ def test_a_link_is_shown(served: Marginscope, place: Path, tmp_path: Path, qtbot
     qtbot.waitUntil(lambda: trained(served) and next(iter(served.session)).data.frames == 5)
 
 
+def test_what_is_asked_before_a_window_is_painted_comes_after_what_it_opens_with(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    first, second, third = (tmp_path / f"{name}.msrun" for name in ("first", "second", "third"))
+    for path in (first, second, third):
+        recorded(path, 4)
+    program = open_program(f"marginscope://view?run={first}&t=live")
+    opened: list[str] = []
+    program.files.restored.connect(
+        lambda: opened.extend(run.path.stem for run in program.session)
+    )
+    for path in (second, third):  # no turn of the loop has been taken yet
+        program.show_link(f"marginscope://view?run={path}&t=live")
+    qtbot.waitUntil(lambda: opened == ["first", "second", "third"])
+    assert [run.path for run in program.session] == [third]
+
+
 def test_a_recording_that_grows_is_shown_at_its_end(
     served: Marginscope, place: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
