@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
-from dataclasses import replace
 from pathlib import Path
 
 from core.cli.output import print_indented, progress, say
 from core.cli.waiting import compiling_words, stopped_by_signals
 from core.errors import InputError
+from core.extremes.answering import hunt_for, pool_of
 from core.extremes.findings import seeds_words, state_of, table
 from core.extremes.hunt import BEST, Budget, Hunt, HuntStatus, Keeping
-from core.extremes.moved import space_of
-from core.extremes.objective import VERDICT, Frames, objective_of, verdict_words
-from core.extremes.search import DRAWN, GENERATION
-from core.extremes.space import LARGEST_SEED, Ground
+from core.extremes.objective import VERDICT, verdict_words
+from core.extremes.question import Frames, Question, limit_of, range_of
 from core.problem.schedule import parse_time
-from core.settings import MAX_SEED
 from core.studies.cell_table import check_table, write_rows
 from core.studies.code import check_code
 from core.studies.hunt import Counts, HuntTable, hunt_of
 from core.studies.study import Study, load_study
 from core.studies.tables import MAX_CELLS
 from core.sweep.control import SweepControl
-from core.sweep.plan import task_of
-from core.sweep.pools import Pool, pool_for
+from core.sweep.pools import Pool
 
 INTERRUPTED = 130
 MINUTES = 5  # where nothing else is said
-UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([smh])")
-RANGE = re.compile(r"(\d{1,19})-(\d{1,19})")
 LISTED = 5  # failures that are told one by one
 
 
@@ -49,7 +41,7 @@ def hunt(arguments: argparse.Namespace) -> int:
     budget = budget_of(arguments, counts)
     made = hunt_asked_for(study, asked, counts, arguments)
     control = SweepControl()
-    pool = _pool(made, arguments, control)
+    pool = pool_of(made, arguments.jobs, arguments.cluster, control.cell)
     ended = _run(made, pool, control, budget, arguments.quiet)
     _report(made, ended, control.stop_requested)
     rows = table(made)
@@ -68,30 +60,22 @@ def hunt_asked_for(
     # What the command asks for instead leaves nothing of the study's own question.
     own = None if arguments.minimise or arguments.maximise else asked
     over = arguments.over or ("seeds" if asked is None else asked.over)
-    seeds = range_of(arguments.seeds) if arguments.seeds else asked and asked.seeds
-    ground = Ground(study, seeds or (0, LARGEST_SEED), arguments.seed)
-    frames = _frames(own, arguments)
-    fit = arguments.exclude_unfit or (own is not None and own.exclude_unfit)
-    objective = replace(objective_of(text, least, frames, _symbols(study)), fit=fit)
     if arguments.flip_labels and over != "data":
         raise InputError("--flip-labels is about data; say --over data with it.")
-    space = space_of(over, ground, arguments.flip_labels, "test_error" in objective.text)
-    drawn = positive(arguments.drawn, "--drawn") or counts.drawn or DRAWN
+    question = Question(
+        text,
+        least,
+        over,
+        _frames(own, arguments),
+        arguments.exclude_unfit or (own is not None and own.exclude_unfit),
+        range_of(arguments.seeds) if arguments.seeds else asked and asked.seeds,
+        arguments.seed,
+        positive(arguments.drawn, "--drawn") or counts.drawn,
+        arguments.flip_labels,
+    )
     best = positive(arguments.best, "--best") or BEST
     keeping = Keeping(Path(arguments.output), best, arguments.keep_all, arguments.force)
-    question = {
-        "sense": "minimise" if least else "maximise",
-        "objective": (objective.statement and f"{objective.kind}:{objective.statement}") or text,
-        "frames": frames.words,
-        "over": over,
-        "seed": str(arguments.seed),
-        "seeds": "any" if seeds is None else f"{seeds[0]}-{seeds[1]}",
-        "drawn": str(drawn),
-        "labels": "flipped" if arguments.flip_labels else "kept",
-    }
-    if fit:
-        question["runs"] = "that fit"
-    return Hunt(space, objective, keeping, question, drawn, arguments.size)
+    return hunt_for(study, question, keeping, arguments.size)
 
 
 def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
@@ -116,14 +100,6 @@ def _sense(
     return asked.minimise is not None, str(asked.minimise or asked.maximise)
 
 
-def _symbols(study: Study) -> tuple[str, ...]:
-    """Names of sizes and factors that formulas may use."""
-    from core.studies.derived import FACTOR, SYMBOLS
-
-    factors = [key.partition(".")[2] for key in study.axes if key.startswith(f"{FACTOR}.")]
-    return (*SYMBOLS, *factors)
-
-
 def _moment(text: str) -> float:
     log10_time = parse_time(text)
     if log10_time is None:
@@ -138,18 +114,6 @@ def positive(number: int | None, option: str) -> int | None:
     return number
 
 
-def range_of(text: str) -> tuple[int, int]:
-    """The seeds of FIRST-LAST.
-
-    >>> range_of("0-999")
-    (0, 999)
-    """
-    match = RANGE.fullmatch(text.strip())
-    if match is None or not int(match[1]) <= int(match[2]) <= MAX_SEED:
-        raise InputError(f"--seeds {text[:60]!r}: write the first and the last, such as 0-999.")
-    return int(match[1]), int(match[2])
-
-
 def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
     """When no more runs are begun: --budget as a time or a number of runs, --runs, or what the
     study says; five minutes where nothing does. Raises InputError for what is neither.
@@ -157,16 +121,8 @@ def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
     runs, seconds = positive(arguments.runs, "--runs"), math.inf
     text = arguments.budget
     if text is not None:
-        match = TIME.fullmatch(text.strip())
-        if match is not None and float(match[1]) > 0.0:
-            seconds = float(match[1]) * UNITS[match[2]]
-        elif text.strip().isdecimal() and text.isascii() and len(text) < 10 and int(text) > 0:
-            runs = min(runs or MAX_CELLS, int(text))
-        else:
-            raise InputError(
-                f"--budget {text[:60]!r} is neither a time, such as 300s, 5m or 1h, nor a number "
-                "of runs."
-            )
+        most, seconds = limit_of(text)
+        runs = runs if most is None else min(runs or MAX_CELLS, most)
     if runs is None and text is None:
         runs = counts.runs
     if runs is None and seconds == math.inf:
@@ -175,13 +131,6 @@ def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
 
 
 # ------------------------------------------------------------------------------------ running
-
-
-def _pool(made: Hunt, arguments: argparse.Namespace, control: SweepControl) -> Pool:
-    cell = made.space.cells[0]
-    task = task_of(made.space.ground.study, cell, made.run_file(0))
-    tasks = [task] * max(GENERATION, made.drawn)
-    return pool_for(tasks, arguments.jobs, arguments.cluster, control.cell)
 
 
 def _run(made: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: bool) -> HuntStatus:

@@ -19,6 +19,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from core.errors import InputError, did_you_mean
+from core.extremes.question import Frames
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula, recorded_of, settings_of
@@ -129,22 +130,6 @@ def slug(text: str) -> str:
     'telgarsky22-theorem-3-3-margin'
     """
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """Of which frames the number of a run is, as `Objective` has it."""
-
-    take: Take = "last"
-    at: float | None = None
-    after: str = ""
-
-    @property
-    def words(self) -> str:
-        """In a few letters."""
-        moment = self.take if self.at is None else f"log10 t = {self.at:g}"
-        return f"{moment} after {self.after} > 0" if self.after else moment
 
 
 def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str]) -> Objective:

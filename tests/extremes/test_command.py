@@ -11,9 +11,10 @@ import pytest
 
 from core.cli.grammar import Parser
 from core.cli.hunt_options import add_hunt
-from core.cli.hunting import budget_of, hunt_asked_for, range_of
+from core.cli.hunting import budget_of, hunt_asked_for
 from core.cli.main import main
 from core.errors import InputError
+from core.extremes.question import range_of
 from core.observables.registry import last_values
 from core.runs import open_run
 from core.studies.hunt import Counts, hunt_of
