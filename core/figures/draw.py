@@ -14,7 +14,6 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-from matplotlib import font_manager
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -22,7 +21,6 @@ from matplotlib.collections import LineCollection, PathCollection, PolyCollectio
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.markers import MarkerStyle
-from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Annotation
 from matplotlib.text import Text as TextArtist
 from matplotlib.ticker import FixedFormatter, FixedLocator
@@ -74,18 +72,6 @@ def drawing(family: str = "sans") -> Iterator[None]:
         settings.update(STYLE | LETTERS[family])
         matplotlib.rcParams.update(settings)
         yield
-
-
-def release_fonts() -> None:
-    """Let go of the fonts that matplotlib keeps, with their open files.
-
-    It keeps the last 64 for each thread that has drawn, also when that thread has ended, and no
-    function of its interface gives them back; a test counts open files.
-    """
-    kept: list[Any] = [font_manager, MathTextParser]
-    for owner, name in zip(kept, ("_get_font", "_parse_cached"), strict=True):
-        if clear := getattr(getattr(owner, name, None), "cache_clear", None):
-            clear()
 
 
 def new_figure(scene: FigureScene, dpi: float) -> tuple[Figure, FigureCanvasAgg]:

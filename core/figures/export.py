@@ -28,7 +28,8 @@ def check_figure_path(path: Path) -> None:
 
 def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     """The content of a figure file; equal scenes give equal bytes. `dpi` matters for PNG only."""
-    from core.figures.draw import draw_scene, drawing, release_fonts
+    from core.figures.draw import draw_scene, drawing
+    from core.figures.fonts import release_fonts
 
     creator = f"Marginscope {core.__version__}"
     # None leaves out what matplotlib adds by itself, the date first of all: equal scenes are to

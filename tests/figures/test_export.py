@@ -17,9 +17,10 @@ from PIL import Image
 
 from core.errors import DiskError, InputError
 from core.figures import export
-from core.figures.draw import drawing, release_fonts
+from core.figures.draw import drawing
 from core.figures.draw_keys import font_text
 from core.figures.export import figure_bytes, save_figure
+from core.figures.fonts import release_fonts
 from core.figures.palette import DARK
 from core.figures.scene import build_scene
 from tests.figures.helpers import DEGENERATE, far_run, two_runs
