@@ -30,7 +30,8 @@ class Fact:
 
 @final
 class FactList(QWidget):
-    """Facts under a heading. Rows are reused, so that changing values cost no layout."""
+    """Facts under a heading. Rows are reused, so that changing values cost no layout; they are let
+    go when there are no facts."""
 
     def __init__(self, heading: str, hint: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -62,6 +63,8 @@ class FactList(QWidget):
     def show_facts(self, facts: Sequence[Fact]) -> None:
         """Show these lines; without any, the hint says how to get some."""
         self._hint.setVisible(not facts)
+        if not facts:
+            self._remove_rows()
         while len(self._rows) < len(facts):
             self._add_row()
         for position, (name, value) in enumerate(self._rows):
@@ -73,6 +76,14 @@ class FactList(QWidget):
                 name.set_text(fact.name, fact.explanation)
                 value.set_text(fact.value, fact.explanation)
         self._facts = tuple(facts)
+
+    def _remove_rows(self) -> None:
+        for row in self._rows:
+            for label in row:
+                label.hide()
+                self._grid.removeWidget(label)
+                label.deleteLater()
+        self._rows.clear()
 
     def _add_row(self) -> None:
         # The name gives way to the value's digits where there is no room for both.

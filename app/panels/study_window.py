@@ -1,4 +1,5 @@
-"""The window of a whole study: options, progress, the figure, the points, the cells, the claims."""
+"""The window of a whole study: options, progress, the figure, the points, the cells, a hunt, the
+claims."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QTabWidget, QVBoxLayout, Q
 
 from app.panels.cell_table import CellTable
 from app.panels.claim_list import ClaimList
+from app.panels.hunt_page import HuntPage
 from app.panels.inputs import push_button
 from app.panels.study_options import StudyOptions
 from app.panels.study_picture import StudyPicture
@@ -23,7 +25,7 @@ from app.widgets.message_bar import MessageBar
 from core.figures.palette import Palette
 
 TITLE = "Whole study"
-FIGURE, POINTS, CELLS = "&Figure", "&Points", "&Cells"
+FIGURE, POINTS, CELLS, HUNT = "&Figure", "&Points", "&Cells", "&Hunt"
 
 
 @final
@@ -46,6 +48,7 @@ class StudyWindow(QWidget):
         self.plot = SweepPlot(palette, self)
         self.note = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         self.table = CellTable(self)
+        self.hunt = HuntPage(self)
         self.claims = ClaimList(palette, self)
         self.figure = push_button("Save figure ...", self, "The study's figure as PDF, SVG or PNG")
         self.numbers = push_button(
@@ -67,6 +70,7 @@ class StudyWindow(QWidget):
         cells = QWidget(self)
         filled(laid(QVBoxLayout(cells), (16, 8, 0, 0)), self.table)
         self.tabs.addTab(cells, CELLS)
+        self.tabs.addTab(self.hunt, HUNT)
         self.split = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
         self.split.addWidget(self.tabs)
         self.split.addWidget(self.claims)

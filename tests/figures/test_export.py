@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import re
+import threading
 import xml.etree.ElementTree as ET
 from functools import cache
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -17,9 +20,12 @@ from core.figures import export
 from core.figures.draw import drawing
 from core.figures.draw_keys import font_text
 from core.figures.export import figure_bytes, save_figure
+from core.figures.fonts import release_fonts
 from core.figures.palette import DARK
 from core.figures.scene import build_scene
 from tests.figures.helpers import DEGENERATE, far_run, two_runs
+
+HANDLES = Path("/proc/self/fd")
 
 
 @cache
@@ -138,3 +144,19 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch) -> None:
 
 def test_letters_that_the_font_lacks_become_question_marks() -> None:
     assert font_text("a\u4e2d\u00df") == "a?\u00df"
+
+
+@pytest.mark.skipif(not HANDLES.is_dir(), reason="only Linux lists a process's open files")
+def test_no_file_of_a_font_stays_open_when_the_thread_that_drew_has_ended() -> None:
+    def fonts() -> list[str]:
+        gc.collect()  # figures refer to themselves
+        names = [entry.readlink().name for entry in list(HANDLES.iterdir()) if entry.is_symlink()]
+        return sorted(name for name in names if name.endswith((".ttf", ".otf")))
+
+    release_fonts()  # of the tests before
+    before = fonts()
+    for suffix in (".png", ".pdf"):
+        thread = threading.Thread(target=figure_bytes, args=(build_scene(two_runs()), suffix, 50))
+        thread.start()
+        thread.join()
+    assert fonts() == before

@@ -42,7 +42,7 @@ class Soak(QObject):
         self._begin, self._rests = time.monotonic(), 0
         self._quiet_by = 0.0
         self.looks: list[Holdings] = []
-        self.widgets: list[Counter[str]] = []
+        self.kinds: list[Counter[str]] = []
         self.wrong: list[str] = []
         self._loop = QEventLoop()
         self._look = QTimer(self, interval=LOOK_MS, singleShot=True)
@@ -77,7 +77,7 @@ class Soak(QObject):
         trim()
         now = held()
         self.looks.append(now)
-        self.widgets.append(kinds())
+        self.kinds.append(kinds())
         minutes = (time.monotonic() - self._begin) / 60.0
         print(f"{minutes:7.1f}{row(now)}{sum(self._walk.done.values()):>9,}", flush=True)
         if time.monotonic() > self._end:
@@ -135,7 +135,7 @@ def _ended(program: Marginscope, walk: Walk, soak: Soak, errors: list[str], log:
     before, after = soak.looks[first:][:COMPARED], soak.looks[-COMPARED:]
     wrong = [*soak.wrong, *grown(before or soak.looks, after)]
     if wrong:
-        print("more widgets:", dict(soak.widgets[-1] - soak.widgets[min(first, len(before))]))
+        print("more:", dict(soak.kinds[-1] - soak.kinds[min(first, len(before))]))
     program.closing.at_once()
     program.window.deleteLater()
     program.deleteLater()

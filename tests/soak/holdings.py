@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import re
+import threading
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, final
 
 from PySide6.QtCore import QCoreApplication, QEvent, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from tests.guards import child_processes
 
 # Where files and pipes are counted; /proc/self/fd itself is one of them while it is looked at.
 HANDLES, TASKS = Path("/proc/self/fd"), Path("/proc/self/task")
 MOST_GROWTH = 0.05
+DIGITS = re.compile(r"\d+")
 
 
 @final
@@ -76,8 +80,25 @@ def timers() -> list[QTimer]:
 
 
 def kinds() -> Counter[str]:
-    """How many widgets there are of each kind, for whoever looks for a leak."""
-    return Counter(type(widget).__name__ for widget in QApplication.allWidgets())
+    """How many there are of each kind of widget, thread and file, for whoever looks for a leak."""
+    found = Counter(_place(widget) for widget in QApplication.allWidgets())
+    names = {thread.native_id: thread.name for thread in threading.enumerate()}
+    for task in TASKS.iterdir():
+        with suppress(OSError):  # it has just ended
+            name = names.get(int(task.name)) or (task / "comm").read_text().strip()
+            found[f"thread {name}"] += 1
+    for handle in HANDLES.iterdir():
+        with suppress(OSError):
+            found[f"file {DIGITS.sub('#', handle.readlink().name)}"] += 1
+    return found
+
+
+def _place(widget: QWidget) -> str:
+    """A widget by its kind and what it lies in."""
+    parent = widget.parentWidget()
+    above = parent.parentWidget() if parent is not None else None
+    places = [type(one).__name__ for one in (above, parent, widget) if one is not None]
+    return " > ".join(places)
 
 
 def grown(before: list[Holdings], after: list[Holdings]) -> list[str]:

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QLineEdit
 
 from app.application import Marginscope
+from app.controllers.opening import FIRST_STUDY
 from app.panels.export_dialog import ExportDialog
 from app.panels.export_dialogs import FilmDialog
 from app.state.resolve import span_of
@@ -131,6 +132,11 @@ class Walk(QObject):
             if program.actions[key].isChecked():
                 program.actions[key].trigger()
         program.tour.end()
+        # The same form at every look: how many fields there are depends on the study.
+        study = program.window.form.study()
+        if study is None or study.id != FIRST_STUDY:
+            program.experiment.offer(FIRST_STUDY)
+            return False
         # As large as ever, and nothing kept for others: a picture that was copied is megabytes.
         QApplication.clipboard().clear()
         program.window.resize(*SIZES[0])
