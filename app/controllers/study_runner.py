@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from app.controllers.files import show_folder
+from app.controllers.hunting import HuntController
 from app.controllers.study_display import StudyDisplay
 from app.panels.study_window import StudyWindow
 from app.panels.sweep_progress import words_of
@@ -54,6 +55,7 @@ class StudyRunner(QObject):
         self._places = places
         self.window = window = StudyWindow(palette, cores())
         self.display = StudyDisplay(window, palette, self)
+        self.hunting = HuntController(window, self)
         self.worker = SweepWorker(self)
         self.reader = Worker("study", study_runs, self, our_error=NOT_READ)
         self.cost = Worker("cost", cost_estimated, self, our_error=NO_COST)
@@ -61,6 +63,8 @@ class StudyRunner(QObject):
         self._look_again = QTimer(self, interval=LOOK_MS)
         self._look_again.timeout.connect(self._show_status)
         self.display.run_requested.connect(self.run_requested)
+        self.hunting.run_requested.connect(self.run_requested)
+        self.hunting.changed.connect(self._show_idle)
         self.worker.planned.connect(self._on_progress)
         self.worker.progress.connect(self._on_progress)
         self.worker.finished.connect(self._on_finished)
@@ -79,8 +83,8 @@ class StudyRunner(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a study is being run."""
-        return self.worker.busy
+        """Whether a study is being run, or hunted in."""
+        return self.worker.busy or self.hunting.busy
 
     def close(self) -> None:
         """Stop everything, wait for it, and put the window away."""
@@ -88,6 +92,7 @@ class StudyRunner(QObject):
         for worker in (self.worker, self.reader, self.cost):
             worker.close()
         self.display.close()
+        self.hunting.close()
         self.window.close()
         self.window.deleteLater()
 
@@ -157,10 +162,13 @@ class StudyRunner(QObject):
         self._show_idle(possible=options.address != "")
 
     def _show_idle(self, possible: bool = True) -> None:
-        runs = self.shown.runs
+        """Nothing is run now, unless it is a hunt."""
+        runs, hunts = self.shown.runs, self.hunting.busy
         done, failed, total = len(runs.done), len(runs.failed), len(runs.cells)
-        self.window.options.set_locked(False)
-        self.window.progress.show_idle(done, failed, total, possible and total > 0)
+        possible = possible and total > 0 and not hunts
+        self.window.options.set_locked(hunts)
+        self.window.progress.show_idle(done, failed, total, possible)
+        self.hunting.show_runs(runs, possible)
 
     # --------------------------------------------------------------------------------- running
 
@@ -179,6 +187,7 @@ class StudyRunner(QObject):
         place = options.address, options.on_gpu
         self.worker.start(Order(runs.study, runs.folder, runs.size, jobs, *place))
         self._look_again.start()
+        self.hunting.show_runs(runs, possible=False)
         self._show_status()
 
     def pause(self, held: bool) -> None:
@@ -205,7 +214,7 @@ class StudyRunner(QObject):
             self.display.show_runs(runs, resting)
 
     def _show_status(self) -> None:
-        if not self.busy:
+        if not self.worker.busy:
             return
         control = self.worker.control
         how = control.status, control.pause_requested, control.stop_requested
