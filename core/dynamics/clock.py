@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import saved
-from core.dynamics.step_size import lambda_0
+from core.dynamics.step_size import growth_rate, lambda_0
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.problem.schedule import descent_schedule, first_log10_time, log10_schedule
@@ -22,8 +22,12 @@ MOST_STEPS = 2.0**53  # whole numbers that float64 tells apart
 
 
 def first_time(problem: Problem) -> float:
-    """log10 t of the first frame after t = 0, by the curvature there."""
-    return first_log10_time(lambda_0(problem, problem.start.origin))
+    """log10 t of the first frame after t = 0, by the curvature there, or by how fast small nodes
+    turn."""
+    rate = lambda_0(problem, problem.start.origin)
+    if problem.experiment.network.small_start:
+        rate = max(rate, growth_rate(problem))
+    return first_log10_time(rate)
 
 
 def frame_times(problem: Problem, first: float) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.compiled.balanced import FINEST, Balance, balanced_steps
 from core.dynamics import saved
-from core.dynamics.step_size import rounded_down
+from core.dynamics.step_size import growth_rate, rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.twin import work_for
 from core.network.parametrisation import TwoLayer
@@ -19,16 +19,6 @@ from core.study_file.plain_flow import PlainFlow
 
 TURN = 0.01  # of the time in which a small node turns or grows
 TOLERANCE = 1e-3  # of a node's length, between Heun's and Euler's results of one part
-
-
-def growth_rate(problem: Problem) -> float:
-    """(1/n) sum_i |l'_i| |x_i| at f = 0: no small node turns or grows faster than that.
-
-    With least squares and real y it is (1/n) sum_i |y_i| |x_i|.
-    """
-    y = problem.dataset.y
-    pull = np.abs(problem.loss.output_gradient(np.zeros(y.size), y))
-    return float((pull * np.linalg.norm(problem.inputs, axis=1)).mean())
 
 
 def plain_flow_step(problem: Problem) -> float:

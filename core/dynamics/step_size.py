@@ -7,6 +7,8 @@ penalty's factor. Constant-step descent is safe below about 2/lambda_0; the defa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -73,15 +75,44 @@ def by_lanczos(problem: Problem, flat: Array, f: Array) -> float:
     return float(eigsh(operator, k=1, v0=start, tol=1e-8, return_eigenvectors=False)[0])
 
 
+def pulls(problem: Problem) -> Array:
+    """|l'_i| |x_i| at f = 0, (n,): with least squares and real y it is |y_i| |x_i|."""
+    y = problem.dataset.y
+    slope = np.abs(problem.loss.output_gradient(np.zeros(y.size), y))
+    return np.asarray(slope * np.linalg.norm(problem.inputs, axis=1))
+
+
+def growth_rate(problem: Problem) -> float:
+    """(1/n) sum_i |l'_i| |x_i| at f = 0: no small node turns or grows faster than that."""
+    return float(pulls(problem).mean())
+
+
 def default_step(problem: Problem) -> float:
     """1/lambda_0, or 1 where lambda_0 is zero (a network that cannot move).
 
     At most 1 for the networks with outer weights a_j b_j and a normalised inside: these start with
-    sum |a_j b_j| = 1 and outputs near zero, so that lambda_0 says nothing about what comes.
+    sum |a_j b_j| = 1 and outputs near zero, so that lambda_0 says nothing about what comes. At most
+    .1/`growth_rate` from a start of a chosen scale, for the same reason: where such a run has
+    fitted regression data its curvature is 1 to 20 times that rate.
     """
     value = lambda_0(problem)
     step = 1.0 / value if np.isfinite(value) and value > 0.0 else 1.0
-    return min(step, 1.0) if problem.network.starts_small else step
+    return _capped(problem, step, 1.0, growth_rate)
+
+
+def _capped(
+    problem: Problem, step: float, most: float, rate_of: Callable[[Problem], float]
+) -> float:
+    if problem.experiment.network.small_start:
+        rate = rate_of(problem)
+        most = 0.1 * most / rate if np.isfinite(rate) and rate > 0.0 else most
+        return min(step, most)
+    return min(step, most) if problem.network.starts_small else step
+
+
+def largest_pull(problem: Problem) -> float:
+    """max_i |l'_i| |x_i| at f = 0."""
+    return float(pulls(problem).max())
 
 
 def rounded_down(value: float) -> float:
@@ -123,8 +154,9 @@ def stochastic_step(problem: Problem) -> float:
     """1/(5 max_i l''(p_i) |grad f(x_i)|^2): a tenth of the edge of one example at the start.
 
     The edge falls as the network grows: for the standard network of telgarsky22 with the logistic
-    loss it is 16 d/(m + d) at the start, and below about .6 later.
+    loss it is 16 d/(m + d) at the start, and below about .6 later. At most .02/max_i |l'_i| |x_i|
+    from a start of a chosen scale.
     """
     value = largest_curvature(problem)
     step = 0.2 / value if np.isfinite(value) and value > 0.0 else 0.2
-    return min(step, 0.2) if problem.network.starts_small else step
+    return _capped(problem, step, 0.2, largest_pull)

@@ -29,6 +29,11 @@ class NetworkSection(Section):
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
+    @property
+    def small_start(self) -> bool:
+        """Whether the weights start near 0, by a scale that is chosen."""
+        return False
+
     def not_homogeneous(self) -> str:
         """Why f is homogeneous in none of its parameters; empty where it is, or may be."""
         return ""

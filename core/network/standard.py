@@ -51,6 +51,10 @@ class StandardNetwork(NetworkSection):
         le=1e6,
     )
 
+    @property
+    def small_start(self) -> bool:
+        return self.init in SMALL
+
 
 def _of_scale(section: StandardNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
     """A balanced start, or one that the outer layer dominates; exactly as its setting says."""

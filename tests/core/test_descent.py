@@ -9,15 +9,17 @@ import pytest
 
 from core.dynamics.descent import Descent
 from core.dynamics.integrator import Outcome
-from core.dynamics.registry import prepared
+from core.dynamics.registry import integrator, prepared
 from core.dynamics.step_size import (
     by_lanczos,
     default_step,
     jacobian,
     lambda_0,
     rounded_down,
+    stochastic_step,
 )
-from core.problem.problem import Problem, Start
+from core.problem.problem import Problem, Start, resolve
+from core.studies.study import parse_study
 from core.training.trajectory import chunks
 from tests.chunked import check_small_chunks, trajectory
 from tests.networks import Case, small_problem
@@ -82,6 +84,47 @@ def test_lambda_0_is_the_largest_curvature() -> None:
     assert np.allclose(at.network.gram(flat, at.inputs), J @ J.T, rtol=1e-11, atol=1e-12)
     lanczos = by_lanczos(at, flat, at.outputs(flat)) / 64
     assert lanczos == pytest.approx(lambda_0(at), rel=1e-7)
+
+
+SMALL = """
+title = "A small start"
+[data]
+{data}
+[network]
+m = 16
+init = "{init}"
+scale = {scale}
+[loss]
+kind = "least_squares"
+[dynamics]
+kind = "{kind}"
+until_log10_time = 2.5
+[recording]
+frames = 30
+"""
+REGRESSION = 'kind = "regression"\nd = {d}\nn = {n}'
+
+
+@pytest.mark.parametrize("kind", ["gd", "sgd"])
+@pytest.mark.parametrize("init", ["balanced", "dominated"])
+@pytest.mark.parametrize(
+    "data", ['kind = "spurious"', 'kind = "orthonormal"', REGRESSION.format(d=10, n=40)]
+)
+def test_from_a_small_start_the_default_step_fits(data: str, init: str, kind: str) -> None:
+    """1/lambda_0 is 5e5 and more there: one such step ends at 1e200."""
+    study = parse_study(SMALL.format(data=data, init=init, scale=1e-3, kind=kind), "small")
+    at = resolve(study.cells()[0].experiment, None)
+    assert lambda_0(at) < 1e-4
+    weights = np.abs(at.dataset.y) * np.linalg.norm(at.inputs, axis=1)
+    step = {"gd": 0.1 / weights.mean(), "sgd": 0.02 / weights.max()}[kind]
+    chosen = {"gd": default_step, "sgd": stochastic_step}[kind](at)
+    assert chosen == pytest.approx(step, rel=1e-12)
+    pieces = list(chunks(integrator(prepared(at))))
+    assert pieces[-1].outcome is Outcome.COMPLETED
+    frames = [frame for piece in pieces for frame in piece.frames]
+    assert frames[1].log10_time <= 0.0  # before anything turns
+    left = [at.outputs(frame.parameters) - at.dataset.y for frame in (frames[0], frames[-1])]
+    assert (left[1] @ left[1]) < 0.7 * (left[0] @ left[0])
 
 
 def test_lambda_0_on_figure_1() -> None:
