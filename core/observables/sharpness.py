@@ -18,8 +18,9 @@ from core.dynamics.curvature import (
     needs_pytorch,
     sharpness,
 )
-from core.observables.observable import Observable, memoised
+from core.observables.observable import Landmark, Observable, memoised
 from core.runs import Run
+from core.study_file.dynamics import GradientDescent
 
 Array = NDArray[np.float64]
 BLOCK = 16  # frames
@@ -80,6 +81,40 @@ def gauss_newton(run: Run, index: int) -> float:
         return gauss_newton_sharpness(run.problem, flat)
 
 
+def step_size(run: Run) -> float:
+    """eta of full-batch descent; NaN for other dynamics."""
+    dynamics = run.experiment.dynamics
+    if not isinstance(dynamics, GradientDescent) or dynamics.step is None:
+        return float("nan")
+    return dynamics.step
+
+
+def has_stability(run: Run) -> bool:
+    """Full-batch descent, and a sharpness."""
+    return np.isfinite(step_size(run)) and has_sharpness(run)
+
+
+def stability(run: Run, index: int) -> float:
+    """eta S/2: along the top vector a step multiplies by 1 - eta S, which is -1 where this is 1."""
+    return 0.5 * step_size(run) * largest(run, index)
+
+
+def _two_by_step(run: Run) -> Landmark | None:
+    eta = step_size(run)
+    if not np.isfinite(eta):
+        return None
+    words = (
+        f"2/eta = {2.0 / eta:.3g}: where the sharpness is above it, steps of eta = {eta:.3g} throw "
+        "the weights farther off than they were (Cohen et al., ICLR 2021)"
+    )
+    return Landmark(2.0 / eta, "2 / eta", r"$2\,/\,\eta$", words)
+
+
+def _one(run: Run) -> Landmark | None:
+    words = "eta S/2 = 1: the edge of stability (Cohen et al., ICLR 2021)"
+    return Landmark(1.0, "edge", "edge", words)
+
+
 SOURCE = "definition (Cohen et al., ICLR 2021, section 2)"
 WHERE = "at most 1e7 parameters"
 NORMALISATION = "none: of R with 1/n, and lambda |W|^2 where there is a penalty"
@@ -96,6 +131,21 @@ OBSERVABLES = (
         normalisation=NORMALISATION,
         costly=True,
         on_request=True,
+        landmark=_two_by_step,
+    ),
+    Observable(
+        "stability",
+        "stability, eta S / 2",
+        "eta lambda_1 / 2: descent on a quadratic diverges above 1, the edge of stability",
+        "definition (Cohen et al., ICLR 2021, section 3)",
+        stability,
+        applies=has_stability,
+        where=f"full-batch gradient descent, {WHERE}",
+        tex=r"\frac{\eta}{2}\lambda_1(\nabla^2R)",
+        normalisation="by 2/eta, whatever the factor of the loss is",
+        costly=True,
+        on_request=True,
+        landmark=_one,
     ),
     Observable(
         "hessian_2",
