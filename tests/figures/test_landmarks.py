@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 
 def curves_of(run: Run, *names: str, **look: object) -> Panel:
-    chosen = Look(names, **look)  # type: ignore[arg-type]
+    chosen = Look(names, **look)
     return build_scene([run], ["curves"], look=chosen).panels[0]
 
 
