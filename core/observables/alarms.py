@@ -134,7 +134,7 @@ def _descends(run: Run, scan: _Scan, index: int, margin: str) -> dict[str, str]:
     rises = edge.rose(run, before, now)
     if not (rises or margin):
         return {}
-    if index - scan.at_edge <= edge.LASTS:  # so that S, which takes a while, is computed at few frames
+    if index - scan.at_edge <= edge.LASTS:  # S takes a while: it is computed at few frames
         return {"margin": ""}
     q = edge.stability_near(run, index)
     if q >= edge.NEAR:

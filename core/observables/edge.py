@@ -1,9 +1,9 @@
 """The edge of stability: where descent's steps are as long as the sharpness allows, 2/eta = S.
 
 A step from W along -grad R lowers R by at least eta |grad R|^2 (1 - eta S'/2), S' being the largest
-sharpness on its way. So R rises only where eta S'/2 > 1; and where descent is at the edge it does so
-in a fifth to a half of the intervals between frames, and falls on the whole (Cohen et al., ICLR
-2021). What tells this from a divergence is that R stays about as low as it was.
+sharpness on its way. So R rises only where eta S'/2 > 1; where descent is at the edge it does so in
+a fifth to a half of the intervals between frames, and falls on the whole (Cohen et al., ICLR 2021).
+What tells this from a divergence is that R stays about as low as it was.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 Frames near one another have nearly the same vectors, from which Lanczos needs a few products in
 place of dozens. Each frame begins with those of the first frame of its block, and not of the frame
-before: its value then does not depend on which frames were looked at before.
+before: its value then does not depend on which frames were looked at before. It begins with the sum
+of three, and not with the first alone, which may be the second a few steps later: with that and a
+bound of 1e-3 the value has been met 2 % too small.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from core.study_file.dynamics import GradientDescent
 Array = NDArray[np.float64]
 BLOCK = 16  # frames
 COUNT = 3
+ROUGHLY = 1e-3  # of vectors that are but a start
 
 
 def has_sharpness(run: Run) -> bool:
@@ -45,24 +48,31 @@ def block_start(run: Run, index: int) -> Array:
     flat = physical(run, index)
     if not np.isfinite(flat).all():
         return np.ones(flat.size)
-    return np.asarray(sharpness(run.problem, flat, COUNT).vectors.sum(axis=0))
+    return np.asarray(sharpness(run.problem, flat, COUNT, ROUGHLY).vectors.sum(axis=0))
 
 
-@memoised
-def eigenvalues(run: Run, index: int) -> Array:
-    """The three largest, decreasing; NaN where the weights or the risk are beyond float64."""
+def _largest(run: Run, index: int, count: int) -> Array:
+    """The `count` largest, decreasing; NaN where the weights or the risk are beyond float64."""
     flat = physical(run, index)
-    missing = np.full(COUNT, np.nan)
+    missing = np.full(count, np.nan)
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return missing
     start = block_start(run, index - index % BLOCK)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        found = sharpness(run.problem, flat, COUNT, start=start).values
-    return np.concatenate([found, missing])[:COUNT]
+        found = sharpness(run.problem, flat, count, start=start).values
+    return np.concatenate([found, missing])[:count]
 
 
+@memoised
+def eigenvalues(run: Run, index: int) -> Array:
+    """The three largest."""
+    return _largest(run, index, COUNT)
+
+
+@memoised
 def largest(run: Run, index: int) -> float:
-    return float(eigenvalues(run, index)[0])
+    """The largest alone, which takes a third fewer products."""
+    return float(_largest(run, index, 1)[0])
 
 
 def second(run: Run, index: int) -> float:
