@@ -87,6 +87,7 @@ class TimeSlider(QWidget):
         self._empty = True
         self._ticks: tuple[tuple[float, str], ...] = ()
         self._alarms: tuple[tuple[float, str], ...] = ()
+        self._calm: frozenset[float] = frozenset()  # the moments of those that are no warnings
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -130,8 +131,11 @@ class TimeSlider(QWidget):
             self.update()
 
     def set_alarms(self, alarms: Sequence[Alarm]) -> None:
-        """Marks where runs are not to be trusted; a click on one asks for its moment."""
+        """Marks where runs are not to be trusted, and grey ones where something is only worth
+        knowing; a click on one asks for its moment."""
         self._alarms = tuple((float(coordinate(a.log10_time)), alarm_text(a)) for a in alarms)
+        loud = {float(coordinate(a.log10_time)) for a in alarms if not a.calm}
+        self._calm = frozenset(moment for moment, _ in self._alarms) - loud
         self.update()
 
     def set_interval(self, interval: tuple[float, float] | None) -> None:
@@ -294,8 +298,9 @@ class TimeSlider(QWidget):
     def _paint_alarms(self, painter: QPainter, middle: float) -> None:
         """Small triangles that stand on the groove."""
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._palette.references[2]))
         for moment, _ in self._alarms:
+            calm = moment in self._calm
+            painter.setBrush(QColor(self._palette.muted if calm else self._palette.references[2]))
             x = self.position_of(moment)
             top, foot = middle - 11.0, middle - 3.0
             corners = [QPointF(x - 4.5, top), QPointF(x + 4.5, top), QPointF(x, foot)]

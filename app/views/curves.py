@@ -14,10 +14,13 @@ from app.state.intent import MOST_CURVES
 from app.state.node_values import Floats
 from app.views.trace_view import Bound, TraceCurve, TraceView, padded
 from app.widgets.header import HeaderEntry, Sign
+from app.widgets.levels import LevelLine
 from app.widgets.overlay import Overlay
 from app.widgets.screen_text import raised
+from app.widgets.symbols import rich
 from app.widgets.ticks import logarithmic, plain
 from core.figures.curve_scale import LOG, CurveScale, scale_of, scaled
+from core.figures.landmarks import Placed, landmarks_of
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
 
@@ -34,6 +37,7 @@ class CurvesView(TraceView):
         super().__init__(palette, "curves", parent)
         self._names: tuple[str, ...] = ()
         self._values: tuple[Floats, ...] = ()
+        self._landmarks: tuple[tuple[Placed, float], ...] = ()  # with their places on the axis
         self.scale, self._logarithmic = CurveScale.LINEAR, False
 
     def set_names(self, names: Sequence[str], logarithmic: bool = False) -> None:
@@ -76,7 +80,31 @@ class CurvesView(TraceView):
             words, sign = name.replace("_", " "), self._sign(k)
             heights, raw = self._heights(name, values), self._said(name, values)
             curves.append(TraceCurve(heights, self._colour(k), sign, words, raw))
+        self._landmarks = tuple(
+            (one, self._place(names[one.position], one))
+            for one in landmarks_of(data.run, names, self._values)
+        )
         return (*curves, *self._bound_lines(names, bounds))
+
+    def _place(self, name: str, one: Placed) -> float:
+        value = np.array([one.landmark.value])
+        return float(self._heights(name, value, self._values[one.position])[0])
+
+    def levels(self) -> tuple[LevelLine, ...]:
+        """The names of bounds, and the lines of landmarks."""
+        lines = [
+            LevelLine(
+                place,
+                place,
+                place,
+                one.landmark.label,
+                self._colour(one.position),
+                rich(one.landmark.tip),
+            )
+            for one, place in self._landmarks
+            if math.isfinite(place)
+        ]
+        return (*super().levels(), *lines)
 
     def _is_log(self, name: str) -> bool:
         """Whether an observable stands on the logarithmic axis as it is, being a logarithm."""
@@ -135,7 +163,8 @@ class CurvesView(TraceView):
     def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
         """All values that are finite, with some room."""
         values = np.concatenate([np.empty(0), *(line.values[self.first(data) :] for line in lines)])
-        values = values[np.isfinite(values)]
+        near = [place for one, place in self._landmarks if one.near]
+        values = np.append(values[np.isfinite(values)], [x for x in near if math.isfinite(x)])
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
         pad = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
         return low - pad, high + pad

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Literal, final
@@ -64,6 +65,12 @@ class DigitsData(DataSection, Distribution):
     scale: Literal["unit_max", "centred", "pixels"] = setting(
         "unit_max", meaning=f"{UNIT_MAX}; pixels: grey values 0 to 16 divided by 16"
     )
+    labels: Literal["true", "random"] = setting(
+        "true",
+        meaning="true: what the images show; random: drawn for each training example, the test set "
+        "keeping its own",
+        source="Zhang et al., ICLR 2017",
+    )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     @model_validator(mode="after")
@@ -82,7 +89,12 @@ class DigitsData(DataSection, Distribution):
         pixels, labels = bundled_digits()
         images = Images(pixels, labels, 16.0)
         choice = Choice(self.classes, self.n, self.scale)
-        return choice.dataset(generator, images, None, "the bundled set of digits")
+        drawn = choice.dataset(generator, images, None, "the bundled set of digits")
+        if self.labels == "true":
+            return drawn
+        # After the images, which are those that the same seed has with their own labels.
+        numbers = generator.integers(drawn.classes, size=drawn.n).astype(np.float64)
+        return replace(drawn, y=2.0 * numbers - 1.0 if drawn.classes == 2 else numbers)
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
         return (8, 8)

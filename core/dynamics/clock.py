@@ -14,7 +14,12 @@ from core.dynamics import saved
 from core.dynamics.step_size import growth_rate, lambda_0
 from core.errors import InputError
 from core.problem.problem import Problem
-from core.problem.schedule import descent_schedule, first_log10_time, log10_schedule
+from core.problem.schedule import (
+    descent_schedule,
+    even_schedule,
+    first_log10_time,
+    log10_schedule,
+)
 
 Array = NDArray[np.float64]
 ROUNDING = 1e-9  # of t at the start
@@ -30,8 +35,8 @@ def first_time(problem: Problem) -> float:
     return first_log10_time(rate)
 
 
-def frame_times(problem: Problem, first: float) -> Array:
-    """log10 t of all frames after the first, increasing.
+def frame_times(problem: Problem, first: float, step_size: float = 0.0) -> Array:
+    """log10 t of all frames after the first, increasing; `step_size` that of equal steps.
 
     They are on the schedule that the run would have from t = 0 on: a run that is interrupted and
     continued has the same frames as one that is not. Times that the run passes through once more,
@@ -39,7 +44,12 @@ def frame_times(problem: Problem, first: float) -> Array:
     """
     start, experiment = problem.start, problem.experiment
     recording, last = experiment.recording, experiment.dynamics.until_log10_time
-    times = log10_schedule(first, last, recording.frames, recording.log10_times)
+    frames, marks = recording.frames, recording.log10_times
+    if recording.spacing == "log":
+        times = log10_schedule(first, last, frames, marks)
+    else:
+        before = step_size if recording.spacing == "pairs" else 0.0
+        times = even_schedule(last, frames, marks, before)
     begun = start.marks[-1] if start.marks else start.log10_time
     return np.concatenate([np.array(start.marks), times[times > begun]])
 

@@ -85,6 +85,7 @@ class _Search:
         self._basis = np.empty((max(count, min(most, size)), size))
         self._diagonal, self._beside = np.zeros((2, len(self._basis)))
         self._next = self._chance() if start is None else np.array(start, dtype=np.float64)
+        self._begins = True  # `next` is a start, and not what is left over of a product
         self._steps = self._block = 0
         self._scale, self._ahead, self._finite = 0.0, 1.0, True
 
@@ -95,9 +96,11 @@ class _Search:
         """One product."""
         k, before = self._steps, self._basis[: self._steps]
         v = self._next
-        if not np.linalg.norm(_outside(before, v)) > SPENT * np.linalg.norm(v):
-            v = self._chance()  # a start that is nothing
-        v = _outside(before, v)
+        if self._begins:
+            size, v = np.linalg.norm(v), _outside(before, v)
+            if not np.linalg.norm(v) > SPENT * size:
+                v = _outside(before, self._chance())  # a start that is nothing
+            self._begins = False
         self._basis[k] = v / np.linalg.norm(v)
         image = self._product(self._basis[k])
         self._steps += 1
@@ -143,7 +146,7 @@ class _Search:
                 return True
         self._beside[self._steps - 1] = 0.0
         self._block = self._steps
-        self._next = self._chance()
+        self._next, self._begins = self._chance(), True
         return False
 
     def found(self) -> Top:

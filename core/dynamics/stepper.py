@@ -32,7 +32,7 @@ class EqualSteps(Integrator):
         self.dtype = np.dtype(problem.experiment.run.precision)
         self._clock = Clock(problem, step_size)
         # The steps of the frames after the first.
-        self.schedule = self._clock.schedule(frame_times(problem, self._first_mark()))
+        self.schedule = self._clock.schedule(frame_times(problem, self._first_mark(), step_size))
         self.planned = 1 + self.schedule.size
         self._started = False
 

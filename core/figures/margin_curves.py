@@ -211,7 +211,7 @@ def margin_panel(
     return Panel("margins", row, letter, "margins", box, time.axis(), y, ink, levels, key=key)
 
 
-def _line_height(y: Axis, height: float, points: float) -> float:
+def line_height(y: Axis, height: float, points: float) -> float:
     """A line of text in the units of an axis, of a panel of so many millimetres."""
     return 1.45 * points * MM_PER_POINT * (y.high - y.low) / height
 
@@ -225,7 +225,7 @@ def _reached(
     words = f"{percent} not reached"
     if reach is not None:
         words = f"{percent} at {math_text(time_text(reach.log10_time))}"
-    below = REACHED - 0.95 * _line_height(y, height, points)
+    below = REACHED - 0.95 * line_height(y, height, points)
     return Level(REACHED, palette.muted, words, "dotted", label_at=below)
 
 
@@ -241,7 +241,8 @@ def math_label(label: str) -> str:
     return re.sub(r"(?<![A-Za-z\\])gamma(?![A-Za-z_])", r"$\\gamma$", text)
 
 
-def _arrow(value: float, y: Axis) -> str:
+def arrow(value: float, y: Axis) -> str:
+    """What stands before the name of a line that lies beyond the frame."""
     if y.low <= value <= y.high:
         return ""
     return "$\\uparrow$ " if value > y.high else "$\\downarrow$ "
@@ -258,7 +259,7 @@ def reference_levels(
     # From the top down, so that each label is pushed below the one before.
     scaled = [(one.factor or 0.0, one) for one in references if one.drawable]
     scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
-    line = _line_height(y, height, points)
+    line = line_height(y, height, points)
     levels: list[Level] = []
     ceiling = y.high - line
     for factor, one in scaled:
@@ -266,7 +267,7 @@ def reference_levels(
         value = factor * bracket.value
         label_at = max(min(value + 0.12 * line, ceiling), y.low)
         ceiling = label_at - line
-        words = _arrow(value, y) + math_label(one.reference.label)
+        words = arrow(value, y) + math_label(one.reference.label)
         if not bracket.certified:
             words += " (heuristic)"
         low, high = sorted((factor * bracket.lower, factor * bracket.upper))

@@ -202,6 +202,9 @@ class Material:
             again = margin_panel(panel.row, "", box, own, self.across, y, palette, drawn, points)
             ink = self._bounded(panel.row, again.ink, own.frames.size)
             return replace(panel, ink=ink, levels=again.levels)
+        if panel.kind in self.traces:
+            levels = self.traces[panel.kind].levels(panel.row, y, box.height)
+            return replace(panel, levels=levels)
         return panel
 
     def followed(self, row: int, index: int, box: Box) -> Panel:
@@ -274,7 +277,7 @@ def gather(
         if kind in panels:
             axes[kind] = value_axis(runs, kind, frames)
     if "curves" in panels:
-        traces["curves"] = curves_panels(runs, ends, x, palette, look)
+        traces["curves"] = curves_panels(runs, ends, x, palette, look, shown.sheet.points)
     if "spectrum" in panels:
         traces["spectrum"] = spectrum_panels(runs, ends, x, palette, look)
     return Material(

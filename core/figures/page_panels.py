@@ -230,7 +230,10 @@ def _traces(material: Material, row: int, panels: tuple[Panel, Panel]) -> Json:
         "keys": numbers(keys),
         "against": material.shown.look.against,
         "curves": [_curve(material, panels, place) for place in range(len(panels[0].ink.curves))],
-        "levels": [_level(*pair) for pair in zip(panels[0].levels, panels[1].levels, strict=True)],
+        "levels": [
+            _level(*pair, _reads(material, kind))
+            for pair in zip(panels[0].levels, panels[1].levels, strict=True)
+        ],
         "feet": kind == "margins",  # a triangle shows where a curve comes from below the frame
     }
     if kind == "margins":
@@ -239,6 +242,16 @@ def _traces(material: Material, row: int, panels: tuple[Panel, Panel]) -> Json:
         if reach is not None and rings:
             result["ring"] = [float(rings[0].x[0]), float(rings[0].y[0]), reach.frame]
     return result
+
+
+def _reads(material: Material, kind: str) -> str:
+    """What heights on a panel's axis are: values, their log10, or shares of a curve's range."""
+    if kind == "margins":
+        return "value"
+    trace = material.traces[kind]
+    if trace.scale is CurveScale.OWN:
+        return "none"
+    return "power" if trace.y.shows == "log" else "value"
 
 
 def _curve(material: Material, panels: tuple[Panel, Panel], place: int) -> Json:
@@ -262,16 +275,15 @@ def _curve(material: Material, panels: tuple[Panel, Panel], place: int) -> Json:
     known = trace.traces[row].names
     if kind == "curves" and light.name in known and not ends:
         result["values"] = numbers(trace.traces[row].values[known.index(light.name)])
-    elif trace.scale is CurveScale.OWN:
-        result["reads"] = "none"
-    elif trace.y.shows == "log":
-        result["reads"] = "power"
+    else:
+        result["reads"] = _reads(material, kind)
     return result
 
 
-def _level(light: Level, dark: Level) -> Json:
+def _level(light: Level, dark: Level, reads: str) -> Json:
     """A line across the panel, and what is read of it."""
-    reading = number_text(light.value, DIGITS)
+    value = 10.0**light.value if reads == "power" else light.value
+    reading = "" if reads == "none" else number_text(value, DIGITS)
     ends = [number_text(end, DIGITS) for end in (light.low, light.high)]
     if light.low < light.high and ends[0] != ends[1]:
         reading += f" [{ends[0]}, {ends[1]}]"

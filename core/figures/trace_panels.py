@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from core.figures.across import Across, keys_of
 from core.figures.curve_scale import LOG, CurveScale, scale_of, scaled
+from core.figures.landmarks import Placed, landmark_levels, landmarks_of
 from core.figures.look import PLAIN, BoundCurve, Look
 from core.figures.numbers import math_words
 from core.figures.palette import Palette, rgba, time_colours
@@ -23,11 +24,13 @@ from core.figures.primitives import (
     Dots,
     Ink,
     KeyEntry,
+    Level,
     Panel,
     TimeKey,
     Words,
     plain,
 )
+from core.figures.sheet import POINTS
 from core.figures.ticks import ranged
 from core.observables.registry import OBSERVABLES
 from core.observables.spectrum import has_inner, log10_singular_values
@@ -66,12 +69,15 @@ class TracePanel:
     palette: Palette
     scale: CurveScale = CurveScale.LOGARITHMIC
     look: Look = PLAIN
+    landmarks: tuple[tuple[tuple[Placed, float], ...], ...] = ()
+    points: float = POINTS
 
     def panel(self, row: int, letter: str, box: Box) -> Panel:
         """The panel of a run at its last frame."""
         ink = self.ink(row, self.traces[row].frames.size)
         panel = Panel(self.kind, row, letter, TITLES[self.kind], box, self.x.axis(), self.y, ink)
         names = self.traces[row].names
+        panel = replace(panel, levels=self.levels(row, self.y, box.height))
         if self.kind == "spectrum":
             ramp = time_colours(np.linspace(1.0, 0.0, max(len(names), 2)), self.palette)
             texts = tuple(f"$\\sigma_{{{k + 1}}}$" for k in range(len(names)))
@@ -99,6 +105,14 @@ class TracePanel:
         known = bool(np.isfinite(heights[:, :count]).any()) and bool(np.isfinite(x).any())
         note = "" if known else EMPTY[self.kind]
         return Ink((*curves, *drawn), tuple(dots), note, words=words)
+
+    def levels(self, row: int, y: Axis, height: float) -> tuple[Level, ...]:
+        """The landmarks of a row's curves on an axis, in a panel so many millimetres high."""
+        placed = [
+            (one.landmark, place, curve_colour(one.position, self.palette))
+            for one, place in (self.landmarks[row] if self.landmarks else ())
+        ]
+        return landmark_levels(placed, y, height, self.points)
 
     def _pen(self, row: int, k: int) -> tuple[str, Dash]:
         if self.kind == "curves":
@@ -171,7 +185,12 @@ def height_of(
 
 
 def curves_panels(
-    runs: Sequence[Run], lasts: Sequence[int], x: Across, palette: Palette, look: Look
+    runs: Sequence[Run],
+    lasts: Sequence[int],
+    x: Across,
+    palette: Palette,
+    look: Look,
+    points: float = POINTS,
 ) -> TracePanel:
     """The chosen observables of each run, on one axis for all of them."""
     traces = []
@@ -204,9 +223,24 @@ def curves_panels(
     extra = np.concatenate([np.empty(0), *(scaled(b, scale) for b in bounds)])
     if scale is CurveScale.OWN:
         extra = np.empty(0)
+    placed = tuple(_landmarks(run, one, scale, look) for run, one in zip(runs, traces, strict=True))
+    near = [place for row in placed for one, place in row if one.near]
+    extra = np.append(extra, near)
     shows = "log" if scale is CurveScale.LOGARITHMIC else "plain"
     y = _axis(traces, heights, x, extra, Axis(0.0, 1.0, (), _label(traces, scale, look), shows))
-    return TracePanel("curves", tuple(traces), heights, y, x, palette, scale, look)
+    return TracePanel("curves", tuple(traces), heights, y, x, palette, scale, look, placed, points)
+
+
+def _landmarks(
+    run: Run, traces: Traces, scale: CurveScale, look: Look
+) -> tuple[tuple[Placed, float], ...]:
+    """The landmarks of a run's curves, and where they stand on the axis."""
+    found = []
+    for one in landmarks_of(run, traces.names, list(traces.values)):
+        name, values = traces.names[one.position], traces.values[one.position]
+        place = height_of(name, np.array([one.landmark.value]), scale, look, values)
+        found.append((one, float(place[0])))
+    return tuple(found)
 
 
 def spectrum_panels(

@@ -27,6 +27,11 @@ class Activation:
     code: int = RELU
     slope: float = 0.0
 
+    @property
+    def bent(self) -> bool:
+        """Whether phi'' is anything but 0 off the kinks."""
+        return self.code == SMOOTH
+
     def __call__(self, z: Any) -> Any:
         if self.code == SMOOTH:
             # By e^-|z|, which overflows on neither side.

@@ -5,17 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import Literal, final, get_args
 
 import numpy as np
 
-from core.observables.margins import atoms, flat_scores, scale
+from core.observables import edge
+from core.observables.margins import atoms, flat_scores, log10_risk, scale
 from core.observables.nodes import balance_drift
 from core.observables.observable import once
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent, GradientFlow
 
-Kind = Literal["margin", "balance", "resolution"]
+Kind = Literal["margin", "balance", "resolution", "risk", "edge"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 FLOW_DRIFT = 1e-3  # flow gives at most 2.8e-5 on Figure 1
 DESCENT_DRIFT = 5e-2  # O(eta): on Figure 1 (m = 16) 2.5e-4 at eta = .25, 1.0e-2 at 1/lambda_0
 # Figure 1's runs keep 20 and more (docs/theory.md, 9).
@@ -43,6 +45,11 @@ class Alarm:
     log10_time: float
     h: float
 
+    @property
+    def calm(self) -> bool:
+        """Whether it is worth knowing, and nothing is wrong."""
+        return self.kind == "edge"
+
 
 @final
 @dataclass(slots=True)
@@ -52,6 +59,8 @@ class _Scan:
     alarms: list[Alarm] = field(default_factory=list)
     next: int = 0
     margin: float = float("nan")
+    risk: float = float("nan")  # log10 of it
+    at_edge: int = -edge.LASTS  # the last frame at which descent was found at the edge of stability
     raised: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -64,7 +73,11 @@ def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, 
     the temperature of its dual weights (relative 1e-6 for float32 frames), once it is positive
     (R < l(0)/n: telgarsky22, Lemma A.4). balance: the drift of layer balance beyond 1e-3 for flow
     and 5e-2 for descent. resolution: fewer than 2 weights q_i above 1e-3 on more than 10 examples.
-    Only for gradient flow and full-batch descent without l2; a condition that lasts is told once.
+    risk: that of descent is ten times that of the start, or rose where eta S/2 is below .8 at the
+    frame and the two before, S the sharpness. edge: descent is at the edge of stability, where
+    neither a rise of the risk nor a fall of the margin is an alarm (core.observables.edge): told
+    once, and calm. Only for gradient flow and full-batch descent without l2; a condition that lasts
+    is told once.
     """
     if not watched(run):
         return ()
@@ -75,6 +88,7 @@ def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, 
             scan.next += 1
             if between is not None:
                 between()
+        _look_at_the_end(run, scan)
         return tuple(scan.alarms)
 
 
@@ -95,15 +109,48 @@ def _look(run: Run, scan: _Scan, index: int) -> None:
         "balance": _balance(run, index),
         "resolution": _resolution(run, index),
     }
-    kinds: tuple[Kind, ...] = ("margin", "balance", "resolution")
-    for kind in kinds:
-        text = texts[kind]
+    if isinstance(run.experiment.dynamics, GradientDescent):
+        texts |= _descends(run, scan, index, texts["margin"])
+    for kind in KINDS:
+        text = texts.get(kind, "")
         if text and kind not in scan.raised:
-            h = _step_size(run, index)
-            sentence = f"{text} Step size there: {h:.3g}." if np.isfinite(h) else text
-            time, step = float(run.log10_time[index]), int(run.steps[index])
-            scan.alarms.append(Alarm(index, kind, sentence, step, time, h))
+            _tell(run, scan, index, kind, text)
     scan.raised = {kind for kind, text in texts.items() if text}
+
+
+def _tell(run: Run, scan: _Scan, index: int, kind: Kind, text: str) -> None:
+    h = _step_size(run, index)
+    sentence = f"{text} Step size there: {h:.3g}." if np.isfinite(h) else text
+    time, step = float(run.log10_time[index]), int(run.steps[index])
+    scan.alarms.append(Alarm(index, kind, sentence, step, time, h))
+
+
+def _descends(run: Run, scan: _Scan, index: int, margin: str) -> dict[str, str]:
+    """What is said of descent's risk, of its margin, and of the edge of stability."""
+    before, now = scan.risk, log10_risk(run, index)
+    scan.risk = now
+    if edge.diverged(run, now):
+        return {"risk": edge.DIVERGES.format(10.0 ** min(now, 300.0))}
+    rises = edge.rose(run, before, now)
+    if not (rises or margin):
+        return {}
+    if index - scan.at_edge <= edge.LASTS:  # S takes a while: it is computed at few frames
+        return {"margin": ""}
+    q = edge.stability_near(run, index)
+    if q >= edge.NEAR:
+        scan.at_edge = index
+        told = any(alarm.calm for alarm in scan.alarms)
+        return {"margin": "", "edge": "" if told else edge.CALM.format(q)}
+    if rises and np.isfinite(q):
+        return {"risk": edge.ROSE.format(10.0**before, 10.0**now, q)}
+    return {}
+
+
+def _look_at_the_end(run: Run, scan: _Scan) -> None:
+    """A run may diverge between two frames."""
+    told = any(alarm.kind == "risk" for alarm in scan.alarms)
+    if run.reason == "diverged" and run.frames and not told:
+        _tell(run, scan, run.frames - 1, "risk", edge.ENDED)
 
 
 def _step_size(run: Run, index: int) -> float:

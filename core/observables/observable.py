@@ -49,6 +49,20 @@ LABELLED = "labels, and no real targets"
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """A value that an observable's curve is compared with, drawn as a dashed line beside it.
+
+    `label` names it on the screen, `tex` in figures, and `tip` tells what it is.
+    """
+
+    value: float
+    label: str
+    tex: str
+    tip: str
+
+
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Observable:
     """A quantity of one frame. `formula` uses the symbols of the papers; `unit` may be empty.
@@ -65,6 +79,8 @@ class Observable:
     out. At a run that it does not apply to its value is NaN, or not defined. No value is infinite:
     it is NaN where the number is beyond float64 (its logarithm is an observable of its own where
     that happens at times that runs reach), or is the logarithm of 0.
+
+    `landmark` is what its values in a run are compared with, if anything.
     """
 
     name: str
@@ -80,6 +96,7 @@ class Observable:
     normalisation: str = ""
     costly: bool = False
     on_request: bool = False
+    landmark: Callable[[Run], Landmark | None] | None = None
 
     def at(self, run: Run, index: int) -> Any:
         """The value at a frame: a float, or an array (m,) or (n,)."""

@@ -38,6 +38,28 @@ def first_log10_time(lambda_0: float) -> float:
     return float(np.clip(np.floor(np.log10(0.1 / lambda_0) + 1e-9), -8.0, 3.0))
 
 
+def even_schedule(last: float, frames: int, marks: tuple[float, ...], before: float = 0.0) -> Array:
+    """log10 t of at most frames - 1 frames after t = 0, evenly spaced in t up to 10^`last`, and the
+    marks; with `before` > 0 each but the marks comes with the time so much earlier, if that is > 0
+    and there is room.
+
+    >>> (10.0 ** even_schedule(1.0, 5, ())).round(9).tolist()
+    [2.5, 5.0, 7.5, 10.0]
+    >>> (10.0 ** even_schedule(1.0, 5, (), before=0.5)).round(9).tolist()
+    [4.5, 5.0, 9.5, 10.0]
+    """
+    kept = {float(mark) for mark in marks if mark <= last} | {float(last)}
+    room = frames - len(kept)  # the last, which is among them, is one of those that are spaced
+    before = before if room > 1 else 0.0
+    count = room // 2 if before else room
+    times = 10.0**last * np.arange(1, count + 1) / count
+    spaced = times[:-1]
+    if before:
+        earlier = times - before
+        spaced = np.concatenate([spaced, earlier[earlier > 0.0]])
+    return np.array(sorted(kept | {float(x) for x in np.log10(spaced)}), dtype=np.float64)
+
+
 def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:
     """The first step with t = step_size * step >= 10^x (1 - 1e-9) for each x, repeats left out.
 

@@ -85,6 +85,13 @@ class Experiment(Section):
     def _sizes_and_precision(self) -> Experiment:
         self._check_targets()
         self.dynamics.check(self)
+        if self.dynamics.log_time and self.recording.spacing != "log":
+            raise RuleError(
+                f'recording.spacing = "{self.recording.spacing}" needs equal steps, and '
+                f'dynamics.kind = "{self.dynamics.kind}" is followed in log time; use spacing = '
+                '"log", or dynamics.kind = "gd"',
+                keys=("recording.spacing", "dynamics.kind"),
+            )
         network, loss = NETWORKS[self.network.kind], self.loss
         one_sort = network.classes != "any" and loss.known
         if one_sort and (network.classes == "several") != loss.several:

@@ -183,6 +183,7 @@ class MadeUpAlarm:
     text: str
     step: int
     log10_time: float
+    calm: bool = False
 
 
 STATEMENTS = MadeUpStatements()

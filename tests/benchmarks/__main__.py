@@ -25,6 +25,7 @@ from tests.benchmarks import (
     page,
     python,
     report,
+    sharpness,
     sweeps,
     tables,
     views,
@@ -67,6 +68,7 @@ ON_ONE_CORE: dict[str, Part] = {
     "flow": flows.flow_speed,
     "far": flows.far_flow,
     "table": _tables,
+    "sharpness": sharpness.main,
     "margins": margins.global_margins,
 }
 ON_ALL: dict[str, Part] = {

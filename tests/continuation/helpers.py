@@ -25,7 +25,11 @@ def with_marks(problem: Problem, marks: Sequence[float]) -> Problem:
     """The problem with these times (log10 t) for all its frames, to the last of them."""
     experiment = problem.experiment
     dynamics = experiment.dynamics.model_copy(update={"until_log10_time": marks[-1]})
-    changes: dict[str, Any] = {"log10_times": tuple(marks), "frames": len(marks) + 2}
+    changes: dict[str, Any] = {
+        "log10_times": tuple(marks),
+        "frames": len(marks) + 2,
+        "spacing": "log",  # even frames are other ones where the end is another
+    }
     recording = experiment.recording.model_copy(update=changes)
     experiment = experiment.model_copy(update={"dynamics": dynamics, "recording": recording})
     return replace(problem, experiment=experiment)

@@ -65,6 +65,13 @@ KINDS = (
     Kind("flow, euler", STANDARD, {"kind": "flow", "scheme": "euler"}),
     Kind("flow, head", HEAD, {"kind": "flow", "until_log10_time": -0.25}),
     Kind("gd", STANDARD, {"kind": "gd", "step": 0.03125}, exact=False),
+    Kind(
+        "gd, pairs",
+        STANDARD,
+        {"kind": "gd", "step": 0.03125},
+        {"recording": {"frames": 40, "spacing": "pairs"}},
+        exact=False,
+    ),
     Kind("gd, more examples", STANDARD, {"kind": "gd", "step": 0.03125}, sizes={"n": 20, "d": 5}),
     Kind("gd, float32", STANDARD, {"kind": "gd", "step": 0.03125}, SINGLE, sizes={"n": 20, "d": 5}),
     Kind("gd, head", HEAD, {"kind": "gd", "step": 0.0625}),

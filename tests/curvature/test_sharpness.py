@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.dynamics.curvature import TOLERANCE, Curvature
+from core.dynamics.curvature import TOLERANCE, Curvature, sharpness
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, usual_of
 from core.observables.sharpness import BLOCK
 from core.observables.table import check_columns, scalar_columns
@@ -44,6 +44,33 @@ def test_eigenvalues_are_those_of_the_dense_hessian(tmp_path: Path, case: Case) 
             assert other == pytest.approx(part[-1], rel=TOLERANCE)
 
 
+def test_stability_is_the_factor_of_a_step(tmp_path: Path) -> None:
+    """A step multiplies what lies along the top vector by 1 - 2 stability, up to a second order:
+    of two runs that begin a little apart along it. Other dynamics have none."""
+    dynamics = {"kind": "gd", "step": 0.05, "until_log10_time": 0.0}
+    problem = small_problem(Case("standard", "squared"), dynamics=dynamics)
+    with closing(recorded(problem, tmp_path / "a.msrun")) as run:
+        q = OBSERVABLES["stability"].at(run, 0)
+        flat = run.parameters(0)
+        top = sharpness(run.problem, flat, 1, 1e-10)
+        assert q == pytest.approx(0.5 * 0.05 * top.largest, rel=TOLERANCE)
+        apart = 1e-6 * top.vectors[0]
+        after = [one - 0.05 * gradient(run.problem, one) for one in (flat - apart, flat + apart)]
+        factor = (after[1] - after[0]) @ top.vectors[0] / 2e-6
+        assert factor == pytest.approx(1.0 - 2.0 * q, abs=1e-4)
+    flow = small_problem(Case("standard"), {"kind": "flow", "until_log10_time": 0.0})
+    with closing(recorded(flow, tmp_path / "b.msrun")) as run:
+        assert not OBSERVABLES["stability"].applies(run)
+        assert OBSERVABLES["sharpness"].applies(run)
+
+
+def gradient(problem: Problem, flat: np.ndarray) -> np.ndarray:
+    """grad R."""
+    f, y = problem.outputs(flat), problem.dataset.y
+    g = problem.loss.output_gradient(f, y) / y.size
+    return np.asarray(problem.network.gradient(flat, problem.inputs, g))
+
+
 def test_a_frame_has_one_value_whatever_was_looked_at_before(tmp_path: Path) -> None:
     dynamics = {"kind": "gd", "step": 0.05, "until_log10_time": 1.0}
     path = tmp_path / "a.msrun"
@@ -59,7 +86,7 @@ def test_a_frame_has_one_value_whatever_was_looked_at_before(tmp_path: Path) -> 
 def test_it_is_in_tables_where_it_is_named(tmp_path: Path) -> None:
     with closing(recorded(small_problem(TWO_LAYER[0]), tmp_path / "a.msrun")) as run:
         asked = {item.name for item in scalars_of(run)} - {item.name for item in usual_of(run)}
-        assert asked == {*NAMES, "gauss_newton"}
+        assert asked == {*NAMES, "gauss_newton", "stability"}
         assert not asked & scalar_columns(run).keys()
         assert not asked & last_values(run).keys()
         assert [item.name for item in check_columns(run, ["sharpness"])] == ["sharpness"]

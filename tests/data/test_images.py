@@ -97,6 +97,24 @@ def test_three_digits_are_numbered_in_their_order() -> None:
     assert set(data.y.tolist()) == {0.0, 1.0, 2.0}
 
 
+@pytest.mark.parametrize(("classes", "values"), [([3, 8], {-1.0, 1.0}), ([1, 2, 4], {0, 1, 2})])
+def test_random_labels_stand_on_the_same_digits(classes: list[int], values: set[float]) -> None:
+    """Half of two classes' labels agree with the true ones, by chance; the test set keeps its."""
+    many = len(classes) > 2
+    true = data_of("digits", classes=classes, many=many)
+    drawn = data_of("digits", classes=classes, labels="random", many=many)
+    assert np.array_equal(true.x, drawn.x)
+    assert np.array_equal(true.y_test, drawn.y_test)
+    assert set(drawn.y.tolist()) == values
+    share = 1.0 / len(classes)
+    room = 4.0 * np.sqrt(share * (1.0 - share) / true.n)
+    assert abs(np.mean(true.y == drawn.y) - share) < room
+    again, other = (
+        data_of("digits", classes=classes, labels="random", many=many, seed=seed) for seed in (4, 5)
+    )
+    assert not np.array_equal(again.y, other.y)
+
+
 # --------------------------------------------------------------------------------------- mnist
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -311,6 +312,26 @@ def test_alarms_are_marked_on_the_slider_and_jumped_to(judged: Marginscope, qtbo
     assert f"step {known.alarms[0].step}" in found[1].replace("\u202f", "")
     qtbot.mouseClick(slider, LEFT, pos=place + QPoint(3, 0))
     assert judged.display.intent.cursor == pytest.approx(moment, abs=1e-12)
+
+
+def test_what_is_only_worth_knowing_is_marked_in_grey(judged: Marginscope) -> None:
+    """As the edge of stability is; an alarm at the same moment is louder."""
+    slider = judged.window.transport.slider
+    run = next(iter(judged.session))
+    known = judged.theory.known(run.key).judgement
+    assert known is not None
+    one = known.alarms[0]
+    calm = replace(one, text="The run is at the edge of stability.", calm=True)
+    place = QPoint(round(slider.position_of(float(coordinate(one.log10_time)))), 4)
+    seen = []
+    for alarms in ((one,), (calm,), (calm, one)):
+        slider.set_alarms(alarms)
+        seen.append(slider.grab().toImage().pixelColor(place * slider.devicePixelRatioF()).name())
+    loud, grey, both = seen
+    assert grey == slider._palette.muted != loud
+    assert both == loud
+    slider.set_alarms((calm,))
+    assert "edge of stability" in str(slider.alarm_at(place.x()))
 
 
 def cards() -> list[HelpCard]:
