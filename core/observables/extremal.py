@@ -95,7 +95,8 @@ def early_time(run: Run, index: int) -> float:
         return math.nan
     section = run.experiment.network
     assert isinstance(section, StandardNetwork)
-    return 10.0 ** float(run.log10_time[index]) * longest(run) / math.log(1.0 / section.scale)
+    t = 10.0 ** float(run.log10_time[index])
+    return float(t * longest(run) / math.log(1.0 / section.scale))
 
 
 SOURCE = "definition (Boursier and Flammarion 2025, section 3)"

@@ -122,7 +122,7 @@ def pattern_count(X: Array, y: Array) -> int:
     if not used.any():
         return 0
     rank = _row_space(X[used]).shape[1]
-    return 2 * comb(int(used.sum()), rank - 1) * 3 ** (rank - 1)
+    return int(2 * comb(int(used.sum()), rank - 1) * 3 ** (rank - 1))
 
 
 def _row_space(X: Array) -> Array:
