@@ -99,7 +99,7 @@ def early_time(run: Run, index: int) -> float:
     return float(t * longest(run) / math.log(1.0 / section.scale))
 
 
-SOURCE = "definition (Boursier and Flammarion 2025, section 3)"
+SOURCE = "definition (Boursier and Flammarion 2025)"
 WHERE = "real targets, the standard or bias network, few points"
 OBSERVABLES = (
     Observable(
@@ -144,7 +144,7 @@ OBSERVABLES = (
         "dead_nodes",
         "dead nodes",
         "number of nodes with <u_j, x~_i> <= 0 on every training example",
-        "definition (Boursier and Flammarion 2025, section 3)",
+        SOURCE,
         dead_nodes,
         applies=has_relus,
         where="two-layer networks of ReLUs",
@@ -156,7 +156,7 @@ OBSERVABLES = (
         "early time",
         "t |D|/ln(1/lambda), |D| the longest extremal vector, lambda the scale of the start: "
         "nodes of a small start have grown at about 1",
-        "definition (Boursier and Flammarion 2025, Theorem 1)",
+        SOURCE,
         early_time,
         applies=has_scale,
         where=f"{WHERE}, a balanced or dominated start of scale below 1",

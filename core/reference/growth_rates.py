@@ -18,7 +18,7 @@ class GrowthRate(Reference, ABC):
     """max over |u| = 1 of sign * G(u), which some extremal vector has."""
 
     sign: ClassVar[float]
-    source = "Boursier and Flammarion 2025, section 3"
+    source = "boursier25"
     where = "real targets, the standard or bias network"
 
     def applies(self, problem: Problem) -> bool:
