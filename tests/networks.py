@@ -33,6 +33,7 @@ TWO_LAYER = (
     Case("standard", "logistic"),
     Case("standard", "squared"),
     Case("standard", "least_squares"),
+    Case("standard", settings={"slope": 0.3}),
     Case("scalar"),
     Case("normalised", "exponential"),
     Case("fixed_outer", "exponential"),

@@ -1,6 +1,6 @@
 """Makes resources/thumbnails/studies.json: of each shipped study the margin over time of the run
-that is worth seeing first (core.studies.watching), as small as it is drawn in the list of studies,
-and the CPU time that this run took.
+that is worth seeing first (core.studies.watching), of real targets the risk, as small as it is
+drawn in the list of studies, and the CPU time that this run took.
 
 `python -m tests.thumbnails [STUDY ...]` makes them anew. The window never trains for them.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sys
 import tempfile
 import threading
@@ -57,7 +58,7 @@ def made(identifier: str) -> dict[str, Any]:
         heights = picture_of(path)
     return {
         "heights": heights.hex(),
-        "margin": float(f"{last:.4g}"),
+        "margin": float(f"{last:.4g}") if math.isfinite(last) else None,
         "seconds": float(f"{seconds:.2g}"),
         "whole": status.reason is FinishReason.COMPLETED,
     }

@@ -16,7 +16,9 @@ from app.state.node_values import Indices, Singles
 from app.views.examples import example_entries, shaded, show_points
 from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
 from app.views.pointing import pixel_width, resolved
+from app.views.rays import RayLayer
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
+from app.widgets.overlay import Pointed
 from app.widgets.plot_item import Drag, Home
 from app.widgets.screen_text import raised
 from app.widgets.ticks import plain, rooted
@@ -61,6 +63,7 @@ class NeuronsView(NodeView):
         self.plot.add_zero_line()
         self.plot.add_zero_line(vertical=True)
         self.circle = self.plot.add(CurveStack(), -8.0)
+        self.rays = RayLayer(self.plot)
         self.examples = self.plot.add(Markers(), -5.0)
         self.trails = self.plot.add(CurveStack(), 0.0)
         self.marked_trails = self.plot.add(CurveStack(), 1.0)
@@ -108,6 +111,7 @@ class NeuronsView(NodeView):
         for markers in (self.nodes, self.examples):
             markers.show_at(NOWHERE)
         self._examples_of = None
+        self.rays.show(None, self._palette)
         self._recolour()
 
     def _absence(self, data: DisplayData) -> str:
@@ -118,6 +122,7 @@ class NeuronsView(NodeView):
         data.set_directions(self._directed)
         self._find_examples(data)
         self._draw_circle()
+        self.rays.show(data.projection if self._directed else None, self._palette)
         self._reach(data, max(self.frame, 0))
 
     def _find_examples(self, data: DisplayData) -> None:
@@ -154,6 +159,7 @@ class NeuronsView(NodeView):
     def _reach(self, data: DisplayData, frame: int) -> None:
         """Show as much as the nodes need at a frame, and the data as large as that."""
         from core.figures.neurons import DATA_REACH
+        from core.figures.rays import TIP
 
         log10_extent = self._extent(data, frame)
         self.power = power = unit_power(log10_extent)
@@ -164,7 +170,7 @@ class NeuronsView(NodeView):
             factor = DATA_REACH * extent / reach
             if self._range != "moment":  # as in the figures; with the camera they would tremble
                 factor = float(f"{factor:.3g}")
-        half = EDGE * max(extent, factor * reach) or 1.0
+        half = EDGE * max(extent, factor * reach, TIP if self.rays.rays else 0.0) or 1.0
         half = float(self._spread(np.array(half)))
         self.plot.set_home(Home(-half, half, -half, half))
         self.examples.show_at(self._spread(factor * points), self.examples.which)
@@ -172,7 +178,8 @@ class NeuronsView(NodeView):
         times = "data / |x|"
         if not self._directed:
             times = f"data \u00d7 {raised(number_text(float(f'{factor:.3g}') * 10.0**power))}"
-        self.header.set_key(*example_entries(data.classes, times, self._palette))
+        entries = example_entries(data.classes, times, self._palette)
+        self.header.set_key(*entries, *self.rays.entries(self._palette))
 
     def _spread(self, points: NDArray[Any]) -> NDArray[Any]:
         """Where points lie on the axes."""
@@ -304,6 +311,9 @@ class NeuronsView(NodeView):
             middle, low, high = 10.0**self.power * (signed_square(ends) if self._rooted else ends)
             told.append(resolved(float(middle), float(high - low)))
         return f"({', '.join(told)})"
+
+    def _pointed(self, x: float, y: float) -> Pointed | None:
+        return self.rays.pointed(x, y)
 
     def _corner(self, data: DisplayData) -> tuple[str, ...]:
         return (data.plane_problem,) if data.plane_problem else ()

@@ -23,7 +23,7 @@ from core.studies.study import load_study, shipped_ids
 def margins(arguments: argparse.Namespace) -> int:
     """Print the margins; 130 and no traceback when interrupted."""
     check_limit(arguments.limit)
-    named = _problems(arguments.target, arguments.settings)
+    named = named_problems(arguments.target, arguments.settings)
     rows: list[tuple[str, ReferenceMargin]] = []
     try:
         for cell, problem in named:
@@ -44,7 +44,7 @@ def margins(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _problems(target: str, settings: list[str]) -> list[tuple[str, Problem]]:
+def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]]:
     """(cell, problem) of a run, or of the cells of a study that have margins of their own."""
     if target in shipped_ids() or Path(target).suffix == ".toml":
         study = load_study(target).with_settings(settings)

@@ -198,6 +198,16 @@ def _theory(commands: Any) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
     command = command_of(
+        commands,
+        "directions",
+        "directions.directions",
+        "the extremal vectors of real targets, to which small nodes turn",
+    )
+    command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
+    command.add_argument("--json", action="store_true", help="as JSON")
+    _settings(command, "change a setting of a study")
+
+    command = command_of(
         commands, "theorems", "theorems.theorems", "what the papers' statements say of a run"
     )
     command.add_argument("run", metavar="RUN")

@@ -207,7 +207,8 @@ def batch_engine(
 ) -> BatchEngine:
     """The engine for a problem: rows, else compiled, else arrays where there is no twin."""
     network = problem.network
-    if network.kind == "standard" and batch == 1 and not full and not rule.adam:
+    rows = network.kind == "standard" and network.plain_relu
+    if rows and batch == 1 and not full and not rule.adam:
         return RowEngine(problem, rule, dtype, limit)
     if network.compiled:
         return CompiledEngine(problem, rule, dtype, limit, batch, full)

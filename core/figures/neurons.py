@@ -25,6 +25,15 @@ from core.figures.primitives import (
     Panel,
     Words,
 )
+from core.figures.rays import (
+    Rays,
+    ray_curves,
+    ray_dots,
+    ray_entries,
+    ray_words,
+    rays_of,
+    reach_of,
+)
 from core.figures.ticks import ranged
 from core.observables.nodes import outer_classes, outer_signs, unit_rows
 from core.observables.projection import Projection
@@ -60,6 +69,7 @@ class Track:
     pinned: tuple[int, ...] = ()
     directed: bool = False  # points are v_j/|v_j|
     rooted: bool = False  # axes show signed roots; points are as without
+    rays: Rays | None = None  # of directions: the extremal vectors, where there are any
 
 
 def longest_trail(m: int) -> int:
@@ -108,7 +118,8 @@ def track(
         kind, norm = np.array(kinds, dtype=np.int64), np.array(norms)
         one = np.ones(frames.size)
         places = np.array(points)
-        return Track(frames, places, kind, norm, 0, 1.0, 0.0 * one, classes, inner, directed=True)
+        track = Track(frames, places, kind, norm, 0, 1.0, 0.0 * one, classes, inner, directed=True)
+        return replace(track, rays=rays_of(projection))
     # Late nodes are beyond float64: they lie at the rim, and not nowhere.
     everything = np.nan_to_num(np.array(points), posinf=1e300, neginf=-1e300)
     extents = np.abs(everything).max(axis=(1, 2))
@@ -206,14 +217,20 @@ def neurons_ink(nodes: Track, until: int, data: Sequence[Dots], palette: Palette
     dots = Dots("nodes", last[order, 0], last[order, 1], colours, areas, edge=palette.background)
     empty = "all nodes are 0" if nodes.inner else "this network has no inner weights"
     note = "" if nodes.extent > 0.0 else empty
+    below_all: tuple[Curves, ...] = ()
+    tips: tuple[Dots, ...] = ()
+    words: tuple[Words, ...] = ()
+    if nodes.rays is not None:
+        below_all, tips = ray_curves(nodes.rays, palette), ray_dots(nodes.rays, palette)
+        words = ray_words(nodes.rays, palette)
     pins = [node for node in nodes.pinned if node < m]
     if not pins:
-        return Ink((curves,), (*data, dots), note)
+        return Ink((*below_all, curves), (*tips, *data, dots), note, words=words)
     paths = spread(nodes.points[kept], nodes)[:, pins]
     ink = np.tile(rgba(palette.foreground), (len(pins), 1))
     own = Curves("pinned", paths[:, :, 0].T, paths[:, :, 1].T, ink, np.full(len(pins), 0.8))
     rings, names = rings_of(last[pins, 0], last[pins, 1], pins, palette)
-    return Ink((curves, own), (*data, dots, rings), note, words=names)
+    return Ink((*below_all, curves, own), (*tips, *data, dots, rings), note, words=(*words, *names))
 
 
 def sizes(strength: Array, m: int) -> tuple[Array, Array]:
@@ -240,7 +257,7 @@ def rings_of(
 def _axes(nodes: Track, data: Sequence[Dots], box: Box, labels: Sequence[str]) -> tuple[Axis, Axis]:
     reach = [nodes.extent, *(float(np.abs([dots.x, dots.y]).max()) for dots in data)]
     reach[0] = float(spread(np.array(nodes.extent), nodes))
-    half = 1.1 * max(reach) or 1.0
+    half = 1.1 * reach_of(nodes.rays, max(reach)) or 1.0
     aspect = box.width / box.height
     halves = (half * max(aspect, 1.0), half * max(1.0 / aspect, 1.0))
     unit = f" ({math_number(f'10^{nodes.power}')})" if nodes.power else ""
@@ -269,7 +286,8 @@ def neurons_panel(
     title = "directions $v_j/|v_j|$" if nodes.directed else "nodes $|a_j|\\,v_j$"
     title += ", signed roots" if nodes.rooted else ""
     ink = neurons_ink(nodes, position, data, palette)
-    panel = Panel("neurons", row, letter, title, box, x, y, ink, centre_lines=True, key=(key,))
+    keys = (key, *(() if nodes.rays is None else ray_entries(nodes.rays, palette)))
+    panel = Panel("neurons", row, letter, title, box, x, y, ink, centre_lines=True, key=keys)
     return panel, data
 
 

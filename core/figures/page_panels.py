@@ -26,6 +26,7 @@ from core.figures.primitives import (
     TimeKey,
     plain,
 )
+from core.figures.rays import Rays, ray_curves, ray_words
 from core.figures.trace_panels import words_of
 
 Frames = NDArray[np.int64]
@@ -153,7 +154,32 @@ def _neurons(both: Both, row: int, light: Sequence[Dots], dark: Sequence[Dots]) 
         }
         for a, b in zip(light, dark, strict=True)
     ]
-    return {"data": data, "power": track.power, "rooted": track.rooted, "directed": track.directed}
+    known = {"power": track.power, "rooted": track.rooted, "directed": track.directed}
+    return known | {"data": data} | ({} if track.rays is None else {"rays": _rays(track.rays)})
+
+
+def _rays(rays: Rays) -> Json:
+    """Lines below the trails, and discs at the tips of those that are rays."""
+    both = [ray_curves(rays, palette) for palette in (LIGHT, DARK)]
+    lines = [
+        {
+            "x": numbers(light.x[k]),
+            "y": numbers(light.y[k]),
+            "colours": [_hex(light.colours[k : k + 1]), _hex(dark.colours[k : k + 1])],
+            "alpha": float(light.colours[k, 3]) / 255.0,
+            "width": float(light.widths[k]),
+            "dash": light.dash,
+            "tip": light.name != "borders",
+        }
+        for light, dark in zip(*both, strict=True)
+        for k in range(len(light.x))
+    ]
+    words = [
+        {"x": one.x, "y": one.y, "text": pieces(one.text.strip()), "align": one.align}
+        | {"below": one.below}
+        for one in ray_words(rays, LIGHT)
+    ]
+    return {"lines": lines, "words": words}
 
 
 def _views(material: Material, row: int, stops: Frames) -> Json:

@@ -20,6 +20,7 @@ from core.figures.material import Material, Selected, Shown, gather
 from core.figures.names import EVERY_PANEL, PANELS
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import FigureScene
+from core.figures.rays import RAYS
 from core.figures.sheet import Sheet, check_sheet
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.reference.margin import ReferenceMargin
@@ -177,6 +178,8 @@ def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str,
     if shown.plane.kind != "coordinates":
         words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
     caption = captions(by_kind, shown.palette, data, words)
+    if any(nodes.rays is not None for nodes in material.tracks):
+        caption += RAYS
     if any(material.shown.look.pins(row) for row in range(len(runs))):
         caption += " Rings: pinned nodes."
     settings = settings_line(runs, material.lasts)

@@ -123,19 +123,22 @@ def _margins(run: Run) -> tuple[dict[str, float], dict[str, str], float]:
 
 
 def picture_of(path: Path) -> bytes:
-    """The hard margin over the frames as heights from 0 to 254, 255 where there is none.
+    """The hard margin over the frames, of real targets the risk, as heights from 0 to 254, 255 where
+    there is none.
 
     The lowest is the least margin, or 0; the highest the largest. Empty where nothing can be read.
     """
     from core.observables.margins import hard_margin
+    from core.observables.registry import OBSERVABLES
 
     try:
         with open_run(path) as run:
             if run.frames == 0:
                 return b""
+            drawn = OBSERVABLES["risk"].at if run.dataset.real else hard_margin
             most = max(2, min(POINTS, PICTURE_BYTES // max(8 * run.network.size, 1), run.frames))
             frames = np.unique(np.linspace(0, run.frames - 1, most).round().astype(int))
-            return heights([hard_margin(run, int(frame)) for frame in frames])
+            return heights([drawn(run, int(frame)) for frame in frames])
     except Exception:  # a picture less; what is wrong with the run, its facts say
         return b""
 

@@ -85,7 +85,7 @@ class Network(ABC):
     inner_weights: ClassVar[bool] = True  # a node has inner weights u_j in the space of x~
     # f is a sum of alpha_j relu(<u_j, x>) on x itself: min_i p_i/|W|^2 <= gamma_gl/2, and the
     # features of gamma_ntk are those of the nodes.
-    plain_relu: ClassVar[bool] = False
+    plain_relu: bool = False
     degree: int = 2
     homogeneous: bool = True
     m: int

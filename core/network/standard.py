@@ -1,7 +1,7 @@
-"""The standard network: f(x) = sum_j a_j relu(<v_j, x>), a and V trained.
+"""The standard network: f(x) = sum_j a_j phi(<v_j, x>), a and V trained, phi a ReLU or a leaky one.
 
-Source: telgarsky22, section 1.2; wei19, section 2. 2-homogeneous; a_j^2 - |v_j|^2 is constant along
-gradient flow for every node.
+Source: telgarsky22, section 1.2; wei19, section 2; the leaky ReLU: Boursier and Flammarion 2025,
+section 2. 2-homogeneous; a_j^2 - |v_j|^2 is constant along gradient flow for every node.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.random import Generator
 
+from core.network.activation import LEAKY, Activation
 from core.network.codes import PLAIN
 from core.network.parametrisation import (
     Array,
@@ -43,6 +44,15 @@ class StandardNetwork(NetworkSection):
         "N(0, scale^2/m I), a_j = +-|v_j|; dominated: v_j uniform on [-1, 1]^d scale/sqrt(m), a_j "
         f"= +-scale sqrt(d/m) >= |v_j|, signs fair; {FILE_MEANING}",
     )
+    slope: float = setting(
+        0.0,
+        meaning="alpha, slope of phi(z) = max(z, alpha z); 0: ReLU, which the papers' statements "
+        "and margins are about",
+        source="Boursier and Flammarion 2025, section 2",
+        ge=0,
+        lt=1,
+        advanced=True,
+    )
     scale: float = setting(
         1e-3,
         meaning="scale lambda of a balanced or dominated start",
@@ -70,7 +80,7 @@ def _of_scale(section: StandardNetwork, shape: Shape, generator: Generator) -> d
 
 @final
 class Standard(TwoLayer):
-    """alpha_j = a_j, u_j = v_j.
+    """alpha_j = a_j, u_j = v_j; phi(z) = max(z, slope z).
 
     >>> net = Standard(StandardNetwork(m=2), Shape(2, np.zeros((5, 3))), {})
     >>> [(block.name, block.shape) for block in net.layout], net.size
@@ -89,6 +99,9 @@ class Standard(TwoLayer):
         self.m, self.d = shape.m, shape.d
         self.layout = (Block("a", (self.m,)), Block("V", (self.m, self.d)))
         self.scaled = self.size
+        if section.slope > 0.0:
+            self.activation = Activation(LEAKY, section.slope)
+            self.plain_relu = False
 
     @staticmethod
     def initial(section: StandardNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:

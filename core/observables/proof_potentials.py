@@ -64,6 +64,7 @@ def has_cone_potential(run: Run) -> bool:
     exponential = run.loss.kind == "exponential"
     return (
         run.network.kind == "standard"
+        and run.network.plain_relu
         and exponential
         and run.reduction is None  # the products <v_j, beta_k> are taken in R^d
         and run.experiment.data.kind == "cones"

@@ -7,6 +7,7 @@ from operator import attrgetter
 from core.observables import (
     certificates,
     displacements,
+    extremal,
     features,
     integration,
     margins,
@@ -37,6 +38,7 @@ MODULES = (
     proof_potentials,
     integration,
     sharpness,
+    extremal,
 )
 OBSERVABLES: Registry[Observable] = Registry(
     attrgetter("name"), *(one for module in MODULES for one in module.OBSERVABLES)

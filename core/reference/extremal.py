@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from core.errors import InputError
+from core.network.activation import LEAKY, RELU
+from core.network.parametrisation import TwoLayer
+from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -55,6 +58,17 @@ class Extremal:
         return self.value * self.u
 
 
+def has_extremal(problem: Problem) -> bool:
+    """Whether extremal vectors are defined for data and network: real targets, f = sum_j a_j
+    phi(<v_j, x~>) with phi a ReLU or leaky one, and both layers trained as they are."""
+    network = problem.network
+    if not isinstance(network, TwoLayer) or not problem.dataset.real or network.k > 1:
+        return False
+    both = network.direct and not network.fixed and network.plain_sum and network.degree == 2
+    phi = network.activation
+    return both and phi.code in (RELU, LEAKY) and 0.0 <= phi.slope < 1.0
+
+
 def growth(u: Array, X: Array, y: Array, slope: float = 0.0) -> Array:
     """G(u) = (1/n) sum_k y_k phi(<u, x_k>) for directions u (..., d), phi(z) = max(z, slope z).
 
@@ -83,7 +97,7 @@ def extremal_vectors(
     ([0.6, 0.8], 10.0, 'maximum')
     """
     if not 0.0 <= slope < 1.0:
-        raise InputError(f"the slope of extremal vectors is from 0 to below 1, and not {slope:g}.")
+        raise InputError(f"The slope of extremal vectors is from 0 to below 1, and not {slope:g}.")
     # What has no weight in G bends nothing, and a copy of 0 has no sign.
     used = np.flatnonzero((y != 0.0) & (X != 0.0).any(axis=1))
     if not used.size:
@@ -98,6 +112,19 @@ def extremal_vectors(
     return tuple(sorted(found, key=lambda one: one.value))
 
 
+def pattern_count(X: Array, y: Array) -> int:
+    """How many sign vectors `extremal_vectors` looks at, at most, for points in general position.
+
+    >>> pattern_count(np.eye(3), np.ones(3))
+    54
+    """
+    used = (y != 0.0) & (X != 0.0).any(axis=1)
+    if not used.any():
+        return 0
+    rank = _row_space(X[used]).shape[1]
+    return int(2 * comb(int(used.sum()), rank - 1) * 3 ** (rank - 1))
+
+
 def _row_space(X: Array) -> Array:
     """An orthonormal basis (d, rank) of the span of the rows: every D lies in it."""
     _, singular, Vt = np.linalg.svd(X, full_matrices=False)
@@ -107,7 +134,7 @@ def _row_space(X: Array) -> Array:
 
 def _too_many(count: int, n: int, d: int) -> InputError:
     return InputError(
-        f"the extremal vectors of {n} points in {d} dimensions are among {count:.2g} sign vectors, "
+        f"The extremal vectors of {n} points in {d} dimensions are among {count:.2g} sign vectors, "
         f"and {MOST_PATTERNS:.0e} are looked at; choose fewer points or dimensions."
     )
 

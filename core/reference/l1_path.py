@@ -147,7 +147,8 @@ def plane(problem: Problem) -> Array | None:
     kind, data = problem.experiment.network.kind, problem.dataset
     if kind == "bias" and data.d == 1:
         return lifted(data.x)
-    return data.x if kind == "standard" and data.d == 2 else None
+    plain = kind == "standard" and problem.network.plain_relu
+    return data.x if plain and data.d == 2 else None
 
 
 def solve(problem: Problem) -> PathPoint | None:

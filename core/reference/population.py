@@ -96,7 +96,7 @@ class Wei19Population(Reference):
 
     def applies(self, problem: Problem) -> bool:
         on_d = isinstance(problem.experiment.data, Wei19Data)
-        return on_d and problem.network.kind == "standard"
+        return on_d and problem.network.kind == "standard" and problem.network.plain_relu
 
     def key(self, problem: Problem) -> str:
         section: Any = problem.experiment.data

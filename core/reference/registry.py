@@ -10,6 +10,7 @@ from core.reference import cache as disk
 from core.reference.batch_norm import OuterMargin, ScaleMargin
 from core.reference.collapse import CollapseMargin
 from core.reference.global_margin import GlobalMargin
+from core.reference.growth_rates import NegativeGrowth, PositiveGrowth
 from core.reference.intervals import BiasMargin
 from core.reference.kernel_space import KernelMargin
 from core.reference.l1_path import PathMargin
@@ -27,6 +28,8 @@ REFERENCES: Registry[Reference] = Registry(
     Wei19Population(),
     DyadicPopulation(),
     CollapseMargin(),
+    PositiveGrowth(),
+    NegativeGrowth(),
     LinearMargin(),
     LeakyOptimum(),
     KernelMargin(),

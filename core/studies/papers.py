@@ -1,4 +1,4 @@
-"""The five papers: what `source` of a study names."""
+"""The papers: what `source` of a study names."""
 
 from __future__ import annotations
 
@@ -77,5 +77,21 @@ PAPERS: Registry[Paper] = Registry(
         "anonymous, under review",
         "",
         "With batch norm margins can be sqrt(d) times linear ones, and test errors fall with them.",
+    ),
+    Paper(
+        "boursier25",
+        "Boursier and Flammarion 2025",
+        "Early alignment in two-layer networks training is a two-edged sword",
+        "Boursier, Flammarion",
+        "2025",
+        "Nodes of a small start align before the loss falls, and may then be too few to fit.",
+    ),
+    Paper(
+        "boursier22",
+        "Boursier et al. 2022",
+        "Gradient flow dynamics of shallow ReLU networks for square loss and orthogonal inputs",
+        "Boursier, Pillaud-Vivien, Flammarion",
+        "2022",
+        "On orthogonal inputs a small start goes from saddle to saddle, to the least norm.",
     ),
 )

@@ -351,6 +351,7 @@ class KernelPredictor(DynamicsSection):
 
     def check(self, experiment: Any) -> None:
         self._needs_standard(experiment, "is the infinite width of the standard network")
+        self._needs_relu(experiment)
         self._needs_float64(experiment)
         if experiment.loss.l2 > 0.0:
             raise RuleError(

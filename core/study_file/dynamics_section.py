@@ -75,6 +75,13 @@ class DynamicsSection(Section):
                 keys=("dynamics.kind", "network.kind"),
             )
 
+    def _needs_relu(self, experiment: Any) -> None:
+        if experiment.network.slope > 0.0:
+            raise RuleError(
+                f'dynamics.kind = "{self.kind}" is that of the ReLU; use network.slope = 0',
+                keys=("network.slope", "dynamics.kind"),
+            )
+
     def _needs_float64(self, experiment: Any) -> None:
         if experiment.run.precision == "float32":
             raise RuleError(

@@ -137,6 +137,11 @@ def _as_told(run: Run, text: str, needed: str) -> Hypothesis:
     return Hypothesis(text, needed, f"{run.experiment.dynamics.words}, which is not checked", None)
 
 
+def standard_relu(run: Run) -> bool:
+    """f(x) = sum_j a_j relu(<v_j, x>), both trained: the standard network without a slope."""
+    return run.network.kind == "standard" and run.network.plain_relu
+
+
 def follows_gradient(run: Run, mirror: bool = False) -> bool:
     """W follows -grad R, by flow or full-batch descent; with `mirror` the mirror flow too."""
     dynamics = run.experiment.dynamics

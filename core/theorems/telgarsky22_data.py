@@ -107,7 +107,7 @@ def start_outputs(context: Context) -> Comparison:
 
 def drawn(run: Run) -> bool:
     """The standard network with two classes."""
-    return run.network.kind == "standard" and run.dataset.classes == 2
+    return common.standard_relu(run) and run.dataset.classes == 2
 
 
 TWO_CLASSES = (has_linear, "data of two classes", linear_hypotheses)

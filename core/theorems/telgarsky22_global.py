@@ -35,7 +35,7 @@ def in_the_end(sense: str, bound: float, trace: common.Array, context: Context) 
 def two_cones(run: Run) -> bool:
     """The standard network under gradient flow on two cones and x'."""
     flow = common.follows_gradient(run)
-    return run.network.kind == "standard" and isinstance(run.experiment.data, TwoConesData) and flow
+    return common.standard_relu(run) and isinstance(run.experiment.data, TwoConesData) and flow
 
 
 def positive_unit_data(run: Run) -> tuple[Hypothesis, Hypothesis]:
@@ -98,7 +98,7 @@ def on_cones(run: Run) -> bool:
     """The standard network with the exponential loss under gradient flow on cones."""
     flow = common.follows_gradient(run)
     cones = isinstance(run.experiment.data, ConesData)
-    return run.network.kind == "standard" and cones and flow and run.loss.kind == EXPONENTIAL
+    return common.standard_relu(run) and cones and flow and run.loss.kind == EXPONENTIAL
 
 
 def collapse(context: Context) -> tuple[float, float, int]:

@@ -17,7 +17,7 @@ from core.theorems.telgarsky22_data import GAUSSIAN, of_telgarsky22, two_parity
 
 def standard(run: Run) -> bool:
     """Two classes, f = sum_j a_j relu(<v_j, x>), a loss with a smoothed margin, and training."""
-    return run.network.kind == "standard" and run.experiment.loss.exp_tailed
+    return common.standard_relu(run) and run.experiment.loss.exp_tailed
 
 
 def is_flow(run: Run) -> bool:

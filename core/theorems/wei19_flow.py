@@ -91,7 +91,7 @@ def regression(run: Run) -> bool:
     """A trained network with two layers, the squared loss and a penalty."""
     squared = run.loss.kind == "squared" and run.experiment.loss.l2 > 0.0
     small = run.dataset.n * run.network.m <= MOST_VALUES
-    return run.network.kind == "standard" and trained(run) and squared and small
+    return common.standard_relu(run) and trained(run) and squared and small
 
 
 @memoised

@@ -1,6 +1,7 @@
 // The nodes on a plane: trails up to the moment, in a range that follows them.
 
-import { colours, mark, ranged } from "./plot.js";
+import { colours, DASHES, mark, ranged } from "./plot.js";
+import { write } from "./text.js";
 
 const NEAR = 0.7; // pixels: points of a trail that lie closer are one
 const TICKS = 6;
@@ -78,6 +79,30 @@ function drawData(ctx, panel, stop, at, unit, look) {
   ctx.globalAlpha = 1;
 }
 
+// Extremal vectors with their values, and the borders of cells, in units of the axes.
+function drawRays(ctx, rays, at, look) {
+  const { unit, size, theme } = look;
+  for (const line of rays.lines) {
+    const [colour] = colours(line.colours[look.dark]);
+    ctx.globalAlpha = line.alpha;
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = line.width * unit;
+    ctx.setLineDash(DASHES[line.dash].map((part) => part * ctx.lineWidth));
+    ctx.beginPath();
+    ctx.moveTo(at.x(line.x[0]), at.y(line.y[0]));
+    ctx.lineTo(at.x(line.x[1]), at.y(line.y[1]));
+    ctx.stroke();
+    ctx.setLineDash([]);
+    if (line.tip) mark(ctx, "disc", at.x(line.x[1]), at.y(line.y[1]), 12, unit, colour, theme.background);
+  }
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = theme.foreground;
+  for (const { x, y, text, align, below } of rays.words) {
+    const away = { left: 0.7, center: 0, right: -0.7 }[align] * size;
+    write(ctx, text, at.x(x) + away, at.y(y) + (below ? 1.1 : -0.5) * size, size * 0.92, align);
+  }
+}
+
 function strokeTrail(ctx, made, row, stop, node, at, spread) {
   const { points } = made;
   const { trail } = row.nodes;
@@ -118,6 +143,7 @@ export function drawNeurons(ctx, panel, made, row, stop, at, look) {
     return table[Math.round(SHADES * Math.sqrt(strength[node]))];
   };
   const along = ([low, high], node) => low + (high - low) * Math.sqrt(strength[node]);
+  if (panel.rays) drawRays(ctx, panel.rays, at, look);
   ctx.lineJoin = "round";
   ctx.lineCap = "round";
   for (const node of order) {

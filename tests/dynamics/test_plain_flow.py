@@ -95,11 +95,12 @@ def test_the_balance_is_kept_to_rounding(init: str) -> None:
     assert np.ptp(np.log10(np.array(sizes)), axis=0).max() > 0.1
 
 
-def test_another_integrator_ends_at_the_same_weights() -> None:
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_another_integrator_ends_at_the_same_weights(alpha: float) -> None:
     """An adaptive Runge-Kutta method of fifth order on a and V freely, to 1e-9."""
     problem = problem_of(
         data={"kind": "regression", "d": 3, "n": 6},
-        network={"m": 6},
+        network={"m": 6, "slope": alpha},
         dynamics={"until_log10_time": 0.5},
     )
     network, inputs, y = problem.network, problem.inputs, problem.dataset.y
@@ -194,6 +195,7 @@ def test_stiff_problems_are_followed_by_shorter_parts() -> None:
         ({"loss": {"l2": 0.1}}, "use loss.l2 = 0"),
         ({"dynamics": {"step": 0.0}}, "greater than 0"),
         ({"network": {"m": 4, "init": "balanced", "scale": 0.0}}, "greater than 0"),
+        ({"network": {"m": 4, "slope": 1.0}}, "less than 1"),
     ],
 )
 def test_bad_settings_are_refused(tables: dict[str, Any], words: str) -> None:

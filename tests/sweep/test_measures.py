@@ -14,7 +14,7 @@ from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.studies.measures.measured import Measured, aggregated
-from core.studies.measures.over_frames import largest_fall
+from core.studies.measures.over_frames import first_passage, largest_fall
 from core.studies.measures.registry import measured
 from core.studies.row import Row
 from core.studies.statistics import mean_interval
@@ -214,6 +214,34 @@ def test_a_span_of_nodes(run_trials: Any) -> None:
     )
     wanted = min(float(trace.min()) for trace in traces(trials, "rotation"))
     assert measured(trials, ask).value == pytest.approx(wanted)
+
+
+def test_where_a_level_is_first_passed(run_trials: Any) -> None:
+    """By interpolation of each trace by NumPy, which is of falling ones here."""
+    study, trials = run_trials
+    level = 0.999 * min(float(trace[0]) for trace in traces(trials, "risk"))
+    text = 'measure = "when"\nover = "max"\noptions = {{ of = "risk", level = {}{} }}\n'
+    found = measured(trials, quantity(study, text.format(level, ', x = "distance"')))
+    both = zip(traces(trials, "risk"), traces(trials, "distance"), strict=True)
+    wanted = [float(np.interp(-level, -risk, distance)) for risk, distance in both]
+    assert found.value == pytest.approx(max(wanted)) and found.count == 2
+    in_time = measured(trials, quantity(study, text.format(level, "")))
+    times = [10.0**trial.log10_times for trial in trials]
+    pairs = zip(traces(trials, "risk"), times, strict=True)
+    wanted = [float(np.interp(-level, -risk, t)) for risk, t in pairs]
+    assert in_time.value == pytest.approx(max(wanted))
+    late = measured(trials, quantity(study, text.format(level, ", since = 99")))
+    never = measured(trials, quantity(study, text.format(-1.0, "")))
+    assert (late.count, never.count, never.requested) == (0, 0, 2)
+
+
+def test_a_level_is_passed_either_way_or_not_at_all() -> None:
+    x = np.array([0.0, 1.0, 2.0, 3.0])
+    assert first_passage(x, np.array([0.0, 2.0, 1.0, 4.0]), 1.5) == pytest.approx(0.75)
+    assert first_passage(x, np.array([4.0, 2.0, 3.0, 0.0]), 2.0) == 1.0
+    for y in ([2.0, 2.0, 5.0, 9.0], [0.0, 0.5, 1.0, 1.9]):
+        assert math.isnan(first_passage(x, np.array(y), 2.0))
+    assert math.isnan(first_passage(x[:0], x[:0], 1.0))
 
 
 def test_falls_begin_where_they_are_asked_to(run_trials: Any) -> None:

@@ -1,8 +1,8 @@
 """Measures over the frames of each run: what a statement says of a time span, and not of its end.
 
 `span` is the least, largest or mean value between two moments; `fall` how far a quantity ever falls
-below what it was before; `statement` the paper's own bound beside what was measured, at the worst
-frame. All bring the runs together by `over`.
+below what it was before; `when` where it first passes a level; `statement` the paper's own bound
+beside what was measured, at the worst frame. All bring the runs together by `over`.
 """
 
 from __future__ import annotations
@@ -74,6 +74,46 @@ def largest_fall(values: Array, room: Array) -> float:
     return float(worst)
 
 
+def when(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """Where the formula `of` first passes `level` over the frames of `span`, of each run.
+
+    Told as t, or as the formula `x`, linear between the two frames. A run that does not pass the
+    level, or begins at it, has none; frames at which `of` has no number are left out.
+    """
+    level = float(option(quantity, "level"))
+    numbers = []
+    for trial in trials:
+        values = _followed(trial, quantity)
+        given = "x" in quantity.options
+        places = (
+            _followed(trial, quantity, "x") if given else _chosen(trial, quantity, _times(trial))
+        )
+        known = np.isfinite(values) & np.isfinite(places)
+        numbers.append(first_passage(places[known], values[known], level))
+    return aggregated(numbers, quantity.over)
+
+
+def first_passage(x: Array, y: Array, level: float) -> float:
+    """The x at which y is first on the other side of a level than at its beginning, or at it.
+
+    >>> first_passage(np.array([1.0, 2.0, 4.0]), np.array([3.0, 2.0, 0.0]), 0.5)
+    3.5
+    """
+    above = y - level if y.size and y[0] > level else level - y
+    passed = np.flatnonzero(above <= 0.0)
+    if not passed.size or passed[0] == 0:
+        return NAN
+    k = int(passed[0])
+    part = above[k - 1] / (above[k - 1] - above[k])
+    return float(x[k - 1] + part * (x[k] - x[k - 1]))
+
+
+def _times(trial: Trial) -> Array:
+    """t of each frame, (T,); beyond float64 it is infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(10.0**trial.log10_times)
+
+
 def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
     """The formula of an option at the frames that the quantity is about, (k,)."""
     formula = str(option(quantity, name))
@@ -82,6 +122,11 @@ def _followed(trial: Trial, quantity: Quantity, name: str = "of") -> Array:
         values = trial.node_trace(formula, lambda each: aggregate([*each], by))
     else:
         values = trial.trace(formula)
+    return _chosen(trial, quantity, values)
+
+
+def _chosen(trial: Trial, quantity: Quantity, values: Array) -> Array:
+    """Values of all frames (T,) at those that the quantity is about, (k,)."""
     times = trial.log10_times
     # Frames of descent are steps, at which log10 t is a mark but for rounding.
     chosen = times >= number(quantity, "since", -math.inf) - 1e-9

@@ -25,7 +25,7 @@ from core.studies.measures.measured import (
     with_interval,
 )
 from core.studies.measures.of_run import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
-from core.studies.measures.over_frames import fall, span, statement
+from core.studies.measures.over_frames import fall, span, statement, when
 from core.studies.measures.paired import paired
 from core.studies.statistics import NAN, aggregate, slope_of
 from core.studies.trials import Trial
@@ -163,6 +163,7 @@ MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
         "paired": Measure(paired, ("y", "along", "ends", "by", "fit", "nodes")),
         "span": Measure(span, (*FRAMES, "by")),
         "fall": Measure(fall, (*FRAMES, "room")),
+        "when": Measure(when, (*FRAMES, "level", "x")),
         "statement": Measure(statement, ("name",)),
     }
 )

@@ -53,7 +53,7 @@ def test_without_runs_there_is_a_card_for_every_paper(
     said = [one.accessibleName() for one in where.cards[:-1]]
     for paper, count, words in zip(PAPERS.values(), counts, said, strict=True):
         assert paper.sentence in words
-        assert words.endswith(f"{count} studies")
+        assert words.endswith("1 study" if count == 1 else f"{count} studies")
     assert sum(counts) == len(shipped_summaries())
     # Nothing of a card is cut: its labels have the room that they ask for.
     cards = where.cards

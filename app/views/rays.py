@@ -1,0 +1,95 @@
+"""The extremal vectors among the nodes' directions, as rays, with the borders of the cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from app.widgets.header import HeaderEntry
+from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
+from app.widgets.overlay import Pointed
+from app.widgets.plot_item import Plot
+from core.figures.palette import Palette, rgba
+
+if TYPE_CHECKING:
+    from core.figures.rays import Rays
+    from core.observables.projection import Projection
+
+BORDER, RAY, TIP = 1.0, 1.6, 7.0  # pixels: widths of lines, and the size of a tip
+DASHES = (4.0, 2.5)
+NEAR = 9.0  # pixels: what the pointer has to be within of a tip
+
+
+@final
+class RayLayer:
+    """What a plot of directions has below its nodes; empty without rays."""
+
+    def __init__(self, plot: Plot) -> None:
+        self.rays: Rays | None = None
+        self.lines = plot.add(CurveStack(), -7.0)
+        self.tips = plot.add(Markers(), -4.0)
+        self._plot = plot
+        self._drawn: tuple[Projection | None, Palette] | None = None
+
+    def show(self, projection: Projection | None, palette: Palette) -> None:
+        """Draw those of the data on a plane, or none."""
+        if (projection, palette) == self._drawn:
+            return
+        if projection is None:
+            self.rays = None
+        elif self._drawn is None or self._drawn[0] is not projection:
+            from core.figures.rays import rays_of
+
+            self.rays = rays_of(projection)
+        self._drawn = projection, palette
+        self._draw(palette)
+
+    def _draw(self, palette: Palette) -> None:
+        rays = self.rays
+        if rays is None:
+            self.lines.set_curves(())
+            self.tips.show_at(np.empty((0, 2)))
+            return
+        grey, curves = pen_of(rgba(palette.muted, 0.55), BORDER), []
+        for x, y in rays.borders.tolist():
+            curves.append((path_of(np.array([-x, x]), np.array([-y, y])), grey))
+        colours = self._colours(palette)
+        for (x, y), colour, dashed in zip(
+            rays.tips.tolist(), colours, rays.saddles().tolist(), strict=True
+        ):
+            pen = pen_of(colour, RAY, DASHES if dashed else ())
+            curves.append((path_of(np.array([0.0, x]), np.array([0.0, y])), pen))
+        self.lines.set_curves(curves)
+        known = list(dict.fromkeys(colours))
+        self.tips.set_styles(*(Style(rgba(one), TIP, edge=palette.background) for one in known))
+        self.tips.show_at(rays.tips, np.array([known.index(colour) for colour in colours]))
+
+    def entries(self, palette: Palette) -> tuple[HeaderEntry, ...]:
+        """The key of what is drawn."""
+        if self.rays is None:
+            return ()
+        colours, dashed = self._colours(palette), self.rays.saddles()
+        known = list(dict.fromkeys(reversed(colours)))
+        ways = {palette.positive: "G > 0", palette.negative: "G < 0"}
+        entries = [HeaderEntry(ways[colour], colour, "line") for colour in known]
+        if dashed.any():
+            colour = colours[int(np.argmax(dashed))]
+            entries.append(HeaderEntry("saddle", colour, "dashed"))
+        return tuple(entries)
+
+    def _colours(self, palette: Palette) -> list[str]:
+        from core.figures.rays import ray_colours
+
+        assert self.rays is not None
+        return ray_colours(self.rays, palette)
+
+    def pointed(self, x: float, y: float) -> Pointed | None:
+        """What the tip near a pixel stands for."""
+        if self.rays is None:
+            return None
+        place = self._plot.nearest(self.rays.tips, x, y, NEAR)
+        if place < 0:
+            return None
+        at = self.rays.tips[place].tolist()
+        return Pointed(at[0], at[1], self.rays.words(place))

@@ -1,0 +1,174 @@
+"""Extremal vectors among the nodes' directions: a ray each, and the borders of the cells.
+
+Between borders, the lines <w, x_k> = 0, a node is active on the same examples. With more than two
+inputs rays are projected, and shorter for what lies across the plane; borders are where the plane
+meets the hyperplanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.numbers import math_number, number_text
+from core.figures.palette import Palette, rgba
+from core.figures.primitives import Array, Curves, Dots, KeyEntry, Words
+from core.observables.extremal import few_patterns, vectors_of
+from core.observables.projection import Projection
+from core.reference.extremal import SADDLE, pattern_count
+
+MOST_POINTS, MOST_PATTERNS = 200, 8_000  # a fifth of a second
+MOST_BORDERS, MOST_LABELS = 60, 8
+TIP = 1.07  # where a ray ends: beyond the circle, on which the nodes are
+REACH = 1.22  # how far the picture reaches, with the rays' labels
+APART, MIDDLE = 0.3, 0.35  # of labels from each other and from 0; of those above or below their tip
+RAYS = (
+    " Rays: extremal vectors with $G$, in the colour of its sign, dashed for saddles; thin lines: "
+    "where nodes become active on an example."
+)
+Align = Literal["left", "center", "right"]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Rays:
+    """k extremal directions on a plane: tips (k, 2), G (k,), what each is of G, and on how many of
+    the n examples it is active; and borders (b, 2), a direction of each line."""
+
+    tips: Array
+    values: Array
+    kinds: tuple[str, ...]
+    active: NDArray[np.int64]
+    n: int
+    borders: Array
+
+    def saddles(self) -> NDArray[np.bool_]:
+        """Which are saddles, (k,)."""
+        return np.array([kind == SADDLE for kind in self.kinds], dtype=np.bool_)
+
+    def words(self, place: int) -> str:
+        """What one of them is, in lines."""
+        value = f"{self.values[place]:.4g}".replace("-", "\u2212")
+        return (
+            f"extremal: {self.kinds[place]} of G\nG = {value}\n"
+            f"active on {self.active[place]} of {self.n}"
+        )
+
+
+def rays_of(projection: Projection) -> Rays | None:
+    """The extremal vectors of a run's data on a plane; None where there are none to be drawn."""
+    run = projection.run
+    few = run.dataset.n <= MOST_POINTS and run.dataset.d > 1 and few_patterns(run)
+    if not few or pattern_count(run.inputs, run.dataset.y) > MOST_PATTERNS:
+        return None
+    found = vectors_of(run)
+    if not found:
+        return None
+    # A bias is left out, as it is of the nodes' directions.
+    whole = [one.u for one in found] if run.reduction is None else _in_full(projection)
+    u = np.array(whole)[:, : run.dataset.d]
+    lengths = np.linalg.norm(u, axis=1)[:, None]
+    u = np.divide(u, lengths, out=np.zeros_like(u), where=lengths > 0.0)
+    return Rays(
+        TIP * projection.inputs(u),
+        np.array([one.value for one in found]),
+        tuple(one.kind for one in found),
+        np.array([int((one.signs > 0).sum()) for one in found], dtype=np.int64),
+        run.dataset.n,
+        _borders(projection),
+    )
+
+
+def _in_full(projection: Projection) -> list[Array]:
+    form = projection.run.reduction
+    assert form is not None
+    return [one.u[:-1] @ form.basis for one in vectors_of(projection.run)]
+
+
+def _borders(projection: Projection) -> Array:
+    """Directions of the lines <w, x_k> = 0 of the plane, each once, (b, 2); none of too many."""
+    x = projection.run.dataset.x
+    # With a bias a cell has no border of its own in the plane of v.
+    if projection.run.inputs.shape[1] != x.shape[1] and projection.run.reduction is None:
+        return np.empty((0, 2))
+    places = projection.inputs(x)
+    lengths = np.linalg.norm(places, axis=1)
+    met = lengths > 1e-9 * np.maximum(np.linalg.norm(x, axis=1), 1e-300)
+    across = places[met][:, ::-1] * (-1.0, 1.0) / lengths[met][:, None]
+    upper = np.where((across[:, 1] < 0.0) | ((across[:, 1] == 0.0) & (across[:, 0] < 0.0)), -1, 1)
+    once = np.unique(np.round(upper[:, None] * across, 9), axis=0)
+    return once if len(once) <= MOST_BORDERS else np.empty((0, 2))
+
+
+def ray_colours(rays: Rays, palette: Palette) -> list[str]:
+    """The colour of the nodes that turn to each: of the sign of G."""
+    return [palette.positive if value > 0.0 else palette.negative for value in rays.values]
+
+
+def ray_curves(rays: Rays, palette: Palette) -> tuple[Curves, ...]:
+    """Borders, thin; rays of maxima and minima; and dashed those of saddles."""
+    ends = rays.borders.T
+    count = len(rays.borders)
+    grey = np.tile(rgba(palette.muted, 0.55), (count, 1))
+    thin = np.full(count, 0.4)
+    borders = [Curves("borders", _pairs(-ends[0], ends[0]), _pairs(-ends[1], ends[1]), grey, thin)]
+    x, y = (_pairs(np.zeros(len(rays.tips)), rays.tips[:, axis]) for axis in (0, 1))
+    ink = np.array([rgba(colour) for colour in ray_colours(rays, palette)])
+    widths, dashed = np.full(len(rays.tips), 0.9), rays.saddles()
+    both: list[Curves] = borders if count else []
+    if not dashed.all():
+        both.append(
+            Curves("extrema", x[~dashed], y[~dashed], ink[~dashed], widths[~dashed], "solid")
+        )
+    if dashed.any():
+        both.append(Curves("saddles", x[dashed], y[dashed], ink[dashed], widths[dashed], "dashed"))
+    return tuple(both)
+
+
+def _pairs(begin: Array, end: Array) -> Array:
+    return np.stack([begin, end], axis=1)
+
+
+def ray_dots(rays: Rays, palette: Palette) -> tuple[Dots, ...]:
+    """A small disc at each tip."""
+    x, y = rays.tips.T
+    ink = np.array([rgba(colour) for colour in ray_colours(rays, palette)])
+    return (Dots("extremal", x, y, ink, np.full(len(x), 12.0), edge=palette.background),)
+
+
+def ray_words(rays: Rays, palette: Palette) -> tuple[Words, ...]:
+    """G beside each tip, where these are few and apart: the longest first."""
+    if len(rays.tips) > MOST_LABELS:
+        return ()
+    words: list[Words] = []
+    for place in np.argsort(-np.abs(rays.values), kind="stable").tolist():
+        (x, y), value = rays.tips[place].tolist(), float(f"{rays.values[place]:.3g}")
+        near = any(np.hypot(one.x - x, one.y - y) < APART for one in words)
+        if near or np.hypot(x, y) < APART:
+            continue
+        side: Align = "left" if x > MIDDLE else "right" if x < -MIDDLE else "center"
+        text = {"left": "  {}", "right": "{}  ", "center": "{}"}[side]
+        told = text.format(math_number(number_text(value)))
+        words.append(Words(x, y, told, palette.foreground, side, y < 0.0))
+    return tuple(words)
+
+
+def ray_entries(rays: Rays, palette: Palette) -> tuple[KeyEntry, ...]:
+    """The entries of a key: those of the signs of G that there are, and of saddles."""
+    colours, dashed = ray_colours(rays, palette), rays.saddles()
+    known = list(dict.fromkeys(reversed(colours)))
+    entries = [
+        KeyEntry(f"$G$ {'>' if colour == palette.positive else '<'} 0", (colour,))
+        for colour in known
+    ]
+    if dashed.any():
+        entries.append(KeyEntry("saddle", (colours[int(np.argmax(dashed))],), "dashed"))
+    return tuple(entries)
+
+
+def reach_of(rays: Rays | None, extent: float) -> float:
+    """How far the picture of directions reaches."""
+    return extent if rays is None else max(extent, REACH)

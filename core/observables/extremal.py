@@ -1,0 +1,167 @@
+"""Early alignment: how far small nodes have turned to extremal vectors, and in what time.
+
+While f is about 0 a node with a_j > 0 climbs G on the sphere of directions and one with a_j < 0
+descends it (core.reference.extremal): they turn to critical points u of G, or end where they see
+nothing. It takes a time that does not depend on the size lambda of the start, and nodes stay small
+until about ln(1/lambda)/|D|, |D| the longest extremal vector.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.network.activation import RELU
+from core.network.parametrisation import TwoLayer
+from core.network.standard import SMALL, StandardNetwork
+from core.observables.nodes import node_norms, unit_rows
+from core.observables.observable import Observable, Shape, once
+from core.reference.extremal import Extremal, extremal_vectors, has_extremal, pattern_count
+from core.runs import Run
+
+Array = NDArray[np.float64]
+MOST_PATTERNS = 100_000  # a second or two, beside a window
+ALIGNED = 0.999  # a cosine above it
+
+
+@once
+def few_patterns(run: Run) -> bool:
+    """Real targets, a network of degree 2 that trains a and v_j, and few enough points."""
+    if not has_extremal(run.problem):
+        return False
+    return pattern_count(run.inputs, run.dataset.y) <= MOST_PATTERNS
+
+
+@once
+def vectors_of(run: Run) -> tuple[Extremal, ...]:
+    """All extremal vectors of the training data, in the coordinates of the nodes."""
+    assert isinstance(run.network, TwoLayer)
+    return extremal_vectors(run.inputs, run.dataset.y, run.network.activation.slope)
+
+
+def longest(run: Run) -> float:
+    """max |D| over the extremal vectors; NaN without any."""
+    return max((abs(one.value) for one in vectors_of(run)), default=math.nan)
+
+
+def cosine(run: Run, index: int) -> Array:
+    """max over extremal u of <v_j/|v_j|, u>, (m,); NaN where v_j = 0, or there is no u."""
+    U = run.network.nodes(run.parameters(index))[1]
+    if not few_patterns(run) or not vectors_of(run):
+        return np.full(len(U), np.nan)
+    along = unit_rows(U)[0] @ np.array([one.u for one in vectors_of(run)]).T
+    return np.asarray(np.clip(along.max(axis=1), -1.0, 1.0))
+
+
+def active(run: Run, index: int) -> NDArray[np.bool_]:
+    """Whether a node is active on any example: <u_j, x~_i> > 0 for some i, (m,)."""
+    U = run.network.nodes(run.parameters(index))[1]
+    return np.asarray((U @ run.inputs.T > 0.0).any(axis=1))
+
+
+def aligned_share(run: Run, index: int) -> float:
+    norms = node_norms(run, index)
+    total, near = float(norms.sum()), cosine(run, index) > ALIGNED
+    known = total > 0.0 and few_patterns(run) and bool(vectors_of(run))
+    return float(norms[near].sum()) / total if known else math.nan
+
+
+def least_cosine(run: Run, index: int) -> float:
+    """NaN where no node is active."""
+    found = cosine(run, index)[active(run, index)]
+    return float(found.min()) if found.size and np.isfinite(found).all() else math.nan
+
+
+def has_relus(run: Run) -> bool:
+    network = run.network
+    return isinstance(network, TwoLayer) and network.activation.code == RELU
+
+
+def dead_nodes(run: Run, index: int) -> float:
+    return float(np.count_nonzero(~active(run, index))) if has_relus(run) else math.nan
+
+
+def has_scale(run: Run) -> bool:
+    """A small start of which the size is known, below 1."""
+    section = run.experiment.network
+    small = isinstance(section, StandardNetwork) and section.init in SMALL and section.scale < 1.0
+    return small and few_patterns(run)
+
+
+def early_time(run: Run, index: int) -> float:
+    if not has_scale(run):
+        return math.nan
+    section = run.experiment.network
+    assert isinstance(section, StandardNetwork)
+    t = 10.0 ** float(run.log10_time[index])
+    return float(t * longest(run) / math.log(1.0 / section.scale))
+
+
+SOURCE = "definition (Boursier and Flammarion 2025)"
+WHERE = "real targets, the standard or bias network, few points"
+OBSERVABLES = (
+    Observable(
+        "extremal_cosine",
+        "cosine to the nearest extremal vector",
+        "max over extremal directions u of <v_j/|v_j|, u>",
+        SOURCE,
+        cosine,
+        shape=Shape.NODE,
+        applies=few_patterns,
+        where=WHERE,
+        tex=r"\max_u\frac{\langle v_j,u\rangle}{|v_j|}",
+        normalisation="a cosine",
+        on_request=True,
+    ),
+    Observable(
+        "least_cosine",
+        "least cosine to an extremal vector",
+        "min over nodes that are active on an example of max over extremal u of <v_j/|v_j|, u>",
+        SOURCE,
+        least_cosine,
+        applies=few_patterns,
+        where=WHERE,
+        tex=r"\min_{j\ \mathrm{active}}\max_u\frac{\langle v_j,u\rangle}{|v_j|}",
+        normalisation="a cosine",
+        on_request=True,
+    ),
+    Observable(
+        "aligned_share",
+        "aligned share of the norm",
+        f"share of sum_j |a_j| |v_j| that nodes have whose cosine to an extremal u is above "
+        f"{ALIGNED:g}",
+        SOURCE,
+        aligned_share,
+        applies=few_patterns,
+        where=WHERE,
+        tex=r"\sum_{j:\,\cos>.999}|a_j||v_j|\,/\,\sum_j|a_j||v_j|",
+        normalisation="a share",
+        on_request=True,
+    ),
+    Observable(
+        "dead_nodes",
+        "dead nodes",
+        "number of nodes with <u_j, x~_i> <= 0 on every training example",
+        SOURCE,
+        dead_nodes,
+        applies=has_relus,
+        where="two-layer networks of ReLUs",
+        tex=r"|\{j:\ \max_i\langle u_j,x_i\rangle\leq0\}|",
+        on_request=True,
+    ),
+    Observable(
+        "early_time",
+        "early time",
+        "t |D|/ln(1/lambda), |D| the longest extremal vector, lambda the scale of the start: "
+        "nodes of a small start have grown at about 1",
+        SOURCE,
+        early_time,
+        applies=has_scale,
+        where=f"{WHERE}, a balanced or dominated start of scale below 1",
+        tex=r"t\,|D|\,/\,\ln(1/\lambda)",
+        normalisation="in units of ln(1/lambda)/|D|",
+        on_request=True,
+    ),
+)

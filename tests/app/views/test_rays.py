@@ -1,0 +1,105 @@
+"""The view of directions with extremal vectors: what it draws, its key, and what a tip says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.state.display import DisplayData
+from app.views.neurons import NeuronsView
+from app.views.run_panel import RunPanel
+from core.figures.palette import DARK, LIGHT
+from core.figures.rays import TIP
+from core.observables.planes import NodePlane
+from core.problem.problem import resolve
+from core.reference.extremal import extremal_vectors
+from core.runs import Recorder, open_run
+from core.study_file.validation import build_experiment
+from core.training.trajectory import run as train
+from tests.app.mouse import move
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[DisplayData]:
+    tables = {
+        "data": {"kind": "orthonormal"},
+        "network": {"m": 6, "init": "balanced"},
+        "loss": {"kind": "least_squares"},
+        "dynamics": {"kind": "plain_flow", "until_log10_time": 0.5},
+        "recording": {"frames": 6},
+    }
+    path = tmp_path / "a.msrun"
+    train(resolve(build_experiment(tables, "rays")), partial(Recorder, path))
+    with open_run(path) as run:
+        shown = DisplayData(run)
+        while not shown.complete:
+            shown.update()
+        yield shown
+
+
+@pytest.fixture
+def view(panel: RunPanel) -> NeuronsView:
+    shown = panel.view("neurons")
+    assert isinstance(shown, NeuronsView)
+    return shown
+
+
+def known(data: DisplayData) -> np.ndarray:
+    x, y = data.run.dataset.x, data.run.dataset.y
+    return TIP * np.array([one.u for one in extremal_vectors(x, y)])
+
+
+def test_directions_have_rays_and_weights_have_none(
+    panel: RunPanel, view: NeuronsView, data: DisplayData
+) -> None:
+    assert not view.rays.lines.curves and not len(view.rays.tips.points)
+    assert "G >" not in view.header.text
+    panel.set_neurons("moment", "directions")
+    assert np.abs(view.rays.tips.points - known(data)[:, :2]).max() < 1e-6
+    dashed = [pen for _, pen in view.rays.lines.curves if pen.dashPattern()]
+    assert len(view.rays.lines.curves) == 2 + 6 and len(dashed) == 4
+    shown = view.plot.shown()
+    assert shown.right() > TIP and shown.top() < -TIP
+    assert view.header.key.endswith("G > 0, G < 0, saddle")
+    panel.set_neurons("moment", "weights")
+    assert not view.rays.lines.curves and not len(view.rays.tips.points)
+    assert "saddle" not in view.header.key
+
+
+def test_another_plane_has_other_tips(
+    panel: RunPanel, view: NeuronsView, data: DisplayData
+) -> None:
+    panel.set_neurons("moment", "directions")
+    data.set_plane(NodePlane("coordinates", (2, 3)))
+    view.redraw()
+    assert np.abs(view.rays.tips.points - known(data)[:, 2:]).max() < 1e-6
+
+
+def test_a_tip_says_what_it_is(
+    qtbot: QtBot, panel: RunPanel, view: NeuronsView, data: DisplayData
+) -> None:
+    panel.set_neurons("moment", "directions")
+    qtbot.wait(1)
+    move(qtbot, view.plot, *known(data)[5, :2])
+    pointed = view.plot.overlay.pointed
+    assert pointed is not None
+    assert pointed.text.splitlines()[0] == "extremal: maximum of G"
+    assert pointed.text.splitlines()[2] == "active on 2 of 4"
+    assert pointed.text.splitlines()[1] == "G = 0.2795"
+    move(qtbot, view.plot, -0.9, -0.9)
+    assert view.plot.overlay.pointed is None
+
+
+def test_colours_are_the_palettes(panel: RunPanel, view: NeuronsView) -> None:
+    panel.set_neurons("moment", "directions")
+    for palette in (DARK, LIGHT):
+        panel.set_colours(palette)
+        drawn = {pen.color().name() for _, pen in view.rays.lines.curves[2:]}
+        assert drawn == {palette.positive, palette.negative}
+        grey = view.rays.lines.curves[0][1].color()
+        assert grey.name() == palette.muted and grey.alpha() < 255
