@@ -8,6 +8,7 @@ from core.observables import (
     certificates,
     displacements,
     features,
+    fourier,
     integration,
     margins,
     mirror,
@@ -37,6 +38,7 @@ MODULES = (
     proof_potentials,
     integration,
     sharpness,
+    fourier,
 )
 OBSERVABLES: Registry[Observable] = Registry(
     attrgetter("name"), *(one for module in MODULES for one in module.OBSERVABLES)

@@ -36,6 +36,13 @@ RUNS: dict[str, tuple[str, ...]] = {
         "loss.kind=cross_entropy",
         "dynamics.until_log10_time=1",
     ),
+    "quadratic": (
+        "data.kind=modular",
+        "recording.frames=12",
+        "network.kind=quadratic",
+        "loss.kind=cross_entropy",
+        "dynamics.until_log10_time=1",
+    ),
     "row-space": ("data.d=90", *SMALL[1:]),
     "kernel": ("data.d=8", "data.n=16", "dynamics.kind=kernel"),
 }
