@@ -62,7 +62,7 @@ class ModularData(DataSection, Distribution):
     """
 
     title: ClassVar[str] = "addition modulo p: pairs (a, b), one-hot, labelled (a + b) mod p"
-    source: ClassVar[str] = "Morwani et al. 2024, section 3; Power et al. 2022"
+    source: ClassVar[str] = "morwani24, section 3; Power et al. 2022"
     own: ClassVar[tuple[str, ...]] = ("d", "n")
     known_law: ClassVar[bool] = False
 

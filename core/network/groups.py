@@ -2,7 +2,7 @@
 
     N = sum_j |theta_j|_2^3,    grad N = 3 |theta_j| theta_j at node j
 
-(the L_{2,3} norm, cubed, of Morwani et al. 2024, section 3).
+(the L_{2,3} norm, cubed, of morwani24, section 3).
 """
 
 from __future__ import annotations

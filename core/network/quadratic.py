@@ -1,7 +1,7 @@
 """k outputs f_c(x) = sum_j A_jc <v_j, x>^2, one for each class.
 
 On addition modulo p, where x = (e_a, e_b), v_j = (u_j, v'_j) and A_j = w_j make it
-f(a, b)[c] = sum_j w_j[c] (u_j[a] + v'_j[b])^2 (Morwani et al. 2024, section 3). 3-homogeneous;
+f(a, b)[c] = sum_j w_j[c] (u_j[a] + v'_j[b])^2 (morwani24, section 3). 3-homogeneous;
 2 |A_j|^2 - |v_j|^2 is constant along gradient flow. Margins are divided by
 N = sum_j |theta_j|^3, theta_j = (A_j, v_j), as the paper's are, and not by |W|^3 >= N.
 """
@@ -31,11 +31,12 @@ from core.settings import setting
 @final
 class QuadraticNetwork(NetworkSection):
     title: ClassVar[str] = "k outputs sum_j A_jc <v_j, x>^2, one for each class; 3-homogeneous"
-    source: ClassVar[str] = "Morwani et al. 2024, section 3; Gromov 2023"
+    source: ClassVar[str] = "morwani24, section 3; Gromov 2023"
 
     kind: Literal["quadratic"] = "quadratic"
-    init: Literal["gaussian", "file"] = setting(
-        "gaussian", meaning=f"gaussian: all entries N(0, scale^2); {FILE_MEANING}"
+    init: Literal["gaussian", "paper", "file"] = setting(
+        "gaussian",
+        meaning=f"gaussian, and paper alike: all entries N(0, scale^2); {FILE_MEANING}",
     )
     scale: float = setting(0.3, meaning="standard deviation of a gaussian start", gt=0, le=1e6)
 

@@ -118,7 +118,7 @@ def sum_of_cubes(run: Run, index: int) -> float:
     return scale(run, index) * cubed_norm(run.network, run.parameters(index))
 
 
-SOURCE = "Morwani et al. 2024, section 4; docs/theory.md, 5.6"
+SOURCE = "morwani24, section 4; docs/theory.md, 5.6"
 WHERE = "quadratic networks on addition modulo p"
 WEIGHTED = "weighted by |theta_j|^3"
 OBSERVABLES = (
@@ -126,7 +126,7 @@ OBSERVABLES = (
         "cubed_norm",
         "sum of cubed lengths",
         "N = sum_j |theta_j|^3, theta_j all weights of node j: what margins are divided by",
-        "Morwani et al. 2024, section 3",
+        "morwani24, section 3",
         sum_of_cubes,
         applies=is_quadratic,
         where="quadratic",

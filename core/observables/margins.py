@@ -222,7 +222,7 @@ OBSERVABLES = (
         "l2_margin",
         "margin over |W|^3",
         "min_i p_i / |W|^3: at most the hard margin, and the one that flow maximises in the end",
-        "Morwani et al. 2024, section 3; definition",
+        "morwani24, section 3; definition",
         l2_margin,
         applies=is_quadratic,
         where="quadratic",

@@ -12,7 +12,7 @@ nodes; 3 (p - 1) are enough, as `best_network` shows).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, final
 
 import numpy as np
@@ -114,7 +114,7 @@ def penalised_optimum(p: int, penalty: float) -> tuple[float, float]:
     return float(-np.log1p(-q)), float(np.log((p - 1) * (1.0 - q) / q) / gamma_star(p))
 
 
-class ModularReference(Reference):
+class ModularReference(Reference, ABC):
     """What is known of quadratic networks on all pairs of addition modulo an odd prime."""
 
     where = 'data.kind = "modular" with network.kind = "quadratic"'
@@ -153,7 +153,7 @@ class ModularMargin(ModularReference):
     name = "gamma_star"
     title = "largest margin of addition modulo p"
     formula = "max min_i p_i / sum_j |theta_j|^3 = sqrt(2/27)/(sqrt(p) (p - 1)), any width"
-    source = "Morwani et al. 2024, section 4; attained by 3 (p - 1) nodes, docs/theory.md, 5.6"
+    source = "morwani24, section 4; attained by 3 (p - 1) nodes, docs/theory.md, 5.6"
     label = "gamma*"
     factor = 1.0
 
@@ -161,7 +161,7 @@ class ModularMargin(ModularReference):
         return exact(gamma_star(p), "closed form sqrt(2/27)/(sqrt(p) (p - 1))")
 
 
-class PenalisedReference(ModularReference):
+class PenalisedReference(ModularReference, ABC):
     """A level of the least objective R + lambda N."""
 
     where = 'data.kind = "modular" with network.kind = "quadratic" and loss.l23 > 0'

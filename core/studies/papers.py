@@ -1,4 +1,4 @@
-"""The five papers: what `source` of a study names."""
+"""The papers: what `source` of a study names."""
 
 from __future__ import annotations
 
@@ -77,5 +77,13 @@ PAPERS: Registry[Paper] = Registry(
         "anonymous, under review",
         "",
         "With batch norm margins can be sqrt(d) times linear ones, and test errors fall with them.",
+    ),
+    Paper(
+        "morwani24",
+        "Morwani et al. 2024",
+        "Feature emergence via margin maximization: case studies in algebraic tasks",
+        "Morwani, Edelman, Oncescu, Zhao, Kakade",
+        "2024",
+        "On addition modulo p the largest margin is known, and only single waves have it.",
     ),
 )

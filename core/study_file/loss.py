@@ -26,7 +26,7 @@ class LossSection(Section):
         0.0,
         meaning="lambda of the penalty lambda sum_j |theta_j|^3, theta_j all trained weights of "
         "node j (descent only)",
-        source="Morwani et al. 2024, section 3 (the L_2,3 norm)",
+        source="morwani24, section 3 (the L_2,3 norm)",
         ge=0,
     )
 

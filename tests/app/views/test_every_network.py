@@ -115,6 +115,8 @@ def test_every_view_shows_every_network(
 
 def sentence(kind: str, name: str) -> str:
     """What a view says instead of showing something."""
+    if name in ("waves", "phases") and kind != "quadratic":
+        return "only quadratic networks on addition modulo p have frequencies"
     if kind == "kernel":
         if name in ("margins", "curves", "spectrum"):
             return "a kernel predictor is fitted at once: there are no curves"
