@@ -44,6 +44,7 @@ TWO_LAYER = (
     Case("bias", "squared"),
     Case("multiclass", "cross_entropy", 3),
     Case("multiclass", "cross_entropy", 4, {"biases": True}),
+    Case("quadratic", "cross_entropy", 3),
 )
 HOMOGENEOUS = tuple(
     case for case in TWO_LAYER if not case.settings.get("smooth") and not LOSSES[case.loss].fits

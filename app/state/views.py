@@ -31,6 +31,12 @@ def _inner(data: DisplayData) -> bool:
     return data.has_nodes and data.has_inner
 
 
+def _waves(data: DisplayData) -> bool:
+    from core.observables.fourier import adds
+
+    return adds(data.run)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class ViewKind:
@@ -65,6 +71,8 @@ VIEWS: Registry[ViewKind] = Registry(
     ViewKind("curves", "Curves", "app.views.curves:CurvesView", _nodes),
     ViewKind("spectrum", "Spectrum", "app.views.spectrum:SpectrumView", _inner),
     ViewKind("predictor", "Predictor", "app.views.predictor:PredictorView"),
+    ViewKind("waves", "Waves", "app.views.waves:WavesView", _waves),
+    ViewKind("phases", "Phases", "app.views.waves:PhasesView", _waves),
 )
 
 # What is shown where nothing is said, by the number of input coordinates.

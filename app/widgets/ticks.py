@@ -20,6 +20,11 @@ def plain(low: float, high: float, most: int) -> Ticks:
     return _raised(linear_ticks(low, high, most))
 
 
+def whole(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis that shows whole numbers."""
+    return _raised(ticks.whole(low, high, most))
+
+
 def rooted(low: float, high: float, most: int) -> Ticks:
     """Ticks of an axis that shows signed roots, in terms of the quantity."""
     return _raised(ticks.rooted(low, high, most))

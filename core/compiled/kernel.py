@@ -18,7 +18,7 @@ from core.compiled.blas import gemm
 from core.compiled.exponential import exp_minus, log_one_plus, twice_atanh
 from core.compiled.jit import compiled
 from core.compiled.tiles import fits, product
-from core.network.activation import LEAKY, RELU
+from core.network.activation import LEAKY, RELU, SQUARE
 
 Matrix = NDArray[Any]
 Vector = NDArray[Any]
@@ -112,6 +112,9 @@ def activate(phi: int, slope: float, z: Vector, h: Vector) -> None:
     elif phi == LEAKY:
         for i in range(z.size):
             h[i] = max(z[i], slope * z[i])
+    elif phi == SQUARE:
+        for i in range(z.size):
+            h[i] = z[i] * z[i]
     else:
         for i in range(z.size):
             softplus = max(z[i], zero) + log_one_plus(exp_minus(abs(z[i])))
@@ -131,6 +134,9 @@ def times_slopes(phi: int, slope: float, z: Vector, c: Vector) -> None:
     elif phi == SLOPES:
         for i in range(z.size):
             c[i] *= z[i]
+    elif phi == SQUARE:
+        for i in range(z.size):
+            c[i] *= 2 * z[i]
     else:
         for i in range(z.size):
             e = exp_minus(abs(z[i]))

@@ -31,7 +31,8 @@ from core.compiled.parametrisations import (
     scalar_pull,
     scalar_weights,
 )
-from core.network.activation import SMOOTH
+from core.compiled.squares import square_backward, square_outputs
+from core.network.activation import SMOOTH, SQUARE
 from core.network.codes import BATCH_NORM, FIXED_OUTER, NORMALISED, PLAIN, SCALAR, WITH_BIAS
 
 Array = NDArray[Any]
@@ -56,7 +57,7 @@ class Net(NamedTuple):
     d_alpha: Array  # (m, k) and d_U (m, D): derivatives; d_alpha is (m, 0) if alpha is not trained
     d_U: Array
     scratch: Array  # (m, D + 1)
-    rows: Array  # (ROWS, n)
+    rows: Array  # (ROWS, n), or (m, n) for squares
 
 
 @compiled
@@ -163,6 +164,8 @@ def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
     preactivations(V, XT, Z)
     if left(net) == SLOPES:
         outputs_and_slopes(net.slope, a, Z, F, net.rows)
+    elif net.phi == SQUARE:
+        square_outputs(a, Z, F, net.rows)
     else:
         outputs(net.phi, net.slope, a, Z, F, net.rows[0])
 
@@ -187,7 +190,10 @@ def adjoint(
     """
     a, _ = effective(net, flat, net.alpha, net.U)
     to_outer, to_inner = effective(net, result, net.d_alpha, net.d_U)
-    backward(left(net), net.slope, a, Z, G, C, to_outer, net.rows[0])
+    if net.phi == SQUARE:
+        square_backward(a, Z, G, C, to_outer)
+    else:
+        backward(left(net), net.slope, a, Z, G, C, to_outer, net.rows[0])
     inner_gradient(C, XT, X, to_inner)
     pull(net, flat, result)
 

@@ -33,6 +33,10 @@ class Rule(NamedTuple):
     beta_1: float
     beta_2: float
     epsilon: float
+    decay: float  # decoupled, of AdamW
+    group: float  # lambda of sum_j |theta_j|^3
+    blocks: Array  # (b, 2), where the numbers of nodes lie, see core.network.groups
+    factors: Array  # (count,) of eta, one a step of a call; without elements where all are 1
     powers: Array  # (2,), beta_1^t and beta_2^t
     first: Array  # the moments, of the size of W; without elements where not used
     second: Array
@@ -95,29 +99,48 @@ def row_steps(work: Rows, xs: Array, ys: Array, count: int) -> int:
 
 
 @compiled
-def descend(flat: Array, gradient: Array, rule: Rule) -> None:
+def add_group_penalty(flat: Array, gradient: Array, rule: Rule, nodes: int) -> None:
+    """g <- g + 3 lambda |theta_j| theta_j, the gradient of lambda sum_j |theta_j|^3."""
+    blocks = rule.blocks
+    for j in range(nodes):
+        total = flat.dtype.type(0)
+        for b in range(blocks.shape[0]):
+            width = blocks[b, 1]
+            first = blocks[b, 0] + j * width
+            for i in range(first, first + width):
+                total += flat[i] * flat[i]
+        factor = 3 * rule.group * sqrt(total)
+        for b in range(blocks.shape[0]):
+            width = blocks[b, 1]
+            first = blocks[b, 0] + j * width
+            for i in range(first, first + width):
+                gradient[i] += factor * flat[i]
+
+
+@compiled
+def descend(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
     """W <- W - eta (g + 2 lambda W)."""
-    eta, shrink = rule.eta, 1 - 2 * rule.eta * rule.penalty
+    shrink = 1 - 2 * eta * rule.penalty
     for k in range(flat.size):
         flat[k] = shrink * flat[k] - eta * gradient[k]
 
 
 @compiled
-def adapt(flat: Array, gradient: Array, rule: Rule) -> None:
-    """One step of Adam on g + 2 lambda W."""
+def adapt(flat: Array, gradient: Array, rule: Rule, eta: float) -> None:
+    """One step of Adam on g + 2 lambda W, after the decay W <- (1 - eta decay) W."""
     powers, first, second, epsilon = rule.powers, rule.first, rule.second, rule.epsilon
     # Adam as it was published, with both moments corrected for their start at 0 and epsilon beside
-    # the root of the corrected one. The penalty is part of g: not the decoupled decay of AdamW.
+    # the root of the corrected one. The penalty is part of g, and the decay of AdamW is not.
     powers[0] *= rule.beta_1
     powers[1] *= rule.beta_2
     beta_1, beta_2, penalty = rule.beta_1, rule.beta_2, 2 * rule.penalty
-    size = rule.eta / (1 - powers[0])
+    size, keep = eta / (1 - powers[0]), 1 - eta * rule.decay
     root = sqrt(1 - powers[1])
     for k in range(flat.size):
         g = gradient[k] + penalty * flat[k]
         first[k] = beta_1 * first[k] + (1 - beta_1) * g
         second[k] = beta_2 * second[k] + (1 - beta_2) * g * g
-        flat[k] -= size * first[k] / (sqrt(second[k]) / root + epsilon)
+        flat[k] = keep * flat[k] - size * first[k] / (sqrt(second[k]) / root + epsilon)
 
 
 @compiled
@@ -146,8 +169,13 @@ def batch_steps(work: Work, xs: Array, ys: Array, count: int, rule: Rule) -> int
             return s
         X = xs[s * batch : (s + 1) * batch]
         adjoint(work.net, flat, XT, X, G, Z, work.C, gradient)
+        if rule.group > 0:
+            add_group_penalty(flat, gradient, rule, work.net.m)
+        eta = rule.eta
+        if rule.factors.size > 0:
+            eta = rule.eta * rule.factors[s]
         if rule.kind == ADAM:
-            adapt(flat, gradient, rule)
+            adapt(flat, gradient, rule, eta)
         else:
-            descend(flat, gradient, rule)
+            descend(flat, gradient, rule, eta)
     return count

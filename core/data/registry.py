@@ -21,6 +21,7 @@ from core.data.digits import DigitsData
 from core.data.files import FileData
 from core.data.mixtures import MixtureData, XorData
 from core.data.mnist import MnistData
+from core.data.modular import ModularData
 from core.data.parity import ParityData
 from core.data.points import PointsData
 from core.data.regression import OrthonormalData, RegressionData, SpuriousData
@@ -45,6 +46,7 @@ DATA: Registry[type[DataSection]] = Registry(
     RegressionData,
     SpuriousData,
     OrthonormalData,
+    ModularData,
     DigitsData,
     PointsData,
     FileData,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import descent as kernel
+from core.dynamics.engines import is_shaped
 from core.dynamics.full_batch import FullBatch
 from core.problem.problem import Problem
 
@@ -31,7 +32,7 @@ def batch_key(problem: Problem) -> Hashable | None:
     the trained parameters can, begun at t = 0.
     """
     experiment = problem.experiment
-    if experiment.dynamics.kind != "gd" or not problem.network.alone:
+    if experiment.dynamics.kind != "gd" or not problem.network.alone or is_shaped(problem):
         return None
     # A run that goes on has a count of its own, and a batch one for all.
     if problem.start.step:

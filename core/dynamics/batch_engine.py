@@ -14,6 +14,7 @@ from core.compiled.descent import Progress, Run
 from core.compiled.records import record
 from core.compiled.steps import network_steps
 from core.dynamics.twin import work_for
+from core.network.groups import cubed_norm_gradient, node_blocks
 from core.problem.problem import Problem
 
 Array = NDArray[Any]
@@ -22,21 +23,45 @@ Array = NDArray[Any]
 @final
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a gradient becomes a step: plain descent, or Adam with its numbers."""
+    """How a gradient becomes a step: plain descent, or Adam with its numbers.
+
+    `decay` is AdamW's; `total` is the number of steps until the end where the last half of them
+    become shorter, down to 0, and 0 where all are alike.
+    """
 
     step_size: float
     adam: bool = False
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8
+    decay: float = 0.0
+    total: int = 0
 
-    def for_kernels(self, kind: int, l2: float, flat: Array) -> kernel.Rule:
-        """The rule for parameters `flat`, in their precision; plain descent keeps no moments."""
-        values = (self.step_size, l2, self.beta1, self.beta2, self.eps)
+    def factors(self, first: int, count: int, dtype: Any) -> Array:
+        """What eta is multiplied by in the steps first, ..., first + count - 1; (0,) where by 1.
+
+        >>> Rule(0.1, total=8).factors(3, 4, float).tolist()
+        [1.0, 1.0, 0.75, 0.5]
+        """
+        if not self.total:
+            return np.zeros(0, dtype)
+        steps = np.arange(first, first + count)
+        return np.clip(2.0 * (1.0 - steps / self.total), 0.0, 1.0).astype(dtype)
+
+    def for_kernels(
+        self, kind: int, flat: Array, penalties: tuple[float, float], blocks: Array
+    ) -> kernel.Rule:
+        """The rule for parameters `flat`, in their precision; plain descent keeps no moments.
+
+        `penalties` are the lambdas of |W|^2 and of sum_j |theta_j|^3, over `blocks` (b, 2).
+        """
+        l2, group = penalties
+        values = (self.step_size, l2, self.beta1, self.beta2, self.eps, self.decay, group)
         numbers = np.array(values, flat.dtype)
         size = flat.size if kind == kernel.ADAM else 0
-        arrays = [np.ones(2, flat.dtype), np.zeros(size, flat.dtype), np.zeros(size, flat.dtype)]
-        return kernel.Rule(kind, *numbers, *arrays)
+        none, ones = np.zeros(0, flat.dtype), np.ones(2, flat.dtype)
+        moments = [np.zeros(size, flat.dtype), np.zeros(size, flat.dtype)]
+        return kernel.Rule(kind, *numbers, *[blocks, none, ones, *moments])
 
 
 class BatchEngine(ABC):
@@ -46,8 +71,11 @@ class BatchEngine(ABC):
     current: Array  # the parameters, but of RowEngine
 
     @abstractmethod
-    def steps(self, xs: Array, ys: Array, count: int) -> int:
-        """`count` steps, or as many as stay below the limit; returns their number."""
+    def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
+        """`count` steps, or as many as stay below the limit; returns their number.
+
+        `first` is how many were taken since t = 0, by which their lengths are scheduled.
+        """
 
     def flat(self) -> Array:
         """The parameters, a copy."""
@@ -84,7 +112,7 @@ class RowEngine(BatchEngine):
         work = [np.zeros(shape, dtype) for shape in ((m,), (1, 1), (1, 1))]
         self._rows = kernel.Rows(self._a, self._V, problem.loss.code, eta, shrink, limit, *work)
 
-    def steps(self, xs: Array, ys: Array, count: int) -> int:
+    def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
         if xs.shape[1] != self._V.shape[1]:
             wide = np.zeros((xs.shape[0], self._V.shape[1]), xs.dtype)
             wide[:, : self._D] = xs
@@ -122,8 +150,9 @@ class CompiledEngine(BatchEngine):
         self.name = f"compiled {np.dtype(dtype).name}"
         self.current = problem.physical_start().astype(dtype)
         self._full, self._work = full, work_for(problem, self.current, limit, batch)
-        kind = kernel.ADAM if rule.adam else kernel.DESCENT
-        self._rule = rule.for_kernels(kind, problem.experiment.loss.l2, self.current)
+        kind, loss = kernel.ADAM if rule.adam else kernel.DESCENT, problem.experiment.loss
+        self._plan, blocks = rule, node_blocks(problem.network)
+        self._rule = rule.for_kernels(kind, self.current, (loss.l2, loss.l23), blocks)
         # There is no schedule here.
         unused, _ = record(Progress)
         self._run = Run(unused, np.zeros(0, np.int64), 0.0, np.dtype(dtype).type(1.0))
@@ -132,10 +161,13 @@ class CompiledEngine(BatchEngine):
         if full:
             self._work.columns[:] = problem.inputs.T
 
-    def steps(self, xs: Array, ys: Array, count: int) -> int:
+    def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
         if self._full:
             xs, ys = self._data
-        return network_steps(self._work, xs, ys, count, self._rule, self._run, self._buffer)
+        rule, factors = self._rule, self._plan.factors(first, count, self.current.dtype)
+        if factors.size:
+            rule = rule._replace(factors=factors)
+        return network_steps(self._work, xs, ys, count, rule, self._run, self._buffer)
 
     def parts(self) -> dict[str, Array]:
         rule = self._rule
@@ -153,7 +185,8 @@ class ArrayEngine(BatchEngine):
     ) -> None:
         self.name = f"{problem.network.engine} {np.dtype(dtype).name}"
         self._problem, self._rule, self._limit = problem, rule, limit
-        self._batch, self._l2, self._full = batch, problem.experiment.loss.l2, full
+        loss = problem.experiment.loss
+        self._batch, self._l2, self._l23, self._full = batch, loss.l2, loss.l23, full
         self.current = problem.physical_start().astype(dtype)
         self._first, self._second = np.zeros_like(self.current), np.zeros_like(self.current)
         self._powers, self._dtype = np.ones(2), np.dtype(dtype)
@@ -161,15 +194,16 @@ class ArrayEngine(BatchEngine):
             self._inputs = problem.inputs.astype(dtype)
             self._labels = problem.dataset.y.astype(dtype)
 
-    def steps(self, xs: Array, ys: Array, count: int) -> int:
+    def steps(self, xs: Array, ys: Array, count: int, first: int = 0) -> int:
+        factors = self._rule.factors(first, count, self._dtype)
         for index in range(count):
             part = slice(index * self._batch, (index + 1) * self._batch)
             whole = (self._inputs, self._labels) if self._full else (xs[part], ys[part])
-            if not self._step(*whole):
+            if not self._step(*whole, float(factors[index]) if factors.size else 1.0):
                 return index
         return count
 
-    def _step(self, inputs: Array, y: Array) -> bool:
+    def _step(self, inputs: Array, y: Array, factor: float) -> bool:
         network, loss = self._problem.network, self._problem.loss
         f = np.asarray(network.outputs(self.current, inputs))
         # Before the step, so that the parameters are those of the last step that was in order.
@@ -179,19 +213,23 @@ class ArrayEngine(BatchEngine):
             g = (loss.output_gradient(f, y) / y.size).astype(self._dtype)
             gradient = np.asarray(network.gradient(self.current, inputs, g), dtype=self._dtype)
             gradient += 2.0 * self._l2 * self.current
-            step = self._adapted(gradient) if self._rule.adam else self._rule.step_size * gradient
-            weights = self.current - np.asarray(step, dtype=self._dtype)
+            if self._l23 > 0.0:
+                gradient += self._l23 * cubed_norm_gradient(network, self.current)
+            eta = factor * self._rule.step_size
+            step = self._adapted(gradient, eta) if self._rule.adam else eta * gradient
+            kept = np.asarray(1.0 - eta * self._rule.decay, dtype=self._dtype) * self.current
+            weights = kept - np.asarray(step, dtype=self._dtype)
         if not np.isfinite(weights).all():
             return False
         self.current = weights
         return True
 
-    def _adapted(self, gradient: Array) -> Array:
+    def _adapted(self, gradient: Array, eta: float) -> Array:
         rule = self._rule
         self._powers *= (rule.beta1, rule.beta2)
         self._first += (1.0 - rule.beta1) * (gradient - self._first)
         self._second += (1.0 - rule.beta2) * (gradient * gradient - self._second)
-        size = rule.step_size / (1.0 - self._powers[0])
+        size = eta / (1.0 - self._powers[0])
         # Kingma and Ba, Algorithm 1: eps stands beside the corrected root, as in torch.
         root = np.sqrt(1.0 - self._powers[1])
         return np.asarray(size * self._first / (np.sqrt(self._second) / root + rule.eps))
@@ -206,9 +244,9 @@ def batch_engine(
     problem: Problem, rule: Rule, dtype: Any, limit: float, batch: int, full: bool = False
 ) -> BatchEngine:
     """The engine for a problem: rows, else compiled, else arrays where there is no twin."""
-    network = problem.network
+    network, alike = problem.network, not (rule.total or problem.experiment.loss.l23)
     rows = network.kind == "standard" and network.plain_relu
-    if rows and batch == 1 and not full and not rule.adam:
+    if rows and batch == 1 and not (full or rule.adam) and alike:
         return RowEngine(problem, rule, dtype, limit)
     if network.compiled:
         return CompiledEngine(problem, rule, dtype, limit, batch, full)

@@ -12,6 +12,7 @@ from core.compiled.stochastic import SCHEDULED
 from core.dynamics.batch_engine import Rule
 from core.dynamics.full_batch import FullBatch
 from core.dynamics.twin import work_for
+from core.network.groups import node_blocks
 
 
 @final
@@ -26,7 +27,8 @@ class Descent(FullBatch):
         self._work = work_for(problem, self._flat, self._limit, problem.dataset.n)
         self._work.columns[:] = problem.inputs.T
         self._run = kernel.Run(self._progress, self.schedule, self.step_size, self._shrink)
-        self._rule = Rule(self.step_size).for_kernels(SCHEDULED, 0.0, self._flat[:0])
+        blocks = node_blocks(problem.network)  # of the type that the kernel is compiled for
+        self._rule = Rule(self.step_size).for_kernels(SCHEDULED, self._flat[:0], (0.0, 0.0), blocks)
 
     def _take_steps(self, budget: int) -> int:
         code: int = network_steps(

@@ -14,11 +14,13 @@ from core.dynamics.descent import Descent
 from core.dynamics.general_descent import GeneralDescent
 from core.dynamics.gram_descent import GramDescent
 from core.dynamics.integrator import Integrator
+from core.dynamics.stochastic import Stochastic
 from core.dynamics.tensor_descent import TensorDescent
 from core.errors import InputError
 from core.network import pytorch
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
+from core.study_file.descent import GradientDescent
 
 TENSOR_ACTIVATIONS = 4_000_000  # m n
 CUDA_PRODUCT = 20_000_000  # m n d of a step, below which a graph's launches cost more
@@ -33,6 +35,11 @@ def check_device(problem: Problem) -> None:
         raise InputError(
             f'run.device = "cuda" trains two-layer networks by dynamics.kind = "gd", not '
             f'network.kind = "{network}" by "{kind}"; use run.device = "auto".'
+        )
+    if is_shaped(problem):
+        raise InputError(
+            'run.device = "cuda" takes steps of equal length on the risk and loss.l2; with '
+            'loss.l23 or a dynamics.schedule use run.device = "auto".'
         )
     pytorch.needed_for('run.device = "cuda"')
     if not _cuda_is_present():
@@ -81,8 +88,18 @@ def _check_lengths(problem: Problem) -> None:
         )
 
 
+def is_shaped(problem: Problem) -> bool:
+    """Whether full-batch descent has a schedule or a penalty of nodes, which few engines know."""
+    experiment = problem.experiment
+    dynamics = experiment.dynamics
+    shorter = isinstance(dynamics, GradientDescent) and dynamics.schedule != "constant"
+    return experiment.loss.l23 > 0.0 or shorter
+
+
 def descent(problem: Problem) -> Integrator:
     """The engine for full-batch descent."""
+    if is_shaped(problem):
+        return Stochastic(problem)
     if not isinstance(problem.network, TwoLayer):
         return GeneralDescent(problem)
     device = problem.experiment.run.device

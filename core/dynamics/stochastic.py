@@ -1,7 +1,9 @@
 """Stochastic gradient descent and Adam: W <- W - eta g, g the mean over a batch.
 
 Both count time as t = step size * steps. With loss.l2 = lambda > 0 the gradient 2 lambda W is
-added to g. A continued run goes on in its order of examples, and Adam with its moments.
+added to g, with loss.l23 that of lambda sum_j |theta_j|^3. A continued run goes on in its order of
+examples, and Adam with its moments. Full-batch descent comes here for that penalty, and where its
+steps become shorter (`core.dynamics.engines`).
 """
 
 from __future__ import annotations
@@ -13,36 +15,37 @@ from numpy.typing import NDArray
 
 from core.dynamics import saved
 from core.dynamics.batch_engine import ArrayEngine, Rule, batch_engine
-from core.dynamics.step_size import rounded_down, stochastic_step
+from core.dynamics.step_size import default_step, rounded_down, stochastic_step
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import Fresh, Reshuffled, Stream
 from core.errors import InputError
 from core.problem.problem import Problem
-from core.study_file.dynamics import Adam, StochasticGradientDescent
+from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics_section import check_batch
 
 
 @final
 class Stochastic(Stepper):
-    """SGD and Adam; `batch` = 0 means the whole training set in every step."""
+    """SGD, Adam and full-batch descent; `batch` = 0 means the whole training set in every step."""
 
     def __init__(self, problem: Problem, compiled: bool = True) -> None:
         """By compiled kernels, where the network has a twin, or by arrays in any case."""
         dynamics = problem.experiment.dynamics
-        assert isinstance(dynamics, StochasticGradientDescent | Adam)
+        assert isinstance(dynamics, StochasticGradientDescent | Adam | GradientDescent)
         self._dynamics = dynamics
         fresh = isinstance(dynamics, StochasticGradientDescent) and dynamics.fresh
+        size = 0 if isinstance(dynamics, GradientDescent) else dynamics.batch
         if not fresh:  # files say how many examples there are only now
             try:
-                check_batch(dynamics.batch, problem.dataset.n)
+                check_batch(size, problem.dataset.n)
             except ValueError as error:
                 raise InputError(f"{error}.") from error
-        step = dynamics.step
-        super().__init__(problem, stochastic_step(problem) if step is None else step)
-        batch, full = dynamics.batch or problem.dataset.n, dynamics.batch == 0
-        rule = Rule(self.step_size)
+        super().__init__(problem, _step_of(problem, dynamics))
+        batch, full = size or problem.dataset.n, size == 0
+        rule = Rule(self.step_size, total=self._scheduled())
         if isinstance(dynamics, Adam):
-            rule = Rule(self.step_size, True, dynamics.beta1, dynamics.beta2, dynamics.eps)
+            betas, decay = (dynamics.beta1, dynamics.beta2), dynamics.weight_decay
+            rule = Rule(self.step_size, True, *betas, dynamics.eps, decay, rule.total)
         made = batch_engine if compiled else ArrayEngine
         self._engine = made(problem, rule, self.dtype, self._limit(), batch, full)
         self.engine = self._engine.name
@@ -53,6 +56,12 @@ class Stochastic(Stepper):
         # To kernels no rows are the whole training set; of the type that they are compiled for.
         self._nothing = (np.zeros((0, 1), self.dtype), np.zeros(0, self.dtype))
         self._resume()
+
+    def _scheduled(self) -> int:
+        """How many steps there are from t = 0 to the end where the schedule asks for it; else 0."""
+        if self._dynamics.schedule == "constant" or not self.schedule.size:
+            return 0
+        return int(self.schedule[-1])
 
     def take_over(self, other: Any) -> None:
         assert isinstance(other, Stochastic)
@@ -79,7 +88,7 @@ class Stochastic(Stepper):
             self._stream.put_back(state["order"])
 
     def _examples_a_step(self, n: int) -> int:
-        return self._dynamics.batch or n
+        return getattr(self._dynamics, "batch", 0) or n
 
     def _first_mark(self) -> float:
         if isinstance(self._dynamics, Adam):  # its time has nothing to do with the curvature
@@ -91,11 +100,11 @@ class Stochastic(Stepper):
 
     def _take(self, count: int) -> int:
         if self._stream is None:
-            return self._engine.steps(*self._nothing, count)
+            return self._engine.steps(*self._nothing, count, self._step)
         done = 0
         while done < count:
             xs, ys, batches = self._stream.take(count - done)
-            now = self._engine.steps(xs, ys, batches)
+            now = self._engine.steps(xs, ys, batches, self._step + done)
             done += now
             if now < batches:
                 break
@@ -104,4 +113,15 @@ class Stochastic(Stepper):
     def suggested_step(self) -> float:
         if isinstance(self._dynamics, Adam):
             return rounded_down(self.step_size / 10.0)
-        return rounded_down(min(stochastic_step(self.problem), self.step_size / 2.0))
+        safe = default_step if isinstance(self._dynamics, GradientDescent) else stochastic_step
+        return rounded_down(min(safe(self.problem), self.step_size / 2.0))
+
+
+def _step_of(
+    problem: Problem, dynamics: StochasticGradientDescent | Adam | GradientDescent
+) -> float:
+    """The step that is stated, or the one that is safe at the start."""
+    if dynamics.step is not None:
+        return dynamics.step
+    safe = default_step if isinstance(dynamics, GradientDescent) else stochastic_step
+    return safe(problem)

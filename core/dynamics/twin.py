@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.compiled.descent import Work
 from core.compiled.kernel import ROWS
 from core.compiled.network import Net
+from core.network.activation import SQUARE
 from core.network.codes import BATCH_NORM, FIXED_OUTER
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
@@ -21,7 +22,8 @@ def twin(network: TwoLayer, n: int, D: int, dtype: Any = np.float64) -> Net:
     m, k, code, phi = network.m, network.k, network.code, network.activation
     constants, eps = network.compiled_constants()
     normalises = code == BATCH_NORM and getattr(network, "normalise", True)
-    shapes = ((m, k), (m, D), (m, 0 if code == FIXED_OUTER else k), (m, D), (m, D + 1), (ROWS, n))
+    rows = m if phi.code == SQUARE else ROWS
+    shapes = ((m, k), (m, D), (m, 0 if code == FIXED_OUTER else k), (m, D), (m, D + 1), (rows, n))
     return Net(
         code,
         phi.code,

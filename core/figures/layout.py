@@ -39,7 +39,7 @@ CAPTIONS = {
         "at the same moments"
     ),
     "margins": (
-        "$\\mathrm{min}_i\\,p_i\\,/\\,\\Vert W\\Vert^2$, its smoothed version, and half the "
+        "$\\mathrm{min}_i\\,p_i\\,/\\,${norm}, its smoothed version, and half the "
         "$\\ell_1$ margin; a triangle marks where a curve comes from below the frame"
     ),
     "curves": "the quantities named above the frame",
@@ -48,7 +48,16 @@ CAPTIONS = {
         "the predictor $f$ on two coordinates, the others 0: its sign in the colours of the "
         "classes, deeper for larger $|f|$, with levels at quarters of the largest"
     ),
+    "waves": (
+        "the power of each node at each frequency, deeper for larger amplitudes; nodes are sorted "
+        "by their frequency"
+    ),
+    "phases": (
+        "$\\vartheta_u+\\vartheta_v$ against $\\vartheta_w$ of each node at its frequency, larger "
+        "for larger $|\\theta_j|$; the best networks lie on the line"
+    ),
 }
+SQUARED, CUBED = "$\\Vert W\\Vert^2$", "$\\sum_j|\\theta_j|^3$"  # what margins are divided by
 LINE_CAPTION = "the predictor $f$ over the line of inputs"
 OF_NODES = (
     "blue where $a_j>0$ at the end and vermilion where $a_j<0$, {stronger} for larger "
@@ -96,8 +105,10 @@ def captions(
     palette: Palette,
     data: str = TWO_CLASSES,
     plane: str = "two coordinates",
+    norm: str = SQUARED,
 ) -> str:
-    """What the panels show, as one text; `letters` are (letters of a kind, kind).
+    """What the panels show, as one text; `letters` are (letters of a kind, kind), `norm` what
+    margins are divided by.
 
     `data`: the words for colours and signs (TWO_CLASSES, SEVERAL, REAL). `plane`: where the
     trajectories are drawn.
@@ -108,8 +119,9 @@ def captions(
         f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}{CAPTIONS[kind]}" for names, kind in letters
     ]
     text = "; ".join(parts) + "."
-    for place, words in (("{classes}", data), ("{stronger}", stronger), ("{plane}", plane)):
-        text = text.replace(place, words)
+    filled = {"classes": data, "stronger": stronger, "plane": plane, "norm": norm}
+    for place, words in filled.items():
+        text = text.replace(f"{{{place}}}", words)
     return text
 
 

@@ -42,6 +42,8 @@ from core.figures.trace_panels import (
     spectrum_panels,
     taken,
 )
+from core.figures.waves import KINDS as WAVES
+from core.figures.waves import WavePanel
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 from core.observables.projection import Projection, checked_projection
@@ -122,6 +124,11 @@ class Material:
         run, last = self.runs[row], self.lasts[row]
         return PredictorPanel(run, (first, second), self.palette, last, region)
 
+    def waves(self, row: int, kind: str) -> WavePanel:
+        """The waves or the phases of a run's nodes."""
+        pins = self.shown.look.pins(row)
+        return WavePanel(self.runs[row], kind, self.palette, self.lasts[row], pins)
+
     def panel(self, row: int, kind: str, letter: str, box: Box) -> tuple[Panel, tuple[Dots, ...]]:
         """A panel at the last frame, and the dots of the data in it."""
         panel, data = self._whole(row, kind, letter, box)
@@ -153,6 +160,8 @@ class Material:
             return neurons_panel(row, letter, box, nodes, self.projections[row], palette)
         if kind == "predictor":
             return self.predictor(row).panel(row, letter, box), ()
+        if kind in WAVES:
+            return self.waves(row, kind).panel(row, letter, box), ()
         if kind in self.traces:
             return self.traces[kind].panel(row, letter, box), ()
         y = self.axes[kind]
@@ -223,6 +232,8 @@ class Material:
             return neurons_ink(nodes, position, data, self.palette)
         if kind == "predictor":
             return self.predictor(row).ink(index, panel.x, panel.y)
+        if kind in WAVES:
+            return self.waves(row, kind).ink(index)
         if kind in self.traces:
             # Traces are thinned: the last of their frames that the film has reached.
             frames = self.traces[kind].traces[row].frames

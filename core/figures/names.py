@@ -2,7 +2,7 @@
 
 # Those of the papers' figure, which are drawn where none is named.
 PANELS = ("neurons", "rotations", "norms", "margins")
-EVERY_PANEL = (*PANELS, "curves", "spectrum", "predictor")
+EVERY_PANEL = (*PANELS, "curves", "spectrum", "predictor", "waves", "phases")
 # Those of a page: the predictor would be computed anew at each of its moments.
 PAGE_PANELS = (*PANELS, "curves", "spectrum")
 PAGE_FRAMES, FEWEST_FRAMES, MOST_FRAMES = 400, 2, 2000  # moments of a page: usual, and possible

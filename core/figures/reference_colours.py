@@ -16,6 +16,7 @@ PLACES = {
     "gamma_nc": 4,
     "leaky_optimum": 4,
     "gamma_l1": 5,
+    "gamma_star": 0,
 }
 OTHERS = (3, 4, 5)  # for kinds that were added: none of the three that most runs have
 

@@ -13,7 +13,7 @@ import numpy as np
 import core
 from core.errors import InputError
 from core.figures.labels import headings, settings_line, titles
-from core.figures.layout import REAL, SEVERAL, TWO_CLASSES, captions, page
+from core.figures.layout import CUBED, REAL, SEVERAL, SQUARED, TWO_CLASSES, captions, page
 from core.figures.look import PLAIN, Look, check_look
 from core.figures.margin_curves import math_label
 from core.figures.material import Material, Selected, Shown, gather
@@ -22,6 +22,7 @@ from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import FigureScene
 from core.figures.rays import RAYS
 from core.figures.sheet import Sheet, check_sheet
+from core.observables.margins import is_quadratic
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.reference.margin import ReferenceMargin
 from core.reference.share import Promise
@@ -177,7 +178,8 @@ def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str,
     words = "two coordinates"
     if shown.plane.kind != "coordinates":
         words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
-    caption = captions(by_kind, shown.palette, data, words)
+    norm = CUBED if all(is_quadratic(run) for run in runs) else SQUARED
+    caption = captions(by_kind, shown.palette, data, words, norm)
     if any(nodes.rays is not None for nodes in material.tracks):
         caption += RAYS
     if any(material.shown.look.pins(row) for row in range(len(runs))):

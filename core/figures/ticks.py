@@ -84,6 +84,17 @@ def far_times(low: float, high: float, most: int) -> Ticks:
     return tuple((place, number_text(x)) for place, x in places)
 
 
+def whole(low: float, high: float, most: int) -> Ticks:
+    """Ticks of an axis that shows whole numbers.
+
+    >>> whole(-0.5, 2.5, 8)
+    ((0.0, '0'), (1.0, '1'), (2.0, '2'))
+    """
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    step = max(1, round(nice_step(max(last - first, 1), most)))
+    return tuple((float(k), number_text(float(k))) for k in range(first, last + 1) if k % step == 0)
+
+
 # By the name of what an axis shows (core.figures.primitives.Axis).
 MAKERS: Mapping[str, TickMaker] = {
     "plain": linear_ticks,
@@ -91,6 +102,7 @@ MAKERS: Mapping[str, TickMaker] = {
     "log": logarithmic,
     "far": far_times,
     "roots": rooted,
+    "whole": whole,
 }
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import log
 from typing import Any, final
 
-RELU, LEAKY, SMOOTH = 0, 1, 2  # how compiled kernels tell them apart
+# How compiled kernels tell them apart; 3 is none of theirs (core.network.phi).
+RELU, LEAKY, SMOOTH, SQUARE = 0, 1, 2, 4
 
 
 @final
@@ -15,13 +16,15 @@ class Activation:
     """phi and phi'; phi'(0) is the slope on the left.
 
     code RELU: max(z, 0). LEAKY: max(g z, z), g = `slope`. SMOOTH (frei23, section F.1):
-    g z + (1 - g) (ln(1 + e^z) - ln 2), whose derivative is g + (1 - g)/(1 + e^-z).
+    g z + (1 - g) (ln(1 + e^z) - ln 2), whose derivative is g + (1 - g)/(1 + e^-z). SQUARE: z^2.
 
     >>> import numpy as np
     >>> Activation(LEAKY, 0.1)(np.array([-2.0, 3.0])).tolist()
     [-0.2, 3.0]
     >>> Activation(SMOOTH, 0.1)(np.array([0.0])).tolist()
     [0.0]
+    >>> Activation(SQUARE)(np.array([-3.0])).tolist()
+    [9.0]
     """
 
     code: int = RELU
@@ -37,6 +40,8 @@ class Activation:
             # By e^-|z|, which overflows on neither side.
             softplus = z.clip(0.0) + _log1p(_exp(-abs(z)))
             return self.slope * z + (1.0 - self.slope) * (softplus - log(2.0))
+        if self.code == SQUARE:
+            return z * z
         positive = z.clip(0.0)
         return positive if self.code == RELU else positive + self.slope * (z - positive)
 
@@ -46,17 +51,21 @@ class Activation:
             e = _exp(-abs(z))
             right = _indicator(z)
             return self.slope + (1.0 - self.slope) * (right + (1.0 - 2.0 * right) * e / (1.0 + e))
+        if self.code == SQUARE:
+            return 2.0 * z
         active = _indicator(z)
         return active if self.code == RELU else active + self.slope * (1.0 - active)
 
     def curvatures(self, z: Any) -> Any:
         """phi''(z), elementwise, in the type of z: 0 but for SMOOTH, where it is
-        (1 - g) e^-|z| / (1 + e^-|z|)^2.
+        (1 - g) e^-|z| / (1 + e^-|z|)^2, and SQUARE, where it is 2.
 
         >>> import numpy as np
         >>> Activation(SMOOTH, 0.2).curvatures(np.array([0.0])).tolist()
         [0.2]
         """
+        if self.code == SQUARE:
+            return 0.0 * z + 2.0
         if self.code != SMOOTH:
             return 0.0 * z
         e = _exp(-abs(z))

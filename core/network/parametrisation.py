@@ -198,7 +198,10 @@ class Network(ABC):
         return float(np.linalg.norm(flat[: self.scaled]))
 
     def norm_power(self, flat: Array) -> float:
-        """What margins are divided by: |W_h|^L, or the product of the norms of some blocks."""
+        """What margins are divided by: |W_h|^L, or the product of the norms of some blocks.
+
+        L-homogeneous, whatever it is; at most |W_h|^L.
+        """
         if self.product:
             parts = self.unpack(flat)
             return float(prod(np.linalg.norm(parts[name]) for name in self.product))

@@ -14,6 +14,7 @@ from core.network.head import Head
 from core.network.multiclass import Multiclass
 from core.network.normalised import Normalised
 from core.network.parametrisation import Array, Arrays, Network, Shape
+from core.network.quadratic import Quadratic
 from core.network.recorded import Recorded
 from core.network.scalar import Scalar
 from core.network.section import NetworkSection
@@ -29,6 +30,7 @@ NETWORKS: Registry[type[Network]] = Registry(
     BatchNorm,
     Bias,
     Multiclass,
+    Quadratic,
     Head,
     Custom,
 )

@@ -94,7 +94,7 @@ def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, 
 
 def watched(run: Run) -> bool:
     """Whether the run follows gradient flow, or the descent that approximates it."""
-    plain = run.experiment.loss.l2 == 0.0
+    plain = not run.experiment.loss.penalised
     return plain and isinstance(run.experiment.dynamics, GradientDescent | GradientFlow)
 
 

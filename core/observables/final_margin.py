@@ -224,7 +224,7 @@ def lower_end(run: Run, index: int) -> tuple[float, str]:
     flow = dynamics.log_time and (dynamics.full_gradient or run.network.fixed_features)
     if run.recorded or not flow:
         return NAN, f"{dynamics.words} may lower the smoothed margin; only gradient flow may not"
-    if run.experiment.loss.l2 > 0.0:
+    if run.experiment.loss.penalised:
         return NAN, "with a penalty the flow may lower the smoothed margin"
     if not run.experiment.loss.exp_tailed:
         return NAN, "the smoothed margin is one of losses with an exponential tail"

@@ -82,6 +82,13 @@ def balanced_margin(run: Run, index: int) -> float:
     return _over(float(flat_margins(run, index).min()), squared)
 
 
+def l2_margin(run: Run, index: int) -> float:
+    # As that of batch norm: the margin over N is what the penalty maximises, this one what flow
+    # does.
+    cubed = run.network.norm(run.parameters(index)) ** 3
+    return _over(float(flat_margins(run, index).min()), cubed)
+
+
 def smoothed_margin(run: Run, index: int) -> float:
     factor = scale(run, index)
     smoothed = run.loss.smoothed(factor * flat_scores(run, index))
@@ -91,6 +98,8 @@ def smoothed_margin(run: Run, index: int) -> float:
 def l1_margin(run: Run, index: int) -> float:
     s, U = run.network.nodes(run.parameters(index))
     lengths = np.linalg.norm(U, axis=1) if run.network.inner_weights else np.ones(s.shape)
+    if is_quadratic(run):  # so that it is of the degree of f
+        lengths = lengths**2
     return _over(float(flat_margins(run, index).min()), float(np.abs(s) @ lengths))
 
 
@@ -139,6 +148,11 @@ def is_batch_norm(run: Run) -> bool:
     return run.network.kind == "batch_norm"
 
 
+def is_quadratic(run: Run) -> bool:
+    """Whether nodes square, so that f is 3-homogeneous in them."""
+    return run.network.kind == "quadratic"
+
+
 OBSERVABLES = (
     Observable(
         "risk",
@@ -161,7 +175,8 @@ OBSERVABLES = (
     Observable(
         "hard_margin",
         "hard margin",
-        "min_i p_i / |W|^L, W the homogeneous parameters; for batch_norm min_i p_i / (|a| |c|)",
+        "min_i p_i / |W|^L, W the homogeneous parameters; for batch_norm min_i p_i / (|a| |c|), "
+        "for quadratic min_i p_i / sum_j |theta_j|^3",
         "telgarsky22, section 1.2; batchnorm, section 1.3",
         hard_margin,
         applies=has_labels,
@@ -183,7 +198,8 @@ OBSERVABLES = (
     Observable(
         "l1_margin",
         "l1 margin",
-        "min_i p_i / sum_j |a_j| |v_j| for the effective weights; |a_j b_j| alone for the head",
+        "min_i p_i / sum_j |a_j| |v_j| for the effective weights; |a_j b_j| alone for the head, "
+        "|A_j| |v_j|^2 for quadratic",
         "telgarsky22, Assumption 1.1",
         l1_margin,
         applies=has_labels,
@@ -201,6 +217,17 @@ OBSERVABLES = (
         where="batch_norm",
         tex=r"\frac{\min_i p_i}{|a|^2+|c|^2}",
         normalisation="divided by |a|^2 + |c|^2",
+    ),
+    Observable(
+        "l2_margin",
+        "margin over |W|^3",
+        "min_i p_i / |W|^3: at most the hard margin, and the one that flow maximises in the end",
+        "morwani24, section 3; definition",
+        l2_margin,
+        applies=is_quadratic,
+        where="quadratic",
+        tex=r"\frac{\min_i p_i}{|W|^3}",
+        normalisation="divided by |W|^3, |W|^2 = |A|_F^2 + |V|_F^2",
     ),
     Observable(
         "dual_margin",

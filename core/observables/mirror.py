@@ -74,7 +74,7 @@ def has_companion(run: Run) -> bool:
     return (
         isinstance(run.experiment.dynamics, GradientDescent)
         and run.network.factored
-        and run.experiment.loss.l2 == 0.0
+        and not run.experiment.loss.penalised
         and run.whole.complete
         and not run.changed
         and is_balanced(run.network, run.origin)

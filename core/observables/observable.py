@@ -19,7 +19,7 @@ T = TypeVar("T")
 HOMOGENEOUS = (
     "divided by |W|^L: |W|^2 = |a|^2 + |V|_F^2 for the standard and bias networks, |a|^2 + |b|^2 "
     "for the scalar and normalised ones and the head, |W| (L = 1) for a fixed outer layer, "
-    "|a| |c| for batch norm"
+    "|a| |c| for batch norm, sum_j |theta_j|^3 (L = 3) for quadratic networks"
 )
 MEAN = "with 1/n"
 PLAIN = "none, at the physical scale of the parameters"

@@ -152,7 +152,7 @@ def has_perceptron_sum(run: Run) -> bool:
         isinstance(dynamics, StochasticGradientDescent) and not dynamics.fresh
     )
     homogeneous = run.network.homogeneous or not isinstance(dynamics, GradientFlow)
-    plain = run.whole.complete and not run.changed and run.experiment.loss.l2 == 0.0
+    plain = run.whole.complete and not run.changed and not run.experiment.loss.penalised
     return has_slopes(run) and known and homogeneous and plain
 
 

@@ -9,6 +9,7 @@ from core.observables import (
     displacements,
     extremal,
     features,
+    fourier,
     integration,
     margins,
     mirror,
@@ -39,6 +40,7 @@ MODULES = (
     integration,
     sharpness,
     extremal,
+    fourier,
 )
 OBSERVABLES: Registry[Observable] = Registry(
     attrgetter("name"), *(one for module in MODULES for one in module.OBSERVABLES)

@@ -161,7 +161,8 @@ def _check_classes(experiment: Experiment, dataset: Dataset) -> None:
     if many and classes == "two":
         raise InputError(
             f'The data have {dataset.classes} classes, and network.kind = "{kind}" has one output; '
-            'use network.kind = "multiclass" with loss.kind = "cross_entropy", or two classes.'
+            'use network.kind = "multiclass" or "quadratic" with loss.kind = "cross_entropy", or '
+            "two classes."
         )
     if not many and classes == "several":
         raise InputError(

@@ -12,10 +12,17 @@ nodes; 3 (p - 1) are enough, as `best_network` shows).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import Any, final
+
 import numpy as np
 from numpy.typing import NDArray
 
+from core.data.modular import ModularData
 from core.errors import InputError
+from core.problem.problem import Problem
+from core.reference.margin import Bracket, Reference, absent, exact
+from core.reference.watch import Watch
 
 Array = NDArray[np.float64]
 
@@ -105,3 +112,87 @@ def penalised_optimum(p: int, penalty: float) -> tuple[float, float]:
     if q >= (p - 1) / p:
         return float(np.log(p)), 0.0
     return float(-np.log1p(-q)), float(np.log((p - 1) * (1.0 - q) / q) / gamma_star(p))
+
+
+class ModularReference(Reference, ABC):
+    """What is known of quadratic networks on all pairs of addition modulo an odd prime."""
+
+    where = 'data.kind = "modular" with network.kind = "quadratic"'
+
+    def applies(self, problem: Problem) -> bool:
+        on_sums = isinstance(problem.experiment.data, ModularData)
+        return on_sums and problem.network.kind == "quadratic"
+
+    def key(self, problem: Problem) -> str:
+        section: Any = problem.experiment.data
+        return f"{section.p} {section.n} {problem.experiment.loss.l23}"
+
+    @final
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        section: Any = problem.experiment.data
+        if problem.dataset.n < section.p**2:
+            return absent(
+                f"The theorem is about all {section.p**2} pairs, and {problem.dataset.n} are "
+                "trained on; set data.fraction = 1."
+            )
+        try:
+            check_prime(section.p)
+        except InputError as error:
+            return absent(str(error))
+        return self.of_all_pairs(section.p, problem.experiment.loss.l23)
+
+    @abstractmethod
+    def of_all_pairs(self, p: int, penalty: float) -> Bracket:
+        """The value for an odd prime p, and a run's own lambda."""
+
+
+@final
+class ModularMargin(ModularReference):
+    """gamma*: the largest margin over N = sum_j |theta_j|^3."""
+
+    name = "gamma_star"
+    title = "largest margin of addition modulo p"
+    formula = "max min_i p_i / sum_j |theta_j|^3 = sqrt(2/27)/(sqrt(p) (p - 1)), any width"
+    source = "morwani24, section 4; attained by 3 (p - 1) nodes, docs/theory.md, 5.6"
+    label = "gamma*"
+    factor = 1.0
+
+    def of_all_pairs(self, p: int, penalty: float) -> Bracket:
+        return exact(gamma_star(p), "closed form sqrt(2/27)/(sqrt(p) (p - 1))")
+
+
+class PenalisedReference(ModularReference, ABC):
+    """A level of the least objective R + lambda N."""
+
+    where = 'data.kind = "modular" with network.kind = "quadratic" and loss.l23 > 0'
+
+    def applies(self, problem: Problem) -> bool:
+        return super().applies(problem) and problem.experiment.loss.l23 > 0.0
+
+
+@final
+class PenalisedRisk(PenalisedReference):
+    """R*: the risk where the objective is least."""
+
+    name = "risk_star"
+    title = "risk at the least objective"
+    formula = "R* = -ln(1 - q), q = l23/gamma*, where R + l23 sum_j |theta_j|^3 is least"
+    source = "docs/theory.md, 5.6, from gamma*"
+    label = "R*"
+
+    def of_all_pairs(self, p: int, penalty: float) -> Bracket:
+        return exact(penalised_optimum(p, penalty)[0], "closed form -ln(1 - l23/gamma*)")
+
+
+@final
+class PenalisedNorm(PenalisedReference):
+    """N*: the norm where the objective is least."""
+
+    name = "norm_star"
+    title = "sum of cubed lengths at the least objective"
+    formula = "N* = ln((p - 1)(1 - q)/q)/gamma*, q = l23/gamma*, where R + l23 N is least"
+    source = "docs/theory.md, 5.6, from gamma*"
+    label = "N*"
+
+    def of_all_pairs(self, p: int, penalty: float) -> Bracket:
+        return exact(penalised_optimum(p, penalty)[1], "closed form ln((p - 1)(1 - q)/q)/gamma*")

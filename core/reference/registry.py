@@ -17,6 +17,7 @@ from core.reference.l1_path import PathMargin
 from core.reference.leaky import LeakyOptimum
 from core.reference.linear import LinearMargin
 from core.reference.margin import Reference, ReferenceMargin
+from core.reference.modular import ModularMargin, PenalisedNorm, PenalisedRisk
 from core.reference.population import DyadicPopulation, ParityPopulation, Wei19Population
 from core.reference.tangent import TangentMargin
 from core.reference.watch import Watch
@@ -27,6 +28,9 @@ REFERENCES: Registry[Reference] = Registry(
     ParityPopulation(),
     Wei19Population(),
     DyadicPopulation(),
+    ModularMargin(),
+    PenalisedRisk(),
+    PenalisedNorm(),
     CollapseMargin(),
     PositiveGrowth(),
     NegativeGrowth(),

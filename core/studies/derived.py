@@ -1,9 +1,10 @@
 """Settings of a study that follow from others: formulas, and variants that change several at once.
 
-`[derived]` holds formulas such as "network.m" = "2 * d^2" over the names d, n, m, k and b of the
-cell (b is dynamics.first_batch, or 0) and over its factors: axes named factor.NAME that are no
-settings themselves. `[variants.NAME]` are tables of settings of which one after the other is
-applied; together they are the last axis. A variant has formulas of its own under derived.KEY.
+`[derived]` holds formulas such as "network.m" = "2 * d^2" over the names d, n, m, k, p and b of the
+cell (p is data.p, b is dynamics.first_batch, or 0) and over its factors: axes named factor.NAME
+that are no settings themselves. `[variants.NAME]` are tables of settings of which one after the
+other is applied; together they are the last axis. A variant has formulas of its own under
+derived.KEY.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ SYMBOLS = {
     "n": ("data", "n"),
     "k": ("data", "k"),
     "m": ("network", "m"),
+    "p": ("data", "p"),
     "b": ("dynamics", "first_batch"),
 }
 ABSENT = {"b": 0.0}  # of settings that most experiments do not have

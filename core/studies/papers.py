@@ -94,4 +94,12 @@ PAPERS: Registry[Paper] = Registry(
         "2022",
         "On orthogonal inputs a small start goes from saddle to saddle, to the least norm.",
     ),
+    Paper(
+        "morwani24",
+        "Morwani et al. 2024",
+        "Feature emergence via margin maximization: case studies in algebraic tasks",
+        "Morwani, Edelman, Oncescu, Zhao, Kakade",
+        "2024",
+        "On addition modulo p the largest margin is known, and only single waves have it.",
+    ),
 )

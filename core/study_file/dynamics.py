@@ -12,7 +12,10 @@ from core.network.parametrisation import Arrays, Network, Shape
 from core.network.registry import NETWORKS
 from core.network.section import NetworkSection
 from core.settings import Registry, kind_of, setting
-from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection, check_batch
+from core.study_file.descent import Adam as Adam
+from core.study_file.descent import GradientDescent as GradientDescent
+from core.study_file.descent import StochasticGradientDescent as StochasticGradientDescent
+from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
 from core.study_file.plain_flow import PlainFlow
 from core.study_file.recorded import RecordedLoop
 
@@ -28,98 +31,6 @@ FLOW_ANEW = (
 def log_time_work(n: float, m: float, until: float) -> float:
     """n m + 1e4 a step, as many steps as cells that were measured took to the same horizon."""
     return (n * m + FLOW_STEP) * max(1.0, until)
-
-
-@final
-class GradientDescent(DynamicsSection):
-    title: ClassVar[str] = "full-batch gradient descent with constant step; t = step * steps"
-    words: ClassVar[str] = "gradient descent"
-    source: ClassVar[str] = "telgarsky22, Figure 1"
-    full_gradient: ClassVar[bool] = True
-    kernels: ClassVar[tuple[str, ...]] = ("descent", "gram")
-    frame_is_all: ClassVar[bool] = True
-    fits_targets: ClassVar[bool] = True
-
-    kind: Literal["gd"] = "gd"
-    step: float | None = setting(
-        None, meaning="step size eta; default 1/lambda_0 at the start, safe below 2/lambda_0", gt=0
-    )
-    until_log10_time: float = setting(3.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
-
-    def in_row_space(self) -> bool:
-        return True
-
-    def work(self, n: float, m: float, d: float) -> float:
-        return self.steps() * n * m * min(n, d)
-
-
-@final
-class StochasticGradientDescent(DynamicsSection):
-    title: ClassVar[str] = "stochastic gradient descent with constant step; t = step * steps"
-    words: ClassVar[str] = "SGD"
-    source: ClassVar[str] = "telgarsky22, equation 1.1 and Theorem 2.1; frei23, section F.2"
-    kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
-    count_is_all: ClassVar[bool] = True
-    fits_targets: ClassVar[bool] = True
-
-    kind: Literal["sgd"] = "sgd"
-    step: float | None = setting(
-        None,
-        meaning="step size eta; default 1/(5 max_i l''(p_i) |grad f(x_i)|^2) at the start, a tenth "
-        "of where a single example becomes unstable",
-        gt=0,
-    )
-    batch: int = setting(
-        1, meaning="examples a step; the gradient is their mean (no 1/n)", ge=1, le=1_000_000
-    )
-    fresh: bool = setting(
-        False,
-        meaning="true: each step draws new examples from the distribution (one pass); false: the "
-        "training examples, reshuffled for each pass, batches running on from one to the next",
-    )
-    until_log10_time: float = setting(3.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
-
-    def in_row_space(self) -> bool:
-        return not self.fresh
-
-    def check(self, experiment: Any) -> None:
-        if self.fresh and not experiment.data.known_law:
-            raise RuleError(
-                "dynamics.fresh = true needs a distribution to draw from, and data.kind = "
-                f'"{experiment.data.kind}" has none; use fresh = false',
-                keys=("dynamics.fresh", "data.kind"),
-            )
-        if not self.fresh:
-            check_batch(self.batch, experiment.data.n)
-
-    def work(self, n: float, m: float, d: float) -> float:
-        return self.steps() * self.batch * m * d
-
-
-@final
-class Adam(DynamicsSection):
-    title: ClassVar[str] = "Adam with constant step; t = step * steps"
-    words: ClassVar[str] = "Adam"
-    source: ClassVar[str] = "batchnorm, appendix A (the reference networks)"
-    long_state: ClassVar[bool] = True
-    kernels: ClassVar[tuple[str, ...]] = ("stochastic",)
-    fits_targets: ClassVar[bool] = True
-
-    kind: Literal["adam"] = "adam"
-    step: float = setting(1e-3, meaning="step size", gt=0)
-    beta1: float = setting(0.9, meaning="decay of the mean of the gradient", ge=0, lt=1)
-    beta2: float = setting(0.999, meaning="decay of the mean of its square", ge=0, lt=1)
-    eps: float = setting(1e-8, meaning="added to the root of the mean square", gt=0, le=1)
-    batch: int = setting(
-        0, meaning="examples a step, reshuffled for each pass; 0: all of them", ge=0, le=1_000_000
-    )
-    until_log10_time: float = setting(0.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
-
-    def check(self, experiment: Any) -> None:
-        check_batch(self.batch, experiment.data.n)
-
-    def anew(self, fixed_features: bool) -> str:
-        return "Adam's moments begin anew there"
 
 
 @final

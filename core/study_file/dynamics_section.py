@@ -23,6 +23,7 @@ class DynamicsSection(Section):
     words: ClassVar[str] = ""
     furthest: ClassVar[float] = 15.0
     fits_targets: ClassVar[bool] = False
+    takes_group_penalty: ClassVar[bool] = False  # loss.l23
     full_gradient: ClassVar[bool] = False  # W follows -grad R, by flow or full-batch descent
     log_time: ClassVar[bool] = False  # followed in ln t, so that its steps grow with t
     # The groups of compiled kernels (core.compiled.warming) that its engines are made of, and those

@@ -16,6 +16,7 @@ from core.data.parity import ParityData
 from core.data.registry import DATA
 from core.data.section import DataSection
 from core.errors import RuleError
+from core.network.parametrisation import TwoLayer
 from core.network.registry import NETWORKS
 from core.network.section import NetworkSection
 from core.network.standard import StandardNetwork
@@ -84,6 +85,7 @@ class Experiment(Section):
     @model_validator(mode="after")
     def _sizes_and_precision(self) -> Experiment:
         self._check_targets()
+        self._check_group_penalty()
         self.dynamics.check(self)
         if self.dynamics.log_time and self.recording.spacing != "log":
             raise RuleError(
@@ -97,8 +99,8 @@ class Experiment(Section):
         if one_sort and (network.classes == "several") != loss.several:
             raise RuleError(
                 f'network.kind = "{self.network.kind}" does not go with loss.kind = "{loss.kind}": '
-                '"multiclass" needs "cross_entropy", and the other networks one of the other '
-                "losses",
+                '"multiclass" and "quadratic" need "cross_entropy", and the other networks one of '
+                "the other losses",
                 keys=("network.kind", "loss.kind"),
             )
         d, n, m = self.data.d, self.data.n, self.network.m
@@ -115,6 +117,24 @@ class Experiment(Section):
         if too_large:
             raise RuleError(f"network: {too_large}", keys=("network.m",))
         return self
+
+    def _check_group_penalty(self) -> None:
+        """The penalty of nodes needs nodes, and steps on the objective itself."""
+        if not self.loss.l23 > 0.0:
+            return
+        if not self.dynamics.takes_group_penalty:
+            known = [kind for kind, cls in DYNAMICS.items() if cls.takes_group_penalty]
+            raise RuleError(
+                f"loss.l23 = {self.loss.l23:g} does not go with dynamics.kind = "
+                f'"{self.dynamics.kind}"; use one of {", ".join(known)}, or l23 = 0',
+                keys=("loss.l23", "dynamics.kind"),
+            )
+        if not issubclass(NETWORKS[self.network.kind], TwoLayer):
+            raise RuleError(
+                f"loss.l23 = {self.loss.l23:g} is a penalty of nodes, and not all weights of "
+                f'network.kind = "{self.network.kind}" belong to one; use loss.l2, or l23 = 0',
+                keys=("loss.l23", "network.kind"),
+            )
 
     def _check_targets(self) -> None:
         """Real targets are fitted by a loss of outputs, under dynamics that ask for no labels."""

@@ -22,6 +22,18 @@ class LossSection(Section):
         source="wei19, section 2",
         ge=0,
     )
+    l23: float = setting(
+        0.0,
+        meaning="lambda of the penalty lambda sum_j |theta_j|^3, theta_j all trained weights of "
+        "node j (descent only)",
+        source="morwani24, section 3 (the L_2,3 norm)",
+        ge=0,
+    )
+
+    @property
+    def penalised(self) -> bool:
+        """Whether more than the risk is lowered."""
+        return self.l2 > 0.0 or self.l23 > 0.0
 
 
 @final

@@ -122,9 +122,9 @@ def flow(run: Run) -> Hypothesis:
     text = "gradient flow"
     if run.recorded:
         return _as_told(run, text, "dW/dt = -grad R")
-    if run.experiment.loss.l2 > 0.0:
-        l2 = shown(run.experiment.loss.l2)
-        return Hypothesis(text, "dW/dt = -grad R", f"{dynamics.words} with l2 = {l2}", False)
+    if run.experiment.loss.penalised:
+        present = f"{dynamics.words} with {_penalty(run)}"
+        return Hypothesis(text, "dW/dt = -grad R", present, False)
     exact = dynamics.log_time and (dynamics.full_gradient or run.network.fixed_features)
     present = dynamics.words
     if not exact and getattr(dynamics, "step", None) is not None:
@@ -150,10 +150,18 @@ def follows_gradient(run: Run, mirror: bool = False) -> bool:
 
 def plain_risk(run: Run) -> Hypothesis:
     """Training minimises the risk alone: the papers' descent has no penalty."""
-    l2 = float(run.experiment.loss.l2)
     if run.recorded:
         return _as_told(run, "the risk without a penalty", "l2 = 0")
-    return Hypothesis("the risk without a penalty", "l2 = 0", f"l2 = {shown(l2)}", l2 == 0.0)
+    plain = not run.experiment.loss.penalised
+    return Hypothesis("the risk without a penalty", "l2 = 0", _penalty(run), plain)
+
+
+def _penalty(run: Run) -> str:
+    """The penalties of a run, or l2 = 0 where it has none."""
+    loss = run.experiment.loss
+    l23 = [f"l23 = {shown(loss.l23)}"] if loss.l23 > 0.0 else []
+    l2 = [f"l2 = {shown(loss.l2)}"] if loss.l2 > 0.0 or not l23 else []
+    return ", ".join(l2 + l23)
 
 
 def one_fresh_example(run: Run, present: str) -> Hypothesis:

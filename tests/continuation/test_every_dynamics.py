@@ -31,6 +31,7 @@ from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 STANDARD, SCALAR = Case("standard", "logistic"), Case("scalar", "exponential")
 EXPONENTIAL, FEW = Case("standard", "exponential"), {"n": 5, "m": 6, "seed": 3}  # easily fitted
 UNFITTED = {"n": 20, "d": 4, "m": 2}  # implicit steps from t = 1000 on
+QUADRATIC, L23 = Case("quadratic", "cross_entropy", 3), {"loss": {"l23": 0.01}}
 NORMALISED, HEAD = Case("normalised", "logistic"), HEADS[1]
 
 
@@ -76,6 +77,7 @@ KINDS = (
     Kind("gd, float32", STANDARD, {"kind": "gd", "step": 0.03125}, SINGLE, sizes={"n": 20, "d": 5}),
     Kind("gd, head", HEAD, {"kind": "gd", "step": 0.0625}),
     Kind("gd, l2", STANDARD, {"kind": "gd", "step": 0.03125}, {"loss": {"l2": 0.01}}, exact=False),
+    Kind("gd, l23", QUADRATIC, {"kind": "gd", "step": 0.0625}, L23),
     Kind("sgd, training set", STANDARD, SGD),
     Kind("sgd, batches", STANDARD, {**SGD, "batch": 5}),
     Kind("sgd, fresh", STANDARD, {**SGD, "fresh": True}),
@@ -85,6 +87,7 @@ KINDS = (
     Kind("adam, batches", STANDARD, {**ADAM, "batch": 5}),
     Kind("adam, float32", STANDARD, {**ADAM, "batch": 5}, SINGLE),
     Kind("adam, head", HEAD, ADAM),
+    Kind("adam, decay, l23", QUADRATIC, {**ADAM, "weight_decay": 0.1}, L23),
     Kind("mirror", SCALAR, {"kind": "mirror"}),
     Kind("mirror, late", SCALAR, {"kind": "mirror", "until_log10_time": 12.0}),
     Kind("mirror, steps", NORMALISED, {"kind": "mirror", "step": 0.0625}, exact=False),

@@ -184,6 +184,9 @@ def test_starts_are_those_of_the_papers(case: Case) -> None:
         assert parts["V"].std() == pytest.approx(w, rel=0.02)
         assert np.abs(parts["V"]).max() <= np.sqrt(3.0) * w
         assert np.abs(parts["V"]).max() > 0.99 * np.sqrt(3.0) * w
+    elif case.kind == "quadratic":
+        assert parts["V"].std() == pytest.approx(0.3, rel=0.02)
+        assert parts["A"].std() == pytest.approx(0.3, rel=0.05)
     elif case.kind != "bias":
         assert parts["V"].std() == pytest.approx(d**-0.5, rel=0.02)
     if case.kind == "batch_norm":

@@ -122,7 +122,8 @@ def test_class_numbers_from_a_file(tmp_path: Path) -> None:
     "kind", ["digits", *(kind for kind, cls in KINDS["data"].items() if not cls.embedded)]
 )
 def test_runs_open_with_their_data(tmp_path: Path, kind: str) -> None:
-    keys = {"gaussian_mixture": {"d": 30}, "xor": {"d": 30}}.get(kind, {})
+    own = {"modular": {"p": 5, "fraction": 0.6, "many": True}}
+    keys = {"gaussian_mixture": {"d": 30}, "xor": {"d": 30}, **own}.get(kind, {})
     at = problem_of(kind, **keys)
     path = tmp_path / "run.msrun"
     record(path, at)

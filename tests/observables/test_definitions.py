@@ -13,7 +13,7 @@ from core.observables.registry import OBSERVABLES
 from core.reference.registry import REFERENCES
 
 PAPER = re.compile(
-    r"(telgarsky22|homogeneity|frei23|wei19|batchnorm),? "
+    r"(telgarsky22|homogeneity|frei23|wei19|batchnorm|morwani24),? "
     r"(section|Theorem|Lemma|Proposition|Assumption|Appendix|Figure|Definition|equation)"
 )
 

@@ -62,6 +62,9 @@ class Facts:
     def norm(self) -> float:
         if self.case.kind == "batch_norm":
             return float(np.linalg.norm(self.parts["a"]) * np.linalg.norm(self.parts["c"]))
+        if self.case.kind == "quadratic":
+            theta = np.hstack([self.parts["A"], self.parts["V"]])
+            return float((np.linalg.norm(theta, axis=1) ** 3).sum())
         power = 1 if self.case.kind == "fixed_outer" else 2
         return float(np.linalg.norm(self.W[: self.run.network.scaled]) ** power)
 
@@ -130,13 +133,17 @@ def test_l1_margin_and_its_bound(facts: Facts) -> None:
     elif facts.case.kind == "multiclass":
         U = parts["V"] if "b" not in parts else np.column_stack([parts["V"], parts["b"]])
         l1 = np.linalg.norm(parts["A"], axis=1) @ np.linalg.norm(U, axis=1)
+    elif facts.case.kind == "quadratic":
+        l1 = np.linalg.norm(parts["A"], axis=1) @ (parts["V"] ** 2).sum(axis=1)
     else:
         U = run.network.nodes(facts.W)[1]
         a = parts.get("a", run.network.fixed.get("a"))
         l1 = np.abs(a) @ np.linalg.norm(U, axis=1)
     assert facts.value("l1_margin") == pytest.approx(facts.p.min() / l1, rel=1e-9)
     if facts.p.min() >= 0 and facts.case.kind not in ("fixed_outer", "batch_norm"):
-        assert facts.value("hard_margin") <= facts.value("l1_margin") / 2 * (1 + 1e-9)
+        # |A| |v|^2 <= 2 |theta|^3/sqrt(27), as 2 |a| |v| <= |a|^2 + |v|^2.
+        most = np.sqrt(4.0 / 27.0) if facts.case.kind == "quadratic" else 0.5
+        assert facts.value("hard_margin") <= facts.value("l1_margin") * most * (1 + 1e-9)
 
 
 def test_inner_weights(facts: Facts) -> None:

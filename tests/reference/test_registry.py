@@ -45,7 +45,8 @@ class Counted(Reference):
 def test_names_and_texts() -> None:
     expected = (
         "gamma_linear gamma_ntk rkhs gamma_nc gamma_l1 l1_path leaky_optimum gamma_a gamma_c "
-        "parity_population wei19_population dyadic_population extremal_plus extremal_minus gamma_gl"
+        "parity_population wei19_population dyadic_population gamma_star risk_star norm_star "
+        "extremal_plus extremal_minus gamma_gl"
     )
     assert set(REFERENCES) == set(expected.split())
     for name, item in REFERENCES.items():

@@ -36,6 +36,13 @@ RUNS: dict[str, tuple[str, ...]] = {
         "loss.kind=cross_entropy",
         "dynamics.until_log10_time=1",
     ),
+    "quadratic": (
+        "data.kind=modular",
+        "recording.frames=12",
+        "network.kind=quadratic",
+        "loss.kind=cross_entropy",
+        "dynamics.until_log10_time=1",
+    ),
     "row-space": ("data.d=90", *SMALL[1:]),
     "kernel": ("data.d=8", "data.n=16", "dynamics.kind=kernel"),
 }
@@ -108,6 +115,8 @@ def test_every_view_shows_every_network(
 
 def sentence(kind: str, name: str) -> str:
     """What a view says instead of showing something."""
+    if name in ("waves", "phases") and kind != "quadratic":
+        return "only quadratic networks on addition modulo p have frequencies"
     if kind == "kernel":
         if name in ("margins", "curves", "spectrum"):
             return "a kernel predictor is fitted at once: there are no curves"

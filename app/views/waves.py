@@ -1,0 +1,161 @@
+"""Nodes as waves, on addition modulo p: their power at each frequency, and their phases."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, final
+
+import numpy as np
+from PySide6.QtCore import QRectF
+from PySide6.QtWidgets import QWidget
+
+from app.state.display import DisplayData
+from app.views.node_view import NOWHERE, NodeView
+from app.views.pointing import resolved
+from app.widgets.header import HeaderEntry, TimeColours
+from app.widgets.items import CurveStack, Markers, Picture, Style, path_of, pen_of
+from app.widgets.plot_item import Home
+from app.widgets.ticks import whole
+from core.figures.palette import Palette
+from core.figures.waves import (
+    FAINT,
+    MISSING,
+    NOTHING,
+    TITLES,
+    NodeWaves,
+    frequency_colours,
+    node_waves,
+    wave_colours,
+)
+from core.observables.fourier import adds
+
+SIZES = 6  # of points, from the smallest |theta_j| to the largest
+THETA, PI = "\u03b8", "\u03c0"
+
+
+class FourierView(NodeView):
+    """What both views share: runs that have no waves, the frame's waves, and the key."""
+
+    _found: NodeWaves | None = None
+
+    def _absence(self, data: DisplayData) -> str:
+        return "" if adds(data.run) else MISSING
+
+    def _show(self, data: DisplayData, frame: int) -> None:
+        self._found = node_waves(data.run, frame)
+        self._draw(data, self._found)
+        self._show_marks(data)
+
+    @abstractmethod
+    def _draw(self, data: DisplayData, found: NodeWaves) -> None:
+        """Draw the waves of a frame, and set where the nodes stand."""
+
+    def _mark_nodes(self, data: DisplayData) -> None:
+        if self._selected_anew():
+            self._show(data, self.frame)
+        else:
+            self._show_marks(data)
+
+    def _emptiness(self, data: DisplayData) -> str:
+        return NOTHING if self._found is None or self._found.empty else ""
+
+    def _show_key(self, data: DisplayData) -> None:
+        count = (data.classes - 1) // 2
+        ramp = frequency_colours(max(count, 2), self._palette)
+        if count > 1:
+            self.header.set_key(time=TimeColours("frequency 1", str(count), ramp))
+        else:
+            colour = "#{:02x}{:02x}{:02x}".format(*ramp[0, :3].tolist())
+            self.header.set_key(HeaderEntry("frequency 1", colour, "line"))
+
+
+@final
+class WavesView(FourierView):
+    """A column for each node, sorted by frequency, and a row for each frequency: deeper where the
+    node has more of it. Nodes stand at their own frequencies."""
+
+    shows = ("waves", "frequency", "purity")
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        axes: dict[str, Any] = {"horizontal": "nodes, by frequency", "vertical": "frequency k"}
+        super().__init__(palette, TITLES["waves"], parent, **axes, vertical_ticks=whole)
+        self.picture = self.plot.add(Picture(), -5.0)
+        self.picture.smooth = False
+
+    def _clear(self) -> None:
+        self._points, self._found = NOWHERE, None
+        self.picture.show_nothing()
+
+    def refit(self, data: DisplayData) -> None:
+        self.plot.set_home(Home(0.0, float(data.m), -0.5, (data.classes - 1) // 2 + 0.5))
+        self._show_key(data)
+
+    def _draw(self, data: DisplayData, found: NodeWaves) -> None:
+        place = np.empty(data.m)
+        place[found.order] = np.arange(data.m)
+        self._points = np.stack([place + 0.5, found.frequency.astype(np.float64)], axis=1)
+        weight = np.where(self._chosen(data.m), 1.0, FAINT)
+        colours = wave_colours(found, self._palette, weight)
+        opaque = np.full((*colours.shape[:2], 1), 255.0)
+        drawn = np.rint(np.concatenate([colours, opaque], axis=2)).astype(np.uint8)
+        self.picture.show_colours(drawn, QRectF(0.0, -0.5, data.m, colours.shape[0]))
+
+    def _numbers(self, x: float, y: float) -> str:
+        assert self._found is not None
+        node = int(self._found.order[min(int(x), len(self._found.order) - 1)])
+        column = self._found.strength[:, node] ** 2
+        total = float(column.sum())
+        share = column[round(y)] / total if total > 0.0 else 0.0
+        return f"frequency {y:.0f}, {100.0 * share:.0f} % of its power"
+
+
+@final
+class PhasesView(FourierView):
+    """th_u + th_v against th_w of each node at its frequency: on the line where the margin is
+    largest. Larger points for larger |theta_j|."""
+
+    shows = ("phases", "phase_relation")
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        axes: dict[str, Any] = {
+            "horizontal": f"{THETA}w / {PI}",
+            "vertical": f"({THETA}u + {THETA}v) / {PI}",
+            "equal": True,
+        }
+        super().__init__(palette, TITLES["phases"], parent, **axes)
+        self.line = self.plot.add(CurveStack())
+        self.nodes = self.plot.add(Markers(), 1.0)
+
+    def _clear(self) -> None:
+        self._points, self._found = NOWHERE, None
+        self.line.set_curves(())
+        self.nodes.show_at(NOWHERE)
+
+    def refit(self, data: DisplayData) -> None:
+        self.plot.set_home(Home(-1.1, 1.1, -1.1, 1.1))
+        ends = np.array([-1.0, 1.0])
+        self.line.set_curves([(path_of(ends, ends), pen_of(self._palette.muted))])
+        ramp = frequency_colours((data.classes - 1) // 2, self._palette)
+        edge = self._palette.background
+        strong = [Style(one, 4.0 + size, edge=edge) for one in ramp for size in range(SIZES)]
+        faint = np.concatenate([ramp[:, :3], np.full((len(ramp), 1), 64, np.uint8)], axis=1)
+        weak = [Style(one, 4.0 + size) for one in faint for size in range(SIZES)]
+        self.nodes.set_styles(*strong, *weak)
+        self._show_key(data)
+
+    def _draw(self, data: DisplayData, found: NodeWaves) -> None:
+        self._points = found.points
+        chosen = self._chosen(data.m)
+        sizes = np.rint((SIZES - 1) * found.size).astype(np.int64)
+        which = SIZES * (found.frequency - 1) + sizes
+        which += np.where(chosen, 0, SIZES * ((data.classes - 1) // 2))
+        order = np.lexsort((found.size, chosen))  # the largest on top, and what is selected
+        self.nodes.show_at(found.points[order], which[order])
+
+    def _corner(self, data: DisplayData) -> tuple[str, ...]:
+        return (f"on the line: {THETA}u + {THETA}v = {THETA}w", f"{THETA}u + {THETA}v = {THETA}w")
+
+    def _numbers(self, x: float, y: float) -> str:
+        pixel = self.plot.pixel_height()
+        outer, inner = (f"{resolved(value, pixel)} {PI}" for value in (x, y))
+        return f"{THETA}w = {outer}, {THETA}u + {THETA}v = {inner}"

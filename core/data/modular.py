@@ -1,0 +1,132 @@
+"""Addition modulo p: all pairs (a, b), or a share of them, labelled (a + b) mod p."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from core.data.dataset import Array, Dataset, Distribution, TestSet
+from core.data.section import N_MEANING, DataSection
+from core.errors import RuleError
+from core.settings import MAX_SEED, SEED_MEANING, setting
+
+FEWEST, MOST = 3, 291  # of p: n d = 2 p^3 numbers
+
+
+def pair_count(p: int, fraction: float) -> int:
+    """How many of the p^2 pairs are trained on: fraction p^2, rounded, and two at least.
+
+    >>> pair_count(5, 1.0), pair_count(23, 0.6)
+    (25, 317)
+    """
+    return max(2, round(fraction * p * p))
+
+
+def examples(pairs: NDArray[np.int64], p: int) -> tuple[Array, Array]:
+    """x = (e_a, e_b) (k, 2 p) and y = (a + b) mod p (k,) of pairs numbered a p + b.
+
+    >>> x, y = examples(np.array([5]), 3)
+    >>> x.tolist(), y.tolist()
+    ([[0.0, 1.0, 0.0, 0.0, 0.0, 1.0]], [0.0])
+    """
+    a, b = np.divmod(pairs, p)
+    x = np.zeros((pairs.size, 2 * p))
+    rows = np.arange(pairs.size)
+    x[rows, a] = x[rows, p + b] = 1.0
+    return x, ((a + b) % p).astype(np.float64)
+
+
+def pairs_of(x: Array) -> NDArray[np.int64]:
+    """The numbers a p + b of inputs (e_a, e_b), (k,).
+
+    >>> pairs_of(examples(np.array([1, 5, 8]), 3)[0]).tolist()
+    [1, 5, 8]
+    """
+    p = x.shape[1] // 2
+    return np.asarray(x[:, :p].argmax(axis=1) * p + x[:, p:].argmax(axis=1), dtype=np.int64)
+
+
+@final
+class ModularData(DataSection, Distribution):
+    """x = (e_a, e_b) in R^2p with label (a + b) mod p; the pairs left out are the test points.
+
+    Which pairs are trained on is drawn without replacement, alike for all.
+
+    >>> data = ModularData(p=5, fraction=0.6).sample(np.random.default_rng(0))
+    >>> data.x.shape, data.classes
+    ((15, 10), 5)
+    """
+
+    title: ClassVar[str] = "addition modulo p: pairs (a, b), one-hot, labelled (a + b) mod p"
+    source: ClassVar[str] = "morwani24, section 3; Power et al. 2022"
+    own: ClassVar[tuple[str, ...]] = ("d", "n")
+    known_law: ClassVar[bool] = False
+
+    kind: Literal["modular"] = "modular"
+    p: int = setting(
+        5, meaning="modulus, odd: there are p classes and p^2 pairs", ge=FEWEST, le=MOST
+    )
+    fraction: float = setting(
+        1.0,
+        meaning="share of the p^2 pairs that is trained on; the others are the test",
+        gt=0,
+        le=1,
+    )
+    d: int = setting(10, meaning="always 2 p; follows p when left out", ge=6, advanced=True)
+    n: int = setting(
+        25, meaning=f"{N_MEANING}; follows p and fraction when left out", ge=2, advanced=True
+    )
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @property
+    def classes(self) -> int:
+        """p, one for each sum."""
+        return self.p
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, given: Any) -> Any:
+        # Before the fields are checked, so that an axis over p needs neither d nor n beside it.
+        if not isinstance(given, dict):
+            return given
+        try:
+            p, fraction = int(given.get("p", 5)), float(given.get("fraction", 1.0))
+            sizes = {"d": 2 * p, "n": pair_count(p, fraction)}
+        except (TypeError, ValueError, OverflowError):
+            return given  # the fields' own checks say what is wrong
+        return {**sizes, **given}
+
+    @model_validator(mode="after")
+    def _odd_and_sized(self) -> ModularData:
+        if self.p % 2 == 0:
+            raise RuleError(f"p = {self.p} is even; choose an odd p such as 5 or 23", keys=("p",))
+        sizes = {"d": 2 * self.p, "n": pair_count(self.p, self.fraction)}
+        for name, size in sizes.items():
+            stated = getattr(self, name)
+            if stated != size:
+                raise RuleError(
+                    f"{name} = {stated}, and p = {self.p} with fraction = {self.fraction:g} has "
+                    f"{name} = {size}; leave {name} out",
+                    keys=(name, "p"),
+                )
+        return self
+
+    def sample(self, generator: Generator) -> Dataset:
+        count = self.p * self.p
+        pairs = np.arange(count)
+        if self.n < count:
+            # In order, so that examples are found by their pairs.
+            pairs = np.sort(generator.permutation(count)[: self.n])
+        x, y = examples(pairs, self.p)
+        return Dataset(x, y, classes=self.p)
+
+    def test_set(self, generator: Generator, training: Dataset) -> TestSet | None:
+        """All pairs that are not trained on; None where all are."""
+        left = np.setdiff1d(np.arange(self.p * self.p), pairs_of(training.x))
+        if not left.size:
+            return None
+        return TestSet(*examples(left, self.p), exact=True)

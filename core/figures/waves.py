@@ -1,0 +1,163 @@
+"""The panels of nodes as waves: their power at each frequency, and how their phases go together.
+
+Of quadratic networks on addition modulo p (core.observables.fourier).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.figures.neurons import rings_of
+from core.figures.palette import Palette, rgb, rgba, time_colours
+from core.figures.primitives import (
+    Axis,
+    Box,
+    Curves,
+    Dots,
+    Ink,
+    KeyEntry,
+    Marker,
+    Panel,
+    Raster,
+)
+from core.figures.ticks import ranged
+from core.observables.fourier import adds, frequencies, node_powers, phases
+from core.runs import Run
+
+Floats = NDArray[np.float64]
+KINDS = ("waves", "phases")
+TITLES = {"waves": "waves of the nodes", "phases": "phases of the nodes"}
+MISSING = "only quadratic networks on addition modulo p have frequencies"
+NOTHING = "all nodes are 0"
+KEY_COLOURS = 5  # samples of the frequencies' colours in a key
+FAINT = 0.25  # share of its colour that a node has which is not selected
+SMALLEST, LARGEST = 3.0, 26.0  # areas of nodes' points, in square points
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeWaves:
+    """The nodes of a frame: `frequency` (m,) from 1 on, `order` (m,) by frequency and then by
+    th_w, `strength` (K + 1, m) the amplitudes at k = 0, ..., K over the largest |theta|, `points`
+    (m, 2) = (th_w, th_u + th_v)/pi, both in [-1, 1], and `size` (m,) |theta_j| over the largest."""
+
+    frequency: NDArray[np.int64]
+    order: NDArray[np.int64]
+    strength: Floats
+    points: Floats
+    size: Floats
+
+    @property
+    def empty(self) -> bool:
+        """Whether all nodes are 0."""
+        return not bool((self.size > 0.0).any())
+
+
+def node_waves(run: Run, index: int) -> NodeWaves:
+    """The waves of the nodes at a frame."""
+    powers = node_powers(run, index)
+    largest = float(powers.sum(axis=1).max())
+    strength = np.sqrt(powers / largest) if largest > 0.0 else np.zeros(powers.shape)
+    chosen = frequencies(run, index).astype(np.int64)
+    u, v, w = phases(run, index) / np.pi
+    points = np.stack([w, (u + v + 1.0) % 2.0 - 1.0], axis=1)
+    size = np.sqrt((strength**2).sum(axis=1))
+    return NodeWaves(chosen, np.lexsort((w, chosen)), strength.T, points, size)
+
+
+def frequency_colours(count: int, palette: Palette) -> NDArray[np.uint8]:
+    """RGBA rows (count, 4) of the frequencies 1, ..., count."""
+    return time_colours(np.linspace(1.0, 0.0, max(count, 2)), palette)[:count]
+
+
+def wave_colours(found: NodeWaves, palette: Palette, weight: Floats | None = None) -> Floats:
+    """Colours (K + 1, m, 3) of the nodes in their order: of the frequency, deeper for more; grey
+    for k = 0. `weight` (m,) are factors of the depths, by node."""
+    ground, count = rgb(palette.background), found.strength.shape[0] - 1
+    inks = np.vstack([rgb(palette.muted), frequency_colours(count, palette)[:, :3]])
+    depth = found.strength if weight is None else found.strength * weight
+    return np.asarray(ground + depth[:, found.order, None] * (inks[:, None, :] - ground))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class WavePanel:
+    """The waves or the phases of a run's nodes."""
+
+    run: Run
+    kind: str
+    palette: Palette
+    last: int
+    pins: tuple[int, ...] = ()
+
+    def panel(self, row: int, letter: str, box: Box) -> Panel:
+        """The panel at the last frame."""
+        x, y = self.axes()
+        title = TITLES[self.kind]
+        ink = self.ink(self.last)
+        return Panel(self.kind, row, letter, title, box, x, y, ink, key=self._key())
+
+    def axes(self) -> tuple[Axis, Axis]:
+        """Nodes and frequencies, or phases over pi."""
+        if self.kind == "phases":
+            ends = (-1.05, 1.05)
+            x = Axis(*ends, (), "$\\vartheta_w\\,/\\,\\pi$")
+            y = Axis(*ends, (), "$(\\vartheta_u+\\vartheta_v)\\,/\\,\\pi$")
+            return ranged(x, *ends), ranged(y, *ends)
+        top = (self._count if adds(self.run) else 1) + 0.5
+        m = float(self.run.network.m)
+        x = ranged(Axis(0.0, m, (), "nodes, by frequency"), 0.0, m)
+        return x, ranged(Axis(-0.5, top, (), "frequency $k$", "whole"), -0.5, top)
+
+    @property
+    def _count(self) -> int:
+        return (int(self.run.dataset.classes) - 1) // 2
+
+    def _key(self) -> tuple[KeyEntry, ...]:
+        if not adds(self.run):
+            return ()
+        ramp = frequency_colours(self._count, self.palette)
+        places = np.linspace(0, len(ramp) - 1, min(KEY_COLOURS, len(ramp))).round().astype(int)
+        colours = tuple("#{:02x}{:02x}{:02x}".format(*ramp[k, :3].tolist()) for k in places)
+        text = f"frequency 1 to {self._count}" if self._count > 1 else "frequency 1"
+        return (KeyEntry(text, colours, markers=(Marker.DISC,) * len(colours)),)
+
+    def ink(self, index: int) -> Ink:
+        """What is shown at a frame."""
+        if not adds(self.run):
+            return Ink(note=MISSING.replace(" networks", "\nnetworks").replace(" have", "\nhave"))
+        found = node_waves(self.run, index)
+        note = NOTHING if found.empty else ""
+        return self._phases(found, note) if self.kind == "phases" else self._waves(found, note)
+
+    def _waves(self, found: NodeWaves, note: str) -> Ink:
+        colours = np.rint(wave_colours(found, self.palette)).astype(np.uint8)
+        rows, m = colours.shape[:2]
+        if m == 1:  # two points are the fewest that lie evenly
+            colours, m = np.repeat(colours, 2, axis=1), 2
+        half = 0.5 * float(self.run.network.m) / m
+        raster = Raster(half, m * 2.0 * half - half, 0.0, rows - 1.0, colours, smooth=False)
+        return Ink(rasters=(raster,), note=note)
+
+    def _phases(self, found: NodeWaves, note: str) -> Ink:
+        palette = self.palette
+        ends = np.array([[-1.05, 1.05]])
+        grey = rgba(palette.muted)[None, :]
+        line = Curves("th_w = th_u + th_v", ends, ends, grey, np.array([0.8]), "dashed")
+        if note:
+            return Ink((line,), note=note)
+        ramp = frequency_colours(self._count, palette)[found.frequency - 1]
+        drawn = np.argsort(found.size, kind="stable")  # the largest on top
+        areas = SMALLEST + (LARGEST - SMALLEST) * found.size**2
+        x, y = found.points[drawn].T
+        nodes = Dots("nodes", x, y, ramp[drawn], areas[drawn], edge=palette.background)
+        pins = [j for j in self.pins if j < len(found.size)]
+        if not pins:
+            return Ink((line,), (nodes,))
+        x, y = found.points[pins].T
+        rings, names = rings_of(x, y, pins, palette)
+        return Ink((line,), (nodes, rings), words=names)

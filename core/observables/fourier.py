@@ -1,0 +1,229 @@
+"""Which waves the nodes of a quadratic network are, on addition modulo p.
+
+With ^u(k) = sum_t u(t) e^(-2 pi i k t/p), a node u, v, w (p each) has the power
+|^u(k)|^2 + |^v(k)|^2 + |^w(k)|^2, twice for k >= 1 and over p, so that all add up to |theta|^2. The
+wave cos(2 pi k t/p + th) has it at k alone, and angle(^u(k)) = th. Margins are largest where every
+node is one wave with th_u + th_v = th_w, and all frequencies have one weight (docs/theory.md, 5.6).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.modular import ModularData
+from core.network.groups import cubed_norm
+from core.network.parametrisation import TwoLayer
+from core.observables.margins import is_quadratic, scale
+from core.observables.nodes import inner_columns
+from core.observables.observable import Observable, Shape, memoised
+from core.observables.spectrum import effective_rank
+from core.runs import Run
+
+Array = NDArray[np.float64]
+PURE = 0.9  # of a node's power at one frequency, from which it counts as one wave
+VISIBLE = 1e-3  # of the largest |theta_j|^3: lighter nodes say nothing of phases
+
+
+def adds(run: Run) -> bool:
+    """Whether the nodes are functions of a and of b: quadratic networks on addition modulo p."""
+    return is_quadratic(run) and isinstance(run.experiment.data, ModularData)
+
+
+@memoised
+def waves(run: Run, index: int) -> NDArray[np.complex128]:
+    """^u_j(k), ^v_j(k) and ^w_j(k) at the flat parameters, k = 0, ..., (p - 1)/2, (3, m, K + 1)."""
+    network, p = run.network, run.dataset.classes
+    assert isinstance(network, TwoLayer)
+    A, U = network.effective(run.parameters(index))
+    inner = inner_columns(run, U, range(2 * p))
+    return np.asarray(np.fft.rfft(np.stack([inner[:, :p], inner[:, p:], A]), axis=2))
+
+
+def node_powers(run: Run, index: int) -> Array:
+    """The power of each node at k = 0, ..., (p - 1)/2, (m, K + 1); rows add up to |theta_j|^2."""
+    squares = (np.abs(waves(run, index)) ** 2).sum(axis=0) / run.dataset.classes
+    squares[:, 1:] *= 2.0
+    return np.asarray(squares)
+
+
+def _shares(run: Run, index: int) -> tuple[Array, Array]:
+    """(shares of each node's power (m, K + 1), |theta_j|^3 (m,)); shares of a node of 0 are 0."""
+    powers = node_powers(run, index)
+    squares = powers.sum(axis=1)
+    return powers / np.where(squares > 0.0, squares, 1.0)[:, None], squares**1.5
+
+
+def frequencies(run: Run, index: int) -> Array:
+    """The k >= 1 of each node's largest power, (m,)."""
+    return np.asarray(node_powers(run, index)[:, 1:].argmax(axis=1) + 1.0)
+
+
+def purity(run: Run, index: int) -> Array:
+    """The share of a node's power at its frequency, (m,)."""
+    shares, _ = _shares(run, index)
+    return np.asarray(shares[:, 1:].max(axis=1))
+
+
+def phases(run: Run, index: int) -> Array:
+    """th_u, th_v and th_w of each node at its frequency, in (-pi, pi], (3, m)."""
+    chosen = frequencies(run, index).astype(np.int64)
+    found = waves(run, index)
+    return np.asarray(np.angle(found[:, np.arange(found.shape[1]), chosen]))
+
+
+def phase_relation(run: Run, index: int) -> Array:
+    """th_u + th_v - th_w of each node, in [-pi, pi), (m,)."""
+    u, v, w = phases(run, index)
+    return np.asarray((u + v - w + np.pi) % (2.0 * np.pi) - np.pi)
+
+
+def frequency_mass(run: Run, index: int) -> Array:
+    """The share of sum_j |theta_j|^3 at k = 0, ..., (p - 1)/2 by the nodes' power, (K + 1,)."""
+    shares, weights = _shares(run, index)
+    total = float(weights.sum())
+    return np.asarray(weights @ shares / total) if total > 0.0 else np.full(shares.shape[1], np.nan)
+
+
+def frequency_share(run: Run, index: int) -> float:
+    _, weights = _shares(run, index)
+    total = float(weights.sum())
+    return float(weights[purity(run, index) > PURE].sum()) / total if total > 0.0 else float("nan")
+
+
+def frequency_spread(run: Run, index: int) -> float:
+    mass = frequency_mass(run, index)[1:]
+    return float(mass.max() - mass.min())
+
+
+def frequency_count(run: Run, index: int) -> float:
+    mass = frequency_mass(run, index)[1:]
+    return effective_rank(mass) if np.isfinite(mass).all() else float("nan")
+
+
+def phase_gap(run: Run, index: int) -> float:
+    _, weights = _shares(run, index)
+    total = float(weights.sum())
+    gaps = np.abs(phase_relation(run, index))
+    return float(weights @ gaps) / total if total > 0.0 else float("nan")
+
+
+def largest_phase_gap(run: Run, index: int) -> float:
+    _, weights = _shares(run, index)
+    chosen = weights > VISIBLE * weights.max()
+    return float(np.abs(phase_relation(run, index)[chosen]).max()) if chosen.any() else float("nan")
+
+
+def sum_of_cubes(run: Run, index: int) -> float:
+    return scale(run, index) * cubed_norm(run.network, run.parameters(index))
+
+
+SOURCE = "morwani24, section 4; docs/theory.md, 5.6"
+WHERE = "quadratic networks on addition modulo p"
+WEIGHTED = "weighted by |theta_j|^3"
+OBSERVABLES = (
+    Observable(
+        "cubed_norm",
+        "sum of cubed lengths",
+        "N = sum_j |theta_j|^3, theta_j all weights of node j: what margins are divided by",
+        "morwani24, section 3",
+        sum_of_cubes,
+        applies=is_quadratic,
+        where="quadratic",
+        tex=r"N=\sum_j|\theta_j|^3",
+    ),
+    Observable(
+        "frequency_share",
+        "single-frequency share",
+        "part of sum_j |theta_j|^3 of nodes with more than .9 of their power at one frequency >= 1",
+        SOURCE,
+        frequency_share,
+        applies=adds,
+        where=WHERE,
+        tex=r"\frac{\sum_{j\ \mathrm{pure}}|\theta_j|^3}{\sum_j|\theta_j|^3}",
+        normalisation="a share",
+    ),
+    Observable(
+        "frequency_spread",
+        "spread of the frequencies",
+        "largest less smallest share of sum_j |theta_j|^3 over the frequencies 1, ..., (p - 1)/2",
+        SOURCE,
+        frequency_spread,
+        applies=adds,
+        where=WHERE,
+        tex=r"\max_k M_k-\min_k M_k",
+        normalisation="of shares",
+    ),
+    Observable(
+        "frequency_count",
+        "frequencies in use",
+        "exp of the entropy of the shares of sum_j |theta_j|^3 over the frequencies, natural log",
+        SOURCE,
+        frequency_count,
+        applies=adds,
+        where=WHERE,
+        tex=r"\exp(-\sum_k M_k\ln M_k)",
+        normalisation="a number of frequencies, at most (p - 1)/2",
+    ),
+    Observable(
+        "phase_gap",
+        "phase relation",
+        "mean of |th_u + th_v - th_w| over the nodes, at each node's own frequency",
+        SOURCE,
+        phase_gap,
+        unit="rad",
+        applies=adds,
+        where=WHERE,
+        tex=r"\frac{\sum_j|\theta_j|^3\,|\vartheta_u+\vartheta_v-\vartheta_w|}"
+        r"{\sum_j|\theta_j|^3}",
+        normalisation=WEIGHTED,
+    ),
+    Observable(
+        "phase_gap_largest",
+        "largest phase relation",
+        "largest |th_u + th_v - th_w| of nodes with |theta_j|^3 above 1e-3 of the largest",
+        SOURCE,
+        largest_phase_gap,
+        unit="rad",
+        applies=adds,
+        where=WHERE,
+        tex=r"\max_j|\vartheta_u+\vartheta_v-\vartheta_w|",
+    ),
+    Observable(
+        "frequency",
+        "frequency of a node",
+        "the k >= 1 of the largest |^u(k)|^2 + |^v(k)|^2 + |^w(k)|^2",
+        SOURCE,
+        frequencies,
+        shape=Shape.NODE,
+        applies=adds,
+        where=WHERE,
+        tex=r"\mathrm{argmax}_{k\geq 1}\ |\hat u_k|^2+|\hat v_k|^2+|\hat w_k|^2",
+        normalisation="a whole number, at most (p - 1)/2",
+    ),
+    Observable(
+        "purity",
+        "power at a node's frequency",
+        "share of a node's power at its frequency",
+        SOURCE,
+        purity,
+        shape=Shape.NODE,
+        applies=adds,
+        where=WHERE,
+        tex=r"\frac{2}{p}\,\frac{|\hat u_k|^2+|\hat v_k|^2+|\hat w_k|^2}{|\theta_j|^2}",
+        normalisation="a share",
+    ),
+    Observable(
+        "phase_relation",
+        "phase relation of a node",
+        "th_u + th_v - th_w at the node's frequency, in [-pi, pi)",
+        SOURCE,
+        phase_relation,
+        shape=Shape.NODE,
+        unit="rad",
+        applies=adds,
+        where=WHERE,
+        tex=r"\vartheta_u+\vartheta_v-\vartheta_w",
+        normalisation="an angle",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Addition modulo p: data, quadratic networks, their penalty, observables and studies."""
