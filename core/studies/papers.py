@@ -1,4 +1,4 @@
-"""The five papers: what `source` of a study names."""
+"""The papers: what `source` of a study names."""
 
 from __future__ import annotations
 
@@ -77,5 +77,13 @@ PAPERS: Registry[Paper] = Registry(
         "anonymous, under review",
         "",
         "With batch norm margins can be sqrt(d) times linear ones, and test errors fall with them.",
+    ),
+    Paper(
+        "cohen21",
+        "Cohen et al. 2021",
+        "Gradient descent on neural networks typically occurs at the edge of stability",
+        "Cohen, Kaur, Li, Kolter, Talwalkar",
+        "2021",
+        "The sharpness rises to 2/eta and stays there, while the risk falls up and down.",
     ),
 )
