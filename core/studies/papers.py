@@ -102,4 +102,12 @@ PAPERS: Registry[Paper] = Registry(
         "2024",
         "On addition modulo p the largest margin is known, and only single waves have it.",
     ),
+    Paper(
+        "cohen21",
+        "Cohen et al. 2021",
+        "Gradient descent on neural networks typically occurs at the edge of stability",
+        "Cohen, Kaur, Li, Kolter, Talwalkar",
+        "2021",
+        "The sharpness rises to 2/eta and stays there, while the risk falls up and down.",
+    ),
 )

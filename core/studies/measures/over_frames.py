@@ -17,6 +17,7 @@ from core.errors import InputError, did_you_mean
 from core.reference.margin import ReferenceMargin
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
+from core.studies.measures.edge import share_of_rises
 from core.studies.measures.measured import Array, Measured, aggregated, number, option, statistic
 from core.studies.statistics import NAN, aggregate
 from core.studies.trials import Trial
@@ -58,6 +59,12 @@ def fall(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         whole = values.size > 1 and bool(np.isfinite(values).all() and np.isfinite(room).all())
         numbers.append(largest_fall(values, room) if whole else NAN)
     return aggregated(numbers, quantity.over)
+
+
+def rises(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The share of the intervals between the frames of `span` in which the formula `of` rises."""
+    values = [share_of_rises(_followed(trial, quantity)) for trial in trials]
+    return aggregated(values, quantity.over)
 
 
 def largest_fall(values: Array, room: Array) -> float:

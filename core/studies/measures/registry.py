@@ -16,6 +16,7 @@ import numpy as np
 from core.errors import InputError, did_you_mean
 from core.studies.claims import Quantity
 from core.studies.grouping import by_setting, crossings
+from core.studies.measures.edge import edge
 from core.studies.measures.measured import (
     Array,
     Measured,
@@ -25,7 +26,7 @@ from core.studies.measures.measured import (
     with_interval,
 )
 from core.studies.measures.of_run import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
-from core.studies.measures.over_frames import fall, span, statement, when
+from core.studies.measures.over_frames import fall, rises, span, statement, when
 from core.studies.measures.paired import paired
 from core.studies.statistics import NAN, aggregate, slope_of
 from core.studies.trials import Trial
@@ -164,6 +165,8 @@ MEASURES: MappingProxyType[str, Measure] = MappingProxyType(
         "span": Measure(span, (*FRAMES, "by")),
         "fall": Measure(fall, (*FRAMES, "room")),
         "when": Measure(when, (*FRAMES, "level", "x")),
+        "rises": Measure(rises, FRAMES),
+        "edge": Measure(edge, ("along", "apart", "by")),
         "statement": Measure(statement, ("name",)),
     }
 )
