@@ -1,4 +1,4 @@
-"""What stands where the views will be, while there is no run: five papers, what was open last, own
+"""What stands where the views will be, while there is no run: the papers, what was open last, own
 files, and how to begin."""
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class WelcomePage(QScrollArea):
         filled(column, headline, self.explanation, self._buttons)
         column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(8)
-        papers = heading_label("Five papers, and studies of what they state", content)
+        papers = heading_label("Papers, and studies of what they state", content)
         papers.setWordWrap(True)
         column.addWidget(papers)
         self._grid = laid(QGridLayout(), spacing=(12, 12))
