@@ -31,6 +31,11 @@ class Section(BaseModel):
     # What other sections turn to when this kind is chosen and theirs do not fit its targets.
     others: ClassVar[Mapping[str, str]] = {}
 
+    @classmethod
+    def goes_with(cls, other: type[Section]) -> bool:
+        """Whether a kind of another section may stay when this kind is chosen; see `others`."""
+        return other.fits_targets
+
 
 def setting(
     default: Any = ...,

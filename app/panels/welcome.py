@@ -1,4 +1,4 @@
-"""What stands where the views will be, while there is no run: five papers, what was open last, own
+"""What stands where the views will be, while there is no run: the papers, what was open last, own
 files, and how to begin."""
 
 from __future__ import annotations

@@ -79,7 +79,10 @@ VIEWS: Registry[ViewKind] = Registry(
 ON_A_LINE = ("norms", "margins", "curves", "predictor")
 ON_A_PLANE = ("neurons", "rotations", "margins", "predictor")
 # What takes the place of views that have nothing to show of a run.
-NEXT = ("margins", "norms", "curves", "predictor", "rotations", "neurons", "spectrum")
+NEXT = (
+    *("margins", "norms", "curves", "predictor", "rotations", "neurons", "spectrum"),
+    *("waves", "phases"),
+)
 
 
 def known(names: Collection[str]) -> tuple[str, ...]:

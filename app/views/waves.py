@@ -152,9 +152,6 @@ class PhasesView(FourierView):
         order = np.lexsort((found.size, chosen))  # the largest on top, and what is selected
         self.nodes.show_at(found.points[order], which[order])
 
-    def _corner(self, data: DisplayData) -> tuple[str, ...]:
-        return (f"on the line: {THETA}u + {THETA}v = {THETA}w", f"{THETA}u + {THETA}v = {THETA}w")
-
     def _numbers(self, x: float, y: float) -> str:
         pixel = self.plot.pixel_height()
         outer, inner = (f"{resolved(value, pixel)} {PI}" for value in (x, y))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -12,7 +13,7 @@ from pydantic import model_validator
 from core.data.dataset import Array, Dataset, Distribution, TestSet
 from core.data.section import N_MEANING, DataSection
 from core.errors import RuleError
-from core.settings import MAX_SEED, SEED_MEANING, setting
+from core.settings import MAX_SEED, SEED_MEANING, Section, setting
 
 FEWEST, MOST = 3, 291  # of p: n d = 2 p^3 numbers
 
@@ -65,6 +66,7 @@ class ModularData(DataSection, Distribution):
     source: ClassVar[str] = "morwani24, section 3; Power et al. 2022"
     own: ClassVar[tuple[str, ...]] = ("d", "n")
     known_law: ClassVar[bool] = False
+    others: ClassVar[Mapping[str, str]] = {"network": "quadratic", "loss": "cross_entropy"}
 
     kind: Literal["modular"] = "modular"
     p: int = setting(
@@ -81,6 +83,10 @@ class ModularData(DataSection, Distribution):
         25, meaning=f"{N_MEANING}; follows p and fraction when left out", ge=2, advanced=True
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @classmethod
+    def goes_with(cls, other: type[Section]) -> bool:
+        return bool(getattr(other, "several", True))
 
     @property
     def classes(self) -> int:

@@ -39,7 +39,7 @@ CAPTIONS = {
         "at the same moments"
     ),
     "margins": (
-        "$\\mathrm{min}_i\\,p_i\\,/\\,${norm}, its smoothed version, and half the "
+        "$\\mathrm{min}_i\\,p_i\\,/\\,{norm}$, its smoothed version, and half the "
         "$\\ell_1$ margin; a triangle marks where a curve comes from below the frame"
     ),
     "curves": "the quantities named above the frame",
@@ -57,7 +57,7 @@ CAPTIONS = {
         "for larger $|\\theta_j|$; the best networks lie on the line"
     ),
 }
-SQUARED, CUBED = "$\\Vert W\\Vert^2$", "$\\sum_j|\\theta_j|^3$"  # what margins are divided by
+SQUARED, CUBED = "\\Vert W\\Vert^2", "\\sum_j|\\theta_j|^3"  # what margins are divided by
 LINE_CAPTION = "the predictor $f$ over the line of inputs"
 OF_NODES = (
     "blue where $a_j>0$ at the end and vermilion where $a_j<0$, {stronger} for larger "

@@ -63,6 +63,7 @@ class CustomNetwork(NetworkSection):
     title: ClassVar[str] = "a parametrisation of your own: a Python file, trained by autograd"
     source: ClassVar[str] = "the user's own"
     embedded: ClassVar[bool] = True
+    several: ClassVar[bool] = True
 
     kind: Literal["custom"] = "custom"
     path: str | None = setting(

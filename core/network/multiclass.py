@@ -32,6 +32,7 @@ from core.settings import setting
 class MulticlassNetwork(NetworkSection):
     title: ClassVar[str] = "k outputs sum_j A_jc relu(<v_j, x> + b_j), one for each class"
     source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
+    several: ClassVar[bool] = True
 
     kind: Literal["multiclass"] = "multiclass"
     biases: bool = setting(False, meaning="whether the nodes have biases b, which start at 0")

@@ -32,6 +32,7 @@ from core.settings import setting
 class QuadraticNetwork(NetworkSection):
     title: ClassVar[str] = "k outputs sum_j A_jc <v_j, x>^2, one for each class; 3-homogeneous"
     source: ClassVar[str] = "morwani24, section 3; Gromov 2023"
+    several: ClassVar[bool] = True
 
     kind: Literal["quadratic"] = "quadratic"
     init: Literal["gaussian", "paper", "file"] = setting(

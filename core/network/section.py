@@ -17,6 +17,7 @@ MAX_CODE = 100_000
 class NetworkSection(Section):
     """What every kind of network has: a width, a start, and a generator."""
 
+    several: ClassVar[bool] = False  # goes with data of three and more classes, as some losses do
     shrinks: ClassVar[str] = "m"  # what to lower where there are too many parameters
     kind: str
     m: int | None = setting(None, meaning="width: number of nodes", ge=1, le=1_000_000)

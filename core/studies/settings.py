@@ -48,8 +48,8 @@ def _depth_in(annotation: Any) -> int:
 def change_kind(tables: dict[str, dict[str, Any]], section: str, kind: Any) -> set[str]:
     """Set a kind; keys that the new kind does not have, or has to itself, were the old one's.
 
-    Other sections get kinds that go with it where theirs do not, as data of real targets need a
-    loss of theirs. Returns the keys that the new kind has to itself.
+    Other sections get kinds that go with it where theirs do not, as data of real targets, or of
+    many classes, need a loss of theirs. Returns the keys that the new kind has to itself.
     """
     table = tables.setdefault(section, {})
     before, table["kind"] = table.get("kind"), kind
@@ -58,7 +58,7 @@ def change_kind(tables: dict[str, dict[str, Any]], section: str, kind: Any) -> s
     for key in [key for key in table if key not in cls.model_fields or key in lost]:
         del table[key]
     for other, usual in cls.others.items():
-        if not section_class(other, tables.get(other, {})).fits_targets:
+        if not cls.goes_with(section_class(other, tables.get(other, {}))):
             change_kind(tables, other, usual)
     return lost
 

@@ -16,7 +16,7 @@ from docs.site.markup import contents, fence, page, plain, table
 from docs.site.results import PALETTES, SIZE, Result
 
 GALLERY = """\
-The studies of the five papers that come with the program. Each page has the study's figure and its
+The studies of papers that come with the program. Each page has the study's figure and its
 claims with their verdicts, **made by the program when these pages were made**, at the quick size,
 which takes seconds; the paper's size is one word away (`--paper`). A claim is *confirmed*,
 *refuted*, or *not at this size*, with the reason. [Study files](../studies.md) tells how such a

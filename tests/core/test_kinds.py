@@ -140,7 +140,7 @@ def test_the_other_facts(case: Case) -> None:
     assert network.compiled == hasattr(network, "code")
     assert network.inner_weights == bool(np.isfinite(network.nodes(flat)[1]).all())
     assert network.section.model_fields["kind"].default == network.kind == case.kind
-    assert (network.classes == "several") == (case.classes > 2)
+    assert (network.classes == "several") == (case.classes > 2) == network.section.several
     if network.starts_small:
         start = np.abs(network.outputs(at.start.parameters, at.inputs)).max()
         alpha = np.abs(network.nodes(at.start.parameters)[0]).sum()

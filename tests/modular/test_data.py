@@ -13,6 +13,7 @@ from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, points_for_test, resolve
 from core.runs import Recorder, open_run
+from core.studies.study import load_study
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run
 
@@ -104,3 +105,15 @@ def test_what_is_refused(keys: dict[str, object], words: str) -> None:
 def test_sizes_follow_p() -> None:
     section = ModularData(p=11, fraction=0.5)
     assert (section.d, section.n) == (22, 60)
+
+
+def test_choosing_it_brings_a_network_and_a_loss_of_many_classes() -> None:
+    """As the form and --set do, from the first study; what goes with it stays."""
+    study = load_study("telgarsky22-figure-1")
+    chosen = study.with_settings(["data.kind=modular", "network.m=8"]).cells()[0].experiment
+    assert (chosen.network.kind, chosen.loss.kind) == ("quadratic", "cross_entropy")
+    resolve(chosen)
+    kept = study.with_settings(
+        ["network.kind=multiclass", "loss.kind=cross_entropy", "data.kind=modular", "network.m=8"]
+    )
+    assert kept.cells()[0].experiment.network.kind == "multiclass"

@@ -63,10 +63,12 @@ def test_both_axes_of_every_view_have_names(
     while data.later.work(1.0):
         panel.computed()
         panel.catch_up()
-    for name in VIEWS:
+    for name, kind in VIEWS.items():
         plot = panel.view(name).plot
         for one in (plot.side, plot.bottom):
-            assert one.isVisible(), name
+            assert one.isVisible() == kind.fits(data), name
+            if not kind.fits(data):  # a sentence alone
+                continue
             assert one.labelText.strip(), name
             assert one.label.isVisible(), name
 
