@@ -10,11 +10,19 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar, final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from marginscope._files.schema import MAX_ELEMENTS as MAX_ELEMENTS
 from marginscope._files.schema import MAX_FRAMES as MAX_FRAMES
 
+WRITTEN = "written"
 MAX_SEED = 2**63 - 1  # the largest whole number of TOML, and of a run file
 SEED_MEANING = "seed of a generator of its own for this part; without it run.seed draws it"
 
@@ -31,6 +39,28 @@ class Section(BaseModel):
     # What other sections turn to when this kind is chosen and theirs do not fit its targets.
     others: ClassVar[Mapping[str, str]] = {}
 
+    def written(self) -> dict[str, Any]:
+        """The section as run files and ledgers have it: without keys that were `added` later where
+        they have their defaults, so that what says nothing of them stays the same to the byte."""
+        return self.model_dump(mode="json", context={WRITTEN: True})
+
+    def written_json(self) -> str:
+        """The same as text."""
+        return self.model_dump_json(context={WRITTEN: True})
+
+    @model_serializer(mode="wrap")
+    def _serialised(
+        self, handler: SerializerFunctionWrapHandler, info: SerializationInfo
+    ) -> dict[str, Any]:
+        table: dict[str, Any] = handler(self)
+        if info.context and info.context.get(WRITTEN):
+            for name, field in type(self).model_fields.items():
+                extra = field.json_schema_extra
+                added = isinstance(extra, dict) and extra.get("added")
+                if added and name in table and getattr(self, name) == field.default:
+                    del table[name]
+        return table
+
     @classmethod
     def goes_with(cls, other: type[Section]) -> bool:
         """Whether a kind of another section may stay when this kind is chosen; see `others`."""
@@ -44,10 +74,14 @@ def setting(
     unit: str = "",
     source: str = "",
     advanced: bool = False,
+    added: bool = False,
     **constraints: Any,
 ) -> Any:
-    """A pydantic field with its meaning, unit and source, which forms and `describe` print."""
-    extra: dict[str, Any] = {"unit": unit, "source": source, "advanced": advanced}
+    """A pydantic field with its meaning, unit and source, which forms and `describe` print.
+
+    `added`: the key is younger than run files that know nothing of it (`Section.written`).
+    """
+    extra: dict[str, Any] = {"unit": unit, "source": source, "advanced": advanced, "added": added}
     return Field(default, description=meaning, json_schema_extra=extra, **constraints)
 
 

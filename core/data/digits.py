@@ -70,6 +70,7 @@ class DigitsData(DataSection, Distribution):
         meaning="true: what the images show; random: drawn for each training example, the test set "
         "keeping its own",
         source="Zhang et al., ICLR 2017",
+        added=True,
     )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 

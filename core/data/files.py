@@ -206,7 +206,9 @@ class FileData(FileSection):
         meaning="NPZ or CSV file, relative to the study file; labels -1 and +1, 0 and 1, or class "
         "numbers 0, 1, ..., k - 1, unless targets are real",
     )
-    targets: Literal["labels", "real"] = setting("labels", meaning=f"what y is: {TARGETS}")
+    targets: Literal["labels", "real"] = setting(
+        "labels", meaning=f"what y is: {TARGETS}", added=True
+    )
     d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
     n: int | None = setting(None, meaning="number of examples, if it should be checked", ge=1)
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)

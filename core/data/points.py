@@ -105,7 +105,7 @@ class PointsData(DataSection, Distribution):
         "or its target; networks without biases see them from the origin",
     )
     targets: Literal["labels", "real"] = setting(
-        "labels", meaning=f"what the last number of a point is: {TARGETS}"
+        "labels", meaning=f"what the last number of a point is: {TARGETS}", added=True
     )
     d: int | None = setting(
         None, meaning="dimension of the inputs; follows the points", ge=1, le=MAX_D, advanced=True

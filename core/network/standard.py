@@ -52,6 +52,7 @@ class StandardNetwork(NetworkSection):
         ge=0,
         lt=1,
         advanced=True,
+        added=True,
     )
     scale: float = setting(
         1e-3,
@@ -59,6 +60,7 @@ class StandardNetwork(NetworkSection):
         source="Boursier and Flammarion 2025, section 2",
         gt=0,
         le=1e6,
+        added=True,
     )
 
     @property

@@ -135,7 +135,7 @@ def meta_of(
         layout=tuple((block.name, block.shape) for block in network.layout),
         network=network.kind,
         sizes={"n": data.n, "d": data.d, "m": network.m, "k": network.k},
-        experiment=problem.experiment.model_dump(mode="json"),
+        experiment=problem.experiment.written(),
         planned=planned,
         title=problem.title,
         source=problem.source,

@@ -21,6 +21,7 @@ def schedule_setting() -> Any:
         "constant",
         meaning="how long steps are: constant; linear: step up to half of the steps, then down to "
         "0 in a straight line at the end of the run (t stays step * steps)",
+        added=True,
     )
 
 
@@ -117,6 +118,7 @@ class Adam(DynamicsSection):
         meaning="decoupled decay: W <- (1 - step weight_decay) W before each step, as AdamW has it",
         source="Loshchilov and Hutter 2019; torch.optim.AdamW",
         ge=0,
+        added=True,
     )
     schedule: Schedule = schedule_setting()
     until_log10_time: float = setting(0.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)

@@ -28,6 +28,7 @@ class LossSection(Section):
         "node j (descent only)",
         source="morwani24, section 3 (the L_2,3 norm)",
         ge=0,
+        added=True,
     )
 
     @property

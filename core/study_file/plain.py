@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import model_validator
 
 from core.errors import RuleError
 from core.settings import MAX_FRAMES, MAX_SEED, Section, setting
@@ -23,16 +23,8 @@ class Recording(Section):
         "log",
         meaning="log: evenly in log10 t; even: evenly in t, for dynamics of equal steps; pairs: "
         "the same, each frame with that of the step before it, for what changes from step to step",
+        added=True,
     )
-
-    @model_serializer(mode="wrap")
-    def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without `spacing` where it is the usual one: what says nothing of it, such as every run
-        before there was another, stays the same to the byte."""
-        table: dict[str, Any] = handler(self)
-        if table.get("spacing") == "log":
-            del table["spacing"]
-        return table
 
     @model_validator(mode="after")
     def _marks_fit(self) -> Recording:

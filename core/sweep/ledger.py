@@ -92,7 +92,7 @@ def place(study_id: str, folder: Path) -> Path:
 
 def digest_of(experiment: Experiment) -> str:
     """What tells experiments apart, as a study states them: SHA-256 of their settings."""
-    return hashlib.sha256(experiment.model_dump_json().encode()).hexdigest()[:32]
+    return hashlib.sha256(experiment.written_json().encode()).hexdigest()[:32]
 
 
 def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:

@@ -74,7 +74,7 @@ def _header(file: Traversable) -> dict[str, Any]:
 def file_of(experiment: Experiment) -> Traversable | None:
     """The shipped recording of exactly this experiment, or None."""
     folder = resources.files("resources").joinpath(FOLDER)
-    description = experiment.model_dump(mode="json")
+    description = experiment.written()
     for file in folder.iterdir() if folder.is_dir() else ():
         if file.name.endswith(SUFFIX) and _header(file)["experiment"] == description:
             return file
@@ -139,7 +139,7 @@ def pressed(experiment: Experiment, dynamics: Integrator) -> bytes:
         planes=np.array([folded >> 8 * k & 255 for k in range(4)], dtype=np.uint8),
     )
     header = {
-        "experiment": experiment.model_dump(mode="json"),
+        "experiment": experiment.written(),
         "engine": dynamics.engine,
         "temperature_cap": dynamics.temperature_cap,
     }
