@@ -123,8 +123,8 @@ def _margins(run: Run) -> tuple[dict[str, float], dict[str, str], float]:
 
 
 def picture_of(path: Path) -> bytes:
-    """The hard margin over the frames, of real targets the risk, as heights from 0 to 254, 255 where
-    there is none.
+    """The hard margin over the frames as heights from 0 to 254, 255 where there is none; of real
+    targets the risk.
 
     The lowest is the least margin, or 0; the highest the largest. Empty where nothing can be read.
     """
