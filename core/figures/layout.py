@@ -27,7 +27,7 @@ LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line
 
 CAPTIONS = {
     "neurons": (
-        "trajectories of $|a_j|\\,v_j$ on {plane}, {classes}, scaled as said, larger where "
+        "trajectories of {nodes} on {plane}, {classes}, scaled as said, larger where "
         "more examples lie"
     ),
     "rotations": (
@@ -49,6 +49,7 @@ CAPTIONS = {
         "classes, deeper for larger $|f|$, with levels at quarters of the largest"
     ),
 }
+WEIGHTS, UNIT = "$|a_j|\\,v_j$", "$v_j/|v_j|$"
 LINE_CAPTION = "the predictor $f$ over the line of inputs"
 OF_NODES = (
     "blue where $a_j>0$ at the end and vermilion where $a_j<0$, {stronger} for larger "
@@ -96,11 +97,12 @@ def captions(
     palette: Palette,
     data: str = TWO_CLASSES,
     plane: str = "two coordinates",
+    nodes: str = WEIGHTS,
 ) -> str:
     """What the panels show, as one text; `letters` are (letters of a kind, kind).
 
     `data`: the words for colours and signs (TWO_CLASSES, SEVERAL, REAL). `plane`: where the
-    trajectories are drawn.
+    trajectories are drawn, `nodes`: of what (WEIGHTS, UNIT).
     """
     stronger = "darker" if palette.name == "light" else "lighter"
     # No-break spaces keep the letters together with what they stand before.
@@ -108,7 +110,8 @@ def captions(
         f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}{CAPTIONS[kind]}" for names, kind in letters
     ]
     text = "; ".join(parts) + "."
-    for place, words in (("{classes}", data), ("{stronger}", stronger), ("{plane}", plane)):
+    known = {"{classes}": data, "{stronger}": stronger, "{plane}": plane, "{nodes}": nodes}
+    for place, words in known.items():
         text = text.replace(place, words)
     return text
 

@@ -13,7 +13,7 @@ import numpy as np
 import core
 from core.errors import InputError
 from core.figures.labels import headings, settings_line, titles
-from core.figures.layout import REAL, SEVERAL, TWO_CLASSES, captions, page
+from core.figures.layout import REAL, SEVERAL, TWO_CLASSES, UNIT, WEIGHTS, captions, page
 from core.figures.look import PLAIN, Look, check_look
 from core.figures.margin_curves import math_label
 from core.figures.material import Material, Selected, Shown, gather
@@ -177,7 +177,8 @@ def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str,
     words = "two coordinates"
     if shown.plane.kind != "coordinates":
         words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
-    caption = captions(by_kind, shown.palette, data, words)
+    nodes = UNIT if shown.look.nodes == "directions" else WEIGHTS
+    caption = captions(by_kind, shown.palette, data, words, nodes)
     if any(nodes.rays is not None for nodes in material.tracks):
         caption += RAYS
     if any(material.shown.look.pins(row) for row in range(len(runs))):
