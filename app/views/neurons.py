@@ -313,7 +313,14 @@ class NeuronsView(NodeView):
         return f"({', '.join(told)})"
 
     def _pointed(self, x: float, y: float) -> Pointed | None:
-        return self.rays.pointed(x, y)
+        return self.rays.pointed(x, y, self._points)
+
+    def _hover(self, x: float, y: float) -> None:
+        # Aligned nodes lie beside the tips of rays: what is nearer to the pointer is meant.
+        if self._pointed(x, y) is not None:
+            self._leave()
+        else:
+            super()._hover(x, y)
 
     def _corner(self, data: DisplayData) -> tuple[str, ...]:
         return (data.plane_problem,) if data.plane_problem else ()

@@ -105,8 +105,9 @@ class NodeView(RunView):
         marks = [self._mark(j) for j in pinned if j != self._hovered]
         if 0 <= self._hovered < len(self._points):
             marks.append(self._mark(self._hovered, hovered=True))
-        overlay = Overlay(tuple(marks), note=self._emptiness(data), corner=self._corner(data))
-        self.plot.set_overlay(overlay)
+        note, corner = self._emptiness(data), self._corner(data)
+        pointed = self.plot.overlay.pointed  # what the pointer is on, which marks do not change
+        self.plot.set_overlay(Overlay(tuple(marks), note=note, corner=corner, pointed=pointed))
 
     def _mark(self, j: int, hovered: bool = False) -> NodeMark:
         x, y = (float(value) for value in self._points[j])

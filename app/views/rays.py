@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
@@ -84,12 +85,16 @@ class RayLayer:
         assert self.rays is not None
         return ray_colours(self.rays, palette)
 
-    def pointed(self, x: float, y: float) -> Pointed | None:
-        """What the tip near a pixel stands for."""
+    def pointed(self, x: float, y: float, nodes: NDArray[Any]) -> Pointed | None:
+        """What the tip near a pixel stands for, unless one of the nodes is nearer."""
         if self.rays is None:
             return None
         place = self._plot.nearest(self.rays.tips, x, y, NEAR)
         if place < 0:
+            return None
+        both = np.concatenate([self.rays.tips[place : place + 1], nodes])
+        apart = np.square(self._plot.pixels(both) - (x, y)).sum(axis=1)
+        if np.fmin.reduce(apart[1:], initial=np.inf) < apart[0]:
             return None
         at = self.rays.tips[place].tolist()
         return Pointed(at[0], at[1], self.rays.words(place))

@@ -27,7 +27,7 @@ LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line
 
 CAPTIONS = {
     "neurons": (
-        "trajectories of $|a_j|\\,v_j$ on {plane}, {classes}, scaled as said, larger where "
+        "trajectories of {nodes} on {plane}, {classes}, scaled as said, larger where "
         "more examples lie"
     ),
     "rotations": (
@@ -58,6 +58,7 @@ CAPTIONS = {
     ),
 }
 SQUARED, CUBED = "\\Vert W\\Vert^2", "\\sum_j|\\theta_j|^3"  # what margins are divided by
+WEIGHTS, UNIT = "$|a_j|\\,v_j$", "$v_j/|v_j|$"
 LINE_CAPTION = "the predictor $f$ over the line of inputs"
 OF_NODES = (
     "blue where $a_j>0$ at the end and vermilion where $a_j<0$, {stronger} for larger "
@@ -106,12 +107,13 @@ def captions(
     data: str = TWO_CLASSES,
     plane: str = "two coordinates",
     norm: str = SQUARED,
+    nodes: str = WEIGHTS,
 ) -> str:
     """What the panels show, as one text; `letters` are (letters of a kind, kind), `norm` what
     margins are divided by.
 
     `data`: the words for colours and signs (TWO_CLASSES, SEVERAL, REAL). `plane`: where the
-    trajectories are drawn.
+    trajectories are drawn, `nodes`: of what (WEIGHTS, UNIT).
     """
     stronger = "darker" if palette.name == "light" else "lighter"
     # No-break spaces keep the letters together with what they stand before.
@@ -119,7 +121,13 @@ def captions(
         f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}{CAPTIONS[kind]}" for names, kind in letters
     ]
     text = "; ".join(parts) + "."
-    filled = {"classes": data, "stronger": stronger, "plane": plane, "norm": norm}
+    filled = {
+        "classes": data,
+        "stronger": stronger,
+        "plane": plane,
+        "norm": norm,
+        "nodes": nodes,
+    }
     for place, words in filled.items():
         text = text.replace(f"{{{place}}}", words)
     return text

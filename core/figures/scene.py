@@ -13,7 +13,17 @@ import numpy as np
 import core
 from core.errors import InputError
 from core.figures.labels import headings, settings_line, titles
-from core.figures.layout import CUBED, REAL, SEVERAL, SQUARED, TWO_CLASSES, captions, page
+from core.figures.layout import (
+    CUBED,
+    REAL,
+    SEVERAL,
+    SQUARED,
+    TWO_CLASSES,
+    UNIT,
+    WEIGHTS,
+    captions,
+    page,
+)
 from core.figures.look import PLAIN, Look, check_look
 from core.figures.margin_curves import math_label
 from core.figures.material import Material, Selected, Shown, gather
@@ -179,8 +189,9 @@ def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str,
     if shown.plane.kind != "coordinates":
         words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
     norm = CUBED if all(is_quadratic(run) for run in runs) else SQUARED
-    caption = captions(by_kind, shown.palette, data, words, norm)
-    if any(nodes.rays is not None for nodes in material.tracks):
+    nodes = UNIT if shown.look.nodes == "directions" else WEIGHTS
+    caption = captions(by_kind, shown.palette, data, words, norm, nodes)
+    if any(track.rays is not None for track in material.tracks):
         caption += RAYS
     if any(material.shown.look.pins(row) for row in range(len(runs))):
         caption += " Rings: pinned nodes."

@@ -166,6 +166,8 @@ class FinalMargin:
 
 def refusal(run: Run) -> str:
     """Why there is no bracket, as a sentence; "" where there is one."""
+    if run.dataset.real:
+        return "The targets are real numbers, and a margin is one of labels."
     if run.dataset.classes != 2:
         return (
             f"The data have {run.dataset.classes} classes; a bracket on the final margin is known "

@@ -1,4 +1,4 @@
-"""What run files and ledgers say of an experiment: keys that came later change nothing by themselves."""
+"""What run files and ledgers say of an experiment: keys that came later change nothing."""
 
 from __future__ import annotations
 

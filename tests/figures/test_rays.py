@@ -125,6 +125,7 @@ def test_the_figure_says_what_they_are() -> None:
         scene = build_scene([run_of("spurious")], ["neurons"], look=look)
         text = " ".join(one.text for one in scene.texts)
         assert ("extremal vectors" in text) == there
+        assert ("trajectories of $v_j/|v_j|$" in text) == there
 
 
 def test_a_page_draws_the_same_lines() -> None:

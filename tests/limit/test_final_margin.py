@@ -25,7 +25,7 @@ from core.reference.watch import CancelledError, Watch
 from core.runs import Run, open_run
 from tests.networks import Case, small_problem
 from tests.recording import recorded
-from tests.theorems.judging import recorded_run
+from tests.theorems.judging import problem_of, recorded_run
 
 SMALL = ("recording.frames=40", "data.n=12", "data.d=5", "network.m=24")
 FRAMES = "recording.frames=40"
@@ -250,3 +250,14 @@ def test_the_lines_end_at_the_last_frame(tmp_path: Path) -> None:
         assert lower == ""
         ((early, _),) = traces(bracket(run, 0))  # nothing is known from below yet
         assert early.startswith("final <= .")
+
+
+def test_real_targets_have_no_margin(tmp_path: Path) -> None:
+    at = problem_of(
+        {"m": 4},
+        {"kind": "plain_flow", "until_log10_time": 0.0},
+        "least_squares",
+        {"kind": "spurious"},
+    )
+    with recorded_run(tmp_path / "real", at) as run:
+        assert "real numbers" in refusal(run)

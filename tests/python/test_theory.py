@@ -107,7 +107,7 @@ WRONG_MARGINS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "no labels": ((SQUARE,), {}, "y, the labels of x, are missing"),
     "too few": ((SQUARE, XOR[:2]), {}, "one label for each of 4"),
     "a network": ((SQUARE, XOR), {"network": "stndard"}, "did you mean 'standard'"),
-    "a setting": ((SQUARE, XOR), {"slope": 0.1}, "network.slope does not exist"),
+    "a setting": ((SQUARE, XOR), {"gamma": 0.1}, "network.gamma does not exist"),
     "a start": ((SQUARE, XOR), {"network": "batch_norm"}, "give its inner weights V"),
     "V": ((SQUARE, XOR), {"V": np.ones((2, 3))}, r"V has shape \(2, 3\); \(m, 2\) is needed"),
     "a": ((SQUARE, XOR), {"V": np.ones((3, 2)), "a": np.ones(2)}, r"a has shape \(2,\); \(3,\)"),

@@ -84,13 +84,20 @@ def test_a_tip_says_what_it_is(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView, data: DisplayData
 ) -> None:
     panel.set_neurons("moment", "directions")
-    qtbot.wait(1)
+    told: list[int] = []
+    view.node_hovered.connect(told.append)
     move(qtbot, view.plot, *known(data)[5, :2])
     pointed = view.plot.overlay.pointed
     assert pointed is not None
     assert pointed.text.splitlines()[0] == "extremal: maximum of G"
     assert pointed.text.splitlines()[2] == "active on 2 of 4"
     assert pointed.text.splitlines()[1] == "G = 0.2795"
+    assert told[-1] == -1  # no node is marked as well
+    # A node beside it that is nearer to the pointer than the tip is what is meant.
+    beside = np.array([[0.9, 0.45]])
+    for at, is_tip in ((known(data)[5:, :2], True), (beside, False)):
+        x, y = view.plot.pixels(at)[0].tolist()
+        assert (view.rays.pointed(x, y, beside) is not None) == is_tip
     move(qtbot, view.plot, -0.9, -0.9)
     assert view.plot.overlay.pointed is None
 
