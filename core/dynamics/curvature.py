@@ -36,7 +36,7 @@ TOLERANCE = 1e-4  # of the bound; 1e-2 has been met with an error of 1e-2
 
 
 def _in_closed_form(network: Network) -> bool:
-    return isinstance(network, TwoLayer) and network.direct and network.plain_sum
+    return isinstance(network, TwoLayer) and network.direct
 
 
 def needs_pytorch(network: Network) -> bool:
@@ -62,7 +62,7 @@ class Curvature:
         if _in_closed_form(network):
             assert isinstance(network, TwoLayer)
             closed = _ClosedForm(network, self._flat, inputs)
-        f = problem.outputs(self._flat) if closed is None else closed.outputs()
+        f = closed.outputs() if closed is not None and closed.all else problem.outputs(self._flat)
         self._f, self._n = f, n
         g = np.asarray(loss.output_gradient(f, y)) / n
         self._closed: _ClosedForm | None = None
@@ -72,7 +72,7 @@ class Curvature:
             return
         closed.weigh(g)
         self._second = closed
-        if network.k == 1:  # l''_i/n is all of the loss's curvature
+        if network.k == 1 and closed.all:  # l''_i/n is all of the loss's curvature
             self._closed = closed
             self._curved = np.asarray(loss.output_curvature(f, y, np.ones_like(f))) / n
 
@@ -108,6 +108,13 @@ class _ClosedForm:
         self._values = network.activation(self._z)
         self._slopes = network.activation.slopes(self._z)
         self._bent: Array | None = None
+        # Of an outer bias, which comes last, f is linear.
+        self._linear = np.zeros(0 if network.plain_sum else network.k)
+
+    @property
+    def all(self) -> bool:
+        """Whether f is the nodes' sum alone."""
+        return not self._linear.size
 
     def outputs(self) -> Array:
         """f, (n,) or (n, k)."""
@@ -129,7 +136,8 @@ class _ClosedForm:
         weights = self._slopes * outer
         if self._bent is not None:
             weights += self._bent * T
-        return np.asarray(network.pull(self._flat, (self._slopes * T) @ g, weights @ inputs))
+        along = np.asarray(network.pull(self._flat, (self._slopes * T) @ g, weights @ inputs))
+        return np.concatenate([along, self._linear])
 
     def whole(self, direction: Array, curved: Array) -> Array:
         """That and the Gauss-Newton part, of one output with l''_i/n = `curved` (n,), in which what

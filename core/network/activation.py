@@ -33,7 +33,7 @@ class Activation:
     @property
     def bent(self) -> bool:
         """Whether phi'' is anything but 0 off the kinks."""
-        return self.code == SMOOTH
+        return self.code in (SMOOTH, SQUARE)
 
     def __call__(self, z: Any) -> Any:
         if self.code == SMOOTH:

@@ -21,7 +21,8 @@ CUBIC = 0.044715  # of Hendrycks and Gimpel, "Gaussian error linear units", sect
 @final
 @dataclass(frozen=True, slots=True)
 class Phi:
-    """phi and phi' at any z; `degree` is that of phi(c z) = c^degree phi(z), c > 0, 0 for none.
+    """phi, phi' and phi'' at any z; `degree` is that of phi(c z) = c^degree phi(z) for c > 0, 0
+    for none.
 
     `code` and `slope` are those of `core.network.activation.Activation`.
 
@@ -39,6 +40,12 @@ class Phi:
     degree: int = 0
     code: int = OTHER
     slope: float = 0.0
+    second: Callable[[Array], Array] | None = None  # phi'' off the kinks; None where it is 0
+
+    @property
+    def bent(self) -> bool:
+        """Whether phi'' is anything but 0 off the kinks."""
+        return self.second is not None
 
     def __call__(self, z: Any) -> Any:
         return self.function(z)
@@ -46,6 +53,14 @@ class Phi:
     def slopes(self, z: Any) -> Any:
         """phi'(z); at a kink that on the left (docs/theory.md, 2.4)."""
         return self.derivative(z)
+
+    def curvatures(self, z: Any) -> Any:
+        """phi''(z); at a kink that on the left.
+
+        >>> of("quadratic").curvatures(np.array([3.0])).tolist(), of("relu").bent
+        ([2.0], False)
+        """
+        return 0.0 * z if self.second is None else self.second(z)
 
 
 def sigmoid(z: Array) -> Array:
@@ -79,6 +94,26 @@ def _gelu_tanh_slope(z: Array) -> Array:
     return np.asarray(0.5 * (1 + t) + 0.5 * z * (1 - t**2) * ROOT * (1 + 3 * CUBIC * z**2))
 
 
+def _gelu_tanh_bend(z: Array) -> Array:
+    t, first, second = _inner(z), ROOT * (1 + 3 * CUBIC * z**2), ROOT * 6 * CUBIC * z
+    return np.asarray((1 - t**2) * (first + 0.5 * z * (second - 2 * t * first**2)))
+
+
+def _tanh_bend(z: Array) -> Array:
+    t = np.tanh(z)
+    return np.asarray(-2.0 * t * (1.0 - t**2))
+
+
+def _sigmoid_bend(z: Array) -> Array:
+    s = sigmoid(z)
+    return np.asarray(s * sigmoid(-z) * (1.0 - 2.0 * s))
+
+
+def _silu_bend(z: Array) -> Array:
+    s = sigmoid(z)
+    return np.asarray(s * sigmoid(-z) * (2.0 + z * (1.0 - 2.0 * s)))
+
+
 def _silu_slope(z: Array) -> Array:
     s = sigmoid(z)
     return np.asarray(s * (1.0 + z * (1.0 - s)))
@@ -97,15 +132,30 @@ PLAIN: dict[str, Phi] = {
     for phi in (
         Phi("relu", lambda z: z.clip(0.0), lambda z: np.where(z > 0, 1.0, 0.0), 1, RELU),
         Phi("linear", lambda z: 1.0 * z, np.ones_like, 1),
-        Phi("quadratic", lambda z: z**2, lambda z: 2.0 * z, 2),
-        Phi("tanh", np.tanh, lambda z: 1.0 - np.tanh(z) ** 2),
-        Phi("sigmoid", sigmoid, lambda z: sigmoid(z) * sigmoid(-z)),
-        Phi("softplus", softplus, sigmoid),
-        Phi("gelu", lambda z: z * _normal(z), lambda z: _normal(z) + z * _density(z)),
-        Phi("gelu_tanh", lambda z: 0.5 * z * (1.0 + _inner(z)), _gelu_tanh_slope),
-        Phi("silu", lambda z: z * sigmoid(z), _silu_slope),
-        Phi("elu", _elu, lambda z: np.exp(np.minimum(z, 0.0))),
-        Phi(UNKNOWN, _nothing, _nothing),
+        Phi("quadratic", lambda z: z**2, lambda z: 2.0 * z, 2, second=lambda z: 0.0 * z + 2.0),
+        Phi("tanh", np.tanh, lambda z: 1.0 - np.tanh(z) ** 2, second=_tanh_bend),
+        Phi("sigmoid", sigmoid, lambda z: sigmoid(z) * sigmoid(-z), second=_sigmoid_bend),
+        Phi("softplus", softplus, sigmoid, second=lambda z: sigmoid(z) * sigmoid(-z)),
+        Phi(
+            "gelu",
+            lambda z: z * _normal(z),
+            lambda z: _normal(z) + z * _density(z),
+            second=lambda z: _density(z) * (2.0 - z**2),
+        ),
+        Phi(
+            "gelu_tanh",
+            lambda z: 0.5 * z * (1.0 + _inner(z)),
+            _gelu_tanh_slope,
+            second=_gelu_tanh_bend,
+        ),
+        Phi("silu", lambda z: z * sigmoid(z), _silu_slope, second=_silu_bend),
+        Phi(
+            "elu",
+            _elu,
+            lambda z: np.exp(np.minimum(z, 0.0)),
+            second=lambda z: np.where(z > 0.0, 0.0, np.exp(np.minimum(z, 0.0))),
+        ),
+        Phi(UNKNOWN, _nothing, _nothing, second=_nothing),
     )
 }
 
@@ -114,7 +164,7 @@ def of(name: str, slope: float = 0.0) -> Phi:
     """phi by its name; `slope` is that of a leaky ReLU on the left. KeyError for another name."""
     if name == "smooth_leaky_relu":
         smooth = Activation(SMOOTH, slope)
-        return Phi(name, smooth, smooth.slopes, 0, SMOOTH, slope)
+        return Phi(name, smooth, smooth.slopes, 0, SMOOTH, slope, smooth.curvatures)
     if name != "leaky_relu":
         return PLAIN[name]
     return Phi(

@@ -80,7 +80,8 @@ class Observable:
     it is NaN where the number is beyond float64 (its logarithm is an observable of its own where
     that happens at times that runs reach), or is the logarithm of 0.
 
-    `landmark` is what its values in a run are compared with, if anything.
+    `landmark` is what its values in a run are compared with, if anything. `error` bounds how far
+    values may be off that are searched for and not worked out; None where rounding is all.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Observable:
     costly: bool = False
     on_request: bool = False
     landmark: Callable[[Run], Landmark | None] | None = None
+    error: Callable[[Run, int], float] | None = None
 
     def at(self, run: Run, index: int) -> Any:
         """The value at a frame: a float, or an array (m,) or (n,)."""

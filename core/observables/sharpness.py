@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.dynamics.curvature import (
     MOST_PARAMETERS,
+    TOLERANCE,
     gauss_newton_sharpness,
     needs_pytorch,
     sharpness,
@@ -125,6 +126,19 @@ def _one(run: Run) -> Landmark | None:
     return Landmark(1.0, "edge", "edge", words)
 
 
+def off(run: Run, index: int) -> float:
+    """How far an eigenvalue may be off: the residual that Lanczos ends with."""
+    return TOLERANCE * abs(largest(run, index))
+
+
+def stability_off(run: Run, index: int) -> float:
+    return 0.5 * step_size(run) * off(run, index)
+
+
+def gauss_newton_off(run: Run, index: int) -> float:
+    return TOLERANCE * abs(gauss_newton(run, index))
+
+
 SOURCE = "definition (Cohen et al., ICLR 2021, section 2)"
 WHERE = "at most 1e7 parameters"
 NORMALISATION = "none: of R with 1/n, and lambda |W|^2 where there is a penalty"
@@ -141,6 +155,7 @@ OBSERVABLES = (
         normalisation=NORMALISATION,
         costly=True,
         on_request=True,
+        error=off,
         landmark=_two_by_step,
     ),
     Observable(
@@ -155,6 +170,7 @@ OBSERVABLES = (
         normalisation="by 2/eta, whatever the factor of the loss is",
         costly=True,
         on_request=True,
+        error=stability_off,
         landmark=_one,
     ),
     Observable(
@@ -169,6 +185,7 @@ OBSERVABLES = (
         normalisation=NORMALISATION,
         costly=True,
         on_request=True,
+        error=off,
     ),
     Observable(
         "hessian_3",
@@ -182,6 +199,7 @@ OBSERVABLES = (
         normalisation=NORMALISATION,
         costly=True,
         on_request=True,
+        error=off,
     ),
     Observable(
         "gauss_newton",
@@ -195,5 +213,6 @@ OBSERVABLES = (
         normalisation="with 1/n, without the penalty",
         costly=True,
         on_request=True,
+        error=gauss_newton_off,
     ),
 )

@@ -46,8 +46,8 @@ def record(
 
     x (n, d) and y (n,) are what the loop learns from: labels -1 and +1 or 0 and 1, or class numbers
     0, ..., k - 1 for k >= 3 outputs. `loss` is the risk's, (1/n) sum_i l(p_i): "logistic",
-    "exponential", "squared" (1 - p)^2, or "cross_entropy" for k >= 3 (docs/theory.md, 2.2); None
-    for any other, of which no risk is known, and margins are.
+    "exponential", "squared" (1 - p)^2, "least_squares" half of that, or "cross_entropy" for k >= 3
+    (docs/theory.md, 2.2); None for any other, of which no risk is known, and margins are.
 
     V0 (m, d), a0 (m,) or (1, m) (for k classes (k, m)), and the biases b0 (m,) and c0 (k,) where
     there are any, are the weights before the first step: they are frame 0, at t = 0. Without them

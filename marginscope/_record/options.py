@@ -13,7 +13,7 @@ import numpy as np
 from marginscope._errors import InputError
 from marginscope._files.forms import ACTIVATIONS, DEFAULT_SLOPE, UNKNOWN
 
-LOSSES = ("logistic", "exponential", "squared", "cross_entropy")
+LOSSES = ("logistic", "exponential", "squared", "least_squares", "cross_entropy")
 DYNAMICS = ("gd", "sgd", "adam", "flow")
 STEPPED = ("gd", "sgd", "adam")
 TIMES = ("step", "t")
@@ -53,7 +53,11 @@ class Options:
         several = self.loss == "cross_entropy"
         if self.loss != UNKNOWN and several != (self.classes > 1):
             have = f"{self.classes} classes" if self.classes > 1 else "two classes"
-            other = "cross_entropy" if self.classes > 1 else "logistic, exponential or squared"
+            other = (
+                "cross_entropy"
+                if self.classes > 1
+                else "logistic, exponential, squared or least_squares"
+            )
             raise InputError(
                 f'loss = "{self.loss}" does not go with y of {have}; that is {other} there.'
             )

@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 from core.dynamics.step_size import jacobian
 from core.observables.certificates import certificate
 from core.observables.proofs import unit_directions
-from core.observables.registry import OBSERVABLES, last_values, scalars_of
+from core.observables.registry import OBSERVABLES, last_values, scalars_of, usual_of
 from core.observables.table import parameter_columns, scalar_columns
 from core.problem.problem import points_for_test
 from core.runs import Run, open_run
@@ -209,7 +209,9 @@ def test_table_columns(run: Run) -> None:
     assert columns["frame"].dtype == columns["step"].dtype == np.int64
     assert columns["log10_time"][0] == -np.inf
     assert all(column.shape == (run.frames,) for column in columns.values())
-    for item in scalars_of(run):
+    named = {item.name for item in scalars_of(run) if item.on_request}
+    assert named and not named & columns.keys()
+    for item in usual_of(run):
         last = columns[item.name][-1]
         assert np.array_equal(last, last_values(run)[item.name], equal_nan=True)
     parameters = parameter_columns(run)

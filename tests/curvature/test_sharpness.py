@@ -86,7 +86,7 @@ def test_a_frame_has_one_value_whatever_was_looked_at_before(tmp_path: Path) -> 
 def test_it_is_in_tables_where_it_is_named(tmp_path: Path) -> None:
     with closing(recorded(small_problem(TWO_LAYER[0]), tmp_path / "a.msrun")) as run:
         asked = {item.name for item in scalars_of(run)} - {item.name for item in usual_of(run)}
-        assert asked == {*NAMES, "gauss_newton", "stability"}
+        assert asked >= {*NAMES, "gauss_newton", "stability"}
         assert not asked & scalar_columns(run).keys()
         assert not asked & last_values(run).keys()
         assert [item.name for item in check_columns(run, ["sharpness"])] == ["sharpness"]

@@ -37,6 +37,8 @@ def compared(low: Run, plain: Run, index: int) -> dict[str, tuple[float, float]]
         assert np.array_equal(np.isnan(one), np.isnan(other)), name
         if one.size and not np.isnan(one).all():
             gap = np.nanmax(np.abs(one - other)) if np.isfinite(one).all() else 0.0
+            if observable.error is not None:  # of what is searched for
+                gap = max(0.0, gap - observable.error(low, index) - observable.error(plain, index))
             found[name] = (float(np.nanmax(np.abs(one))), float(gap))
     return found
 
