@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,8 @@ def flattened(tables: Mapping[str, Any]) -> dict[str, Setting]:
                 value = ", ".join(map(str, value[:20]))
             short = isinstance(value, str) and len(value) <= LONGEST_VALUE
             if short or isinstance(value, bool | int | float):
-                flat[key] = value
+                # Each text once for all runs, of which a library has thousands.
+                flat[sys.intern(key)] = sys.intern(value) if isinstance(value, str) else value
     return flat
 
 

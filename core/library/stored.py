@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -94,13 +95,18 @@ def _nan(value: Any) -> float:
 
 
 def _numbers(fields: dict[str, Any]) -> dict[str, float]:
-    return {_text(key): _nan(value) for key, value in fields.items()}
+    return {sys.intern(_text(key)): _nan(value) for key, value in fields.items()}
 
 
 def _table(fields: Any, types: set[type]) -> dict[str, Any]:
     if not isinstance(fields, dict) or not set(map(type, fields.values())) <= types:
         raise TypeError
-    return fields
+    # Each text once for all rows: keys are the same in all of them, and most values.
+    return {sys.intern(key): _shared(value) for key, value in fields.items()}
+
+
+def _shared(value: Any) -> Any:
+    return sys.intern(value) if type(value) is str else value
 
 
 def _text(value: Any) -> str:
