@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from PySide6.QtWidgets import QWidget
@@ -20,9 +20,11 @@ from app.widgets.screen_text import raised
 from app.widgets.symbols import rich
 from app.widgets.ticks import logarithmic, plain
 from core.figures.curve_scale import LOG, CurveScale, scale_of, scaled
-from core.figures.landmarks import Placed, landmarks_of
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
+
+if TYPE_CHECKING:
+    from core.figures.landmarks import Placed
 
 NOTHING = "choose curves from the menu View, Curves"
 WAITING = "computing ..."
@@ -80,6 +82,8 @@ class CurvesView(TraceView):
             words, sign = name.replace("_", " "), self._sign(k)
             heights, raw = self._heights(name, values), self._said(name, values)
             curves.append(TraceCurve(heights, self._colour(k), sign, words, raw))
+        from core.figures.landmarks import landmarks_of  # loaded with the first run
+
         self._landmarks = tuple(
             (one, self._place(names[one.position], one))
             for one in landmarks_of(data.run, names, self._values)

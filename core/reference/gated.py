@@ -30,7 +30,6 @@ against q and weighed by a linear program (core.reference.master).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import final
 
 import numpy as np
@@ -41,6 +40,7 @@ from core.network.parametrisation import TwoLayer, weighted_gram
 from core.problem.problem import Problem
 from core.reference.degenerate import rounding
 from core.reference.hull import coordinates, nearest
+from core.reference.kept import Kept
 from core.reference.master import Master, Solution
 from core.reference.watch import Watch
 
@@ -54,15 +54,6 @@ STALLED, NEARER = 40, 0.99
 NOTHING = 1e-9  # of the largest |x_i|: a price that is rounding
 # Multipliers are improved in turn, for the gates that may be the dearest, until nothing changes.
 SWEEPS, SETTLED, DEAREST = 60, 1e-6, 0.95
-
-
-@final
-class Kept(Enum):
-    """What stays as it is beside the signs of the nodes."""
-
-    GATES = "what each node is active on; the inner weights may be anything"
-    CELLS = "what each node is active on, by its inner weights"
-    OWN = "which examples of its own label each node is active on, by its inner weights"
 
 
 @final

@@ -93,10 +93,10 @@ def test_frames_are_evenly_spaced_in_steps(
 
 def test_usual_frames_are_written_as_before() -> None:
     """So that settings of runs, and what tells cells apart, stay as they were."""
-    assert Recording().model_dump(mode="json") == {"frames": 400, "log10_times": []}
-    assert Recording(spacing="even").model_dump()["spacing"] == "even"
+    assert Recording().written() == {"frames": 400, "log10_times": []}
+    assert Recording(spacing="even").written()["spacing"] == "even"
     experiment = Experiment(recording=Recording(spacing="pairs"), dynamics=GradientDescent())
-    table = experiment.model_dump(mode="json")["recording"]
+    table = experiment.written()["recording"]
     assert Recording(**table).spacing == "pairs"
 
 

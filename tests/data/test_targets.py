@@ -83,7 +83,8 @@ def test_nothing_is_said_of_labels(recorded: Run) -> None:
     assert not scalars & {"test_error", "test_error_se", "dual_margin", "kkt_residual"}
     assert {"risk", "norm_squared", "patterns_changed", "stable_rank"} <= scalars
     assert applicable(recorded) == ()
-    assert references_of(recorded.problem) == ()
+    names = {one.name for one in references_of(recorded.problem)}
+    assert names == {"extremal_plus", "extremal_minus"}  # of early alignment, and no margins
     assert "hard_margin" not in last_values(recorded)
 
 

@@ -49,7 +49,7 @@ from app.state.link import (
 from app.state.scene import Scene, Zoom
 from app.state.views import VIEWS
 from app.workers.judge import Case
-from core.comparison.question import AGAINST, BANDS, KINDS, CompareQuestion
+from core.comparison.question import AGAINST, BANDS, KINDS, RANK, SORTED, CompareQuestion
 from core.errors import InputError
 from core.observables.planes import NodePlane
 from core.studies.study import load_study
@@ -93,12 +93,21 @@ INTENTS = st.builds(
         st.builds(
             Compared,
             st.just(("/runs/a.msrun", "/runs/b c.msrun")),
-            st.builds(
-                CompareQuestion,
-                st.sampled_from(["hard_margin", "distance"]),
-                st.sampled_from(list(AGAINST)),
-                st.sampled_from(list(KINDS)),
-                st.sampled_from(list(BANDS)),
+            st.one_of(
+                st.builds(
+                    CompareQuestion,
+                    st.sampled_from(["hard_margin", "distance"]),
+                    st.sampled_from([one for one in AGAINST if one != RANK]),
+                    st.sampled_from(list(KINDS)),
+                    st.sampled_from(list(BANDS)),
+                ),
+                st.builds(
+                    CompareQuestion,
+                    st.sampled_from(list(SORTED)),
+                    st.just(RANK),
+                    st.sampled_from(list(KINDS)),
+                    st.sampled_from(list(BANDS)),
+                ),
             ),
         ),
     ),
