@@ -49,7 +49,8 @@ def block_start(run: Run, index: int) -> Array:
     flat = physical(run, index)
     if not np.isfinite(flat).all():
         return np.ones(flat.size)
-    return np.asarray(sharpness(run.problem, flat, COUNT, ROUGHLY).vectors.sum(axis=0))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        return np.asarray(sharpness(run.problem, flat, COUNT, ROUGHLY).vectors.sum(axis=0))
 
 
 def _largest(run: Run, index: int, count: int) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.observables import margins, proofs
+from core.observables.extremal import vectors_of
 from core.observables.integration import step_error
 from core.observables.mirror import MOST_STEPS, companion_of
 from core.observables.proof_potentials import batch_norm_reference, empty_cones
@@ -146,6 +147,33 @@ def zero_node(run: Run, index: int) -> bool:
     return not all((length > 0.0).all() for length in lengths)
 
 
+def fewer_parameters(count: int) -> Undefined:
+    """Whether the Hessian has fewer eigenvalues."""
+    return lambda run, index: run.network.size < count
+
+
+def curvature_beyond(run: Run, index: int) -> bool:
+    """A product with the Hessian is beyond float64, or about to be: weights, or l'' |grad f|^2."""
+    flat = run.network.physical(run.parameters(index), float(run.rho[index]))
+    with np.errstate(all="ignore"):
+        f, y = run.problem.outputs(flat), run.dataset.y
+        curved = np.abs(run.loss.output_curvature(f, y, np.ones_like(f)))
+        pull = np.abs(run.loss.output_gradient(f, y))
+        length = float(np.linalg.norm(flat))
+        largest = max(float(curved.max()) * length**2, float(pull.max())) * length
+    return not largest < 1e290  # room for |x|, and for sums
+
+
+def no_extremal(run: Run, index: int) -> bool:
+    """There is no extremal vector, as where all y are 0."""
+    return not vectors_of(run)
+
+
+def none_active(run: Run, index: int) -> bool:
+    """No node sees an example."""
+    return not (run.network.nodes(run.parameters(index))[1] @ run.inputs.T > 0.0).any()
+
+
 UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "risk": (risk_beyond,),
     "log10_risk": (fits_exactly,),
@@ -154,6 +182,16 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "balanced_margin": (no_norm,),
     "dual_margin": (no_norm,),
     "l1_margin": (no_nodes,),
+    "sharpness": (curvature_beyond,),
+    "stability": (curvature_beyond,),
+    "hessian_2": (curvature_beyond, fewer_parameters(2)),
+    "hessian_3": (curvature_beyond, fewer_parameters(3)),
+    "gauss_newton": (curvature_beyond,),
+    "extremal_cosine": (no_extremal, zero_node),
+    "least_cosine": (no_extremal, none_active),
+    "aligned_share": (no_extremal, no_nodes),
+    "early_time": (no_extremal,),
+    "test_risk": (no_test,),
     "test_error": (no_test,),
     "test_error_se": (no_test,),
     "test_loss": (no_test,),

@@ -19,7 +19,7 @@ from tests.hunt.values import table_of
 
 FOCI = tuple((section, kind) for section, kinds in KINDS.items() for kind in kinds)
 """Consecutive studies have each kind of each section in turn; the other sections are random."""
-CLASSES = {"digits", *WRITTEN}  # data that may have more than two
+CLASSES = {"digits", "modular", *WRITTEN}  # data that may have more than two
 MOST_TRIES = 2_000
 MOST_STEPS, LEAST_TIME = 4_000, -8.0
 OWN_STARTS = 0.2
@@ -81,6 +81,10 @@ def _tables(focus: tuple[str, str], chance: random.Random) -> Tables:
         tables[section] = table_of(kinds[kind], kind, chance)
     if focus[0] != "data" and many_classes(tables):
         tables["data"] = {"kind": "file"}
+    # What such data turn other sections to in the form, where these do not fit them.
+    for section, kind in KINDS["data"][tables["data"]["kind"]].others.items():
+        if section != focus[0]:
+            tables[section] = table_of(KINDS[section][kind], kind, chance)
     for section, cls in PLAIN_SECTIONS.items():
         tables[section] = table_of(cls, "", chance)
     tables["run"]["seed"] = chance.randrange(10**6)

@@ -41,6 +41,10 @@ def sometimes(share: float, draw: Draw, otherwise: Any = None) -> Draw:
     return lambda chance: draw(chance) if chance.random() < share else otherwise
 
 
+def _nothing(chance: random.Random) -> None:
+    """Of a key that follows others."""
+
+
 def _breaks(chance: random.Random) -> list[float]:
     return sorted({round(chance.uniform(-0.9, 0.9), 2) for _ in range(chance.randint(1, 3))})
 
@@ -57,6 +61,11 @@ RANGES: dict[str, Draw] = {
     "n": count(1, 20, 150),
     "m": count(1, 24, 160),
     "k": count(1, 3, 5),
+    "p": one_of(3, 5, 7),
+    "modular.d": _nothing,
+    "modular.n": _nothing,
+    "orthonormal.d": _nothing,
+    "orthonormal.n": _nothing,
     "r": count(1, 4, 8),
     "units": count(1, 8, 30),
     "hidden": count(1, 8, 24),
