@@ -38,7 +38,9 @@ def test_the_program_is_right_about_random_studies(
         section, kind = FOCI[number]
         assert found.kinds[section] == kind
         assert [pair for pair in found.defects if pair[0] in DEFECTS] == []
-        assert found.verdicts or found.kinds["network"] in ("multiclass", "custom")
+        # The papers' statements are about labels, and about other networks than these.
+        silent = found.kinds["network"] in ("multiclass", "custom", "quadratic")
+        assert found.verdicts or silent or found.kinds["loss"] == "least_squares"
 
 
 def test_every_kind_has_its_turn() -> None:
