@@ -23,6 +23,7 @@ class Recording(Section):
         "log",
         meaning="log: evenly in log10 t; even: evenly in t, for dynamics of equal steps; pairs: "
         "the same, each frame with that of the step before it, for what changes from step to step",
+        advanced=True,
         added=True,
     )
 
