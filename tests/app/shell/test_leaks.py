@@ -54,6 +54,7 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
         program.experiment.close_runs()
         QApplication.processEvents()
 
+    qtbot.waitUntil(lambda: not program.final.busy)  # whose thread begins with its first question
     turn()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     data = weakref.WeakSet()
