@@ -33,10 +33,12 @@ def main(folder: Path) -> None:
             workers = client.run(os.getpid)
         made = plan(study, folder, shared=True)
         pool = ClusterPool(cluster.scheduler_address)
-        victim = next(iter(workers.values()))
-        killed_at = None
+        victim, killed_at = 0, None
         for status in sweep(made, pool, SweepControl()):
             if killed_at is None and status.done >= 3:
+                # One that has done a cell: the other may still be loading, and would do no other.
+                victim = int(next(iter(made.ledger.entries.values())).row.worker.rpartition(":")[2])
+                assert victim in workers.values()
                 os.kill(victim, signal.SIGKILL)
                 killed_at = status.done
     rows = {
