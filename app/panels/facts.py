@@ -80,9 +80,8 @@ class FactList(QWidget):
     def _remove_rows(self) -> None:
         for row in self._rows:
             for label in row:
-                label.hide()
                 self._grid.removeWidget(label)
-                label.deleteLater()
+                label.setParent(None)  # nobody's: deleted with the last reference, which is here
         self._rows.clear()
 
     def _add_row(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from core.errors import MarginscopeError
 from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
+from core.library.stored import shared
 from core.reference.share import REACHED, first_reach
 from core.runs import Run, open_run
 from core.studies.settings import depth_of
@@ -86,8 +86,7 @@ def flattened(tables: Mapping[str, Any]) -> dict[str, Setting]:
                 value = ", ".join(map(str, value[:20]))
             short = isinstance(value, str) and len(value) <= LONGEST_VALUE
             if short or isinstance(value, bool | int | float):
-                # Each text once for all runs, of which a library has thousands.
-                flat[sys.intern(key)] = sys.intern(value) if isinstance(value, str) else value
+                flat[shared(key)] = shared(value)
     return flat
 
 

@@ -95,17 +95,21 @@ def _nan(value: Any) -> float:
 
 
 def _numbers(fields: dict[str, Any]) -> dict[str, float]:
-    return {sys.intern(_text(key)): _nan(value) for key, value in fields.items()}
+    return {shared(_text(key)): _nan(value) for key, value in fields.items()}
 
 
 def _table(fields: Any, types: set[type]) -> dict[str, Any]:
     if not isinstance(fields, dict) or not set(map(type, fields.values())) <= types:
         raise TypeError
-    # Each text once for all rows: keys are the same in all of them, and most values.
-    return {sys.intern(key): _shared(value) for key, value in fields.items()}
+    return {shared(key): shared(value) for key, value in fields.items()}
 
 
-def _shared(value: Any) -> Any:
+def shared(value: Any) -> Any:
+    """A text once for all rows: keys are the same in all of them, and most values.
+
+    >>> shared("".join(["net", "work.m"])) is shared("".join(["network", ".m"])), shared(4)
+    (True, 4)
+    """
     return sys.intern(value) if type(value) is str else value
 
 

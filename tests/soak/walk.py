@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -49,7 +48,6 @@ PRESSED = (
 TRAINING = ("run", "seed", "weights", "restart", "further", "stop", "pause", "pause")
 EXPORTS = ("figure", "data", "page", "film")
 MOST_WAITS = 15
-MOST_RUNS = 200  # that are kept
 SIZES = ((1280, 800), (1024, 640), (1600, 900))
 LAYOUTS = ("Paper", "Lecture", "Four-up")
 SEARCHES = ("m >= 4", "small", "hard_margin > 0 and size < 20 MB", "(", "", "tag == 'x'")
@@ -146,16 +144,8 @@ class Walk(QObject):
             program.whole.runner.window.progress.cancel.click()
         if program.export.waited_for():
             program.export.cancel()
-        self._discard()
         busy = (program.whole.busy, program.export.waited_for(), program.theory.judge.busy)
         return not any((*busy, program.theory.margins.busy, program.library.librarian.busy))
-
-    def _discard(self) -> None:
-        """Remove the oldest runs: a list of ever more of them is no leak."""
-        runs = sorted(self.program.places.runs.glob("*.msrun"), key=_written)
-        for path in runs[:-MOST_RUNS]:
-            for part in path.parent.glob(f"{glob.escape(path.name)}*"):
-                part.unlink(missing_ok=True)
 
     def put_windows_away(self) -> None:
         """Close every window of the program but the first."""
@@ -315,10 +305,3 @@ class Walk(QObject):
 
     def _resize(self) -> None:
         self.program.window.resize(*self._chance.choice(SIZES))
-
-
-def _written(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:  # removed meanwhile, by the program
-        return 0.0

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.panels.inspector import NODE_HINT, Inspector
@@ -69,7 +69,6 @@ def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> N
     assert values(inspector, "node") == {}
     assert inspector.node.heading() == "Node"
     assert NODE_HINT in [label.text() for label in inspector.node.findChildren(type(_quiet()))]
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     assert not inspector.node.findChildren(ElidedLabel)  # the lines are let go
     inspector.show_node("Node 37, m = 256", FACTS)
     assert len(inspector.node.value_labels()) == len(inspector.node.facts()) > 0

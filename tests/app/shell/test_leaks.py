@@ -56,15 +56,12 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
 
     qtbot.waitUntil(lambda: not program.final.busy)  # whose thread begins with its first question
     turn()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     data = weakref.WeakSet()
     before, threads = len(QApplication.allWidgets()), threading.active_count()
     for _ in range(RUNS):
         turn()
         data.update(run.data for run in program.session)
     gc.collect()
-    # What a loop deletes when it comes round again: here it does not, between the turns.
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     assert len(QApplication.allWidgets()) == before
     assert threading.active_count() == threads
     assert len(data) == 0
