@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import final
 
+from core.library.table import Table
 from core.observables.node_sets import NodeSet
 from core.problem.schedule import time_text
 from core.reference.share import FIRST, most, share
@@ -78,10 +79,10 @@ class Facts:
 
     title: str = ""
     source: str = ""
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    results: Mapping[str, float] = field(default_factory=dict)
-    margins: Mapping[str, float] = field(default_factory=dict)
-    waiting: Mapping[str, str] = field(default_factory=dict)
+    settings: Table[Setting] = field(default_factory=Table)
+    results: Table[float] = field(default_factory=Table)
+    margins: Table[float] = field(default_factory=Table)
+    waiting: Table[str] = field(default_factory=Table)
     factor: float = math.nan
     reached: float = math.nan
     reached_of: float = math.nan
@@ -185,38 +186,52 @@ class Entry:
 
     @cached_property
     def text(self) -> str:
-        """Where words are looked for: study, name, heading, note, tags, settings and file."""
+        """Where words are looked for besides the text of the facts: name, heading, note, tags and
+        file. Apart, so that no run has its settings twice in memory."""
         about = self.about
         said = (about.name, about.note, *about.tags, self.heading, self.state, self.path.name)
-        return "\n".join(said).casefold() + self.facts.text
+        return "\n".join(said).casefold()
+
+    def mentions(self, word: str) -> bool:
+        """Whether a word in small letters occurs in what is said of the run or in its file."""
+        return word in self.text or word in self.facts.text
 
 
 def headings(some: Iterable[Facts]) -> list[str]:
     """For each run the settings that tell it from the other runs of its study; empty where none
     do, or it cannot be read."""
     some = list(some)
-    first: dict[str, Mapping[str, Setting]] = {}  # of each study: the settings of its first run
-    values: dict[str, dict[str, Setting]] = {}  # of each key: the first value
-    varied: dict[str, set[str]] = {}
+    studies: dict[str, _Study] = {}
     for facts in some:
-        if not facts.readable:
-            continue
-        title = facts.title
-        if title not in first:
-            first[title], values[title], varied[title] = facts.settings, {}, set()
-        # As sets, which takes a tenth of the time of a look at each of forty settings.
-        for key, value in facts.settings.items() - values[title].items():
-            if values[title].setdefault(key, value) != value:
-                varied[title].add(key)
-    names = {
-        title: [
-            (key, short_key(key))
-            for key in dict.fromkeys((*settings, *sorted(varied[title])))
-            if key in varied[title] and _tells(key)
-        ]
-        for title, settings in first.items()
-    }
+        if facts.readable:
+            studies.setdefault(facts.title, _Study()).add(facts.settings)
+    names = {title: study.varied() for title, study in studies.items()}
     return [_heading(facts, names[facts.title]) if facts.readable else "" for facts in some]
+
+
+@final
+class _Study:
+    """Which settings the runs of a study differ in."""
+
+    def __init__(self) -> None:
+        self._tables: list[Table[Setting]] = []  # the first one with each set of keys
+        self._values: dict[str, Setting] = {}  # the first value of each key
+        self._varied: set[str] = set()
+
+    def add(self, settings: Table[Setting]) -> None:
+        alike = next((one for one in self._tables if one.like(settings)), None)
+        if alike is not None:
+            self._varied.update(settings.differing(alike))
+            return
+        self._tables.append(settings)
+        for key, value in settings.items():
+            if self._values.setdefault(key, value) != value:
+                self._varied.add(key)
+
+    def varied(self) -> list[tuple[str, str]]:
+        """The keys with their short names, as the first run has them, then by name."""
+        keys = dict.fromkeys((*self._tables[0], *sorted(self._varied)))
+        return [(key, short_key(key)) for key in keys if key in self._varied and _tells(key)]
 
 
 def _tells(key: str) -> bool:

@@ -26,6 +26,7 @@ from core.library.entry import (
 from core.library.index import Row, RunIndex
 from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.scan import Found, in_folder, listed, run_files
+from core.library.table import Table
 from core.library.trash import Trash
 
 GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
@@ -176,7 +177,7 @@ class Library:
                 if entry is not None:
                     margins[name] = entry.bracket.value
                     del waiting[name]
-            facts = replace(row.facts, margins=margins, waiting=waiting)
+            facts = replace(row.facts, margins=Table(margins), waiting=Table(waiting))
             changed[path] = rows[path] = replace(row, facts=facts)
         if changed:
             self.index.put(changed)

@@ -1,6 +1,6 @@
 """Searches: words, or a condition such as `m >= 256 and hard_margin > .9 * gamma_gl / 2`.
 
-Words must all occur, wherever `Entry.text` has them; those between quotes belong together. A text
+Words must all occur, wherever an entry mentions them; those between quotes belong together. A text
 with <, > or = is a condition. It is read by Python's grammar and never run (core.studies.formulas
 has the arithmetic): comparisons, also in chains, of numbers and texts, `and`, `or`, `not`; a text
 in quotes by itself is words. A comparison is false where one of its sides is undefined, with != as
@@ -83,7 +83,7 @@ def _equal(text: str) -> str:
 def _words(text: str) -> Condition:
     words = [(quoted or word).casefold() for quoted, word in WORD.findall(text)]
     words = [word.strip('"') for word in words]
-    return lambda entry: all(word in entry.text for word in words)
+    return lambda entry: all(map(entry.mentions, words))
 
 
 def _condition(node: ast.expr, text: str, depth: int) -> Condition:

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.errors import MarginscopeError
 from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
-from core.library.stored import shared
+from core.library.table import Table
 from core.reference.share import REACHED, first_reach
 from core.runs import Run, open_run
 from core.studies.settings import depth_of
@@ -46,10 +46,10 @@ def facts_of(run: Run) -> Facts:
     return Facts(
         title=run.title,
         source=run.source,
-        settings=settings_of(run),
-        results=_results(run),
-        margins=margins,
-        waiting=waiting,
+        settings=Table(settings_of(run)),
+        results=Table(_results(run)),
+        margins=Table(margins),
+        waiting=Table(waiting),
         factor=factor,
         frames=run.frames,
         created=run.created,
@@ -86,7 +86,7 @@ def flattened(tables: Mapping[str, Any]) -> dict[str, Setting]:
                 value = ", ".join(map(str, value[:20]))
             short = isinstance(value, str) and len(value) <= LONGEST_VALUE
             if short or isinstance(value, bool | int | float):
-                flat[shared(key)] = shared(value)
+                flat[key] = value
     return flat
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from core.library.about import bookmarks_of, rows_of, set_rows, sets_of
 from core.library.entry import About, Facts
+from core.library.table import Table, shared
 
 TEXTS = (
     *("title", "source", "created", "status", "reason", "wrong"),
@@ -25,7 +25,8 @@ def dump_facts(facts: Facts) -> str:
     fields = {name: getattr(facts, name) for name in TEXTS} | {"frames": facts.frames}
     for name in NUMBERS:
         fields[name] = {key: _null(value) for key, value in getattr(facts, name).items()}
-    fields |= {"settings": facts.settings, "waiting": facts.waiting, "factor": _null(facts.factor)}
+    fields |= {name: dict(getattr(facts, name)) for name in ("settings", "waiting")}
+    fields["factor"] = _null(facts.factor)
     for name in ("left", *REACHED):
         fields[name] = _null(getattr(facts, name))
     return json.dumps(fields, allow_nan=False)
@@ -36,7 +37,7 @@ def load_facts(text: object) -> Facts | None:
     try:
         fields = json.loads(text)  # type: ignore[arg-type]
         facts = Facts(
-            **{name: _text(fields[name]) for name in TEXTS},
+            **{name: shared(_text(fields[name])) for name in TEXTS},
             settings=_table(fields["settings"], {str, int, float, bool}),
             results=_numbers(fields["results"]),
             margins=_numbers(fields["margins"]),
@@ -94,23 +95,14 @@ def _nan(value: Any) -> float:
     raise TypeError
 
 
-def _numbers(fields: dict[str, Any]) -> dict[str, float]:
-    return {shared(_text(key)): _nan(value) for key, value in fields.items()}
+def _numbers(fields: dict[str, Any]) -> Table[float]:
+    return Table({_text(key): _nan(value) for key, value in fields.items()})
 
 
-def _table(fields: Any, types: set[type]) -> dict[str, Any]:
+def _table(fields: Any, types: set[type]) -> Table[Any]:
     if not isinstance(fields, dict) or not set(map(type, fields.values())) <= types:
         raise TypeError
-    return {shared(key): shared(value) for key, value in fields.items()}
-
-
-def shared(value: Any) -> Any:
-    """A text once for all rows: keys are the same in all of them, and most values.
-
-    >>> shared("".join(["net", "work.m"])) is shared("".join(["network", ".m"])), shared(4)
-    (True, 4)
-    """
-    return sys.intern(value) if type(value) is str else value
+    return Table(fields)
 
 
 def _text(value: Any) -> str:

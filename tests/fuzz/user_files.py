@@ -18,6 +18,7 @@ from core.errors import MarginscopeError
 from core.library.about import change_about, place, read_about
 from core.library.entry import About, Bookmark, Facts
 from core.library.index import Row, RunIndex
+from core.library.table import Table
 from core.library.trash import ORIGIN, Trash
 from core.observables.node_sets import NodeSet
 from core.runs import code_of, open_run
@@ -68,9 +69,9 @@ def _facts(number: int) -> Facts:
         created="2026-11-02T10:00:00+00:00",
         status="finished",
         reason="completed",
-        settings={"network.m": 2**number, "dynamics.step": 0.125},
-        results={"hard_margin": 0.0625 * number, "risk": math.nan, "t": math.inf},
-        margins={"gamma_gl": 0.08125},
+        settings=Table({"network.m": 2**number, "dynamics.step": 0.125}),
+        results=Table({"hard_margin": 0.0625 * number, "risk": math.nan, "t": math.inf}),
+        margins=Table({"gamma_gl": 0.08125}),
         frames=10 + number,
     )
 

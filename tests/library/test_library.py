@@ -24,6 +24,7 @@ from core.library.library import Listing, surplus
 from core.library.query import chosen
 from core.library.reading import heights, picture_of, read_facts
 from core.library.stored import dump_facts, load_about, load_facts
+from core.library.table import Table
 from core.observables.registry import OBSERVABLES, last_values
 from core.reference import cache as margins
 from core.reference.margin import exact
@@ -380,13 +381,13 @@ def test_rows_of_others_are_no_facts(text: object, value: object, key: str) -> N
     assert load_about(text) is None
     fields = json.loads(dump_facts(Facts()))
     loaded = load_facts(json.dumps(fields | {"settings": value, key: value}))
-    assert loaded is None or isinstance(loaded.settings, dict)
+    assert loaded is None or isinstance(loaded.settings, Table)
 
 
 def test_facts_come_back_from_the_index_as_they_were() -> None:
     facts = entry(3, {"dynamics.step": 0.1, "a.b": True}, {"risk": 1e-300, "t": -math.inf}).facts
     assert load_facts(dump_facts(facts)) == facts
-    again = load_facts(dump_facts(replace(facts, results={"risk": math.nan})))
+    again = load_facts(dump_facts(replace(facts, results=Table({"risk": math.nan}))))
     assert again is not None
     assert math.isnan(again.results["risk"])
 
@@ -523,7 +524,7 @@ def test_a_row_that_was_changed_on_the_disk_is_read_anew(tmp_path: Path) -> None
     """A number of the list that is not what was read of the run is worse than none."""
     path = tmp_path / "library.sqlite"
     index = RunIndex(path)
-    rows = {f"/r/{k}.msrun": Row(f"{k}", Facts(results={"risk": 0.125})) for k in range(3)}
+    rows = {f"/r/{k}.msrun": Row(f"{k}", Facts(results=Table({"risk": 0.125}))) for k in range(3)}
     index.put(rows)
     for name in rows:
         index.judged(name, {"holds": 3})
@@ -539,3 +540,14 @@ def test_a_row_that_was_changed_on_the_disk_is_read_anew(tmp_path: Path) -> None
     assert [known[name].verdicts for name in sorted(known)] == [None, {"holds": 3}]
     assert not index.said
     index.close()
+
+
+def test_runs_of_one_study_have_their_keys_once() -> None:
+    """Ten thousand runs of it have no ten thousand tables of forty keys."""
+    one, other = (load_facts(dump_facts(entry(k, {"a.b": "same"}).facts)) for k in (1, 2))
+    assert one is not None
+    assert other is not None
+    assert one.settings.like(other.settings)
+    assert list(one.settings.differing(other.settings)) == ["network.m", "run.seed"]
+    assert one.settings["a.b"] is other.settings["a.b"]
+    assert not one.settings.like(one.results)
