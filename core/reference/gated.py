@@ -211,6 +211,12 @@ class _Search:
         multipliers, _ = nnls(B.T, -g)
         return np.asarray(g + B.T @ multipliers)
 
+    def _within(self, which: NDArray[np.intp], u: Array) -> NDArray[np.bool_]:
+        """Whether unit directions lie in their cells' cones: those of a tiny price are what is left
+        of longer ones that cancel, and rounding has turned them."""
+        least = (self._cones[which] * (u @ self._x.T)).min(axis=1)
+        return np.asarray(least >= -NOTHING * self._unit)
+
     def _turned(self, g: Array, q: Array) -> Array:
         """g + sum_i c_ki x_i of about the least length (k, d): -q_i <= c_ki <= 0 for examples of
         the other label, c_ki >= 0 where the gate is active and <= 0 where it is not.
@@ -248,6 +254,8 @@ class _Search:
         if top < self._upper:
             self._upper, self._best_q = top, q
         new = np.flatnonzero((prices >= WORTH * top) & (prices > 0.0))
+        if self._kept is Kept.CELLS:
+            new = new[self._within(new, u[new])]
         if not new.size:
             return True
         columns = self._gates.outputs if self._kept is Kept.OWN else self._gates.columns

@@ -1,6 +1,7 @@
 """No statement is violated with its hypotheses met on a small cell of any shipped study.
 
-And l1/2 <= gamma_gl/2 and hard <= l1/2 wherever min p_i >= 0, on every frame.
+And l1/2 <= gamma_gl/2 and hard <= l1/2 wherever min p_i >= 0, on every frame; and no run leaves
+the bracket of its final margin.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from core.observables.final_margin import refusal
 from core.problem.problem import resolve
 from core.studies.study import load_study, shipped_ids
 from core.theorems.statement import Verdict
+from tests.limit.checking import check_bracket
 from tests.theorems.judging import check_margins, judged, margins_of, recorded_run, violated
 
 SHORT = "recording.log10_times=[]"
@@ -124,4 +127,6 @@ def test_nothing_is_violated(name: str, tmp_path: Path) -> None:
             slips = {key for key, one in found.items() if one.verdict is Verdict.TEXT_SLIP}
             assert slips <= {("homogeneity", "Example 4.1")}
             check_margins(run, margins.get("gamma_gl"))
+            if not refusal(run):
+                check_bracket(run, margins, (0, run.frames // 2, run.frames - 1))
     assert seen == wanted
