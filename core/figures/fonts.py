@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from matplotlib import font_manager
 from matplotlib.mathtext import MathTextParser
+
+
+@contextmanager
+def borrowed_fonts() -> Iterator[None]:
+    """Drawing, after which no font stays open, whether it succeeds or not."""
+    try:
+        yield
+    finally:
+        release_fonts()
 
 
 def release_fonts() -> None:

@@ -81,6 +81,8 @@ def _check_formulas(layout: FigureLayout) -> None:
     """InputError for words with a formula between dollar signs that cannot be set."""
     from matplotlib.mathtext import MathTextParser
 
+    from core.figures.fonts import borrowed_fonts
+
     words = [layout.note]
     for panel in layout.panels:
         words += [panel.title, panel.x_label, panel.y_label, panel.legend, *panel.names]
@@ -91,7 +93,8 @@ def _check_formulas(layout: FigureLayout) -> None:
         if "$" not in text:
             continue
         try:
-            parser.parse(text)
+            with borrowed_fonts():
+                parser.parse(text)
         except (ValueError, RuntimeError) as error:
             raise InputError(
                 f"The words {text!r} of the figure cannot be set; check what stands between the "

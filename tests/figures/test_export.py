@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import io
 import re
-import threading
 import xml.etree.ElementTree as ET
-from functools import cache
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 
 import matplotlib
@@ -20,7 +22,9 @@ from core.figures import export
 from core.figures.draw import drawing
 from core.figures.draw_keys import font_text
 from core.figures.export import figure_bytes, save_figure
+from core.figures.film import film_frames
 from core.figures.fonts import release_fonts
+from core.figures.material import Shown
 from core.figures.palette import DARK
 from core.figures.scene import build_scene
 from tests.figures.helpers import DEGENERATE, far_run, two_runs
@@ -146,8 +150,32 @@ def test_letters_that_the_font_lacks_become_question_marks() -> None:
     assert font_text("a\u4e2d\u00df") == "a?\u00df"
 
 
+def film(stopped_after: int) -> None:
+    """The pictures of a film of ten, of which so many are looked at."""
+    pictures = film_frames(two_runs(), "margins", 10, (320, 240), Shown(DARK))
+    assert len(list(islice(pictures, stopped_after))) == stopped_after
+
+
+def wrong_figure() -> None:
+    with pytest.raises(KeyError):
+        figure_bytes(build_scene(two_runs()), ".bmp", 50.0)
+
+
 @pytest.mark.skipif(not HANDLES.is_dir(), reason="only Linux lists a process's open files")
-def test_no_file_of_a_font_stays_open_when_the_thread_that_drew_has_ended() -> None:
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: figure_bytes(build_scene(two_runs()), ".png", 50),
+        lambda: figure_bytes(build_scene(two_runs()), ".pdf", 50),
+        partial(film, 10),
+        partial(film, 2),
+        wrong_figure,
+    ],
+    ids=["png", "pdf", "film", "film given up", "wrong figure"],
+)
+def test_no_file_of_a_font_stays_open_when_the_thread_that_drew_has_ended(
+    draw: Callable[[], object],
+) -> None:
     def fonts() -> list[str]:
         gc.collect()  # figures refer to themselves
         names = [entry.readlink().name for entry in list(HANDLES.iterdir()) if entry.is_symlink()]
@@ -155,8 +183,6 @@ def test_no_file_of_a_font_stays_open_when_the_thread_that_drew_has_ended() -> N
 
     release_fonts()  # of the tests before
     before = fonts()
-    for suffix in (".png", ".pdf"):
-        thread = threading.Thread(target=figure_bytes, args=(build_scene(two_runs()), suffix, 50))
-        thread.start()
-        thread.join()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(draw).result()
     assert fonts() == before
