@@ -45,9 +45,9 @@ class Settings(BaseModel):
     times_small: bool = False
     equal: bool = False
     neuron_range: Literal["moment", "run", "root"] = "moment"
-    neuron_points: Literal["weights", "directions"] = "weights"
+    neuron_points: Literal["", "weights", "directions"] = ""  # empty: the study's
     views: tuple[str, ...] = Field((), max_length=20)  # chosen by the user; empty: the study's
-    curves: tuple[str, ...] = Field(FIRST_CURVES, max_length=20)
+    curves: tuple[str, ...] | None = Field(None, max_length=20)  # the same; None: the study's
     recent: tuple[str, ...] = ()
     library_shown: bool = False
     shortcuts: dict[str, str] = Field({}, max_length=500)  # by actions, where they are not usual
@@ -72,6 +72,18 @@ class Settings(BaseModel):
     def _chosen(cls, views: tuple[str, ...]) -> tuple[str, ...]:
         """Those of the paper's figure are what is shown while nobody has chosen any."""
         return () if views == FIGURE_1 else views
+
+    @field_validator("neuron_points")
+    @classmethod
+    def _chosen_points(cls, points: str) -> str:
+        """The same of what stands for a node."""
+        return "" if points == "weights" else points
+
+    @field_validator("curves")
+    @classmethod
+    def _chosen_curves(cls, curves: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """The same of curves."""
+        return None if curves == FIRST_CURVES else curves
 
     def with_recent(self, path: Path) -> Settings:
         """A file put first among the recent ones."""

@@ -57,11 +57,11 @@ def _sources(run: OpenRun, theory: TheoryController) -> tuple[str, ...]:
 def _look(view: ResolvedView) -> Look:
     wishes = view.wishes
     return Look(
-        wishes.curves,
+        wishes.shown_curves,
         wishes.log_curves,
         wishes.margin_axis,
-        wishes.neuron_points,
-        wishes.neuron_range == "root" and wishes.neuron_points == "weights",
+        wishes.shown_points,
+        wishes.neuron_range == "root" and wishes.shown_points == "weights",
     )
 
 

@@ -12,7 +12,7 @@ from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
 from app.scheme import change
-from app.state.intent import Intent
+from app.state.intent import PROPOSED, Intent
 from app.state.link import (
     MOST_BYTES,
     SUFFIX,
@@ -144,8 +144,7 @@ class LinkController(QObject):
             palette=present.intent.palette,
             pace=present.intent.pace,
             loop=present.intent.loop,
-            proposed=present.intent.proposed,
-            proposed_plane=present.intent.proposed_plane,
+            **{name: getattr(present.intent, name) for name in PROPOSED},
         )
         return Scene(intent=kept, panels=present.panels)
 

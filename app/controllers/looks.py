@@ -172,8 +172,11 @@ class Looks(QObject):
         """Fill the menu of curves with the observables that any of the shown runs has."""
         menu = self._window.curve_choice
         menu.clear()
-        chosen = self._display.intent.curves
+        chosen = self._display.intent.shown_curves
         observables = self.observables()
+        if observables:
+            menu.addAction("The &study's curves").setData(OF_STUDY)
+            menu.addSeparator()
         for name, (title, explanation) in observables.items():
             action = menu.addAction(title)
             action.setData(name)
@@ -199,14 +202,17 @@ class Looks(QObject):
         return {name: definitions()[name] for name in dict.fromkeys(names)}
 
     def choose_curve(self, action: QAction) -> None:
-        """Show or hide a curve, and with the first one the view of curves itself."""
-        if action.isChecked():
+        """Show or hide a curve, and with the first one the view of curves itself; or show those of
+        the study."""
+        if action.data() == OF_STUDY:
+            self._display.ask(curves=None)
+        elif action.isChecked():
             self.show_curve(action.data())
         else:
             self._display.ask(curves=self._curves_but(action.data()))
 
     def _curves_but(self, name: str) -> tuple[str, ...]:
-        return tuple(one for one in self._display.intent.curves if one != name)
+        return tuple(one for one in self._display.intent.shown_curves if one != name)
 
     def show_curve(self, name: str) -> None:
         """Show a curve of an observable; the one chosen first makes room."""

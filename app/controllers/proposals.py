@@ -1,5 +1,5 @@
-"""Which views and plane a study opens with: those that it names or its data propose, as far as they
-show anything of its runs."""
+"""Which views, plane and curves a study opens with: those that it names or its data propose, as
+far as they show anything of its runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
 from app.main_window import MainWindow
+from app.state.intent import FIRST_CURVES
 from app.state.views import VIEWS, suited
 from core.errors import InputError, did_you_mean
 from core.observables.planes import COORDINATES, PLANES, NodePlane
@@ -33,10 +34,14 @@ class Proposals(QObject):
         self._display, self._window = display, window
         self._wished: tuple[str, ...] = ()
         self._plane = ""
+        self._curves: tuple[str, ...] = FIRST_CURVES
+        self._points: str = "weights"
 
     def set_study(self, study: Study) -> None:
         """Another study is in the form."""
-        self._wished, self._plane = study.views, study.plane
+        first = study.opens_with
+        self._wished, self._plane, self._points = first.views, first.plane, first.points
+        self._curves = first.curves or FIRST_CURVES
         unknown = [name for name in self._wished if name not in VIEWS]
         if unknown:
             self.message.emit(
@@ -50,8 +55,14 @@ class Proposals(QObject):
         proposed = suited(self._wished, runs)
         plane = suited_plane(self._plane, [data.run for data in runs])
         intent = self._display.intent
-        if (proposed, plane) != (intent.proposed, intent.proposed_plane):
-            self._display.ask(proposed=proposed, proposed_plane=plane)
+        wishes = {
+            "proposed": proposed,
+            "proposed_plane": plane,
+            "proposed_curves": self._curves,
+            "proposed_points": self._points,
+        }
+        if any(getattr(intent, name) != value for name, value in wishes.items()):
+            self._display.ask(**wishes)
         self._window.show_views(self._display.view.wishes.views)
 
 

@@ -98,13 +98,19 @@ class SceneController(QObject):
 
     def picture(self, named: bool = True) -> Scene:
         """The same with the cursor where it stands: that of the intent may be wished for a time
-        still to come. `named`: with the views and the plane that are shown, proposed or not."""
+        still to come. `named`: with the views, plane and curves that are shown, proposed or not."""
         scene, view = self.scene, self._display.view
         wishes = scene.intent
         if wishes.cursor > view.span.low:
             wishes = replace(wishes, cursor=view.cursor)
         if named:
-            wishes = replace(wishes, views=view.wishes.views, plane=wishes.shown_plane)
+            wishes = replace(
+                wishes,
+                views=view.wishes.views,
+                plane=wishes.shown_plane,
+                curves=wishes.shown_curves,
+                neuron_points=wishes.shown_points,
+            )
         return replace(scene, intent=wishes)
 
     def _zooms(self) -> tuple[Zoom, ...]:

@@ -244,7 +244,7 @@ class TheoryController(QObject):
                 view = one.comparison.view
                 if key_of(one.statement) != key or not view:
                     continue
-                curves = intent.curves
+                curves = intent.shown_curves
                 if view != "margins" and view not in curves:
                     curves = (*curves, view)
                 self._display.ask(curves=curves)

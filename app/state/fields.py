@@ -21,6 +21,7 @@ from app.state.intent import (
     NEURON_POINTS,
     NEURON_RANGES,
     PACES,
+    PROPOSED,
     START,
     Mark,
 )
@@ -40,6 +41,7 @@ LONGEST_TEXT = 5000
 MOST_DIGITS, LONGEST_NUMBER = 9, 40
 RANGES_IN_TEXT = 200  # of pinned nodes
 NONE = "none"
+STUDY = "study"  # as the study has it
 LIVE = "live"
 
 Texts = Sequence[str]
@@ -98,14 +100,15 @@ def read(texts: Mapping[str, Texts], base: Scene, names: Collection[str], where:
 # ------------------------------------------------------------------------------- the parts
 
 
-def _wish(name: str, wish: str, titles: Iterable[str]) -> SceneField:
-    """A wish that is one of some words."""
-    allowed = tuple(titles)
+def _wish(name: str, wish: str, titles: Iterable[str], proposed: bool = False) -> SceneField:
+    """A wish that is one of some words; of what is `proposed`, STUDY stands for none."""
+    allowed = (*titles, STUDY) if proposed else tuple(titles)
 
     def read_one(scene: Scene, texts: Texts) -> Scene:
-        return _with(scene, **{wish: _one_of(texts, allowed)})
+        word = _one_of(texts, allowed)
+        return _with(scene, **{wish: "" if word == STUDY else word})
 
-    return SceneField(name, lambda scene: (getattr(scene.intent, wish),), read_one)
+    return SceneField(name, lambda scene: (getattr(scene.intent, wish) or STUDY,), read_one)
 
 
 def _switch(name: str, wish: str = "") -> SceneField:
@@ -320,11 +323,18 @@ def _read_views(names: Iterable[str]) -> tuple[str, ...]:
     return known(names)
 
 
-def _read_curves(names: Iterable[str]) -> tuple[str, ...]:
-    curves = tuple(dict.fromkeys(names))
+def _write_curves(scene: Scene) -> Texts:
+    curves = scene.intent.curves
+    return (STUDY,) if curves is None else curves or (NONE,)
+
+
+def _read_curves(scene: Scene, texts: Texts) -> Scene:
+    if tuple(texts) == (STUDY,):
+        return _with(scene, curves=None)
+    curves = tuple(dict.fromkeys(text for text in texts if text not in ("", NONE)))
     if len(curves) > MOST_CURVES:
         raise ValueError(f"at most {MOST_CURVES} curves are drawn")
-    return curves
+    return _with(scene, curves=curves)
 
 
 def _read_pace(scene: Scene, texts: Texts) -> Scene:
@@ -346,10 +356,10 @@ FIELDS: Registry[SceneField] = Registry(
     SceneField("t", _write_time, _read_time),
     SceneField("interval", _write_interval, _read_interval),
     _names("views", "views", _read_views),
-    _names("curves", "curves", _read_curves),
+    SceneField("curves", _write_curves, _read_curves),
     SceneField("plane", _write_plane, _read_plane),
     _wish("range", "neuron_range", NEURON_RANGES),
-    _wish("points", "neuron_points", NEURON_POINTS),
+    _wish("points", "neuron_points", NEURON_POINTS, proposed=True),
     _wish("against", "margin_axis", MARGIN_AXES),
     _wish("unit", "margin_unit", MARGIN_UNITS),
     _names("hidden", "hidden_margins", frozenset),
@@ -367,7 +377,7 @@ FIELDS: Registry[SceneField] = Registry(
 # Where each wish is written, "" where it is not: a wish that is added is put here, or a test fails.
 WISHES: Mapping[str, str] = {
     **dict.fromkeys(("cursor", "follow"), "t"),
-    **dict.fromkeys(("playing", "hovered", "proposed", "proposed_plane"), ""),
+    **dict.fromkeys(("playing", "hovered", *PROPOSED), ""),
     **{name: name for name in ("views", "curves", "plane", "linked", "equal", "loop", "pace")},
     **{"interval": "interval", "compared": "compare"},
     **{"neuron_range": "range", "neuron_points": "points", "margin_axis": "against"},

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from core.runs import Run
 
 # What app.places puts at the end of a name: a continued run has a moment of its own.
+DASH = re.compile(r"(?<!\de)-|-(?!\d)")
 MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
 
 
@@ -33,6 +34,8 @@ def heading_of(cell_name: str) -> str:
 
     >>> heading_of("network.m=16"), heading_of("network.m=16__dynamics.step=0.1")
     ('m = 16', 'm = 16, step = 0.1')
+    >>> heading_of("variant=with-batch-norm"), heading_of("variant=lambda---1e-4--m---8")
+    ('variant = with batch norm', 'lambda = 1e-4, m = 8')
     """
     return ", ".join(_parts(cell_name))
 
@@ -41,9 +44,19 @@ def _parts(cell_name: str) -> list[str]:
     parts = []
     for part in cell_name.split("__"):
         key, equals, value = part.partition("=")
-        if equals:
+        if equals and key == "variant":
+            words = _variant(value)
+            parts.append(words if "=" in words else f"variant = {words}")
+        elif equals:
             parts.append(f"{key.rsplit('.', 1)[-1]} = {value}")
     return parts
+
+
+def _variant(name: str) -> str:
+    """The name of a variant, of which files keep letters and digits (value_text): a dash by itself
+    was a space, but for the sign of a power of ten."""
+    words = name.replace("---", " = ").replace("--", ", ")
+    return DASH.sub(" ", words)
 
 
 def headings_of(cell_names: Sequence[str]) -> list[str]:

@@ -36,6 +36,9 @@ NEURON_POINTS = {
     "directions": "Directions v\u2c7c / |v\u2c7c|",
 }
 
+# Wishes that are the study's and not the user's.
+PROPOSED = ("proposed", "proposed_plane", "proposed_curves", "proposed_points")
+
 # The key of a run and the index of one of its nodes.
 Mark = tuple[int, int]
 
@@ -55,7 +58,8 @@ class Intent:
     `interval`: the moments between which playing goes round and round.
     `compared` are runs that are shown in one picture in place of those that are open.
     `views` are those that the user chose; while there are none, the `proposed` ones are shown, and
-    so it is with the `plane` of the nodes.
+    so it is with the `plane` of the nodes, `neuron_points`, and `curves`, of which one may also
+    choose none.
     """
 
     cursor: float = START
@@ -69,12 +73,14 @@ class Intent:
     plane: NodePlane | None = None
     proposed_plane: NodePlane = COORDINATES
     neuron_range: str = "moment"
-    neuron_points: str = "weights"
+    neuron_points: str = ""
+    proposed_points: str = "weights"
     margin_axis: str = "log10_time"
     margin_unit: str = "plain"
     views: tuple[str, ...] = ()
     proposed: tuple[str, ...] = FIGURE_1
-    curves: tuple[str, ...] = FIRST_CURVES
+    curves: tuple[str, ...] | None = None
+    proposed_curves: tuple[str, ...] = FIRST_CURVES
     log_curves: bool = False
     palette: str = "light"
     hidden_margins: frozenset[str] = frozenset()
@@ -87,3 +93,13 @@ class Intent:
     def shown_plane(self) -> NodePlane:
         """The plane that was chosen, else the one that suits the study or its data."""
         return self.plane or self.proposed_plane
+
+    @property
+    def shown_points(self) -> str:
+        """What stands for a node among the neurons: what was chosen, else the study's."""
+        return self.neuron_points or self.proposed_points
+
+    @property
+    def shown_curves(self) -> tuple[str, ...]:
+        """The observables that were chosen, else those of the study, or the usual ones."""
+        return self.proposed_curves if self.curves is None else self.curves

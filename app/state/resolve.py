@@ -145,6 +145,8 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
         pinned=frozenset(),
         views=views,
         plane=intent.shown_plane,
+        curves=intent.shown_curves,
+        neuron_points=intent.shown_points,
     )
     return ResolvedView(runs, span, cursor, _inspected(runs), wishes)
 

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import final
 
 from app.state.edits import Edits
-from app.state.intent import FIGURE_1, START, Intent
-from core.observables.planes import COORDINATES
+from app.state.intent import PROPOSED, START, Intent
 
 # Wishes that pass: they belong to the moment and to what plays, and undoing leaves them alone.
-PASSING = ("cursor", "playing", "follow", "hovered", "proposed", "proposed_plane")
+PASSING = ("cursor", "playing", "follow", "hovered", *PROPOSED)
 AT_REST = Intent()
 
 
@@ -78,8 +77,7 @@ def settled(intent: Intent) -> Intent:
         playing=False,
         follow=False,
         hovered=None,
-        proposed=FIGURE_1,
-        proposed_plane=COORDINATES,
+        **{name: getattr(AT_REST, name) for name in PROPOSED},
     )
 
 

@@ -66,13 +66,16 @@ class CurvesView(TraceView):
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
         """The curves, scaled as the axis wants them."""
+        from core.observables.registry import alike
+
         names = self.names
         self._values = tuple(values[:, 0] for values in self._traces(data, names))
         first = self.first(data)  # earlier ones are not seen, and far below the others
         bounds = [padded(bound.values, data.frames) for bound in self._shown_bounds()]
         self.scale = CurveScale.LOGARITHMIC
         if not self._logarithmic:
-            self.scale = scale_of([values[first:] for values in (*self._values, *bounds)])
+            shown = [values[first:] for values in (*self._values, *bounds)]
+            self.scale = scale_of(shown, alike(names))
         axis = self.plot.side
         axis.set_ticks(logarithmic if self.scale is CurveScale.LOGARITHMIC else plain)
         self.plot.set_labels(self.plot.bottom.labelText, *self._name())

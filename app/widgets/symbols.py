@@ -43,8 +43,11 @@ def greek(text: str) -> str:
 
     >>> greek("gamma_gl / 2") == "\u03b3_gl / 2"
     True
+    >>> greek("gamma_star") == "\u03b3*"
+    True
     """
-    return LETTER.sub(_letter, raised(text.replace("<=", "\u2264").replace(">=", "\u2265")))
+    text = text.replace("<=", "\u2264").replace(">=", "\u2265").replace("_star", "*")
+    return LETTER.sub(_letter, raised(text))
 
 
 def _letter(match: re.Match[str]) -> str:

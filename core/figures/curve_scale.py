@@ -39,12 +39,15 @@ def scaled(values: Floats, scale: CurveScale, among: Floats | None = None) -> Fl
     return np.where(np.isnan(finite), np.nan, (finite - low) / (high - low if high > low else 1.0))
 
 
-def scale_of(curves: Sequence[Floats]) -> CurveScale:
-    """Which axis suits some curves.
+def scale_of(curves: Sequence[Floats], alike: bool = False) -> CurveScale:
+    """Which axis suits some curves; those that are `alike`, as shares are, are read beside each
+    other, however flat one of them is.
 
     >>> a, b = np.array([1.0, 2.0]), np.array([1.0, 1e4])
     >>> scale_of([a]).name, scale_of([a, b]).name, scale_of([a, -b]).name
     ('LINEAR', 'LOGARITHMIC', 'OWN')
+    >>> scale_of([np.array([0.0, 0.9]), np.array([0.95, 0.96])], alike=True).name
+    'LINEAR'
     """
     finite = [values[np.isfinite(values)] for values in curves]
     finite = [values for values in finite if values.size]
@@ -53,6 +56,8 @@ def scale_of(curves: Sequence[Floats]) -> CurveScale:
     low, high = min(float(v.min()) for v in finite), max(float(v.max()) for v in finite)
     if low > 0.0 and high > WIDE * low:
         return CurveScale.LOGARITHMIC
+    if alike:
+        return CurveScale.LINEAR
     spans = [float(np.ptp(values)) for values in finite]
     if len(finite) > 1 and min(spans) < FLAT * (high - low):
         return CurveScale.OWN

@@ -32,7 +32,7 @@ from core.figures.primitives import (
 )
 from core.figures.sheet import POINTS
 from core.figures.ticks import ranged
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import OBSERVABLES, alike
 from core.observables.spectrum import has_inner, log10_singular_values
 from core.runs import Run
 
@@ -213,7 +213,9 @@ def curves_panels(
         later = [
             row for run, last in zip(runs, lasts, strict=True) for row in _later(run, last, look)
         ]
-        scale = scale_of([*(row for rows in shown for row in rows), *later, *bounds])
+        named = [name for one in traces for name in one.names]
+        every = [*(row for rows in shown for row in rows), *later, *bounds]
+        scale = scale_of(every, alike(named))
     heights = tuple(
         np.array(
             [height_of(n, v, scale, look) for n, v in zip(one.names, one.values, strict=True)]

@@ -17,7 +17,7 @@ from core.network.activation import RELU
 from core.network.parametrisation import TwoLayer
 from core.network.standard import SMALL, StandardNetwork
 from core.observables.nodes import node_norms, unit_rows
-from core.observables.observable import Observable, Shape, once
+from core.observables.observable import SHARE, Observable, Shape, once
 from core.reference.extremal import Extremal, extremal_vectors, has_extremal, pattern_count
 from core.runs import Run
 
@@ -134,6 +134,7 @@ OBSERVABLES = (
         f"{ALIGNED:g}",
         SOURCE,
         aligned_share,
+        unit=SHARE,
         applies=few_patterns,
         where=WHERE,
         tex=r"\sum_{j:\,\cos>.999}|a_j||v_j|\,/\,\sum_j|a_j||v_j|",

@@ -16,7 +16,7 @@ from core.network.groups import cubed_norm
 from core.network.parametrisation import TwoLayer
 from core.observables.margins import is_quadratic, scale
 from core.observables.nodes import inner_columns
-from core.observables.observable import Observable, Shape, memoised
+from core.observables.observable import SHARE, Observable, Shape, memoised
 from core.observables.spectrum import effective_rank
 from core.runs import Run
 
@@ -138,6 +138,7 @@ OBSERVABLES = (
         "part of sum_j |theta_j|^3 of nodes with more than .9 of their power at one frequency >= 1",
         SOURCE,
         frequency_share,
+        unit=SHARE,
         applies=adds,
         where=WHERE,
         tex=r"\frac{\sum_{j\ \mathrm{pure}}|\theta_j|^3}{\sum_j|\theta_j|^3}",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.parametrisation import TwoLayer
-from core.observables.observable import Observable, Shape, once
+from core.observables.observable import SHARE, Observable, Shape, once
 from core.runs import Run
 
 Array = NDArray[np.float64]
@@ -199,6 +199,7 @@ OBSERVABLES = (
         "share of all pairs (j, i) whose 1[<u_j, x_i> > 0] differs from t = 0",
         "wei19, section F.1",
         patterns_changed,
+        unit=SHARE,
         applies=is_two_layer,
         where="two-layer networks",
         tex=r"\frac{1}{mn}\sum_{j,i}1[o_{ji}(t)\neq o_{ji}(0)],\ "

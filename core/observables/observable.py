@@ -22,6 +22,7 @@ HOMOGENEOUS = (
     "|a| |c| for batch norm, sum_j |theta_j|^3 (L = 3) for quadratic networks"
 )
 MEAN = "with 1/n"
+SHARE = "share"  # of something: from 0 to 1
 PLAIN = "none, at the physical scale of the parameters"
 MEMO_BYTES = 64 * 2**20  # arrays per frame are kept only while a whole run of them fits in this
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 
 from core.observables import (
@@ -55,6 +56,16 @@ def of_shape(shape: Shape) -> tuple[Observable, ...]:
 def shown_of(run: Run, shape: Shape) -> tuple[Observable, ...]:
     """The observables of a shape that a run has."""
     return tuple(item for item in of_shape(shape) if item.applies(run))
+
+
+def alike(names: Iterable[str]) -> bool:
+    """Whether observables are read beside each other, having one unit, as shares have.
+
+    >>> alike(["train_error", "test_error"]), alike(["train_error", "risk"])
+    (True, False)
+    """
+    units = {OBSERVABLES[name].unit for name in names}
+    return len(units) == 1 and "" not in units
 
 
 def scalars_of(run: Run) -> tuple[Observable, ...]:

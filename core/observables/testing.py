@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.data.dataset import TestSet
 from core.network.parametrisation import margins_of
 from core.observables.margins import scale
-from core.observables.observable import LABELLED, Observable, has_labels, memoised, once
+from core.observables.observable import LABELLED, SHARE, Observable, has_labels, memoised, once
 from core.observables.signs import right_on
 from core.problem.problem import points_for_test
 from core.runs import Run
@@ -121,6 +121,7 @@ OBSERVABLES = (
         "for d <= 12), else 2^14 fixed points, fewer beyond d = 1024",
         "telgarsky22, Theorem 2.1",
         error_on_test,
+        unit=SHARE,
         applies=has_labels,
         where=LABELLED,
         tex=r"\mathrm{Pr}[\mathrm{not}\ yf(x)>0]",

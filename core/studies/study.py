@@ -32,7 +32,7 @@ from core.studies.hunt import hunt_of
 from core.studies.layout import FigureLayout, parse_layout
 from core.studies.settings import as_typed, change_kind, is_dropped, is_one_value, kinds_first
 from core.studies.tables import StudyFile, parse_setting, split_key
-from core.studies.window import parse_window
+from core.studies.window import WindowTable, parse_window
 from core.study_file.experiment import KINDS
 from core.study_file.toml import parse_toml
 from core.study_file.validation import (
@@ -78,14 +78,9 @@ class Study:
         return parse_sweep(self.results.get("sweep", {}), self.id)
 
     @property
-    def plane(self) -> str:
-        """The kind of plane that the window draws nodes on first; "" where data decide."""
-        return parse_window(self.window, self.id).plane
-
-    @property
-    def views(self) -> tuple[str, ...]:
-        """The views that the window opens with; none where it is left to the window."""
-        return parse_window(self.window, self.id).views
+    def opens_with(self) -> WindowTable:
+        """What the window shows first of its runs."""
+        return parse_window(self.window, self.id)
 
     @property
     def count(self) -> int:
@@ -335,7 +330,7 @@ def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study
     )
     # Read once now, so that what is wrong with figure and claims is said when the study is opened.
     study.layout()
-    _ = study.claims, study.sweep, hunt_of(study.results, identifier), study.views
+    _ = study.claims, study.sweep, hunt_of(study.results, identifier), study.opens_with
     study.check()
     return study
 

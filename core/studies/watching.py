@@ -10,7 +10,6 @@ from typing import Any
 from core.errors import InputError
 from core.studies.derived import VARIANT
 from core.studies.study import Cell, Place, Study, name_of
-from core.studies.window import parse_window
 
 MOST_LOOKED_AT = 100_000  # places of a grid
 
@@ -24,7 +23,7 @@ def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple
     allowed.
     """
     places: list[Place] = []
-    for number, wanted in enumerate(parse_window(study.window, study.id).cells):
+    for number, wanted in enumerate(study.opens_with.cells):
         place = next((place for place in _looked_at(study) if _has(place, wanted)), None)
         if place is None:
             raise InputError(f"window.cells[{number}] is no cell of the study.", where=study.id)

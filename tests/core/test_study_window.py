@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import pytest
 
+import app.state.intent
+import core.figures.look
 from app.state.views import VIEWS
 from core.errors import InputError
 from core.studies.study import load_study, parse_study, shipped_ids
-from core.studies.window import MOST_VIEWS
+from core.studies.window import MOST_CURVES, MOST_VIEWS
 
 STUDY = 'title = "A"\n[data]\nd = 4\nn = 8\n[network]\nm = 4\n'
 
 
 def test_it_is_optional_and_comes_back() -> None:
-    assert parse_study(STUDY, "a").views == ()
+    assert parse_study(STUDY, "a").opens_with.views == ()
     study = parse_study(STUDY + '[window]\nviews = ["predictor", "margins"]\n', "a")
-    assert study.views == ("predictor", "margins")
+    assert study.opens_with.views == ("predictor", "margins")
     again = parse_study(study.to_toml(), "a")
     assert again == study
-    assert study.with_settings(["network.m=8"]).at_size("quick").views == study.views
+    assert (
+        study.with_settings(["network.m=8"]).at_size("quick").opens_with.views
+        == study.opens_with.views
+    )
+
+
+def test_curves_and_points_come_back() -> None:
+    plain = parse_study(STUDY, "a").opens_with
+    assert (plain.curves, plain.points) == ((), "weights")
+    table = '[window]\ncurves = ["sharpness", "log10_risk"]\npoints = "directions"\n'
+    study = parse_study(STUDY + table, "a")
+    first = study.opens_with
+    assert (first.curves, first.points) == (("sharpness", "log10_risk"), "directions")
+    assert parse_study(study.to_toml(), "a") == study
+
+
+def test_as_many_curves_as_the_window_and_figures_draw() -> None:
+    assert MOST_CURVES == app.state.intent.MOST_CURVES == core.figures.look.MOST_CURVES
 
 
 @pytest.mark.parametrize(
@@ -29,6 +48,15 @@ def test_it_is_optional_and_comes_back() -> None:
         ('[window]\nviews = ["a b"]', "views must be a list of names of views"),
         ('[window]\nviews = [""]', "views must be a list of names of views"),
         ('[window]\nplane = "sideways"', "plane must be one of coordinates, motion"),
+        ('[window]\npoints = "stars"', 'points must be "weights", |a_j| v_j, or "directions"'),
+        ("[window]\ncurves = 3", "a: window.curves must be a list of observables, such as"),
+        (
+            '[window]\ncurves = ["sharpnes"]',
+            "curves names sharpnes, which is no number of a frame; did you mean 'sharpness'?",
+        ),
+        ('[window]\ncurves = ["rotation"]', "curves names rotation, which is no number of a frame"),
+        ('[window]\ncurves = ["risk", "risk"]', "curves names risk twice"),
+        (f"[window]\ncurves = {['risk'] * (MOST_CURVES + 1)}", "window.curves must be a list"),
         ("[window]\nviews = [1]", "a: window.views must be a list of names of views"),
         ('[window]\nviews = ["margins", "margins"]', "views names margins twice"),
         (
@@ -50,6 +78,6 @@ def test_window_must_be_a_table() -> None:
 
 
 def test_shipped_studies_name_views_that_there_are() -> None:
-    named = [load_study(name).views for name in shipped_ids()]
+    named = [load_study(name).opens_with.views for name in shipped_ids()]
     assert any(named)
     assert {view for views in named for view in views} <= set(VIEWS)

@@ -9,10 +9,12 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.settings import Settings
-from app.state.intent import FIGURE_1
+from app.state.fields import OF_SESSION, written
+from app.state.intent import FIGURE_1, FIRST_CURVES, NEURON_POINTS
 from app.state.views import NEXT, ON_A_LINE, VIEWS, suited
 from core.errors import InputError
 from core.observables.planes import PLANES
+from core.observables.registry import OBSERVABLES
 from tests.app.mouse import pick
 from tests.app.shell.conftest import STUDY, Opener, trained
 from tests.app.views.test_every_network import RUNS, shown
@@ -129,6 +131,49 @@ def test_a_name_that_is_no_view_is_said(open_program: Opener, qtbot: QtBot, tmp_
     assert said == ["wrong: window.views names margin, which is no view; did you mean 'margins'?"]
     qtbot.waitUntil(lambda: trained(program))
     assert names_of(program) == ("norms",)
+
+
+def test_a_study_names_curves_and_points_and_choices_by_hand_stay(
+    open_program: Opener, qtbot: QtBot, tmp_path: Path
+) -> None:
+    table = '[window]\nviews = ["neurons", "curves"]\ncurves = ["sharpness"]\n'
+    text = STUDY + table + 'points = "directions"\n'
+    program = opened(open_program, qtbot, tmp_path / "named.toml", text)
+    panel = program.display.slots[0].panel
+    assert panel.view("curves").names == ("sharpness",)
+    wishes = program.display.view.wishes
+    assert (wishes.curves, wishes.neuron_points) == (("sharpness",), "directions")
+    marked = [a.data() for a in program.window.neuron_choice.actions() if a.isChecked()]
+    assert ("neuron_points", "directions") in marked
+    assert "sharpness" in program.scenes.picture().intent.curves  # a link says what is shown
+    assert "sharpness" not in text_of(program)  # and the session that nobody chose it
+    pick(qtbot, program.window, "View", "Curves", OBSERVABLES["sharpness"].title)
+    assert program.display.view.wishes.curves == ()
+    assert panel.view("curves").plot.overlay.note.startswith("choose curves")
+    pick(qtbot, program.window, "View", "Neurons", NEURON_POINTS["weights"])
+    (tmp_path / "other.toml").write_text(text)
+    program.files.open_files([str(tmp_path / "other.toml")])
+    qtbot.waitUntil(lambda: trained(program))
+    wishes = program.display.view.wishes
+    assert (wishes.curves, wishes.neuron_points) == ((), "weights")
+    pick(qtbot, program.window, "View", "Curves", "The study's curves")
+    assert program.display.view.wishes.curves == ("sharpness",)
+    (tmp_path / "plain.toml").write_text(STUDY)
+    program.files.open_files([str(tmp_path / "plain.toml")])
+    qtbot.waitUntil(lambda: trained(program))
+    assert program.display.view.wishes.curves == FIRST_CURVES
+
+
+def text_of(program: Marginscope) -> str:
+    """What a session would keep of the wishes."""
+    return str(written(program.scenes.picture(named=False), OF_SESSION))
+
+
+def test_the_usual_curves_of_older_settings_were_not_chosen() -> None:
+    assert Settings.model_validate({"curves": list(FIRST_CURVES)}).curves is None
+    assert Settings.model_validate({"curves": ["risk"]}).curves == ("risk",)
+    assert Settings.model_validate({"neuron_points": "weights"}).neuron_points == ""
+    assert Settings.model_validate({"neuron_points": "directions"}).neuron_points == "directions"
 
 
 def test_the_usual_views_of_older_settings_were_not_chosen() -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.main_window import OF_STUDY
 from app.settings import load_settings
 from app.state.intent import FIGURE_1, FIRST_CURVES, NEURON_POINTS
 from app.state.later import SPECTRUM
@@ -80,7 +81,8 @@ def test_the_last_view_stays(program: Marginscope, qtbot: QtBot) -> None:
 def test_curves_are_chosen_from_what_the_run_has(program: Marginscope, qtbot: QtBot) -> None:
     menu = opened(qtbot, program.window, "View", "Curves")
     run = next(iter(program.session)).data.run
-    offered = {action.data() for action in menu.actions()}
+    assert menu.actions()[0].data() == OF_STUDY and menu.actions()[1].isSeparator()
+    offered = {action.data() for action in menu.actions()[2:]}
     assert offered == {item.name for item in scalars_of(run)}
     assert {a.data() for a in menu.actions() if a.isChecked()} == set(FIRST_CURVES) & offered
     click(qtbot, menu, entry(menu, "stable rank"))
