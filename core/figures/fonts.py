@@ -6,8 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from matplotlib import font_manager
+from matplotlib import _mathtext, font_manager
 from matplotlib.mathtext import MathTextParser
+
+# Fonts by file and thread; formulas; and, for ever, the fonts of each formula with a root.
+KEPT: tuple[tuple[Any, str], ...] = (
+    (font_manager, "_get_font"),
+    (MathTextParser, "_parse_cached"),
+    (_mathtext.StixFonts, "get_sized_alternatives_for_symbol"),
+)
 
 
 @contextmanager
@@ -26,7 +33,6 @@ def release_fonts() -> None:
     function of its interface gives them back; a test counts open files. They are read again within
     a millisecond or two.
     """
-    kept: list[Any] = [font_manager, MathTextParser]
-    for owner, name in zip(kept, ("_get_font", "_parse_cached"), strict=True):
+    for owner, name in KEPT:
         if clear := getattr(getattr(owner, name, None), "cache_clear", None):
             clear()

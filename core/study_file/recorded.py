@@ -13,6 +13,7 @@ class RecordedLoop(DynamicsSection):
     title: ClassVar[str] = "the steps of another program, recorded as they were; not trained here"
     words: ClassVar[str] = "a recorded loop"
     source: ClassVar[str] = "the user's own"
+    fits_targets: ClassVar[bool] = True
 
     kind: Literal["recorded"] = "recorded"
     until_log10_time: float = setting(

@@ -21,6 +21,7 @@ def record(
     y: Any,
     *,
     loss: str | None,
+    targets: str = "labels",
     V0: Any = None,
     a0: Any = None,
     b0: Any = None,
@@ -47,7 +48,9 @@ def record(
     x (n, d) and y (n,) are what the loop learns from: labels -1 and +1 or 0 and 1, or class numbers
     0, ..., k - 1 for k >= 3 outputs. `loss` is the risk's, (1/n) sum_i l(p_i): "logistic",
     "exponential", "squared" (1 - p)^2, "least_squares" half of that, or "cross_entropy" for k >= 3
-    (docs/theory.md, 2.2); None for any other, of which no risk is known, and margins are.
+    (docs/theory.md, 2.2); None for any other, of which no risk is known, and margins are. With
+    `targets` "real" y are any numbers, as they are: "least_squares" is (f - y)^2 / 2 there, and
+    there are no margins.
 
     V0 (m, d), a0 (m,) or (1, m) (for k classes (k, m)), and the biases b0 (m,) and c0 (k,) where
     there are any, are the weights before the first step: they are frame 0, at t = 0. Without them
@@ -88,10 +91,11 @@ def record(
     101
     >>> folder.cleanup()
     """
-    examples = arrays.examples(x, y, (x_test, y_test))
+    examples = arrays.examples(x, y, (x_test, y_test), targets == "real")
     options = Options(
         loss=UNKNOWN if loss is None else loss,
         classes=examples.k,
+        targets=targets,
         activation=UNKNOWN if activation is None else activation,
         slope=float(slope),
         a_fixed=a_fixed,

@@ -56,13 +56,16 @@ def check_finite(array: Floats, name: str) -> None:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """x (n, d), y (n,): -1 and +1 for two classes (k = 1), else 0, ..., k - 1; and test points."""
+    """x (n, d), y (n,): -1 and +1 for two classes (k = 1), else 0, ..., k - 1; and test points.
+
+    Where they are `real`, y are targets, any finite numbers, of one output."""
 
     x: Floats
     y: Floats
     k: int = 1
     x_test: Floats | None = None
     y_test: Floats | None = None
+    real: bool = False
 
     @property
     def arrays(self) -> dict[str, Floats]:
@@ -76,18 +79,18 @@ class Examples:
         return digest(self.arrays.values())
 
 
-def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None)) -> Examples:
-    """The examples that a loop learns from, checked.
+def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None), real: bool = False) -> Examples:
+    """The examples that a loop learns from, checked; of `real` targets y is kept as it is.
 
     Raises InputError for shapes that do not fit, values that are not finite, and labels that are
     neither -1 and +1, nor 0 and 1, nor class numbers.
     """
     points = _points(x, "x")
     labels = _labels(y, "y", points.shape[0])
-    k = _classes(labels)
-    own = _as_told(labels, k, "y")
+    k = 1 if real else _classes(labels)
+    own = labels if real else _as_told(labels, k, "y")
     if test[0] is None and test[1] is None:
-        return Examples(points, own, k)
+        return Examples(points, own, k, real=real)
     if test[0] is None or test[1] is None:
         raise InputError("x_test and y_test belong together; give both, or neither.")
     others = _points(test[0], "x_test")
@@ -95,8 +98,9 @@ def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None)) -> Examples:
         raise InputError(
             f"x_test has {others.shape[1]} columns and x has {points.shape[1]}; they must agree."
         )
-    told = _as_told(_labels(test[1], "y_test", others.shape[0]), k, "y_test")
-    return Examples(points, own, k, others, told)
+    told = _labels(test[1], "y_test", others.shape[0])
+    told = told if real else _as_told(told, k, "y_test")
+    return Examples(points, own, k, others, told, real)
 
 
 def _points(value: Any, name: str) -> Floats:
@@ -134,7 +138,7 @@ def _classes(y: Floats) -> int:
         odd = next((v for v in sorted(values) if v not in (-1.0, 1.0)), most)
         raise InputError(
             f"y has the label {odd:g}; labels are -1 and +1, or 0 and 1, or the class numbers "
-            f"0, 1, ..., k - 1 with k <= {MAX_CLASSES}."
+            f'0, 1, ..., k - 1 with k <= {MAX_CLASSES}; with targets = "real" y is any number.'
         )
     return int(most) + 1
 

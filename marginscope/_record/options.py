@@ -17,6 +17,7 @@ LOSSES = ("logistic", "exponential", "squared", "least_squares", "cross_entropy"
 DYNAMICS = ("gd", "sgd", "adam", "flow")
 STEPPED = ("gd", "sgd", "adam")
 TIMES = ("step", "t")
+TARGETS = ("labels", "real")
 MOST_STEPS = 2**63 - 1
 
 
@@ -27,6 +28,7 @@ class Options:
 
     loss: str
     classes: int = 1
+    targets: str = "labels"
     activation: str = "relu"
     slope: float = DEFAULT_SLOPE
     a_fixed: Any = None
@@ -42,12 +44,23 @@ class Options:
     overwrite: bool = False
     strict: bool = False
 
+    @property
+    def real(self) -> bool:
+        """Whether y are real targets, and no labels."""
+        return self.targets == "real"
+
     def __post_init__(self) -> None:
         if self.loss != UNKNOWN:
             _one_of("loss", self.loss, LOSSES, ", and None for any other")
         if self.activation != UNKNOWN:
             _one_of("activation", self.activation, ACTIVATIONS, ", and None for any other")
         _one_of("time", self.time, TIMES)
+        _one_of("targets", self.targets, TARGETS)
+        if self.real and self.loss not in ("least_squares", UNKNOWN):
+            raise InputError(
+                f'loss = "{self.loss}" is of labels, and targets = "real"; give "least_squares", '
+                "or None for any other."
+            )
         if self.dynamics:
             _one_of("dynamics", self.dynamics, DYNAMICS)
         several = self.loss == "cross_entropy"

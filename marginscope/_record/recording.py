@@ -291,6 +291,8 @@ class Recording:
         for name in sorted(fixed):
             made.update(fixed[name].astype("<f8").tobytes())
         data = {"kind": "file", "n": form.n, "d": form.d, "content": self._examples.content}
+        if self._examples.real:
+            data["targets"] = "real"
         return {
             "data": data,
             "network": form.section(made.hexdigest()),

@@ -15,6 +15,8 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 from PIL import Image
 
 from core.errors import DiskError, InputError
@@ -23,7 +25,7 @@ from core.figures.draw import drawing
 from core.figures.draw_keys import font_text
 from core.figures.export import figure_bytes, save_figure
 from core.figures.film import film_frames
-from core.figures.fonts import release_fonts
+from core.figures.fonts import borrowed_fonts, release_fonts
 from core.figures.material import Shown
 from core.figures.palette import DARK
 from core.figures.scene import build_scene
@@ -156,6 +158,12 @@ def film(stopped_after: int) -> None:
     assert len(list(islice(pictures, stopped_after))) == stopped_after
 
 
+def formula_with_a_root() -> None:
+    """Whose fonts matplotlib keeps in a place of its own."""
+    with borrowed_fonts():
+        TextPath((0.0, 0.0), r"$\sqrt{\frac{a}{b}}$", prop=FontProperties(math_fontfamily="stix"))
+
+
 def wrong_figure() -> None:
     with pytest.raises(KeyError):
         figure_bytes(build_scene(two_runs()), ".bmp", 50.0)
@@ -169,9 +177,10 @@ def wrong_figure() -> None:
         lambda: figure_bytes(build_scene(two_runs()), ".pdf", 50),
         partial(film, 10),
         partial(film, 2),
+        formula_with_a_root,
         wrong_figure,
     ],
-    ids=["png", "pdf", "film", "film given up", "wrong figure"],
+    ids=["png", "pdf", "film", "film given up", "root", "wrong figure"],
 )
 def test_no_file_of_a_font_stays_open_when_the_thread_that_drew_has_ended(
     draw: Callable[[], object],

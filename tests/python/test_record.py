@@ -194,6 +194,32 @@ def test_labels_zero_and_one_are_classes(tmp_path: Path) -> None:
         assert np.array_equal(run.dataset.y, one.y)
 
 
+@pytest.mark.parametrize("y", [np.linspace(-2.5, 3.0, 12), np.arange(12) % 2], ids=["any", "0, 1"])
+@pytest.mark.parametrize("loss", ["least_squares", None])
+def test_real_targets_are_kept_as_they_are(tmp_path: Path, loss: str | None, y: np.ndarray) -> None:
+    """Also those that might be labels; there is a risk, and there are no margins."""
+    one = loop()
+    options = {"loss": loss, "targets": "real", "V0": one.V, "a0": one.a, "strict": True}
+    with ms.record(
+        tmp_path / "a.msrun", one.x, y, x_test=one.x[:3], y_test=y[:3] + 0.25, **options
+    ):
+        pass
+    f = np.maximum(one.x @ one.V.T, 0.0) @ one.a
+    with open_run(tmp_path / "a.msrun") as run:
+        assert run.dataset.real
+        assert np.array_equal(run.dataset.y, y) and np.array_equal(run.dataset.y_test, y[:3] + 0.25)
+        values = {item.name: item.at(run, 0) for item in scalars_of(run)}
+        assert "hard_margin" not in values and "train_error" not in values
+        if loss is None:
+            assert math.isnan(values["risk"])
+            return
+        assert values["risk"] == pytest.approx(((f - y) ** 2).mean() / 2, rel=1e-14)
+        assert values["test_risk"] == pytest.approx(
+            ((f[:3] - y[:3] - 0.25) ** 2).mean() / 2, rel=1e-14
+        )
+        assert values["sharpness"] > 0.0
+
+
 @pytest.mark.parametrize("k", [1, 3])
 def test_a_loss_without_a_name_leaves_the_margins(k: int, tmp_path: Path) -> None:
     one = loop()

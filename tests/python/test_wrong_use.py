@@ -38,6 +38,8 @@ WRONG_ARGUMENTS = {
     "loss": ({"loss": "hinge"}, "squared, least_squares, cross_entropy, and None for any other"),
     "a near loss": ({"loss": "logistc"}, "did you mean 'logistic'"),
     "cross entropy of two": ({"loss": "cross_entropy"}, "does not go with y of two classes"),
+    "targets": ({"targets": "reals"}, "did you mean 'real'"),
+    "a loss of labels": ({"targets": "real"}, 'is of labels, and targets = "real"; give "least_sq'),
     "activation": ({"activation": "rleu"}, "did you mean 'relu'"),
     "time": ({"time": "epoch"}, "time = 'epoch' does not exist"),
     "dynamics": ({"dynamics": "sdg"}, "did you mean 'sgd'"),
