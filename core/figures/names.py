@@ -4,7 +4,7 @@
 PANELS = ("neurons", "rotations", "norms", "margins")
 EVERY_PANEL = (*PANELS, "curves", "spectrum", "predictor", "waves", "phases")
 # Those of a page: the predictor would be computed anew at each of its moments.
-PAGE_PANELS = (*PANELS, "curves", "spectrum")
+PAGE_PANELS = (*PANELS, "curves", "spectrum", "waves", "phases")
 PAGE_FRAMES, FEWEST_FRAMES, MOST_FRAMES = 400, 2, 2000  # moments of a page: usual, and possible
 PAGE_COLOURS = ("system", "light", "dark")  # what it begins with; the reader may turn it
 # What curves may stand against, and the families of letters.

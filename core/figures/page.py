@@ -50,6 +50,7 @@ MODULES = (
     "neurons.js",
     "sorted.js",
     "traces.js",
+    "waves.js",
     "panel.js",
     "layout.js",
     "player.js",

@@ -27,6 +27,9 @@ from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
 from core.figures.sorted_nodes import places_of
 from core.figures.time_axis import time_axis
+from core.figures.waves import KINDS as WAVES
+from core.figures.waves import node_waves
+from core.observables.fourier import adds
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
 
@@ -170,7 +173,22 @@ def _row(pages: Pages, row: int, heading: str) -> Json:
     }
     if set(NODES) & set(pages.kinds):
         result["nodes"] = _nodes(pages, row)
+    if set(WAVES) & set(pages.kinds) and adds(run):
+        result["waves"] = _waves(run, stops)
     return result
+
+
+def _waves(run: Run, stops: Frames) -> Json:
+    """The nodes as waves, at each stop: amplitudes in 255 steps, of all frequencies of a node."""
+    found = [node_waves(run, index) for index in stops.tolist()]
+    strength = np.array([one.strength.clip(0.0, 1.0) for one in found])
+    return {
+        "strength": encoded(np.rint(255.0 * strength).astype(np.uint8)),
+        "order": encoded(np.array([one.order for one in found]).astype(np.uint16)),
+        "frequency": encoded(np.array([one.frequency for one in found]).astype(np.uint16)),
+        "points": trimmed(np.array([one.points for one in found])),
+        "size": trimmed(np.array([one.size for one in found])),
+    }
 
 
 def _nodes(pages: Pages, row: int) -> Json:
@@ -221,7 +239,13 @@ def _shades(classes: int, palette: Palette, dim: bool) -> list[str]:
 def numbers_in(runs: Sequence[Run], kinds: Sequence[str], frames: Sequence[Frames]) -> int:
     """About how many numbers of nodes a page holds."""
     each = 2 * ("neurons" in kinds) + len(set(NODES) & set(kinds))
+    waved = bool(set(WAVES) & set(kinds))
     return sum(
-        each * int(run.network.m) * np.unique(some).size
+        (each + _numbers_of_waves(run) * waved) * int(run.network.m) * np.unique(some).size
         for run, some in zip(runs, frames, strict=True)
     )
+
+
+def _numbers_of_waves(run: Run) -> int:
+    """How many numbers a node has as a wave: an amplitude for each frequency, and four more."""
+    return (int(run.dataset.classes) + 1) // 2 + 4 if adds(run) else 0

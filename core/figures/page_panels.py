@@ -28,6 +28,9 @@ from core.figures.primitives import (
 )
 from core.figures.rays import Rays, ray_curves, ray_words
 from core.figures.trace_panels import words_of
+from core.figures.waves import KINDS as WAVES
+from core.figures.waves import wave_inks
+from core.observables.fourier import adds
 
 Frames = NDArray[np.int64]
 Json = dict[str, Any]
@@ -54,6 +57,8 @@ def panel(both: Both, row: int, kind: str, letter: str) -> Json:
     }
     if kind == "neurons":
         return result | _neurons(both, row, drawn[0][1], drawn[1][1])
+    if kind in WAVES:
+        return result | _waves(both, row)
     if kind in SORTED:
         return result | _sorted(both, row, panels)
     return result | _traces(material, row, panels)
@@ -72,6 +77,8 @@ def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
     stops = np.unique(frames)
     if kind == "neurons":
         return _views(material, row, stops)
+    if kind in WAVES:
+        return {}
     if kind in SORTED:
         return _colours(material, row, stops)
     ends = _frames_of(material, row, kind)
@@ -156,6 +163,14 @@ def _neurons(both: Both, row: int, light: Sequence[Dots], dark: Sequence[Dots]) 
     ]
     known = {"power": track.power, "rooted": track.rooted, "directed": track.directed}
     return known | {"data": data} | ({} if track.rays is None else {"rays": _rays(track.rays)})
+
+
+def _waves(both: Both, row: int) -> Json:
+    """The colours of the frequencies 0, 1, ..., for those runs that have frequencies."""
+    if not adds(both[0].runs[row]):
+        return {}
+    count = (int(both[0].runs[row].dataset.classes) - 1) // 2
+    return {"inks": [_hex(wave_inks(count, palette)) for palette in (LIGHT, DARK)]}
 
 
 def _rays(rays: Rays) -> Json:

@@ -37,6 +37,7 @@ SIGNS = {
     "epsilon": "\u03b5",
     "eta": "\u03b7",
     "theta": "\u03b8",
+    "vartheta": "\u03d1",
     "kappa": "\u03ba",
     "lambda": "\u03bb",
     "mu": "\u03bc",

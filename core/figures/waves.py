@@ -74,11 +74,16 @@ def frequency_colours(count: int, palette: Palette) -> NDArray[np.uint8]:
     return time_colours(np.linspace(1.0, 0.0, max(count, 2)), palette)[:count]
 
 
+def wave_inks(count: int, palette: Palette) -> NDArray[np.uint8]:
+    """RGB rows (count + 1, 3) of the frequencies 0, ..., count; grey for 0."""
+    grey = rgb(palette.muted).astype(np.uint8)
+    return np.vstack([grey, frequency_colours(count, palette)[:, :3]])
+
+
 def wave_colours(found: NodeWaves, palette: Palette, weight: Floats | None = None) -> Floats:
     """Colours (K + 1, m, 3) of the nodes in their order: of the frequency, deeper for more; grey
     for k = 0. `weight` (m,) are factors of the depths, by node."""
-    ground, count = rgb(palette.background), found.strength.shape[0] - 1
-    inks = np.vstack([rgb(palette.muted), frequency_colours(count, palette)[:, :3]])
+    ground, inks = rgb(palette.background), wave_inks(found.strength.shape[0] - 1, palette)
     depth = found.strength if weight is None else found.strength * weight
     return np.asarray(ground + depth[:, found.order, None] * (inks[:, None, :] - ground))
 

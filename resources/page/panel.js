@@ -6,8 +6,10 @@ import { SHAPES, colours, drawAxes, frameOf, mark, placer, ring } from "./plot.j
 import { drawSorted, prepareSorted, sortedPlaces } from "./sorted.js";
 import { drawLevels, drawRest, drawTraces, nearTrace, prepareTraces } from "./traces.js";
 import { SVG, fill, made, plainText, widthOf, write } from "./text.js";
+import { columnAt, drawWaves, prepareWaves, waveLines, wavePlace } from "./waves.js";
 
 const UNIT = 8; // letters of so many pixels have lines as wide as figures give in points
+const OF_NODES = ["neurons", "rotations", "norms", "waves", "phases"]; // no curves over time
 const REACH = 14; // pixels from the pointer within which something is meant
 
 function sample(entry, dark) {
@@ -21,8 +23,9 @@ function sample(entry, dark) {
     svg.setAttribute("viewBox", `-.6 -.6 ${1.2 * entry.markers.length} 1.2`);
     svg.setAttribute("width", `${0.95 * entry.markers.length}em`);
     entry.markers.forEach((name, k) => {
-      const [shape, x] = [SHAPES[name], 1.2 * k];
-      put("path", { d: shape, transform: `translate(${x})`, fill: entry.colours[dark][k] });
+      const [shape, x, fill] = [SHAPES[name], 1.2 * k, entry.colours[dark][k]];
+      if (shape) put("path", { d: shape, transform: `translate(${x})`, fill });
+      else put("circle", { cx: x, r: 0.5, fill });
     });
   } else {
     const dashes = { solid: "none", dashed: "5 2", dotted: "1.4 1.7" }[entry.dash];
@@ -49,8 +52,10 @@ export class PanelView {
     this.ink.setAttribute("role", "img");
     const axes = [panel.y.label, panel.x.label].map(plainText).join(" over ");
     this.ink.setAttribute("aria-label", `${plainText(panel.title)} of ${row.name}: ${axes}`);
-    this.traced = !["neurons", "rotations", "norms"].includes(kind);
+    this.traced = !OF_NODES.includes(kind);
+    this.waved = ["waves", "phases"].includes(kind);
     if (kind === "neurons") this.made = prepareNeurons(panel, row);
+    else if (this.waved) this.made = prepareWaves(panel, row, kind);
     else this.made = this.traced ? prepareTraces(panel) : prepareSorted(panel, row, kind);
   }
 
@@ -161,6 +166,8 @@ export class PanelView {
       ({ note, marks } = drawTraces(ctx, panel, this.made, row, stop, frame, y, at, look));
     } else if (this.kind === "neurons") {
       rings = drawNeurons(ctx, panel, this.made, row, stop, at, look);
+    } else if (this.waved) {
+      ({ rings, note } = drawWaves(ctx, panel, this.made, row, stop, at, look));
     } else {
       ({ rings, note } = drawSorted(ctx, panel, this.made, row, stop, at, look));
     }
@@ -205,7 +212,11 @@ export class PanelView {
 
   // The node nearest to a place, if any is near.
   nodeAt(x, y) {
-    if (this.traced || !this.at) return null;
+    if (this.traced || !this.at || (this.waved && !this.made.waves)) return null;
+    if (this.kind === "waves") {
+      const within = y >= this.frame.top && y <= this.frame.top + this.frame.height;
+      return within ? columnAt(this.made, this.row, this.stop, this.at.unx(x)) : null;
+    }
     let best = { distance: REACH, node: null };
     const look = (node, across, up) => {
       const distance = Math.hypot(across - x, up - y);
@@ -214,6 +225,11 @@ export class PanelView {
     if (this.kind === "neurons") {
       for (let node = 0; node < this.row.m; node += 1) {
         const [a, b] = nodePlace(this.panel, this.made, this.row, this.stop, node);
+        look(node, this.at.x(a), this.at.y(b));
+      }
+    } else if (this.waved) {
+      for (let node = 0; node < this.row.m; node += 1) {
+        const [a, b] = wavePlace(this.made, this.row, this.stop, node);
         look(node, this.at.x(a), this.at.y(b));
       }
     } else {
@@ -236,6 +252,7 @@ export class PanelView {
         return pieced(`${words}: ${numberText(value)}`);
       });
     }
+    if (this.waved) return waveLines(this.made, this.row, this.stop, node);
     const value = this.made.values[this.stop * this.row.m + node];
     const words = { rotations: "rotation", norms: "relative norm" }[this.kind];
     const text = this.kind === "rotations" ? numberText(value, 4) : numberText(value);
