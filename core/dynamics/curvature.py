@@ -1,9 +1,9 @@
 """The Hessian of the training risk, by products with directions, and its sharpness.
 
-R = (1/n) sum_i l(f(x_i), y_i) + lambda |W|^2. With J the derivative of the outputs, H the loss's
-curvature in them and g_i = l'_i/n,
+R = (1/n) sum_i l(f(x_i), y_i) + lambda |W|^2 + mu sum_j |theta_j|^3 (loss.l2 and loss.l23). With
+J the derivative of the outputs, H the loss's curvature in them and g_i = l'_i/n,
 
-    Hessian = J' H J / n + sum_i g_i (Hessian of f(x_i)) + 2 lambda.
+    Hessian = J' H J / n + sum_i g_i (Hessian of f(x_i)) + 2 lambda + mu (that of the cubes).
 
 The first part is the Gauss-Newton matrix. The second, of a two-layer network whose weights are its
 parameters, is in closed form: along (d alpha, d U), with T = d U X',
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from core.dynamics.lanczos import Top, top_eigenvalues
 from core.errors import InputError
 from core.network import pytorch
+from core.network.groups import cubed_norm_curvature
 from core.network.parametrisation import Network, TwoLayer
 from core.problem.problem import Problem
 
@@ -56,6 +57,7 @@ class Curvature:
         check_size(problem.network)
         self._problem, self._flat = problem, np.asarray(flat, dtype=np.float64)
         self._penalty = 2.0 * problem.experiment.loss.l2
+        self._cubes = problem.experiment.loss.l23
         network, inputs, n = problem.network, problem.inputs, problem.dataset.n
         loss, y = problem.loss, problem.dataset.y
         closed = None
@@ -94,7 +96,12 @@ class Curvature:
             along = self._closed.whole(direction, self._curved)
         else:
             along = self.gauss_newton(direction) + self._second(direction)
-        return along + self._penalty * direction if self._penalty else along
+        if self._penalty:
+            along = along + self._penalty * direction
+        if self._cubes:
+            network = self._problem.network
+            along = along + self._cubes * cubed_norm_curvature(network, self._flat, direction)
+        return along
 
 
 @final

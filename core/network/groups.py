@@ -1,6 +1,7 @@
 """The trained weights of each node as one group, theta_j, and the penalty of their lengths.
 
-    N = sum_j |theta_j|_2^3,    grad N = 3 |theta_j| theta_j at node j
+    N = sum_j |theta_j|_2^3,    grad N = 3 |theta_j| theta_j at node j,
+    Hessian = 3 (|theta_j| + theta_j theta_j' / |theta_j|) at node j, 0 where theta_j = 0
 
 (the L_{2,3} norm, cubed, of morwani24, section 3).
 """
@@ -34,8 +35,14 @@ def node_blocks(network: Network) -> NDArray[np.int64]:
 
 def node_squares(network: Network, flat: Array) -> Array:
     """|theta_j|^2 of each node, (m,)."""
+    return _node_products(network, flat, flat)
+
+
+def _node_products(network: Network, one: Array, other: Array) -> Array:
+    """<theta_j, theta'_j> of each node, (m,)."""
+    product = one * other
     parts = [
-        (flat[offset : offset + network.m * width].reshape(network.m, width) ** 2).sum(axis=1)
+        product[offset : offset + network.m * width].reshape(network.m, width).sum(axis=1)
         for offset, width in node_blocks(network).tolist()
     ]
     return np.asarray(np.sum(parts, axis=0))
@@ -48,6 +55,20 @@ def cubed_norm(network: Network, flat: Array) -> float:
 
 def cubed_norm_gradient(network: Network, flat: Array) -> Array:
     """grad N, flat."""
+    return np.asarray(3.0 * _for_each_weight(network, np.sqrt(node_squares(network, flat))) * flat)
+
+
+def cubed_norm_curvature(network: Network, flat: Array, direction: Array) -> Array:
+    """(Hessian of N) direction, flat."""
     lengths = np.sqrt(node_squares(network, flat))
+    along = _node_products(network, flat, direction)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        along = np.where(lengths > 0.0, along / lengths, 0.0)
+    first = _for_each_weight(network, lengths) * direction
+    return np.asarray(3.0 * (first + _for_each_weight(network, along) * flat))
+
+
+def _for_each_weight(network: Network, values: Array) -> Array:
+    """A number of each node (m,) at all of its weights, flat."""
     widths = node_blocks(network)[:, 1].tolist()
-    return np.asarray(3.0 * np.concatenate([np.repeat(lengths, width) for width in widths]) * flat)
+    return np.concatenate([np.repeat(values, width) for width in widths])

@@ -142,12 +142,12 @@ def gauss_newton_off(run: Run, index: int) -> float:
 
 SOURCE = "definition (Cohen et al., ICLR 2021, section 2)"
 WHERE = "at most 1e7 parameters"
-NORMALISATION = "none: of R with 1/n, and lambda |W|^2 where there is a penalty"
+NORMALISATION = "none: of R with 1/n, and the penalties where there are any"
 OBSERVABLES = (
     Observable(
         "sharpness",
         "sharpness",
-        "lambda_1 of the Hessian of R (with lambda |W|^2), to 1e-4; descent is stable below 2/eta",
+        "lambda_1 of the Hessian of R (with its penalties), to 1e-4; descent is stable below 2/eta",
         SOURCE,
         largest,
         applies=has_sharpness,

@@ -18,6 +18,7 @@ from core.dynamics.lanczos import top_eigenvalues
 from core.dynamics.step_size import lambda_0
 from core.errors import InputError
 from core.network import pytorch
+from core.network.groups import cubed_norm_curvature, cubed_norm_gradient, node_blocks
 from core.problem.problem import Problem
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 
@@ -28,7 +29,9 @@ def gradient(problem: Problem, flat: np.ndarray) -> np.ndarray:
     f = problem.outputs(flat)
     g = np.asarray(problem.loss.output_gradient(f, problem.dataset.y)) / problem.dataset.n
     slope = np.asarray(problem.network.gradient(flat, problem.inputs, g))
-    return slope + 2.0 * problem.experiment.loss.l2 * flat
+    loss = problem.experiment.loss
+    cubes = loss.l23 * cubed_norm_gradient(problem.network, flat) if loss.l23 else 0.0
+    return slope + 2.0 * loss.l2 * flat + cubes
 
 
 def dense(problem: Problem, flat: np.ndarray) -> np.ndarray:
@@ -36,11 +39,27 @@ def dense(problem: Problem, flat: np.ndarray) -> np.ndarray:
     return np.array([product(one) for one in np.eye(flat.size)])
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_products_are_differences_of_the_gradient(case: Case) -> None:
+def has_groups(case: Case) -> bool:
+    """Whether all weights of the network belong to nodes."""
+    try:
+        node_blocks(small_problem(case).network)
+    except ValueError:
+        return False
+    return True
+
+
+GROUPED = [case for case in TWO_LAYER if has_groups(case)]
+
+
+@pytest.mark.parametrize(
+    ("case", "l23"),
+    [*((case, 0.0) for case in CASES), *((case, 0.05) for case in GROUPED)],
+    ids=str,
+)
+def test_products_are_differences_of_the_gradient(case: Case, l23: float) -> None:
     """Central differences along random directions, h = 1e-5: the error is h^2 of third derivatives
     and rounding over h, 1e-9 or so; of 12 points and 9 nodes no pattern changes within h."""
-    problem = small_problem(case, loss={"l2": 0.01})
+    problem = small_problem(case, loss={"l2": 0.01, "l23": l23})
     flat = problem.physical_start() + 0.1 * np.random.default_rng(0).standard_normal(
         problem.network.size
     )
@@ -49,6 +68,19 @@ def test_products_are_differences_of_the_gradient(case: Case) -> None:
         along = (gradient(problem, flat + h * w) - gradient(problem, flat - h * w)) / (2.0 * h)
         scale = np.abs(along).max()
         assert np.abs(product(w) - along).max() < 1e-6 * max(scale, 1.0)
+
+
+@pytest.mark.parametrize("case", GROUPED, ids=str)
+def test_the_curvature_of_cubes_is_symmetric_and_euler_s(case: Case) -> None:
+    """N has degree 3: (Hessian) theta = 2 grad N. At nodes of length 0 it is 0."""
+    network = small_problem(case).network
+    flat = np.random.default_rng(2).standard_normal(network.size)
+    for offset, width in node_blocks(network).tolist():
+        flat[offset : offset + width] = 0.0  # node 0
+    whole = np.array([cubed_norm_curvature(network, flat, one) for one in np.eye(flat.size)])
+    assert np.abs(whole - whole.T).max() <= 1e-14 * np.abs(whole).max()
+    assert whole @ flat == pytest.approx(2.0 * cubed_norm_gradient(network, flat), rel=1e-13)
+    assert not whole[flat == 0.0].any()
 
 
 @pytest.mark.parametrize("case", [case for case in TWO_LAYER if case.classes == 2], ids=str)
