@@ -17,6 +17,7 @@ from app.controllers.opening import FIRST_STUDY
 from app.controllers.serving import bring_up
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
+from app.garbage import Collector
 from app.parts import Parts
 from app.places import Places
 from app.state.session import MOST_CELLS
@@ -41,6 +42,8 @@ class Marginscope(Parts):
     ) -> None:
         """Open files by their names; theory is computed by the usual workers or by those given."""
         super().__init__(places, names, margins, judge)
+        self._collector = Collector(self)
+        self._collector.begin()  # before any thread does
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         connect(self)
         self.window.painted.connect(self._begin)
@@ -171,6 +174,7 @@ class Marginscope(Parts):
         if not self.worker.close():
             LOG.error("The training did not end in time.")
         self.session.clear()  # last, since the threads were reading its files until here
+        self._collector.end()
 
     def _remember_window(self) -> None:
         lecture = self.actions["lecture"]

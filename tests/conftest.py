@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import settings
 from pytestqt.qtbot import QtBot
 
+from app.garbage import Garbage
 from tests.guards import no_leaks
 
 __all__ = ["no_leaks"]
@@ -47,6 +49,18 @@ class PatientBot(QtBot):
 def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
     """The mouse, the keyboard and the waiting of all tests of the window."""
     return PatientBot(request)
+
+
+# Windows that were closed are garbage in cycles, which no thread of a later test may destroy.
+gc.disable()
+GARBAGE = Garbage()
+
+
+@pytest.fixture(autouse=True)
+def no_garbage() -> Iterator[None]:
+    """What is due is collected between tests, by the thread that runs them."""
+    yield
+    GARBAGE.look()
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "Begin": ("install", "tour", "window", "library", "questions"),
     "Studies": ("studies", "command-line", "sweeps", "hunts"),
     "Your own": ("own", "python", "run-files", "extend"),
-    "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "performance", "faults"),
+    "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "faults"),
     "The program": ("cite", "architecture", "bundle"),
 }
 FIRST = ("README.md", *(f"docs/{name}.md" for names in PARTS.values() for name in names))

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.benchmarks import cost, report
+from tests.benchmarks.__main__ import PARTS
 from tests.benchmarks.cost import Curve
 from tests.benchmarks.measure import CURVES, KEPT, heading, row, spread
 
@@ -107,3 +108,10 @@ def test_the_machine_is_named() -> None:
     assert {"date", "machine", "system", "versions"} == {*known}
     assert all(known.values())
     assert json.loads(json.dumps(known)) == known
+
+
+def test_the_page_in_the_documents_has_every_part() -> None:
+    """Each heading that a part prints stands on the page; else it was made before the part was."""
+    page = report.PAGE.read_text("utf-8")
+    assert page.startswith(report.INTRODUCTION)
+    assert page.count("\n## ") >= len(PARTS)

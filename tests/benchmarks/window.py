@@ -147,8 +147,6 @@ def watched_training(application: QApplication, rounds: int) -> None:
     )
     row(
         "  less its waits for a processor",
-        "",
-        "",
         f"{statistics.median(both) - 1:+.1%}",
         spread=spread([one - 1.0 for one in both], "{:+.1%}"),
         words=f"load {os.getloadavg()[0]:.1f}",

@@ -1,0 +1,69 @@
+"""Cyclic garbage is collected by the window's own thread, and by no other.
+
+Left to itself Python collects wherever a thread happens to allocate. Objects of Qt that are part of
+a cycle are then destroyed in a thread that trains: Qt holds a lock of its connections there and
+waits for the interpreter, while the window's thread has the interpreter and waits for that lock,
+and neither ever goes on.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import final
+
+from PySide6.QtCore import QObject, QTimer
+
+EACH_MS = 100
+GROWN = 1.25  # of the old objects, from which all are looked through: as Python does by itself
+
+
+@final
+class Garbage:
+    """Collects when Python would have, where `look` is called."""
+
+    def __init__(self) -> None:
+        self._old = len(gc.get_objects(generation=2))
+
+    def look(self) -> None:
+        """Collect what is due: the young objects, those that have outlived ten such collections, or
+        all, once a quarter as many have become old as there were."""
+        first, second, third = gc.get_threshold()
+        counts = gc.get_count()
+        if counts[0] <= first:
+            return
+        if counts[1] <= second:
+            gc.collect(0)
+        elif counts[2] <= third or len(gc.get_objects(generation=2)) < GROWN * self._old:
+            gc.collect(1)
+        else:
+            gc.collect()
+            self._old = len(gc.get_objects(generation=2))
+
+
+@final
+class Collector(QObject):
+    """Looks ten times a second, in the thread of its owner, between `begin` and `end`."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._garbage = Garbage()
+        self._by_itself = False
+        self._timer = QTimer(self, interval=EACH_MS)
+        self._timer.setObjectName("garbage")
+        self._timer.timeout.connect(self._look)
+
+    def begin(self) -> None:
+        """From here on Python collects nothing by itself."""
+        self._by_itself = gc.isenabled()
+        gc.disable()
+        self._timer.start()
+
+    def end(self) -> None:
+        """Everything is as it was."""
+        self._timer.stop()
+        if self._by_itself:
+            gc.enable()
+
+    def _look(self) -> None:
+        gc.disable()  # who compiles kernels turns it off and on again (core.compiled.hurry)
+        self._garbage.look()

@@ -1,0 +1,101 @@
+"""Cyclic garbage: collected by the window's thread, whoever has made it, and by no other thread."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.garbage import Collector, Garbage
+
+
+class Cycle(QObject):
+    """An object of Qt that only the collector destroys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.own = self
+        self.child = QObject(self)
+
+
+@pytest.fixture
+def threads() -> Iterator[list[int]]:
+    """Of each collection, the thread that has done it."""
+    found: list[int] = []
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        if phase == "start":
+            found.append(threading.get_ident())
+
+    gc.callbacks.append(note)
+    yield found
+    gc.callbacks.remove(note)
+
+
+def litter(count: int) -> None:
+    """Cycles, as exceptions and closures leave them."""
+    for _ in range(count):
+        one: list[object] = []
+        one.append(one)
+
+
+def test_a_thread_that_allocates_collects_nothing(
+    program: Marginscope, qtbot: QtBot, threads: list[int]
+) -> None:
+    gone = [weakref.ref(Cycle()) for _ in range(5)]
+    gc.enable()  # as the compiler of kernels leaves it, for a tenth of a second at most
+    qtbot.waitUntil(lambda: not gc.isenabled())
+    before = len(threads)
+    worker = threading.Thread(target=litter, args=(200_000,))
+    worker.start()
+    worker.join()
+    assert len(threads) == before
+    qtbot.waitUntil(lambda: len(threads) > before)
+    assert set(threads[before:]) == {threading.get_ident()}
+    assert gc.get_count()[0] < 200_000
+
+    def destroyed() -> bool:
+        litter(1000)  # what makes old objects old
+        return not any(one() for one in gone)
+
+    qtbot.waitUntil(destroyed)
+
+
+def test_all_is_looked_through_once_a_quarter_is_new() -> None:
+    garbage, kept = Garbage(), []
+    cycle = Cycle()
+    gone = weakref.ref(cycle)
+    gc.collect(0)
+    gc.collect(1)  # it is old now
+    del cycle
+    gc.collect(1)
+    assert gone() is not None
+    for _ in range(5000):
+        kept.append([[] for _ in range(1000)])
+        garbage.look()
+        if gone() is None:
+            break
+    assert gone() is None
+    assert len(kept) > 100  # not at once: there is much to look through
+
+
+def test_it_is_as_it_was_in_the_end(qtbot: QtBot) -> None:
+    owner = QObject()
+    before = gc.isenabled()
+    try:
+        for wanted in (True, False):
+            (gc.enable if wanted else gc.disable)()
+            collector = Collector(owner)
+            collector.begin()
+            assert not gc.isenabled()
+            collector.end()
+            assert gc.isenabled() == wanted
+    finally:
+        (gc.enable if before else gc.disable)()
+        owner.deleteLater()
