@@ -33,11 +33,17 @@ class Garbage:
             return
         if counts[1] <= second:
             gc.collect(0)
-        elif counts[2] <= third or len(gc.get_objects(generation=2)) < GROWN * self._old:
+        elif counts[2] <= third or not self._grown():
             gc.collect(1)
         else:
             gc.collect()
             self._old = len(gc.get_objects(generation=2))
+
+    def _grown(self) -> bool:
+        """Whether there are a quarter more old objects than there were at the least."""
+        now = len(gc.get_objects(generation=2))
+        self._old = min(self._old, now)  # those that were frozen are old no more
+        return now > GROWN * self._old
 
 
 @final

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from operator import attrgetter
 from typing import Any
 
-from matplotlib import _mathtext, font_manager
-from matplotlib.mathtext import MathTextParser
+from matplotlib import font_manager, mathtext
 
 # Fonts by file and thread; formulas; and, for ever, the fonts of each formula with a root.
+# None of these is of matplotlib's interface: what another version does not have is passed over.
 KEPT: tuple[tuple[Any, str], ...] = (
     (font_manager, "_get_font"),
-    (MathTextParser, "_parse_cached"),
-    (_mathtext.StixFonts, "get_sized_alternatives_for_symbol"),
+    (mathtext, "MathTextParser._parse_cached"),
+    (mathtext, "_mathtext.StixFonts.get_sized_alternatives_for_symbol"),
 )
 
 
@@ -33,6 +34,6 @@ def release_fonts() -> None:
     function of its interface gives them back; a test counts open files. They are read again within
     a millisecond or two.
     """
-    for owner, name in KEPT:
-        if clear := getattr(getattr(owner, name, None), "cache_clear", None):
-            clear()
+    for owner, names in KEPT:
+        with suppress(AttributeError):
+            attrgetter(f"{names}.cache_clear")(owner)()

@@ -68,13 +68,11 @@ def test_a_thread_that_allocates_collects_nothing(
 
 
 def test_all_is_looked_through_once_a_quarter_is_new() -> None:
-    garbage, kept = Garbage(), []
     cycle = Cycle()
     gone = weakref.ref(cycle)
-    gc.collect(0)
-    gc.collect(1)  # it is old now
+    gc.collect()  # it is old now, and nothing else is due
+    garbage, kept = Garbage(), []
     del cycle
-    gc.collect(1)
     assert gone() is not None
     for _ in range(5000):
         kept.append([[] for _ in range(1000)])
@@ -83,6 +81,27 @@ def test_all_is_looked_through_once_a_quarter_is_new() -> None:
             break
     assert gone() is None
     assert len(kept) > 100  # not at once: there is much to look through
+
+
+def test_what_was_frozen_does_not_put_off_the_next_look() -> None:
+    """Else nothing old would go before there is more of it than all that the window has loaded."""
+    loaded = [[] for _ in range(1_000_000)]
+    gc.collect()
+    garbage, kept = Garbage(), []
+    gc.freeze()
+    try:
+        cycle = Cycle()
+        gone = weakref.ref(cycle)
+        gc.collect(0)
+        gc.collect(1)
+        del cycle
+        while gone() is not None and len(kept) < 500:
+            kept.append([[] for _ in range(1000)])
+            garbage.look()
+        assert gone() is None
+    finally:
+        gc.unfreeze()
+    assert len(loaded) == 1_000_000
 
 
 def test_it_is_as_it_was_in_the_end(qtbot: QtBot) -> None:
