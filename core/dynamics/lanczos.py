@@ -5,10 +5,14 @@ rounding brings copies of eigenvalues that have been found. The residual of a Ri
 |beta s|, s its last entry, and some eigenvalue lies within that of its Ritz value; steps are taken
 until it is below a share of the value. The top is then found as well, but for starts that are
 orthogonal to it, which chance does not give.
+
+Vectors may stand for others, v for N v, whose inner products are v' G w with a metric G = N' N;
+an operator in those is symmetric where G times it is.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
@@ -19,7 +23,7 @@ from scipy.linalg import eigh_tridiagonal
 
 Array = NDArray[np.float64]
 # Of a vector that is left over, against the operator's size: below it nothing is left but rounding.
-SPENT = 1e-13
+SPENT, SPENT_IN_METRIC = 1e-13, 1e-6  # lengths from inner products have half the digits
 
 
 @final
@@ -45,8 +49,11 @@ def top_eigenvalues(
     tolerance: float = 1e-4,
     start: Array | None = None,
     most: int = 300,
+    metric: Callable[[Array], Array] | None = None,
 ) -> Top:
     """The `count` algebraically largest eigenvalues of v -> product(v), v (size,).
+
+    With a metric, v -> G v, those of v -> product(G v), and vectors are of length 1 in it.
 
     Ends when each residual is at most `tolerance` times the largest Ritz value in size, when the
     whole space has been searched, or after `most` products: `bounds` say how far it came. `start`
@@ -57,7 +64,7 @@ def top_eigenvalues(
     >>> top_eigenvalues(lambda v: D * v, 5, count=3, tolerance=1e-10).values.round(9).tolist()
     [5.0, 3.0, 3.0]
     """
-    search = _Search(product, size, min(count, size), start, most)
+    search = _Search((product, metric), size, min(count, size), start, most)
     while not search.ended(tolerance):
         search.step()
     return search.found()
@@ -74,15 +81,18 @@ class _Search:
 
     def __init__(
         self,
-        product: Callable[[Array], Array],
+        operator: tuple[Callable[[Array], Array], Callable[[Array], Array] | None],
         size: int,
         count: int,
         start: Array | None,
         most: int,
     ) -> None:
-        self._product, self._size, self._count = product, size, count
+        self._size, self._count = size, count
+        self._product, self._metric = operator
+        self._nothing = SPENT if self._metric is None else SPENT_IN_METRIC
         self._generator = np.random.default_rng(0)
         self._basis = np.empty((max(count, min(most, size)), size))
+        self._dual = self._basis if self._metric is None else np.empty_like(self._basis)  # G v
         self._diagonal, self._beside = np.zeros((2, len(self._basis)))
         self._next = self._chance() if start is None else np.array(start, dtype=np.float64)
         self._begins = True  # `next` is a start, and not what is left over of a product
@@ -94,41 +104,58 @@ class _Search:
 
     def step(self) -> None:
         """One product."""
-        k, before = self._steps, self._basis[: self._steps]
-        v = self._next
+        k = self._steps
         if self._begins:
-            size, v = np.linalg.norm(v), _outside(before, v)
-            if not np.linalg.norm(v) > SPENT * size:
-                v = _outside(before, self._chance())  # a start that is nothing
+            size = self._take(self._next)
+            if not self._take(self._outside(self._next)) > self._nothing * size:
+                self._take(self._outside(self._chance()))  # a start that is nothing
             self._begins = False
-        self._basis[k] = v / np.linalg.norm(v)
-        image = self._product(self._basis[k])
+        self._basis[k] = self._next / self._ahead
+        if self._metric is not None:
+            self._dual[k] = self._next_dual / self._ahead
+        image = self._product(self._dual[k])
         self._steps += 1
         self._finite = bool(np.isfinite(image).all())
         if not self._finite:
             return
-        self._diagonal[k] = float(self._basis[k] @ image)
-        self._scale = max(self._scale, float(np.linalg.norm(image)))
-        self._next = _outside(self._basis[: k + 1], image)
-        self._ahead = float(np.linalg.norm(self._next))
-        self._beside[k] = self._ahead
+        along = self._dual[k] @ image
+        self._diagonal[k] = along
+        self._beside[k] = self._take(self._outside(image))
+        before = self._beside[k - 1] if k else 0.0
+        self._scale = max(self._scale, float(np.linalg.norm((before, along, self._ahead))))
+
+    def _take(self, v: Array) -> float:
+        """Go on from v, whose length is `ahead`."""
+        self._next = v
+        self._next_dual = v if self._metric is None else self._metric(v)
+        self._ahead = math.sqrt(max(float(v @ self._next_dual), 0.0))
+        return self._ahead
+
+    def _outside(self, v: Array) -> Array:
+        """v less its part in the span so far; twice, for the rounding of the first."""
+        basis, dual = self._basis[: self._steps], self._dual[: self._steps]
+        for _ in range(2):
+            v = v - (dual @ v) @ basis
+        return v
 
     def _spent(self) -> bool:
-        return self._ahead <= SPENT * self._scale
+        return self._ahead <= self._nothing * self._scale
 
     def _ritz(self, first: int = 0) -> tuple[Array, Array]:
         k = self._steps
-        values, rows = eigh_tridiagonal(self._diagonal[first:k], self._beside[first : k - 1])
+        diagonal, beside = self._diagonal[first:k], self._beside[first : k - 1]
+        values, rows = eigh_tridiagonal(diagonal, beside, check_finite=False)
         return values[::-1], rows[:, ::-1]
 
     def ended(self, tolerance: float) -> bool:
-        """Whether the bounds are kept, or there is nowhere to go on."""
+        """Whether the bounds are kept, or there is nowhere to go on. With a metric, which may be
+        singular, no second block is begun: copies of eigenvalues are left out."""
         if not self._finite or self._steps == len(self._basis):
             return True
         if self._steps == 0:
             return False
         if self._spent():
-            return self._nothing_new()
+            return self._metric is not None or self._nothing_new()
         if self._steps < self._count:
             return False
         values, rows = self._ritz()
@@ -159,10 +186,3 @@ class _Search:
         bounds = self._ahead * np.abs(rows[-1, :count])
         vectors = rows[:, :count].T @ self._basis[: self._steps]
         return Top(values[:count].copy(), vectors, bounds, self._steps)
-
-
-def _outside(basis: Array, v: Array) -> Array:
-    """v less its part in the span of orthonormal rows; twice, for the rounding of the first."""
-    for _ in range(2):
-        v = v - (basis @ v) @ basis
-    return v

@@ -1,6 +1,7 @@
 """Sharpness: the largest eigenvalues of the Hessian of the training risk (core.dynamics.curvature).
 
-Frames near one another have nearly the same vectors, from which Lanczos needs a few products in
+Where its form in the examples' span is there it is proved (core.dynamics.example_span). Elsewhere
+frames near one another have nearly the same vectors, from which Lanczos needs a few products in
 place of dozens. Each frame begins with those of the first frame of its block, and not of the frame
 before: its value then does not depend on which frames were looked at before. It begins with the sum
 of three, and not with the first alone, which may be the second a few steps later: with that and a
@@ -21,7 +22,8 @@ from core.dynamics.curvature import (
     needs_pytorch,
     sharpness,
 )
-from core.observables.observable import Landmark, Observable, memoised
+from core.dynamics.example_span import ProvedSharpness, has_span
+from core.observables.observable import Landmark, Observable, memoised, once
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent
 
@@ -43,6 +45,12 @@ def physical(run: Run, index: int) -> Array:
     return np.asarray(run.network.physical(run.parameters(index), float(run.rho[index])))
 
 
+@once
+def proving(run: Run) -> ProvedSharpness | None:
+    """What proves the top of this run's Hessians, where it is known to."""
+    return ProvedSharpness(run.problem) if has_span(run.problem) else None
+
+
 @memoised
 def block_start(run: Run, index: int) -> Array:
     """Where Lanczos begins in the block of frames from `index` on: the sum of its vectors there."""
@@ -59,9 +67,12 @@ def _largest(run: Run, index: int, count: int) -> Array:
     missing = np.full(count, np.nan)
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return missing
-    start = block_start(run, index - index % BLOCK)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        found = sharpness(run.problem, flat, count, start=start).values
+    proof = proving(run)
+    found = proof and proof.at(flat, count, TOLERANCE)
+    if found is None:
+        start = block_start(run, index - index % BLOCK)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            found = sharpness(run.problem, flat, count, start=start).values
     return np.concatenate([found, missing])[:count]
 
 
@@ -73,7 +84,7 @@ def eigenvalues(run: Run, index: int) -> Array:
 
 @memoised
 def largest(run: Run, index: int) -> float:
-    """The largest alone, which takes a third fewer products."""
+    """The largest alone, which takes fewer products."""
     return float(_largest(run, index, 1)[0])
 
 
@@ -90,6 +101,10 @@ def gauss_newton(run: Run, index: int) -> float:
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return float("nan")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        proof = proving(run)
+        proved = proof and proof.at(flat, 1, TOLERANCE, whole=False)
+        if proved is not None:
+            return float(proved[0])
         return gauss_newton_sharpness(run.problem, flat)
 
 
@@ -128,7 +143,7 @@ def _one(run: Run) -> Landmark | None:
 
 
 def off(run: Run, index: int) -> float:
-    """How far an eigenvalue may be off: the residual that Lanczos ends with."""
+    """How far an eigenvalue may be off: by the proof, or the residual that Lanczos ends with."""
     return TOLERANCE * abs(largest(run, index))
 
 

@@ -1,0 +1,181 @@
+"""The Hessian of the risk in the span of its examples' gradients, where its top can be proved.
+
+Of one output, with weights that are parameters and an activation without curvature (ReLUs), at
+n examples: Hessian = J' C J + S, with C the loss's curvature over n and S acting on each node's
+(alpha_j, u_j) alone, S (1, 0) = (0, q_j) and S (0, u) = (q_j' u, 0), q_j = sum_i g_i phi'_ij x_i.
+All eigenvectors to eigenvalues that are not 0 are J' C^1/2 w + (c_j, e_j q_j)_j, w (n,), c and e
+(m,): n + 2m numbers in place of the parameters' (d + 1) m, and S^2 = |q_j|^2 there. With
+
+    A = phi(z) C^1/2,  B_ji = alpha_j phi'_ij q_j' x_i C_i^1/2,
+    R_il = C_i^1/2 C_l^1/2 x_i' x_l sum_j alpha_j^2 phi'_ij phi'_lj,
+
+C^1/2 J J' C^1/2 = R + A' A, and the Hessian of such a vector and its inner products take one
+product with
+
+    G = [[R + A' A, A', B'], [A, 1, 0], [B, 0, |q|^2]]: (w, c, e) -> (r, s, t), then (r, t, s).
+
+By Schur complements (Haynsworth) mu - Hessian has as many negative eigenvalues as there are nodes
+with |q_j| > mu, and of the n x n matrix
+
+    1 - (R + sum_j (mu A_j + B_j)(mu A_j + B_j)' / (mu^2 - |q_j|^2)) / mu:
+
+where a Cholesky factor of it exists, and no |q_j| is above mu, no eigenvalue is. Lanczos alone
+knows only that some eigenvalue is near its Ritz value (core.dynamics.lanczos).
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf
+
+from core.dynamics.lanczos import top_eigenvalues
+from core.network.parametrisation import TwoLayer
+from core.problem.problem import Problem
+
+Array = NDArray[np.float64]
+
+FEW, MOST = 512, 2048  # examples: n^2 numbers are kept, and m n^2 multiplications taken
+# Of Lanczos: the proof says whether it was enough, and mostly the first is.
+RESIDUALS = (1e-3, 1e-5, 1e-8)
+
+
+def has_span(problem: Problem) -> bool:
+    """Whether this form of the Hessian is there, and shorter than the parameters' own."""
+    network, n = problem.network, problem.dataset.n
+    if not (isinstance(network, TwoLayer) and network.direct and network.k == 1):
+        return False
+    plain = network.plain_sum and not network.activation.bent and not problem.experiment.loss.l23
+    return plain and n <= min(max(FEW, 8 * network.d), MOST)
+
+
+@final
+class ProvedSharpness:
+    """The largest eigenvalues of the Hessian of a problem's risk, with a proof that they are.
+
+    Raises ValueError where `has_span` is not.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        if not has_span(problem):
+            raise ValueError("the Hessian of this problem has no form in its examples' span")
+        self._problem = problem
+        self._inner: Array = problem.inputs @ problem.inputs.T
+
+    def at(self, flat: Array, count: int, slack: float, whole: bool = True) -> Array | None:
+        """The `count` largest at flat parameters, decreasing, (count,): each at most `slack` of the
+        largest below the true one, and above it by no more than rounding; of the Gauss-Newton part
+        alone where not `whole`.
+
+        None where the proof fails (of equal eigenvalues Lanczos finds one), or no number is
+        positive or finite.
+        """
+        with np.errstate(all="ignore"):
+            span = _ExampleSpan(self._problem, self._inner, np.asarray(flat, np.float64), whole)
+            return span.proved(count, slack) if span.known else None
+
+
+@final
+class _ExampleSpan:
+    """G and the proof, with C and g over the largest of their numbers: late in a run these are
+    1e-50, and their squares are no numbers."""
+
+    def __init__(self, problem: Problem, inner: Array, flat: Array, whole: bool) -> None:
+        network, X, y = problem.network, problem.inputs, problem.dataset.y
+        assert isinstance(network, TwoLayer)
+        alpha, U = network.effective(flat)
+        z = U @ X.T
+        self._A, slopes = network.activation(z), network.activation.slopes(z)
+        f, n = alpha @ self._A, y.size
+        g = np.asarray(problem.loss.output_gradient(f, y)) / n
+        curved = np.asarray(problem.loss.output_curvature(f, y, np.ones_like(f))) / n
+        self._scale = max(float(np.abs(g).max()), float(curved.max()))
+        root = np.sqrt(curved / self._scale)
+        self._penalty = 2.0 * problem.experiment.loss.l2 if whole else 0.0
+        if not network.push(flat, np.ones_like(flat))[0].any():  # outer weights are not trained
+            self._A, whole = np.zeros_like(self._A), False
+        q = (slopes * (g / self._scale)) @ X if whole else np.zeros_like(U)
+        self._squares = (q * q).sum(axis=1)
+        slopes *= alpha[:, None]
+        slopes *= root
+        self._A *= root
+        self._B = (q @ X.T if whole else np.zeros_like(slopes)) * slopes
+        self._R = slopes.T @ slopes
+        self._R *= inner
+
+    @property
+    def known(self) -> bool:
+        return 0.0 < self._scale < np.inf and bool(np.isfinite(self._R).all())
+
+    def _metric(self, v: Array) -> Array:
+        """G (w, c, e)."""
+        n, m = len(self._R), self._squares.size
+        w, c, e = v[:n], v[n : n + m], v[n + m :]
+        out = np.empty_like(v)
+        out[n : n + m] = s = self._A @ w + c
+        out[n + m :] = self._B @ w + self._squares * e
+        out[:n] = self._R @ w + s @ self._A + e @ self._B
+        return out
+
+    def _product(self, lowered: Array) -> Array:
+        """The Hessian of a vector, from G of it."""
+        n, m = len(self._R), self._squares.size
+        return np.concatenate([lowered[:n], lowered[n + m :], lowered[n : n + m]])
+
+    def proved(self, count: int, slack: float) -> Array | None:
+        """See `ProvedSharpness.at`."""
+        n, m = len(self._R), self._squares.size
+        start = np.zeros(n + 2 * m)
+        start[:n] = np.random.default_rng(0).standard_normal(n)
+        for residual in RESIDUALS:
+            top = top_eigenvalues(
+                self._product, n + 2 * m, count, residual, start, metric=self._metric
+            )
+            values = top.values
+            if len(values) < count or not values.min() > 0.0:
+                return None
+            over = values + slack * values[0]
+            if all(self._above(mu) <= rank for rank, mu in enumerate(over.tolist())):
+                return np.asarray(self._scale * values) + self._penalty
+            start = top.vectors.sum(axis=0) + self._missed(float(over[0]))
+        return None
+
+    def _complement(self, mu: float) -> Array:
+        """The matrix of the proof, its upper triangle."""
+        over = mu * mu - self._squares
+        F = mu * self._A
+        F += self._B
+        F *= np.sqrt(1.0 / np.abs(over))[:, None]
+        out = self._R.T * (-1.0 / mu)  # symmetric, and so in the order of LAPACK
+        for sign, nodes in ((-1.0, over > 0.0), (1.0, over <= 0.0)):
+            if nodes.any():
+                part = F if nodes.all() else F[nodes]
+                out = dsyrk(sign / mu, part.T, beta=1.0, c=out, overwrite_c=1)
+        out[np.diag_indices(len(out))] += 1.0
+        return np.asarray(out)
+
+    def _above(self, mu: float) -> int:
+        """How many eigenvalues are above mu: all of them where this cannot be told."""
+        nodes = int((self._squares > mu * mu).sum())
+        complement = self._complement(mu)
+        if not nodes and dpotrf(complement, clean=0)[1] == 0:
+            return 0
+        if not np.isfinite(complement).all():
+            return complement.size
+        return nodes + int((eigh(complement, lower=False, eigvals_only=True) < 0.0).sum())
+
+    def _missed(self, mu: float) -> Array:
+        """A vector whose Rayleigh quotient is above mu, where an eigenvalue is:
+        (mu - S)^-1 J' C^1/2 w with the least eigenvector w of the complement."""
+        complement = self._complement(mu)
+        if not np.isfinite(complement).all():
+            return np.zeros(len(complement) + 2 * self._squares.size)
+        w = eigh(complement, lower=False, subset_by_index=[0, 0])[1][:, 0]
+        along, across = self._A @ w, self._B @ w
+        weights = 1.0 / (mu * mu - self._squares)
+        c = weights * (mu * across + self._squares * along)
+        return np.concatenate([w, c, weights * (mu * along + across)])
