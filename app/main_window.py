@@ -53,8 +53,8 @@ LOADING = "Loading the numerical libraries ..."
 
 @final
 class MainWindow(QMainWindow):
-    """Tool bar, form | views under a message bar | theory and inspector, transport, theorem time
-    line, status line.
+    """Tool bar, form | views | theory and inspector, transport, theorem time line, status line,
+    over which lies what there is to be said.
 
     painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
     closed, which `may_close` decides.
@@ -113,7 +113,7 @@ class MainWindow(QMainWindow):
         column = laid(QVBoxLayout(whole), spacing=0)
         filled(column, (self.columns, 1), self.transport, self.times, self.status)
         self.bar.setParent(whole)
-        self.bar.float_over(self.middle)
+        self.bar.float_over(whole, at_foot=True)  # over the status: views and titles stay seen
         return whole
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:

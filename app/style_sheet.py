@@ -66,6 +66,7 @@ QPushButton[line="true"] {
 }
 QPushButton[line="true"]:hover, QPushButton[line="true"]:focus { text-decoration: underline; }
 #messageBar { background: @field; border-bottom: 1px solid @line; }
+#messageBar[foot="true"] { border-bottom: none; border-top: 2px solid @accent; }
 
 QPushButton[card="true"] { border-radius: 8px; padding: 0px; text-align: left; }
 

@@ -1,6 +1,6 @@
 """A thin bar that says one sentence: what went wrong, or what is to be known.
 
-It lies over the top of another widget, so that nothing moves when it comes and goes.
+It lies over the top or the foot of another widget, so that nothing moves when it comes and goes.
 """
 
 from __future__ import annotations
@@ -36,13 +36,15 @@ class MessageBar(QWidget):
         self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         close = QToolButton(self, autoRaise=True)
         close.setText("\u00d7")
+        close.setProperty("inline", True)
         close.setToolTip("Hide this message")
         close.setAccessibleName("Hide this message")
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
+        self._at_foot = False
         self._told = QTimer(self, singleShot=True, interval=TOLD_MS)
         self._told.timeout.connect(self.clear)
-        layout = filled(laid(QHBoxLayout(self), (16, 4, 8, 4), 8), (self._words, 1))
+        layout = filled(laid(QHBoxLayout(self), (16, 3, 8, 2), 8), (self._words, 1))
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()
 
@@ -70,9 +72,10 @@ class MessageBar(QWidget):
         """Hide the bar."""
         self.say("")
 
-    def float_over(self, widget: QWidget) -> None:
-        """Lie over the top of a widget; an ancestor of which is its parent."""
-        self._over = widget
+    def float_over(self, widget: QWidget, at_foot: bool = False) -> None:
+        """Lie over the top of a widget, or its foot; its parent is that widget or an ancestor."""
+        self._over, self._at_foot = widget, at_foot
+        self.setProperty("foot", at_foot)
         widget.installEventFilter(self)
 
     def _settle(self) -> None:
@@ -82,7 +85,8 @@ class MessageBar(QWidget):
             width = over.width()
             height = max(self.heightForWidth(width), self.minimumSizeHint().height())
             place = over.mapTo(parent, QPoint(0, 0))
-            self.setGeometry(place.x(), place.y(), width, height)
+            down = over.height() - height if self._at_foot else 0
+            self.setGeometry(place.x(), place.y() + down, width, height)
 
     def showEvent(self, event: QEvent) -> None:
         self.window().installEventFilter(self)

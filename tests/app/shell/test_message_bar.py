@@ -1,4 +1,5 @@
-"""The message bar lies over the views: nothing moves when it comes, and it is easily closed."""
+"""The message bar lies over the status line: nothing moves when it comes, no view is covered by a
+short sentence, and it is easily closed."""
 
 from __future__ import annotations
 
@@ -51,6 +52,8 @@ def test_nothing_moves_when_something_is_said(
     window.resize(*size)
     program.display.ask(playing=False)
     bar.clear()
+    centre = window.centralWidget()
+    assert centre is not None
     before = at_rest(qtbot, window, bar)
     assert len(before) > 50
     for words in ("Short.", LONG):
@@ -58,18 +61,20 @@ def test_nothing_moves_when_something_is_said(
         QTest.qWait(50)
         assert places(window, bar) == before
         assert bar.isVisible()
-        middle = before[window.middle]
+        whole = before[centre]
         box = QRect(bar.mapTo(window, QPoint(0, 0)), bar.size())
-        assert middle.contains(box)
-        assert box.topLeft() == middle.topLeft()
-        assert box.width() == middle.width()
+        assert whole.contains(box)
+        assert box.bottomLeft() == whole.bottomLeft()
+        assert box.width() == whole.width()
+        assert not box.intersects(before[window.middle])
+        assert words == LONG or not box.intersects(before[window.transport])
         label = bar.findChild(QLabel)
         assert label is not None
         assert label.height() >= label.heightForWidth(label.width())
         # It is on top: the place belongs to it.
         assert bar.isAncestorOf(window.childAt(box.center()))
     window.resize(size[0] + 60, size[1])
-    assert bar.width() == window.middle.width()
+    assert bar.width() == centre.width()
     bar.clear()
     assert not bar.isVisible()
 
