@@ -28,6 +28,7 @@ class RayLayer:
 
     def __init__(self, plot: Plot) -> None:
         self.rays: Rays | None = None
+        self._missing = ""  # why there are none, of data that have some
         self.lines = plot.add(CurveStack(), -7.0)
         self.tips = plot.add(Markers(), -4.0)
         self._plot = plot
@@ -38,11 +39,11 @@ class RayLayer:
         if (projection, palette) == self._drawn:
             return
         if projection is None:
-            self.rays = None
+            self.rays, self._missing = None, ""
         elif self._drawn is None or self._drawn[0] is not projection:
-            from core.figures.rays import rays_of
+            from core.figures.rays import rays_of, why_no_rays
 
-            self.rays = rays_of(projection)
+            self.rays, self._missing = rays_of(projection), why_no_rays(projection.run)
         self._drawn = projection, palette
         self._draw(palette)
 
@@ -67,9 +68,9 @@ class RayLayer:
         self.tips.show_at(rays.tips, np.array([known.index(colour) for colour in colours]))
 
     def entries(self, palette: Palette) -> tuple[HeaderEntry, ...]:
-        """The key of what is drawn."""
+        """The key of what is drawn, or why nothing is."""
         if self.rays is None:
-            return ()
+            return (HeaderEntry(self._missing, short="no rays"),) if self._missing else ()
         colours, dashed = self._colours(palette), self.rays.saddles()
         known = list(dict.fromkeys(reversed(colours)))
         ways = {palette.positive: "G > 0", palette.negative: "G < 0"}

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from core.figures.numbers import math_number, number_text
 from core.figures.palette import Palette, rgba
 from core.figures.primitives import Array, Curves, Dots, KeyEntry, Words
-from core.observables.extremal import few_patterns, vectors_of
+from core.observables.extremal import vectors_of
 from core.observables.projection import Projection
-from core.reference.extremal import SADDLE, pattern_count
+from core.reference.extremal import SADDLE, has_extremal, pattern_count
+from core.runs import Run
 
 MOST_POINTS, MOST_PATTERNS = 200, 8_000  # a fifth of a second
 MOST_BORDERS, MOST_LABELS = 60, 8
@@ -58,11 +59,21 @@ class Rays:
         )
 
 
+def why_no_rays(run: Run) -> str:
+    """Why data that have extremal vectors are drawn without; empty for others."""
+    if run.dataset.d < 2 or not has_extremal(run.problem):
+        return ""
+    if run.dataset.n > MOST_POINTS:
+        return f"no rays: n > {MOST_POINTS}"
+    if pattern_count(run.inputs, run.dataset.y) > MOST_PATTERNS:
+        return f"no rays: over {MOST_PATTERNS} sign vectors"
+    return ""
+
+
 def rays_of(projection: Projection) -> Rays | None:
     """The extremal vectors of a run's data on a plane; None where there are none to be drawn."""
     run = projection.run
-    few = run.dataset.n <= MOST_POINTS and run.dataset.d > 1 and few_patterns(run)
-    if not few or pattern_count(run.inputs, run.dataset.y) > MOST_PATTERNS:
+    if run.dataset.d < 2 or not has_extremal(run.problem) or why_no_rays(run):
         return None
     found = vectors_of(run)
     if not found:

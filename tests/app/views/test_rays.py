@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from app.state.display import DisplayData
 from app.views.neurons import NeuronsView
 from app.views.run_panel import RunPanel
 from core.figures.palette import DARK, LIGHT
-from core.figures.rays import TIP
+from core.figures.rays import TIP, rays_of, why_no_rays
 from core.observables.planes import NodePlane
+from core.observables.projection import Projection
 from core.problem.problem import resolve
 from core.reference.extremal import extremal_vectors
 from core.runs import Recorder, open_run
@@ -24,18 +26,22 @@ from core.training.trajectory import run as train
 from tests.app.mouse import move
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Iterator[DisplayData]:
+def trained(path: Path, points: dict[str, Any]) -> Path:
+    """A run of a few frames on such data."""
     tables = {
-        "data": {"kind": "orthonormal"},
+        "data": points,
         "network": {"m": 6, "init": "balanced"},
         "loss": {"kind": "least_squares"},
         "dynamics": {"kind": "plain_flow", "until_log10_time": 0.5},
         "recording": {"frames": 6},
     }
-    path = tmp_path / "a.msrun"
     train(resolve(build_experiment(tables, "rays")), partial(Recorder, path))
-    with open_run(path) as run:
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[DisplayData]:
+    with open_run(trained(tmp_path / "a.msrun", {"kind": "orthonormal"})) as run:
         shown = DisplayData(run)
         while not shown.complete:
             shown.update()
@@ -110,3 +116,28 @@ def test_colours_are_the_palettes(panel: RunPanel, view: NeuronsView) -> None:
         assert drawn == {palette.positive, palette.negative}
         grey = view.rays.lines.curves[0][1].color()
         assert grey.name() == palette.muted and grey.alpha() < 255
+
+
+@pytest.mark.parametrize(
+    ("points", "why"),
+    [
+        ({"n": 8, "d": 3}, ""),
+        ({"n": 201, "d": 2}, "no rays: n > 200"),
+        ({"n": 40, "d": 3}, "no rays: over 8000 sign vectors"),
+    ],
+)
+def test_too_many_examples_for_rays_are_told(
+    view: NeuronsView, tmp_path: Path, points: dict[str, int], why: str
+) -> None:
+    """2 C(40, 2) 9 = 14,040 of them."""
+    path = trained(tmp_path / "many.msrun", {"kind": "regression", **points})
+    layer = view.rays
+    with open_run(path) as run:
+        projection = Projection(run, NodePlane("coordinates", (0, 1)))
+        assert why_no_rays(run) == why
+        assert (rays_of(projection) is None) == bool(why)
+        layer.show(projection, LIGHT)
+        told = [entry.text for entry in layer.entries(LIGHT)]
+        assert (told == [why]) if why else all("rays" not in one for one in told)
+        layer.show(None, LIGHT)
+        assert not layer.entries(LIGHT)
