@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -88,16 +91,42 @@ def test_what_did_not_fit_is_told_and_not_ranked(study: Path, tmp_path: Path) ->
     assert all((float(row["train_error"]) == 0.0) == bool(row["rank"]) for row in rows)
 
 
+ASKED = ("--minimise", "risk", "--runs", "7", "--drawn", "4", "--over", "seeds")
+
+
+def found_in(out: Path) -> list[tuple[str, ...]]:
+    """What the table of a hunt says of each run, the best first."""
+    with (out / "small.hunt.csv").open() as file:
+        rows = csv.DictReader(file)
+        return [(row["run"], row["value"], row["network.seed"]) for row in rows]
+
+
 def test_two_processes_find_what_one_finds(study: Path, tmp_path: Path) -> None:
-    found = []
     for jobs in ("1", "2"):
         out = tmp_path / jobs
-        given = ["--minimise", "risk", "--runs", "7", "--drawn", "4", "--over", "seeds"]
-        assert main(["hunt", str(study), *given, "--output", str(out), "--jobs", jobs]) == 0
-        with (out / "small.hunt.csv").open() as file:
-            rows = csv.DictReader(file)
-            found.append([(row["run"], row["value"], row["network.seed"]) for row in rows])
-    assert found[0] == found[1]
+        assert main(["hunt", str(study), *ASKED, "--output", str(out), "--jobs", jobs]) == 0
+    assert found_in(tmp_path / "1") == found_in(tmp_path / "2")
+
+
+def test_a_cluster_finds_what_one_process_finds(study: Path, tmp_path: Path) -> None:
+    alone, shared = tmp_path / "alone", tmp_path / "shared"
+    assert main(["hunt", str(study), *ASKED, "--output", str(alone), "--jobs", "1"]) == 0
+    command = [sys.executable, "-W", "ignore", "-m", "tests.extremes.cluster_hunt", str(study)]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [*command, *ASKED, "--output", str(shared)],
+        cwd=root,
+        env=dict(os.environ, PYTHONPATH=str(root)),
+        check=False,
+        timeout=120,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert found_in(shared) == found_in(alone)
+    for path in shared.glob("*.msrun"):
+        with open_run(path) as run:
+            assert run.finished
 
 
 @pytest.mark.parametrize(
