@@ -56,6 +56,7 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
 
     qtbot.waitUntil(lambda: not program.final.busy)  # whose thread begins with its first question
     turn()
+    gc.collect()  # the test before may have left what is collected during the turns
     data = weakref.WeakSet()
     before, threads = len(QApplication.allWidgets()), threading.active_count()
     for _ in range(RUNS):
