@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import final
 
@@ -87,13 +88,13 @@ class Soak(QObject):
         self._look.start()
 
 
-HEAD = ("MB", "objects", "widgets", "timers", "threads", "handles", "children", "deeds")
+HEAD = ("MB", *(field.name for field in fields(Holdings)[1:]), "deeds")
 
 
 def row(one: Holdings) -> str:
     """A line of the table."""
-    counts = (one.objects, one.widgets, one.timers, one.threads, one.handles, one.children)
-    return f"{one.memory / 1e6:>9.1f}" + "".join(f"{count:>9,}" for count in counts)
+    memory, *counts = astuple(one)
+    return f"{memory / 1e6:>9.1f}" + "".join(f"{count:>9,}" for count in counts)
 
 
 def main() -> int:

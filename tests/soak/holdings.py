@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import re
+import sys
 import threading
 from collections import Counter
 from contextlib import suppress
@@ -26,9 +27,11 @@ DIGITS = re.compile(r"\d+")
 @final
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Counts at a moment when nothing is open; memory in bytes."""
+    """Counts at a moment when nothing is open; memory in bytes. Modules that are loaded late, and
+    objects, are told beside the memory, which they explain."""
 
     memory: int
+    modules: int
     objects: int
     widgets: int
     timers: int
@@ -62,6 +65,7 @@ def held() -> Holdings:
     active = [timer for timer in timers() if timer.isActive()]
     return Holdings(
         resident(),
+        len(sys.modules),
         len(gc.get_objects()),
         len(widgets),
         len(active),
@@ -104,17 +108,17 @@ def _place(widget: QWidget) -> str:
 def grown(before: list[Holdings], after: list[Holdings]) -> list[str]:
     """What there is more of: memory by more than 5 % in the mean, anything else by one at least.
 
-    >>> one = Holdings(100, 5, 1, 1, 1, 1, 0)
-    >>> grown([one], [Holdings(106, 5, 1, 1, 2, 1, 0)])
+    >>> one = Holdings(100, 9, 5, 1, 1, 1, 1, 0)
+    >>> grown([one], [Holdings(106, 9, 5, 1, 1, 2, 1, 0)])
     ['memory grew by 6.0 %', 'threads: 2 where there were 1']
-    >>> grown([one], [Holdings(104, 9, 1, 0, 1, 1, 0)])
+    >>> grown([one], [Holdings(104, 9, 9, 1, 0, 1, 1, 0)])
     []
     """
     memory = [sum(one.memory for one in some) / len(some) for some in (before, after)]
     share = memory[1] / memory[0] - 1.0
     wrong = [f"memory grew by {100 * share:.1f} %"] if share > MOST_GROWTH else []
     for field in fields(Holdings):
-        if field.name in ("memory", "objects"):
+        if field.name in ("memory", "modules", "objects"):
             continue
         # The least of the last ones: what some of them are without is no leak.
         most = max(getattr(one, field.name) for one in before)
