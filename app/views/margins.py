@@ -230,8 +230,8 @@ class MarginsView(TraceView):
         readings = []
         for k, (text, column, factor, _) in enumerate(CURVES):
             value = self.scale * factor * float(data.margins[frame, column])
-            words = f"{text} {raised(number_text(value, 3))}"
-            readings.append(Reading(value, self._colour(k), words))
+            number = raised(number_text(value, 3))
+            readings.append(Reading(value, self._colour(k), text, number))
         return tuple(readings)
 
     def _weights(self, data: DisplayData, node: int) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ TITLES = {"weights": "nodes |a\u2c7c| v\u2c7c", "directions": "directions v\u2c7
 REACHES = {"moment": "", "run": ", whole run", "root": ", signed roots"}
 STEPS_OF_RANGE = 20.0  # a growing range grows in steps of 10^(1/20)
 EDGE = 1.1  # the range as a multiple of what must be in it
+SHORT = {"coordinate": "coord.", "component": "comp.", "class means": "means"}  # on small axes
 LARGEST_DOT = 14.0  # pixels; of a direction, whose area is as |a_j v_j|
 
 
@@ -189,7 +190,10 @@ class NeuronsView(NodeView):
         unit = raised(f" (10^{self.power})") if self.power else ""
         labels = data.projection.labels
         for axis, label in zip((self.plot.bottom, self.plot.side), labels, strict=True):
-            axis.set_label(label if label.startswith("no ") else f"{label}{unit}")
+            if label.startswith("no "):
+                axis.set_label(label)
+            else:
+                axis.set_label(f"{label}{unit}", f"{shortened(label)}{unit}")
 
     def _recolour(self) -> None:
         data, palette = self.data, self._palette
@@ -333,3 +337,14 @@ class NeuronsView(NodeView):
         x, y = self._points[:, 0], self._points[:, 1]
         inside = (x >= box.left()) & (x <= box.right()) & (y >= box.top()) & (y <= box.bottom())
         self.nodes_selected.emit(frozenset(np.flatnonzero(inside).tolist()))
+
+
+def shortened(label: str) -> str:
+    """What an axis is called where there is little room.
+
+    >>> shortened("coordinate 2"), shortened("motion 1")
+    ('coord. 2', 'motion 1')
+    """
+    for word, short in SHORT.items():
+        label = label.replace(word, short)
+    return label

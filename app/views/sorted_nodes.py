@@ -27,6 +27,7 @@ MOST_DOTS = 64  # nodes up to which each gets a dot on the current curve
 FAINT = 0.25  # opacity of the moments before, where nodes are selected
 CURRENT = 2.0  # pixels: dear for thousands of lines, not for one
 LABELS = {"rotation": "rotation", "relative_norm": "relative norm"}
+SHORT = {"rotation": "rotation", "relative_norm": "norm"}
 NOTES = {"rotation": "no node has a direction", "relative_norm": "all nodes are 0"}
 
 
@@ -51,6 +52,7 @@ class SortedView(NodeView):
     ) -> None:
         axes = {"horizontal": "rank / m", "vertical": LABELS[kind]}
         super().__init__(palette, title, parent, **axes)
+        self.plot.side.set_label(axes["vertical"], SHORT[kind])
         self._kind = kind
         self._paths: list[Any] = []
         self._ramp: NDArray[Any] = np.empty((0, 4))  # the colour of each frame

@@ -36,11 +36,18 @@ class NodeMark:
 @final
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The value of a curve at the cursor: a dot there, or `text` at the edge beyond which it is."""
+    """The value of a curve at the cursor: a dot there, or its name and number at the edge beyond
+    which it is, the number alone where there is no room for both."""
 
     value: float
     colour: str
-    text: str
+    name: str
+    number: str
+
+    @property
+    def text(self) -> str:
+        """Both."""
+        return f"{self.name} {self.number}"
 
 
 @final
@@ -96,11 +103,18 @@ class Labels:
         room = max(self._inside.right() - x, x - self._inside.left())
         return text if width <= room else mark.label
 
+    def holds(self, text: str) -> bool:
+        """Whether a label has room without being cut."""
+        return QFontMetricsF(self._painter.font()).horizontalAdvance(text) <= self._room()
+
+    def _room(self) -> float:
+        return max(self._inside.width() - 8.0, 0.0)
+
     def put(self, point: QPointF, text: str, left: bool = False, colour: str = "") -> None:
         """One label, right of the point where there is room, else left of it; or the reverse."""
         inside = self._inside
         metrics = QFontMetricsF(self._painter.font())
-        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(inside.width() - 8.0, 0.0))
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, self._room())
         box = self._box(text)
         if left:
             left = point.x() - GAP - box.width() >= inside.left()
@@ -120,8 +134,8 @@ class Labels:
         asked for at this moment, and never cut as long as the longest of them has room."""
         inside, lines = self._inside, text.split("\n")
         metrics = QFontMetricsF(self._painter.font())
-        most = max(inside.width() - 8.0, 0.0)
-        lines = [metrics.elidedText(one, Qt.TextElideMode.ElideRight, most) for one in lines]
+        room = self._room()
+        lines = [metrics.elidedText(one, Qt.TextElideMode.ElideRight, room) for one in lines]
         boxes = [self._box(one) for one in lines]
         width, height = max(box.width() for box in boxes), sum(box.height() for box in boxes)
         left = min(max(point.x() - 0.5 * width, inside.left()), inside.right() - width)
@@ -272,7 +286,9 @@ def _paint_readings(
             continue
         if arrow := beyond(y, inside):
             edge = QPointF(x, inside.top() if arrow == UP else inside.bottom())
-            labels.put(edge, arrow + reading.text, colour=reading.colour)
+            text = arrow + reading.text
+            text = text if labels.holds(text) else arrow + reading.number
+            labels.put(edge, text, colour=reading.colour)
             continue
         painter.setPen(QPen(QColor(palette.background), 1.0))
         painter.setBrush(QColor(reading.colour))

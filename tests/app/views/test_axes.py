@@ -73,6 +73,18 @@ def test_both_axes_of_every_view_have_names(
             assert one.label.isVisible(), name
 
 
+def test_in_a_quarter_of_a_small_window_names_are_short_and_whole(panel: RunPanel) -> None:
+    """As four runs stand beside each other at 1280 x 800."""
+    names = {"neurons": "coord. 2", "rotations": "rotation", "norms": "norm", "margins": "margin"}
+    panel.resize(355, 288)
+    QApplication.processEvents()
+    for view, name in names.items():
+        assert panel.view(view).plot.side.fitting().partition(" (")[0] == name
+    panel.resize(900, 800)
+    QApplication.processEvents()
+    assert panel.view("norms").plot.side.fitting() == "relative norm"
+
+
 @pytest.mark.parametrize("height", [96, 120, 160, 400])
 def test_a_name_fits_its_axis_and_keeps_its_unit(plot_of: PlotOf, height: int) -> None:
     plot = plot_of(200, height, vertical="a quantity with a long name (10\u207b\u00b3)")

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
 from app.views.margins import MarginsView
+from app.widgets.overlay import Labels
 from core.figures.palette import DARK, LIGHT, Palette, rgb
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
@@ -105,6 +107,28 @@ def test_a_margin_beyond_the_range_is_named_at_the_edge(
         foot = here[here[:, 0] > inside.bottom() - 24.0]
         assert len(foot) > 20  # letters, at the lower edge
         assert np.abs(foot[:, 1] - x).min() < 20.0  # beside the cursor
+
+
+@pytest.mark.parametrize(("width", "named"), [(420, True), (145, False)])
+def test_no_number_at_the_edge_is_cut(
+    qtbot: QtBot, shown: DisplayData, monkeypatch: pytest.MonkeyPatch, width: int, named: bool
+) -> None:
+    """Where its name has no room it stands alone: without its end it would be another."""
+    view = view_of(qtbot, shown)
+    view.resize(width, 260)
+    view.show_frame(shown.frames // 2)
+    written = []
+    write = Labels._write
+
+    def watched(labels: Labels, box: QRectF, text: str, colour: str = "") -> None:
+        written.append(text)
+        write(labels, box, text, colour)
+
+    monkeypatch.setattr(Labels, "_write", watched)
+    view.plot.grab()
+    smoothed = view.plot.overlay.readings[1]
+    words = smoothed.text if named else smoothed.number
+    assert f"\u2193 {words}" in written
 
 
 def test_a_margin_within_the_range_has_a_dot(qtbot: QtBot, shown: DisplayData) -> None:
