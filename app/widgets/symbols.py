@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from app.widgets.screen_text import raised, shown_number
-from core.figures.numbers import number_text
+from core.figures.numbers import MINUS, number_text
 
 if TYPE_CHECKING:
     from core.reference.margin import Bracket, ReferenceMargin
@@ -31,7 +31,8 @@ GREEK = {
 }
 LETTER = re.compile(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])")
 # At most three letters before the underscore: train_error is a name, and no symbol with an index.
-SYMBOL = re.compile(r"(?<![A-Za-z0-9])([^\W\d_]{1,3})_(\w+)")
+# A sign is an index too: D_+.
+SYMBOL = re.compile(r"(?<![A-Za-z0-9])([^\W\d_]{1,3})_(\w+|[+-](?!\w))")
 SHORT = (("Theorem", "Thm"), ("Proposition", "Prop"), ("Corollary", "Cor"), ("Assumption", "Ass"))
 CLOSE = 1e-3  # a certified bracket as narrow as this needs no word about its gap
 WIDEST_DIGITS, FEWEST_DIGITS = 5, 2
@@ -62,11 +63,13 @@ def pieces(text: str) -> tuple[tuple[str, bool], ...]:
     ['?', 'gl', ' / 2']
     >>> [low for _, low in pieces("gamma_gl / 2")]
     [False, True, False]
+    >>> pieces("|D_+|")
+    (('|D', False), ('+', True), ('|', False))
     """
     parts: list[tuple[str, bool]] = []
     text, start = greek(text), 0
     for match in SYMBOL.finditer(text):
-        parts += [(text[start : match.end(1)], False), (match[2], True)]
+        parts += [(text[start : match.end(1)], False), (match[2].replace("-", MINUS), True)]
         start = match.end()
     return tuple((part, low) for part, low in (*parts, (text[start:], False)) if part)
 
