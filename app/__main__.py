@@ -26,15 +26,15 @@ def shown(link: str) -> int:
     """The window of `marginscope.show`; the first line that it writes says whether it begins."""
     try:
         load_torch_first()
-        from PySide6.QtWidgets import QApplication
+        from app.qt_application import QtApplication
 
         # At once: where there is no screen Qt ends the process here, and its caller waits for it.
-        application = QApplication([sys.argv[0]])
+        application = QtApplication([sys.argv[0]])
         from app.start import main as open_window
     except ImportError as error:
         print(f"refused The window cannot be loaded: {error}.", flush=True)
         return 1
-    assert application is QApplication.instance()
+    assert application is QtApplication.instance()
     return open_window([link], shown=True)
 
 

@@ -52,7 +52,7 @@ class Marginscope(Parts):
         self.links.opened.connect(self._remember)
         self.worker.ready.connect(self._ready)
         self._begun = self._ended = self._settled = False
-        self._asked_early: list[str] = []
+        self._asked_early: list[list[str]] = []
 
     def start(self) -> None:
         """Show the window, and begin once it can be seen."""
@@ -84,8 +84,8 @@ class Marginscope(Parts):
         self._add_panels(MOST_CELLS)  # more of them are made when they are needed
         self.opening.begin()
         asked, self._asked_early = self._asked_early, []
-        for link in asked:  # after what the window was opened with, as they came
-            self.show_link(link)
+        for names in asked:  # after what the window was opened with, as they came
+            self.show_files(names)
         self._warn()
 
     def _add_panels(self, count: int) -> None:
@@ -135,14 +135,18 @@ class Marginscope(Parts):
 
     def show_link(self, link: str) -> None:
         """Show the picture of a link that came from another program, in front of everything."""
+        self.show_files([link])
+
+    def show_files(self, names: list[str]) -> None:
+        """Show files or a link that the system or another program hands over."""
         if self._ended:
             return
         if not self._begun:
-            self._asked_early.append(link)
+            self._asked_early.append(names)
             return
         if any(run.outdated for run in self.session):  # their paths mean other files by now
             self.experiment.close_runs()
-        self.files.open_files([link])
+        self.files.open_files(names)
         bring_up(self.window)
 
     def _remember(self, name: str) -> None:

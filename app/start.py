@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QApplication
 
 from app.application import Marginscope
 from app.controllers.serving import ShowServer, refusal, tell, training
@@ -17,6 +16,7 @@ from app.desktop import FILES, FOLDER, SIZES
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import user_places
 from app.process import prepare
+from app.qt_application import QtApplication
 from app.termination import Termination
 from core.cli.bundled import QT, give_back, is_bundled
 from marginscope._show.address import OK, REFUSED, address
@@ -42,8 +42,8 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     places = user_places()
     open_log(places.logs)
     # Without the names of files, which Qt might take for options of its own.
-    application = QApplication.instance() or QApplication([sys.argv[0]])
-    assert isinstance(application, QApplication)
+    application = QtApplication.instance() or QtApplication([sys.argv[0]])
+    assert isinstance(application, QtApplication)
     if is_bundled():  # Qt has read them
         give_back(os.environ, QT)
     application.setApplicationName("marginscope")
@@ -60,6 +60,7 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     termination = Termination(program.closing.at_once, program)
     termination.install()
     program.worker.started.connect(program.settle)
+    application.asked.connect(program.show_files)
     program.start()
     if shown:
         server = ShowServer(training(program.session), program)

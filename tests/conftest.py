@@ -15,6 +15,7 @@ from hypothesis import settings
 from pytestqt.qtbot import QtBot
 
 from app.garbage import Garbage
+from app.qt_application import QtApplication
 from tests.guards import no_leaks
 
 __all__ = ["no_leaks"]
@@ -43,6 +44,12 @@ class PatientBot(QtBot):
 
     def waitSignal(self, signal: Any, *, timeout: int = PATIENCE, **options: Any) -> Any:
         return super().waitSignal(signal, timeout=timeout, **options)
+
+
+@pytest.fixture(scope="session")
+def qapp_cls() -> type[QtApplication]:
+    """The program's own, by pytest-qt's name for it."""
+    return QtApplication
 
 
 @pytest.fixture

@@ -1,0 +1,35 @@
+"""Qt's application, and what the system hands over to it while it runs."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QEvent, QTimer, Signal
+from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtWidgets import QApplication
+
+
+@final
+class QtApplication(QApplication):
+    """asked(names): files and links that came together. On macOS a double click on a run, or a
+    click on a link, is an event, where other systems name it on the command line."""
+
+    asked = Signal(list)
+
+    def __init__(self, arguments: list[str]) -> None:
+        super().__init__(arguments)
+        self._names: list[str] = []
+        self._together = QTimer(self, singleShot=True, interval=0)
+        self._together.timeout.connect(self._ask)
+
+    # Not a filter, which would be called for the events of all objects.
+    def event(self, event: QEvent) -> bool:
+        if not isinstance(event, QFileOpenEvent):
+            return super().event(event)
+        self._names.append(event.file() or event.url().toString())
+        self._together.start()
+        return True
+
+    def _ask(self) -> None:
+        names, self._names = self._names, []
+        self.asked.emit(names)

@@ -1,0 +1,74 @@
+"""Files and links that the system hands over to a program that runs, as macOS does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QUrl
+from PySide6.QtGui import QFileOpenEvent
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.qt_application import QtApplication
+from tests.app.shell.conftest import Opener, trained
+from tests.python.loops import recorded
+
+
+def hand_over(*names: str) -> None:
+    """As the system does, an event for each."""
+    for name in names:
+        given = QUrl(name) if "://" in name else QUrl.fromLocalFile(name)
+        QCoreApplication.postEvent(QtApplication.instance(), QFileOpenEvent(given))
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / f"{name} of mine.msrun" for name in ("first", "second")]
+    for path in paths:
+        recorded(path, 4)
+    return paths
+
+
+def listening(program: Marginscope) -> Marginscope:
+    QtApplication.instance().asked.connect(program.show_files)
+    return program
+
+
+def shown(program: Marginscope) -> list[Path]:
+    return [run.path for run in program.session]
+
+
+def test_files_that_come_together_are_opened_together(
+    program: Marginscope, paths: list[Path], qtbot: QtBot
+) -> None:
+    listening(program)
+    hand_over(*map(str, paths))
+    qtbot.waitUntil(lambda: shown(program) == paths and trained(program))
+
+
+def test_a_link_is_shown(program: Marginscope, paths: list[Path], qtbot: QtBot) -> None:
+    listening(program)
+    hand_over(f"marginscope://view?run={paths[1].as_posix().replace(' ', '%20')}&views=margins")
+    qtbot.waitUntil(lambda: shown(program) == paths[1:] and trained(program))
+    assert program.display.view.wishes.views == ("margins",)
+
+
+def test_what_is_handed_over_before_the_first_paint_is_opened_then(
+    open_program: Opener, paths: list[Path], qtbot: QtBot
+) -> None:
+    program = open_program("telgarsky22-figure-1")
+    program.show_files([str(path) for path in paths])
+    qtbot.waitUntil(lambda: shown(program) == paths and trained(program))
+
+
+@pytest.mark.parametrize(
+    "name", ["/no/such.msrun", "https://example.org/a.msrun", "marginscope://"]
+)
+def test_what_cannot_be_opened_is_told(program: Marginscope, qtbot: QtBot, name: str) -> None:
+    before = shown(program)
+    program.window.bar.clear()
+    listening(program)
+    hand_over(name)
+    qtbot.waitUntil(lambda: bool(program.window.bar.text))
+    assert shown(program) == before
