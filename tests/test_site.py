@@ -156,6 +156,30 @@ def test_links_lead_to_pages_and_places(site: dict[Path, Page]) -> None:
     assert not wrong and checked > 1000
 
 
+def test_the_list_of_pages_is_open_where_the_reader_is(site: dict[Path, Page], work: Path) -> None:
+    """Every page leads to every part, and only those of a part to all that is in it."""
+    html = work / "html"
+    studies = set(shipped_ids())
+    for name, whole in (("window", False), ("studies/index", True), (f"studies/{SMALL}", True)):
+        page = site[html / f"{name}.html"]
+        listed = {Path(link).stem for link in page.links if "#" not in link}
+        assert {"install", "theory", "changelog"} <= listed
+        own = re.search(r'class="sidebar-tree">.*?</div>', page.text, re.DOTALL)
+        assert own is not None
+        assert (len(re.findall(r'href="[^"]*"', own[0])) > len(studies)) is whole
+        assert ("toctree-checkbox" in own[0]) is whole
+
+
+def test_pictures_of_the_documents_are_small(work: Path) -> None:
+    pictures = {path.stem: path for path in (ROOT / "docs" / "images").glob("*.png")}
+    for name, path in pictures.items():
+        smaller = work / "source" / "images" / f"{name}.webp"
+        assert smaller.stat().st_size < path.stat().st_size
+        with Image.open(path) as one, Image.open(smaller) as other:
+            assert np.array_equal(one.convert("RGB"), other.convert("RGB"))
+    assert not list((work / "html" / "_images").glob("*.png"))
+
+
 def test_no_page_asks_for_a_network(site: dict[Path, Page], work: Path) -> None:
     wrong = [
         f"{path.name}: {one}"

@@ -13,7 +13,7 @@ project = "Marginscope"
 copyright = "Marginscope authors, MIT licence"
 release = version = __version__
 
-extensions = ["myst_parser", "docs.site.mathml"]
+extensions = ["myst_parser", "docs.site.mathml", "docs.site.sidebar"]
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence"]
 myst_heading_anchors = 4  # as GitHub and the window name headings
 exclude_patterns = [EXTRA]

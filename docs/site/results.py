@@ -34,6 +34,7 @@ from docs.site.places import RESULTS, ROOT
 
 SIZE = "quick"
 DPI = 200.0
+SMALLEST: dict[str, Any] = {"lossless": True, "quality": 100, "method": 6}
 PALETTES = {"light": LIGHT, "dark": DARK}
 TOLD = "result.json"
 # Code on which no number of a study and no line of its figure depends.
@@ -150,5 +151,5 @@ def as_webp(png: bytes) -> bytes:
     target = io.BytesIO()
     with Image.open(io.BytesIO(png)) as image:
         few = image.convert("RGB").quantize(256, dither=Image.Dither.NONE).convert("RGB")
-        few.save(target, "WEBP", lossless=True, quality=80, method=4)
+        few.save(target, "WEBP", **SMALLEST)
     return target.getvalue()

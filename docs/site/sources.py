@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from PIL import Image
+
 from app.state.documents import PARTS
 from core.studies.study import shipped_ids
 from core.study_file.experiment import KINDS
@@ -15,13 +17,14 @@ from docs.site.contents import DECISIONS, MADE, MORE, REFERENCE, pages_of
 from docs.site.films import EXTRA, FILMS, PLAYED, Films
 from docs.site.markup import contents, page
 from docs.site.places import DOCS, ROOT
-from docs.site.results import Result
+from docs.site.results import SMALLEST, Result
 
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 # What is found elsewhere under the root is found in the site here.
 MOVED = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 PICTURES = {".png", ".svg", ".webp", ".gif"}
+PNG = re.compile(r"(\]\((?:\.\./)*images/[-\w]+)\.png\)")  # of docs/, which the site has smaller
 FILM = "images/figure-1.gif"
 PLAYER = """\
 ## Play it here
@@ -44,8 +47,8 @@ def write(target: Path, results: Mapping[str, Result], films: Films | None = Non
     for name, text in pages.items():
         path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    shutil.copytree(DOCS / "images", target / "images")
+        path.write_text(PNG.sub(r"\1.webp)", text), "utf-8")
+    _copy_pictures(target / "images")
     for name, picture in studies.pictures_of(results).items():
         (target / "studies" / "pictures").mkdir(parents=True, exist_ok=True)
         shutil.copy(picture, target / "studies" / "pictures" / name)
@@ -55,6 +58,15 @@ def write(target: Path, results: Mapping[str, Result], films: Films | None = Non
         for shade, path in films.films.items():
             shutil.copy(path, target / "images" / FILMS[shade])
     return [target / name for name in pages]
+
+
+def _copy_pictures(target: Path) -> None:
+    """Those of docs/, PNG as WebP, which takes half of the bytes."""
+    shutil.copytree(DOCS / "images", target)
+    for path in target.glob("*.png"):
+        with Image.open(path) as image:
+            image.save(path.with_suffix(".webp"), **SMALLEST)
+        path.unlink()
 
 
 def _generated(results: Mapping[str, Result]) -> dict[str, str]:

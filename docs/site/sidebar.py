@@ -1,0 +1,47 @@
+"""The list of pages at the left: branches are open only where the reader is.
+
+The theme writes every branch into every page, and has them folded by style sheets; with a page for
+each study and decision that is a quarter of the site's bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bs4 import BeautifulSoup
+from sphinx.application import Sphinx
+
+AFTER_THE_THEME = 900  # handlers have 500 where they say nothing
+TREE = "furo_navigation_tree"
+
+
+def pruned(tree: str) -> str:
+    """A list of pages without the branches that the present page is not in, and their switches.
+
+    >>> here = '<li class="current has-children"><a>A</a><ul><li>a</li></ul></li>'
+    >>> pruned(f'<ul>{here}<li class="has-children"><a>B</a><input/><ul><li>b</li></ul></li></ul>')
+    '<ul><li class="current has-children"><a>A</a><ul><li>a</li></ul></li><li><a>B</a></li></ul>'
+    """
+    soup = BeautifulSoup(tree, "html.parser")
+    for item in soup.find_all("li", class_="has-children"):
+        kinds = [kind for kind in item["class"] if kind != "has-children"]
+        if "current" in kinds:
+            continue
+        for part in item.find_all(("ul", "input", "label"), recursive=False):
+            part.decompose()
+        if kinds:
+            item["class"] = " ".join(kinds)
+        else:
+            del item["class"]
+    return str(soup)
+
+
+def _prune(app: Sphinx, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    if TREE in context:
+        context[TREE] = pruned(context[TREE])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Come after the theme, which makes the tree."""
+    app.connect("html-page-context", _prune, priority=AFTER_THE_THEME)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
