@@ -19,7 +19,7 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh_tridiagonal
+from scipy.linalg.lapack import dstevd
 
 Array = NDArray[np.float64]
 # Of a vector that is left over, against the operator's size: below it nothing is left but rounding.
@@ -141,10 +141,11 @@ class _Search:
     def _spent(self) -> bool:
         return self._ahead <= self._nothing * self._scale
 
-    def _ritz(self, first: int = 0) -> tuple[Array, Array]:
-        k = self._steps
-        diagonal, beside = self._diagonal[first:k], self._beside[first : k - 1]
-        values, rows = eigh_tridiagonal(diagonal, beside, check_finite=False)
+    def _ritz(self, first: int = 0, end: int | None = None) -> tuple[Array, Array]:
+        """Values, decreasing, and vectors of a part of the tridiagonal matrix."""
+        end = self._steps if end is None else end
+        beside = self._beside[first : max(end - 1, first + 1)]  # LAPACK wants one, if beside none
+        values, rows, _ = dstevd(self._diagonal[first:end], beside)
         return values[::-1], rows[:, ::-1]
 
     def ended(self, tolerance: float) -> bool:
@@ -166,9 +167,8 @@ class _Search:
         """A block is complete: begin another, unless this one had nothing among the largest, as
         then no further one has. (Of chance a start has a part in every eigenspace.)"""
         largest = self._ritz(self._block)[0][0]
-        before = self._diagonal[: self._block], self._beside[: max(self._block - 1, 0)]
         if self._block >= self._count:
-            known = eigh_tridiagonal(*before, eigvals_only=True)[::-1]
+            known = self._ritz(end=self._block)[0]
             if largest <= known[self._count - 1] + SPENT * self._scale:
                 return True
         self._beside[self._steps - 1] = 0.0
