@@ -30,6 +30,7 @@ RESTS = 8  # times in a row that nothing is open, before it is believed
 # Of the looks: until then everything was opened that is kept; six, where there are few.
 SETTLED, FEW = 0.25, 6
 COMPARED = 3  # looks that are compared
+FEW_MODULES = 20  # of which the names are told
 
 
 @final
@@ -42,6 +43,7 @@ class Soak(QObject):
         self._end = time.monotonic() + 60.0 * minutes
         self._begin, self._rests = time.monotonic(), 0
         self._quiet_by = 0.0
+        self._modules = set(sys.modules)
         self.looks: list[Holdings] = []
         self.kinds: list[Counter[str]] = []
         self.wrong: list[str] = []
@@ -81,6 +83,9 @@ class Soak(QObject):
         self.kinds.append(kinds())
         minutes = (time.monotonic() - self._begin) / 60.0
         print(f"{minutes:7.1f}{row(now)}{sum(self._walk.done.values()):>9,}", flush=True)
+        late, self._modules = set(sys.modules) - self._modules, set(sys.modules)
+        if 0 < len(late) <= FEW_MODULES:
+            print(f"        loaded: {', '.join(sorted(late))}", flush=True)
         if time.monotonic() > self._end:
             self._loop.quit()
             return
