@@ -93,13 +93,14 @@ class Soak(QObject):
         self._look.start()
 
 
-HEAD = ("MB", *(field.name for field in fields(Holdings)[1:]), "deeds")
+HEAD = ("MB", "MB given", *(field.name for field in fields(Holdings)[2:]), "deeds")
 
 
 def row(one: Holdings) -> str:
     """A line of the table."""
-    memory, *counts = astuple(one)
-    return f"{memory / 1e6:>9.1f}" + "".join(f"{count:>9,}" for count in counts)
+    memory, given, *counts = astuple(one)
+    sizes = f"{memory / 1e6:>9.1f}{given / 1e6:>9.1f}"
+    return sizes + "".join(f"{count:>9,}" for count in counts)
 
 
 def main() -> int:
