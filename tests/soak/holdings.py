@@ -28,9 +28,9 @@ DIGITS = re.compile(r"\d+")
 @final
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Counts at a moment when nothing is open; memory in bytes. What the C library has given out of
-    it (0 where it does not say), modules that are loaded late, and objects of Python are told beside
-    it, as they explain it."""
+    """Counts at a moment when nothing is open; memory in bytes. What the C library has given out
+    of it (0 where it does not say), modules that are loaded late, and objects of Python are told
+    beside it, as they explain it."""
 
     memory: int
     given: int
