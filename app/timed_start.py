@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtWidgets import QApplication
 
 from app.main_window import MainWindow
+from app.qt_application import QtApplication
 from app.start import main as open_window
 
 LOOK_MS = 10
@@ -48,7 +48,7 @@ class Watch(QObject):
 
     def _look(self) -> None:
         if self._window is None:
-            found = [one for one in QApplication.topLevelWidgets() if isinstance(one, MainWindow)]
+            found = [one for one in QtApplication.topLevelWidgets() if isinstance(one, MainWindow)]
             if found:
                 self._window = found[0]
                 self._window.painted.connect(self._painted)
@@ -69,7 +69,7 @@ class Watch(QObject):
 
 def main(names: Sequence[str]) -> int:
     """Open the window, tell both moments, and close it."""
-    application = QApplication([sys.argv[0]])
+    application = QtApplication([sys.argv[0]])
     watch = Watch()
     open_window(names)
     del watch, application
