@@ -63,7 +63,7 @@ def test_what_is_handed_over_before_the_first_paint_is_opened_then(
 
 
 @pytest.mark.parametrize(
-    "name", ["/no/such.msrun", "https://example.org/a.msrun", "marginscope://"]
+    "name", ["/no/such.msrun", "https://doi.org/a.msrun", "marginscope://"]
 )
 def test_what_cannot_be_opened_is_told(program: Marginscope, qtbot: QtBot, name: str) -> None:
     before = shown(program)
