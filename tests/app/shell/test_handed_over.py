@@ -62,9 +62,7 @@ def test_what_is_handed_over_before_the_first_paint_is_opened_then(
     qtbot.waitUntil(lambda: shown(program) == paths and trained(program))
 
 
-@pytest.mark.parametrize(
-    "name", ["/no/such.msrun", "https://doi.org/a.msrun", "marginscope://"]
-)
+@pytest.mark.parametrize("name", ["/no/such.msrun", "https://doi.org/a.msrun", "marginscope://"])
 def test_what_cannot_be_opened_is_told(program: Marginscope, qtbot: QtBot, name: str) -> None:
     before = shown(program)
     program.window.bar.clear()
