@@ -30,7 +30,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.linalg.blas import dsyrk
+from scipy.linalg.blas import dsymv, dsyrk
 from scipy.linalg.lapack import dpotrf
 
 from core.dynamics.lanczos import top_eigenvalues
@@ -104,8 +104,8 @@ class _ExampleSpan:
         slopes *= root
         self._A *= root
         self._B = (q @ X.T if whole else np.zeros_like(slopes)) * slopes
-        self._R = slopes.T @ slopes
-        self._R *= inner
+        self._R = np.asarray(dsyrk(1.0, slopes.T))  # its upper triangle
+        self._R *= inner.T  # the same, and in the same order
 
     @property
     def known(self) -> bool:
@@ -118,7 +118,7 @@ class _ExampleSpan:
         out = np.empty_like(v)
         out[n : n + m] = s = self._A @ w + c
         out[n + m :] = self._B @ w + self._squares * e
-        out[:n] = self._R @ w + s @ self._A + e @ self._B
+        out[:n] = dsymv(1.0, self._R, w) + s @ self._A + e @ self._B
         return out
 
     def _product(self, lowered: Array) -> Array:
@@ -150,7 +150,7 @@ class _ExampleSpan:
         F = mu * self._A
         F += self._B
         F *= np.sqrt(1.0 / np.abs(over))[:, None]
-        out = self._R.T * (-1.0 / mu)  # symmetric, and so in the order of LAPACK
+        out = self._R * (-1.0 / mu)
         for sign, nodes in ((-1.0, over > 0.0), (1.0, over <= 0.0)):
             if nodes.any():
                 part = F if nodes.all() else F[nodes]

@@ -122,7 +122,7 @@ class _Search:
         self._diagonal[k] = along
         self._beside[k] = self._take(self._outside(image))
         before = self._beside[k - 1] if k else 0.0
-        self._scale = max(self._scale, float(np.linalg.norm((before, along, self._ahead))))
+        self._scale = max(self._scale, math.hypot(before, along, self._ahead))
 
     def _take(self, v: Array) -> float:
         """Go on from v, whose length is `ahead`."""
