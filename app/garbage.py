@@ -9,18 +9,12 @@ and neither ever goes on.
 from __future__ import annotations
 
 import gc
-import math
-import sys
 from typing import final
 
 from PySide6.QtCore import QObject, QTimer
 
 EACH_MS = 100
 GROWN = 1.25  # of the old objects, from which all are looked through: as Python does by itself
-# Of Python's memory, more than which is not added without a look through all: 20 MB. A figure is
-# half of that, all of it cycles, and old before it is thrown away: by counts alone a dozen would
-# lie about, and what is kept meanwhile would lie among them for good.
-MOST_BLOCKS = 200_000
 
 
 @final
@@ -29,40 +23,21 @@ class Garbage:
 
     def __init__(self) -> None:
         self._old = len(gc.get_objects(generation=2))
-        self._most = math.inf
-
-    def settle(self) -> None:
-        """Everything is loaded: from now on, what is added is also counted by its memory."""
-        self._most = sys.getallocatedblocks() + MOST_BLOCKS
 
     def look(self) -> None:
         """Collect what is due: the young objects, those that have outlived ten such collections, or
-        all, once a quarter as many have become old as there were, or `MOST_BLOCKS` were added."""
+        all, once a quarter as many have become old as there were."""
         first, second, third = gc.get_threshold()
         counts = gc.get_count()
         if counts[0] <= first:
             return
-        if self._swollen():
-            self._collect_all()
-            self.settle()
-        elif counts[1] <= second:
+        if counts[1] <= second:
             gc.collect(0)
         elif counts[2] <= third or not self._grown():
             gc.collect(1)
         else:
-            self._collect_all()
-
-    def _swollen(self) -> bool:
-        """Whether there is that much more memory than there was at the least."""
-        if self._most == math.inf:
-            return False
-        blocks = sys.getallocatedblocks()  # a tenth of a millisecond
-        self._most = min(self._most, blocks + MOST_BLOCKS)
-        return blocks > self._most
-
-    def _collect_all(self) -> None:
-        gc.collect()
-        self._old = len(gc.get_objects(generation=2))
+            gc.collect()
+            self._old = len(gc.get_objects(generation=2))
 
     def _grown(self) -> bool:
         """Whether there are a quarter more old objects than there were at the least."""
@@ -88,11 +63,6 @@ class Collector(QObject):
         self._by_itself = gc.isenabled()
         gc.disable()
         self._timer.start()
-
-    def settle(self) -> None:
-        """What is there now stays: nobody need look through it again, and it is no growth."""
-        gc.freeze()
-        self._garbage.settle()
 
     def end(self) -> None:
         """Everything is as it was."""

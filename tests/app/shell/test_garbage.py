@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
-from app.garbage import MOST_BLOCKS, Collector, Garbage
+from app.garbage import Collector, Garbage
 
 
 class Cycle(QObject):
@@ -81,29 +81,6 @@ def test_all_is_looked_through_once_a_quarter_is_new() -> None:
             break
     assert gone() is None
     assert len(kept) > 100  # not at once: there is much to look through
-
-
-@pytest.mark.parametrize("settled", [True, False])
-def test_much_memory_is_looked_through_at_once(settled: bool) -> None:
-    """Old cycles of a large drawing do not wait until there are a quarter more old objects."""
-    old = [[] for _ in range(10 * MOST_BLOCKS)]  # a quarter of which is more than the drawing is
-    gc.collect()
-    garbage = Garbage()
-    if settled:
-        garbage.settle()
-    drawing = [Cycle(), [[one] for one in range(MOST_BLOCKS)]]
-    gone = weakref.ref(drawing[0])
-    drawing.append(drawing)
-    gc.collect(0)
-    gc.collect(1)  # it is old before it is thrown away
-    garbage.look()
-    assert gone() is not None
-    del drawing
-    young = [[] for _ in range(1000)]
-    garbage.look()
-    assert (gone() is None) == settled
-    assert len(old) + len(young) > 0
-    gc.collect()
 
 
 def test_what_was_frozen_does_not_put_off_the_next_look() -> None:
