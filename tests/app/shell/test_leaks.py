@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import weakref
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,13 @@ class Caller(QObject):
 class Receiver(QObject):
     def take(self, number: int) -> None:
         self.number = number
+
+
+def kept_widgets() -> Counter[str]:
+    """The widgets by their kind, less those that are garbage or wait to be deleted."""
+    gc.collect()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    return Counter(type(one).__name__ for one in QApplication.allWidgets())
 
 
 def test_a_void_slot_loses_no_reference_to_none(qtbot: QtBot) -> None:
@@ -55,15 +63,20 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
         QApplication.processEvents()
 
     qtbot.waitUntil(lambda: not program.final.busy)  # whose thread begins with its first question
+
+    def told() -> bool:
+        """Whether the texts have followed: until then the inspector has the closed run's lines."""
+        return not program.readout._timer.isActive()
+
     turn()
-    gc.collect()  # the test before may have left what is collected during the turns
+    qtbot.waitUntil(told)
     data = weakref.WeakSet()
-    before, threads = len(QApplication.allWidgets()), threading.active_count()
+    before, threads = kept_widgets(), threading.active_count()
     for _ in range(RUNS):
         turn()
         data.update(run.data for run in program.session)
-    gc.collect()
-    assert len(QApplication.allWidgets()) == before
+    qtbot.waitUntil(told)
+    assert kept_widgets() == before
     assert threading.active_count() == threads
     assert len(data) == 0
     program.files.open_files(paths)
