@@ -1,7 +1,7 @@
 """The page of all measured figures, docs/benchmarks.md, and its picture.
 
-Each part's lines are kept in build/bench with the day and the machine on which they were measured,
-so that measuring one part anew does not take the others off the page.
+Each part's lines are kept beside the page with the day and the machine on which they were measured,
+and go with it, so that measuring one part anew does not take the others off the page anywhere.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tests.benchmarks import cost
 from tests.benchmarks.measure import CURVES, KEPT, Line
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT_IN = ROOT / "build" / "bench"
 PAGE = ROOT / "docs" / "benchmarks.md"
+KEPT_IN = ROOT / "docs" / "benchmarks"
 PICTURE = ROOT / "docs" / "images" / "cost.svg"
 LIBRARIES = ("numpy", "scipy", "numba", "torch", "jax", "PySide6-Essentials")
 INTRODUCTION = """# Benchmarks
@@ -28,7 +28,7 @@ INTRODUCTION = """# Benchmarks
 Every figure that is promised, as `make bench` measured it, in interleaved rounds: medians, with the
 least and the largest; what it is measured against stands beside it. Machines differ, and are noisy:
 ratios say more than times. `make bench` measures all of it again where you are, `make bench
-ARGS="flow table"` some parts; this page is then written anew.
+ARGS="flow table"` some parts; this page is then written anew, from the figures in docs/benchmarks.
 
 """
 ABOUT_THE_PICTURE = """![Cost of a step against n, d and m; of a run against its frames][cost]
@@ -84,15 +84,17 @@ def _version(name: str) -> str:
 
 def write(parts: Iterable[str]) -> None:
     """The page of those parts that have been measured, and the picture."""
+    curves = KEPT_IN / "cost.curves.json"
+    if curves.exists():
+        cost.draw(cost.curves_of(curves.read_text(encoding="utf-8")), PICTURE)
+    PAGE.write_text(as_kept(parts), "utf-8")
+
+
+def as_kept(parts: Iterable[str]) -> str:
+    """The page, from the lines that are kept."""
     kept = [KEPT_IN / f"{part}.jsonl" for part in parts]
     pages = [path.read_text(encoding="utf-8").splitlines() for path in kept if path.exists()]
-    curves = KEPT_IN / "cost.curves.json"
-    drawn = curves.exists()
-    if drawn:
-        cost.draw(cost.curves_of(curves.read_text(encoding="utf-8")), PICTURE)
-    PAGE.write_text(
-        page([(json.loads(one[0]), lines_of(one[1:])) for one in pages], drawn), "utf-8"
-    )
+    return page([(json.loads(one[0]), lines_of(one[1:])) for one in pages], PICTURE.exists())
 
 
 def lines_of(texts: Iterable[str]) -> list[Line]:
@@ -109,18 +111,25 @@ def page(parts: Sequence[tuple[dict[str, str], Sequence[Line]]], drawn: bool) ->
     text += ABOUT_THE_PICTURE if drawn else ""
     # Which of several machines or days a part is of is said where there are several.
     said = "".join
+    several = len(about) > 1
     tables = [
-        said(_tables(lines, known["date"] if len(about) > 1 else "")) for known, lines in parts
+        said(_tables(lines, _where(known, about) if several else "")) for known, lines in parts
     ]
     return (text + "".join(tables)).rstrip() + "\n"
 
 
-def _tables(lines: Sequence[Line], date: str) -> Iterator[str]:
+def _where(known: dict[str, str], about: Iterable[tuple[tuple[str, str], ...]]) -> str:
+    """The day, and the machine where several were used on it."""
+    alike = [dict(one) for one in about if dict(one)["date"] == known["date"]]
+    return f"{known['date']}, {known['machine']}" if len(alike) > 1 else known["date"]
+
+
+def _tables(lines: Sequence[Line], where: str) -> Iterator[str]:
     for line in lines:
         if line.ours:
             yield _row(line.name.strip(), line)
             continue
-        title = line.name[:1].upper() + line.name[1:] + (f" ({date})" if date else "")
+        title = line.name[:1].upper() + line.name[1:] + (f" ({where})" if where else "")
         beside, ratio = line.beside or "beside it", line.ratio or "ratio"
         heads = Line("", "measured", "least to most", beside, ratio, "asked", "")
         yield f"\n## {title}\n\n{_row('', heads)}{'|---' * 7}|\n"

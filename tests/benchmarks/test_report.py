@@ -62,6 +62,16 @@ def test_a_part_measured_anew_leaves_the_others(
     assert "## Far here (2026-01-02)" in page
 
 
+def test_two_machines_of_one_day_are_told_apart(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept("flow", places, monkeypatch, HERE, "2 s")
+    kept("far", places, monkeypatch, HERE | {"machine": "two"}, "3 s")
+    report.write(["flow", "far"])
+    page = (places / "benchmarks.md").read_text("utf-8")
+    assert "## Flow here (2026-01-02, one)" in page and "## Far here (2026-01-02, two)" in page
+
+
 def test_a_part_that_was_stopped_leaves_its_older_lines(
     places: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,8 +120,7 @@ def test_the_machine_is_named() -> None:
     assert json.loads(json.dumps(known)) == known
 
 
-def test_the_page_in_the_documents_has_every_part() -> None:
-    """Each heading that a part prints stands on the page; else it was made before the part was."""
-    page = report.PAGE.read_text("utf-8")
-    assert page.startswith(report.INTRODUCTION)
-    assert page.count("\n## ") >= len(PARTS)
+def test_the_page_in_the_documents_is_of_the_figures_beside_it() -> None:
+    """Of every part, each figure as it was measured: nothing on the page was written by hand."""
+    assert {path.stem for path in report.KEPT_IN.glob("*.jsonl")} == {*PARTS}
+    assert report.PAGE.read_text("utf-8") == report.as_kept(PARTS)
