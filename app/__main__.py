@@ -22,10 +22,18 @@ def load_torch_first() -> None:
                 ctypes.WinDLL(str(Path(torch.origin).parent / "lib" / "c10.dll"))
 
 
+def load_qt() -> None:
+    """What must be done before modules that use Qt are imported."""
+    load_torch_first()
+    from app.process import import_plainly
+
+    import_plainly()
+
+
 def shown(link: str) -> int:
     """The window of `marginscope.show`; the first line that it writes says whether it begins."""
     try:
-        load_torch_first()
+        load_qt()
         from app.qt_application import QtApplication
 
         # At once: where there is no screen Qt ends the process here, and its caller waits for it.
@@ -80,7 +88,7 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     complete_libraries()
-    load_torch_first()
+    load_qt()
     if arguments.self_test:
         from app.self_test import main as self_test
 

@@ -15,6 +15,7 @@ from hypothesis import settings
 from pytestqt.qtbot import QtBot
 
 from app.garbage import Garbage
+from app.process import import_plainly
 from app.qt_application import QtApplication
 from tests.guards import no_leaks
 
@@ -22,6 +23,8 @@ __all__ = ["no_leaks"]
 
 # Kinds that tests.test_extension registers for itself: who looks for doctests would import them.
 collect_ignore = ["extension"]
+
+import_plainly()  # before the modules that are tested
 
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
 settings.register_profile("marginscope", deadline=None, derandomize=True, database=None)
