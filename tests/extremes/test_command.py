@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +19,7 @@ from core.observables.registry import last_values
 from core.runs import open_run
 from core.studies.hunt import Counts, hunt_of
 from core.studies.study import load_study, parse_study, shipped_ids
+from tests.beside import ran
 from tests.extremes.made_up import TEXT
 
 HUNT = """
@@ -111,18 +109,7 @@ def test_two_processes_find_what_one_finds(study: Path, tmp_path: Path) -> None:
 def test_a_cluster_finds_what_one_process_finds(study: Path, tmp_path: Path) -> None:
     alone, shared = tmp_path / "alone", tmp_path / "shared"
     assert main(["hunt", str(study), *ASKED, "--output", str(alone), "--jobs", "1"]) == 0
-    command = [sys.executable, "-W", "ignore", "-m", "tests.extremes.cluster_hunt", str(study)]
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [*command, *ASKED, "--output", str(shared)],
-        cwd=root,
-        env=dict(os.environ, PYTHONPATH=str(root)),
-        check=False,
-        timeout=120,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    ran("tests.extremes.cluster_hunt", str(study), *ASKED, "--output", str(shared))
     assert found_in(shared) == found_in(alone)
     for path in shared.glob("*.msrun"):
         with open_run(path) as run:

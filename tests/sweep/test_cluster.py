@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,23 +14,12 @@ from core.runs import open_run
 from core.studies.study import parse_study
 from core.sweep.plan import plan, run_file
 from core.sweep.pools import ClusterPool
+from tests.beside import ran
 from tests.sweep.studies import SLOW
 
 
 def test_a_sweep_survives_the_death_of_a_worker(tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "ignore", "-m", "tests.sweep.cluster_sweep", str(tmp_path)]
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        command,
-        cwd=root,
-        env=dict(os.environ, PYTHONPATH=str(root)),
-        check=False,
-        timeout=120,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout.splitlines()[-1])
+    told = json.loads(ran("tests.sweep.cluster_sweep", str(tmp_path)).splitlines()[-1])
     study = parse_study(SLOW, "slow")
     cells = study.cells()
     assert told["killed_at"] < len(cells)  # it died while there was work left
