@@ -105,9 +105,7 @@ def lines_of(texts: Iterable[str]) -> list[Line]:
 def page(parts: Sequence[tuple[dict[str, str], Sequence[Line]]], drawn: bool) -> str:
     """The page in Markdown: the machines, the picture, and a table for each heading."""
     about = dict.fromkeys(tuple(known.items()) for known, _ in parts)
-    text = INTRODUCTION
-    for known in about:
-        text += "\n".join(f"- {name}: {what}" for name, what in known) + "\n\n"
+    text = INTRODUCTION + "".join(_machines([dict(known) for known in about]))
     text += ABOUT_THE_PICTURE if drawn else ""
     # Which of several machines or days a part is of is said where there are several.
     said = "".join
@@ -116,6 +114,13 @@ def page(parts: Sequence[tuple[dict[str, str], Sequence[Line]]], drawn: bool) ->
         said(_tables(lines, _where(known, about) if several else "")) for known, lines in parts
     ]
     return (text + "".join(tables)).rstrip() + "\n"
+
+
+def _machines(about: Sequence[dict[str, str]]) -> Iterator[str]:
+    if about:
+        yield f"{_cells(about[0])}{'|---' * len(about[0])}|\n"
+        yield from (_cells(known.values()) for known in about)
+        yield "\n"
 
 
 def _where(known: dict[str, str], about: Iterable[tuple[tuple[str, str], ...]]) -> str:
@@ -136,5 +141,8 @@ def _tables(lines: Sequence[Line], where: str) -> Iterator[str]:
 
 
 def _row(name: str, line: Line) -> str:
-    cells = (name, line.ours, line.spread, line.beside, line.ratio, line.asked, line.words)
+    return _cells((name, line.ours, line.spread, line.beside, line.ratio, line.asked, line.words))
+
+
+def _cells(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"

@@ -45,7 +45,7 @@ def test_every_line_is_on_the_page(places: Path, monkeypatch: pytest.MonkeyPatch
         "## Flow here\n\n|  | measured | least to most | theirs | theirs / ours | asked |" in page
     )
     assert "| a \\| b | 2 s | 1 to 3 | 4 s | 2 x | 3 s | why |\n" in page
-    assert "- machine: one\n" in page
+    assert "| date | machine |\n|---|---|\n| 2026-01-02 | one |\n" in page
     assert "cost.svg" not in page
 
 
