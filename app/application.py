@@ -7,7 +7,6 @@ are made.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from typing import final
 
@@ -116,7 +115,7 @@ class Marginscope(Parts):
         """
         if not self._settled:
             self._settled = True
-            gc.freeze()
+            self._collector.freeze()
 
     def _ready(self) -> None:
         """Run files can be read; told by the training thread, and so perhaps after the end."""

@@ -9,12 +9,14 @@ and neither ever goes on.
 from __future__ import annotations
 
 import gc
+import sys
 from typing import final
 
 from PySide6.QtCore import QObject, QTimer
 
 EACH_MS = 100
-GROWN = 1.25  # of the old objects, from which all are looked through: as Python does by itself
+QUARTER = 0.25  # of the old objects: so many are new before all are looked through, as in Python
+BLOCKS_AN_OBJECT = 4
 
 
 @final
@@ -24,36 +26,42 @@ class Garbage:
     Python looks whenever 700 objects are new. Here thousands may be, at a look: it is objects that
     are counted, and not looks, or a figure that was drawn between two of them (65,000 objects in
     cycles) would be one of a hundred that are waited for.
+
+    They are counted as they come and go. Asking Python for all that it has (`gc.get_objects`) would
+    hand out tuples that another thread is filling, which then fails there with a SystemError.
     """
 
     def __init__(self) -> None:
-        self._old = len(gc.get_objects(generation=2))
-        self._young = self._all = 0  # objects since the last collection of more than the newest
+        # One block of four is an object that can be part of a cycle, in a program of this kind.
+        self._old = sys.getallocatedblocks() // BLOCKS_AN_OBJECT
+        # New objects since the last collection of more than those, and since the last of all; how
+        # many of the latter have stayed.
+        self._young = self._all = self._stayed = 0
 
     def look(self) -> None:
         """Collect what is due: the new objects; those that have outlived one such collection, each
-        7,000; or all, each 70,000, once a quarter as many have become old as there were."""
+        7,000; or all, each 70,000, once a quarter as many have stayed as there were old ones."""
         new = gc.get_count()[0]
         first, second, third = gc.get_threshold()
         if new <= first:
             return
         self._young += new
         self._all += new
+        self._stayed += new
         if self._young <= first * second:
-            gc.collect(0)
-        elif self._all <= first * second * third or not self._grown():
-            gc.collect(1)
-            self._young = 0
-        else:
-            gc.collect()
-            self._young = self._all = 0
-            self._old = len(gc.get_objects(generation=2))
+            self._stayed -= gc.collect(0)
+            return
+        self._young = 0
+        if self._all <= first * second * third or self._stayed <= QUARTER * self._old:
+            self._stayed -= gc.collect(1)
+            return
+        self._old = max(0, self._old + self._stayed - gc.collect())
+        self._all = self._stayed = 0
 
-    def _grown(self) -> bool:
-        """Whether there are a quarter more old objects than there were at the least."""
-        now = len(gc.get_objects(generation=2)) + self._young
-        self._old = min(self._old, now)  # those that were frozen are old no more
-        return now > GROWN * self._old
+    def freeze(self) -> None:
+        """What there is stays, and is looked through no more."""
+        gc.freeze()
+        self._old = self._young = self._all = self._stayed = 0
 
 
 @final
@@ -79,6 +87,10 @@ class Collector(QObject):
         self._timer.stop()
         if self._by_itself:
             gc.enable()
+
+    def freeze(self) -> None:
+        """What there is stays, and is looked through no more."""
+        self._garbage.freeze()
 
     def _look(self) -> None:
         gc.disable()  # who compiles kernels turns it off and on again (core.compiled.hurry)
