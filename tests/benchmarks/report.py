@@ -104,7 +104,7 @@ def lines_of(texts: Iterable[str]) -> list[Line]:
 
 def page(parts: Sequence[tuple[dict[str, str], Sequence[Line]]], drawn: bool) -> str:
     """The page in Markdown: the machines, the picture, and a table for each heading."""
-    about = dict.fromkeys(tuple(known.items()) for known, _ in parts)
+    about = sorted({tuple(known.items()) for known, _ in parts})  # by their days
     text = INTRODUCTION + "".join(_machines([dict(known) for known in about]))
     text += ABOUT_THE_PICTURE if drawn else ""
     # Which of several machines or days a part is of is said where there are several.
