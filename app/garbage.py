@@ -27,13 +27,14 @@ class Garbage:
     are counted, and not looks, or a figure that was drawn between two of them (65,000 objects in
     cycles) would be one of a hundred that are waited for.
 
-    They are counted as they come and go. Asking Python for all that it has (`gc.get_objects`) would
-    hand out tuples that another thread is filling, which then fails there with a SystemError.
+    They are counted by Python's own counter and by its blocks of memory. Asking it for all that it
+    has (`gc.get_objects`) would hand out tuples that another thread is filling, which then fails
+    there with a SystemError.
     """
 
     def __init__(self) -> None:
-        # One block of four is an object that can be part of a cycle, in a program of this kind.
-        self._old = sys.getallocatedblocks() // BLOCKS_AN_OBJECT
+        self._frozen = 0  # blocks
+        self._old = self._held()
         # New objects since the last collection of more than those, and since the last of all; how
         # many of the latter have stayed.
         self._young = self._all = self._stayed = 0
@@ -55,13 +56,18 @@ class Garbage:
         if self._all <= first * second * third or self._stayed <= QUARTER * self._old:
             self._stayed -= gc.collect(1)
             return
-        self._old = max(0, self._old + self._stayed - gc.collect())
-        self._all = self._stayed = 0
+        gc.collect()
+        self._old, self._all, self._stayed = self._held(), 0, 0
 
     def freeze(self) -> None:
         """What there is stays, and is looked through no more."""
         gc.freeze()
+        self._frozen = sys.getallocatedblocks()
         self._old = self._young = self._all = self._stayed = 0
+
+    def _held(self) -> int:
+        """How many objects that can be part of a cycle there are, about: one block of four is."""
+        return max(0, sys.getallocatedblocks() - self._frozen) // BLOCKS_AN_OBJECT
 
 
 @final
