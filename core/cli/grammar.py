@@ -15,7 +15,15 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 @final
 class Parser(argparse.ArgumentParser):
-    """A parser that complains in one sentence."""
+    """A parser that complains in one sentence, and names the command that was meant."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does it; but a command refuses what it does not know by itself, and does not
+        leave that to the program, whose help says nothing of the command's options."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown and self._subparsers is None:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         name = self.prog.replace(headless_program(), PROGRAM, 1)

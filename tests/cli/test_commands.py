@@ -292,3 +292,19 @@ def test_warm_names_the_cache(call: Call) -> None:
     status, _, err = call("warm")
     assert status == 0
     assert "kernels" in err or "cache" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [(("limit", "a.msrun", "--frame", "3"), " limit"), (("list", "--all"), " list")],
+)
+def test_a_command_names_its_own_help(
+    words: tuple[str, ...], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program's help says nothing of a command's options."""
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    sentence = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert sentence.startswith(f"marginscope{meant}: unrecognized arguments: --")
+    assert sentence.endswith(f"{meant} --help.\n")
