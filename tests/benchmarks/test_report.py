@@ -123,4 +123,7 @@ def test_the_machine_is_named() -> None:
 def test_the_page_in_the_documents_is_of_the_figures_beside_it() -> None:
     """Of every part, each figure as it was measured: nothing on the page was written by hand."""
     assert {path.stem for path in report.KEPT_IN.glob("*.jsonl")} == {*PARTS}
-    assert report.PAGE.read_text("utf-8") == report.as_kept(PARTS)
+    page = report.PAGE.read_text("utf-8")
+    assert page == report.as_kept(PARTS)
+    assert page.startswith(report.INTRODUCTION)
+    assert page.count("\n## ") >= len(PARTS)

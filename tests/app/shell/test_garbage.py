@@ -43,11 +43,13 @@ def threads() -> Iterator[list[int]]:
 def frozen() -> Iterator[Garbage]:
     """What looks for it once everything is loaded, as in the window: the million objects of all
     other tests are not looked through."""
+    loaded = [[] for _ in range(1_000_000)]
     gc.collect()
     garbage = Garbage()
     garbage.freeze()
     yield garbage
     gc.unfreeze()
+    assert len(loaded) == 1_000_000
 
 
 def litter(count: int) -> None:
@@ -80,6 +82,7 @@ def test_a_thread_that_allocates_collects_nothing(
 
 
 def test_all_is_looked_through_once_a_quarter_is_new() -> None:
+    loaded = [[] for _ in range(1_000_000)]
     cycle = Cycle()
     gone = weakref.ref(cycle)
     gc.collect()  # it is old now, and nothing else is due
@@ -92,7 +95,8 @@ def test_all_is_looked_through_once_a_quarter_is_new() -> None:
         if gone() is None:
             break
     assert gone() is None
-    assert len(kept) > 50  # not at once: there is much to look through
+    assert len(kept) > 100  # not at once: there is much to look through
+    assert len(loaded) == 1_000_000
 
 
 def test_large_things_do_not_pile_up(frozen: Garbage) -> None:
