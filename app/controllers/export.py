@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import final
 
@@ -32,7 +33,9 @@ from app.state.exports import (
     page_preview_of,
     preview_of,
 )
+from app.workers.drawer import Drawer
 from app.workers.worker import Request, Worker
+from core.reference.watch import CancelledError
 
 BUSY = "An export is under way; wait for it, or cancel it first."
 NO_RUNS = "There is no run to export yet: run a study or open a run file."
@@ -70,6 +73,7 @@ class ExportController(QObject):
         self._job: ExportJob | None = None
         self.dialog: ExportDialog | None = None
         self._stop = threading.Event()
+        self.drawer = Drawer(self)
         self.worker = Worker("export", _done, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
         self.worker.progress.connect(self._on_progress)
         self.worker.result.connect(self._on_result)
@@ -123,7 +127,7 @@ class ExportController(QObject):
             self._ask_comparison(shown, table=True)
         else:
             self._ask(DataDialog(shown.runs, self._save_folder(), self._window))
-            self.previewer.ask(shown.runs)
+            self.previewer.ask(shown.runs, self.drawer)
 
     def copy_figure(self) -> None:
         """Put a figure of the runs on the clipboard, as pixels and as vectors."""
@@ -171,6 +175,7 @@ class ExportController(QObject):
         self._soon.stop()
         self.previewer.close()
         self.worker.close()
+        self.drawer.close()
         self._end()
         if self.dialog is not None:
             self.dialog.reject()
@@ -207,6 +212,7 @@ class ExportController(QObject):
         dialog.changed.connect(self._soon.start)
         self._ask(dialog)
         self._soon.start()
+        self.drawer.begin()
 
     def _ask(self, dialog: ExportDialog) -> None:
         self.dialog = dialog
@@ -232,7 +238,7 @@ class ExportController(QObject):
                 self.previewer.cancel()
                 dialog.refuse(dialog.wrong)
             else:
-                self.previewer.ask(job, dialog.pixels())
+                self.previewer.ask(job, self.drawer, dialog.pixels())
 
     def _show_preview(self, made: object) -> None:
         dialog = self.dialog
@@ -268,7 +274,7 @@ class ExportController(QObject):
         self.progress.cancel_requested.connect(self.cancel)
         self._patience.start()
         self._stop = threading.Event()  # that of the job before may be set
-        self.worker.ask(job, self._stop)
+        self.worker.ask(job, self._stop, self.drawer)
 
     def _as_drawn(self, job: ExportJob) -> ExportJob:
         """A job about what is drawn now, and not when somebody opened the dialog."""
@@ -304,23 +310,27 @@ class ExportController(QObject):
             self.progress = None
 
 
-def _done(request: Request, job: ExportJob, stop: threading.Event) -> str:
+def _done(request: Request, job: ExportJob, stop: threading.Event, drawer: Drawer) -> str:
     """Do a job and say what was done, in the thread."""
 
     def report(done: int, total: int) -> None:
         request.progress((done, total))
 
-    return job.work(report, stop.is_set)
+    try:
+        return job.work(report, stop.is_set, partial(drawer.draw, cancelled=stop.is_set))
+    except CancelledError:
+        return ""
 
 
 def _preview(
-    request: Request, asked: FigureJob | PageJob | Sequence[Path], pixels: int = 0
+    request: Request, asked: FigureJob | PageJob | Sequence[Path], drawer: Drawer, pixels: int = 0
 ) -> tuple[bytes, float, float] | tuple[bytes, int] | list[Column] | None:
     """Draw a figure or a page as it will be, or find the columns of some runs, in the thread."""
+    draw = partial(drawer.draw, cancelled=request.is_cancelled)
     if isinstance(asked, FigureJob):
-        return preview_of(asked, pixels)
+        return preview_of(asked, pixels, draw)
     if isinstance(asked, PageJob):
-        return page_preview_of(asked, pixels, request.is_cancelled)
+        return page_preview_of(asked, pixels, request.is_cancelled, draw)
     return list(columns_of(asked, request.is_cancelled))
 
 

@@ -194,7 +194,8 @@ class StudyDisplay(QObject):
         if self._window.picture.image.isNull():
             self._window.picture.show_words(DRAWING)
         self._begun = time.monotonic()
-        self.painter.ask(runs, self._palette.name, self._window.picture.pixels_wide())
+        width = self._window.picture.pixels_wide()
+        self.painter.ask(runs, self._palette.name, width, self.export.drawer)
 
     def _on_picture(self, picture: StudyFigure) -> None:
         self._window.picture.show_png(picture.png)

@@ -12,9 +12,11 @@ from app.state.exports import (
     COPY_DPI,
     COPY_FORMATS,
     Cancelled,
+    Draw,
     ExportJob,
     Progress,
     done_words,
+    draw_here,
     opened,
 )
 from core.comparison.question import CompareQuestion
@@ -36,11 +38,11 @@ class ComparisonJob(ExportJob):
     log10_time: float
 
     @abstractmethod
-    def write(self, answer: Comparison) -> str:
+    def write(self, answer: Comparison, draw: Draw) -> str:
         """Make it, and say what was made."""
 
     @final
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         from core.comparison.recorded import compare_runs
 
         with opened(self.runs) as runs:
@@ -57,7 +59,7 @@ class ComparisonJob(ExportJob):
                 answer = compare_runs(self.question, runs, step, self.log10_time)
             except CancelledError:
                 return ""
-        return "" if cancelled() else self.write(answer)
+        return "" if cancelled() else self.write(answer, draw)
 
 
 @final
@@ -77,7 +79,7 @@ class CompareJob(ComparisonJob):
     def title(self) -> str:
         return f"{'Writing' if self.path.suffix == TABLE else 'Drawing'} {self.path.name}"
 
-    def write(self, answer: Comparison) -> str:
+    def write(self, answer: Comparison, draw: Draw) -> str:
         from core.comparison.table import table
         from core.figures.comparison import comparison_scene
         from core.figures.export import save_figure
@@ -88,7 +90,7 @@ class CompareJob(ComparisonJob):
         else:
             title, palette = title_of(self.runs), PALETTES[self.palette]
             scene = comparison_scene([answer], title, palette, self.width)
-            save_figure(scene, self.path, self.dpi)
+            save_figure(scene, self.path, self.dpi, draw)
         return done_words([self.path])
 
 
@@ -106,13 +108,12 @@ class CompareCopyJob(ComparisonJob):
     def title(self) -> str:
         return "Copying the figure"
 
-    def write(self, answer: Comparison) -> str:
+    def write(self, answer: Comparison, draw: Draw) -> str:
         from core.figures.comparison import comparison_scene
-        from core.figures.export import figure_bytes
 
         scene = comparison_scene([answer], title_of(self.runs))
         for suffix, media in COPY_FORMATS.items():
-            self.contents[media] = figure_bytes(scene, suffix, COPY_DPI)
+            self.contents[media] = draw(scene, suffix, COPY_DPI)
         return "The figure is on the clipboard."
 
 

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from app.state.exports import Cancelled, ExportJob, Progress, done_words, opened
+from app.state.exports import (
+    Cancelled,
+    Draw,
+    ExportJob,
+    Progress,
+    done_words,
+    draw_here,
+    opened,
+)
 from core.reference.watch import CancelledError
 
 if TYPE_CHECKING:
@@ -33,7 +41,7 @@ class DataJob(ExportJob):
     def title(self) -> str:
         return "Writing data"
 
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         from core.observables.table import offered, write_table
 
         with opened(self.runs) as runs:

@@ -39,6 +39,16 @@ Ends = tuple[float, float, float, float]  # of a view: left, right, bottom, top
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
+
+def draw_here(scene: FigureScene, suffix: str, dpi: float) -> bytes:
+    """Figures drawn by this process, whose import waits until one is."""
+    from core.figures.export import figure_bytes
+
+    return figure_bytes(scene, suffix, dpi)
+
+
+Draw = Callable[["FigureScene", str, float], bytes]
+
 # All three, since programs that paste differ in which of them they take.
 COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
 COPY_DPI = 300.0
@@ -99,8 +109,9 @@ class ExportJob(ABC):
         """What is done, for the progress window."""
 
     @abstractmethod
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
-        """Do it and say what was done; the empty text when it was cancelled."""
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        """Do it and say what was done; the empty text when it was cancelled. `draw` makes the
+        content of figures."""
 
 
 class SceneJob(ExportJob):
@@ -117,14 +128,14 @@ class SceneJob(ExportJob):
     def title(self) -> str:
         return f"Drawing {self.path.name}"
 
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         from core.figures.export import check_figure_path, save_figure
 
         check_figure_path(self.path)
         scene = self.scene()
         if cancelled():
             return ""
-        save_figure(scene, self.path, self.dpi)
+        save_figure(scene, self.path, self.dpi, draw)
         return done_words([self.path])
 
 
@@ -193,14 +204,12 @@ class CopyJob(ExportJob):
     def title(self) -> str:
         return "Copying the figure"
 
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
-        from core.figures.export import figure_bytes
-
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         scene = _scene(self)
         for position, (suffix, media) in enumerate(COPY_FORMATS.items()):
             if cancelled():
                 return ""
-            self.contents[media] = figure_bytes(scene, suffix, COPY_DPI)
+            self.contents[media] = draw(scene, suffix, COPY_DPI)
             progress(position + 1, len(COPY_FORMATS))
         return "The figure is on the clipboard."
 
@@ -224,13 +233,11 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
         )
 
 
-def preview_of(job: FigureJob, pixels: int) -> tuple[bytes, float, float]:
+def preview_of(job: FigureJob, pixels: int, draw: Draw) -> tuple[bytes, float, float]:
     """The picture of a figure as PNG, so many pixels wide or high at most, and its millimetres."""
-    from core.figures.export import figure_bytes
-
     scene = job.scene()
     width, height = scene.width_mm, scene.height_mm
-    return figure_bytes(scene, ".png", pixels / max(width, height) * 25.4), width, height
+    return draw(scene, ".png", pixels / max(width, height) * 25.4), width, height
 
 
 @final
@@ -262,7 +269,7 @@ class FilmJob(ExportJob):
     def title(self) -> str:
         return f"Drawing {self.path.name}"
 
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         from core.figures.film_beside import draw_beside
 
         finished = draw_beside(self.request(), progress, cancelled)
@@ -314,7 +321,7 @@ class PageJob(ExportJob):
     def title(self) -> str:
         return f"Writing {self.path.name}"
 
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         from core.figures.page import save_page
 
         with opened(self.runs) as runs:
@@ -333,7 +340,9 @@ def page_of(job: PageJob) -> tuple[Shown, PageOptions]:
     return shown, PageOptions(job.frames, job.name, job.colours)
 
 
-def page_preview_of(job: PageJob, pixels: int, cancelled: Cancelled) -> tuple[bytes, int]:
+def page_preview_of(
+    job: PageJob, pixels: int, cancelled: Cancelled, draw: Draw
+) -> tuple[bytes, int]:
     """A picture of a page's last moment as PNG, so many pixels wide or high at most, and how many
     bytes the page has. Raises CancelledPageError."""
     from core.figures.page import page_html
@@ -351,7 +360,7 @@ def page_preview_of(job: PageJob, pixels: int, cancelled: Cancelled) -> tuple[by
         look=job.look,
         promises=job.promises,
     )
-    return preview_of(drawn, pixels)[0], size
+    return preview_of(drawn, pixels, draw)[0], size
 
 
 PictureJob = FigureJob | CopyJob | FilmJob | PageJob

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from app.state.exports import Cancelled, ExportJob, Progress, SceneJob, done_words
+from app.state.exports import (
+    Cancelled,
+    Draw,
+    ExportJob,
+    Progress,
+    SceneJob,
+    done_words,
+    draw_here,
+)
 from core.figures.palette import LIGHT, PALETTES
 
 if TYPE_CHECKING:
@@ -52,7 +60,7 @@ class TableJob(ExportJob):
     def title(self) -> str:
         return f"Writing {self.path.name}"
 
-    def work(self, progress: Progress, cancelled: Cancelled) -> str:
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         from core.studies.cell_table import rows_of, write_means, write_table
 
         table = rows_of(self.study, self.rows)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from app.state.study_runs import StudyRuns
+from app.workers.drawer import Drawer
 from app.workers.worker import Request
 from core.errors import InputError
 from core.figures.palette import PALETTES
@@ -54,9 +55,10 @@ def claims_judged(request: Request, runs: StudyRuns) -> tuple[Judged, ...]:
     return tuple(takewhile(lambda _: not request.is_cancelled(), judged))
 
 
-def figure_drawn(request: Request, runs: StudyRuns, palette: str, width: int) -> StudyFigure:
+def figure_drawn(
+    request: Request, runs: StudyRuns, palette: str, width: int, drawer: Drawer
+) -> StudyFigure:
     """Draw the runs that are finished, so many pixels of the screen wide."""
-    from core.figures.export import figure_bytes
     from core.figures.primitives import MM_PER_INCH
     from core.figures.study_figure import figure_of_runs
 
@@ -72,7 +74,7 @@ def figure_drawn(request: Request, runs: StudyRuns, palette: str, width: int) ->
         scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], known=known)
         # As many dots as it has pixels on the screen; a window may be a few pixels wide, or a wall.
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
-        return StudyFigure(figure_bytes(scene, ".png", dpi), len(done))
+        return StudyFigure(drawer.draw(scene, ".png", dpi, request.is_cancelled), len(done))
 
 
 def cost_estimated(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ SUFFIXES = (".pdf", ".svg", ".png")
 LEAST_DPI, MOST_DPI = 20, 2400
 # Of 4 bytes each: 1.6 GB of memory.
 MOST_PIXELS = 400_000_000
+Draw = Callable[[FigureScene, str, float], bytes]
 
 
 def check_figure_path(path: Path) -> None:
@@ -54,8 +56,10 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     return buffer.getvalue()
 
 
-def save_figure(scene: FigureScene, path: Path, dpi: float = 300.0) -> None:
-    """Write a scene as .pdf, .svg or .png, completely or not at all.
+def save_figure(
+    scene: FigureScene, path: Path, dpi: float = 300.0, draw: Draw = figure_bytes
+) -> None:
+    """Write a scene as .pdf, .svg or .png, completely or not at all; `draw` makes its content.
 
     Raises InputError for another ending, a resolution outside 20 to 2400 dots per inch or a folder
     that cannot be written, DiskError for a full disk.
@@ -63,7 +67,7 @@ def save_figure(scene: FigureScene, path: Path, dpi: float = 300.0) -> None:
     check_figure_path(path)
     suffix = path.suffix.lower()
     check_resolution(scene, suffix, dpi)
-    write_whole(path, figure_bytes(scene, suffix, dpi))
+    write_whole(path, draw(scene, suffix, dpi))
 
 
 def check_resolution(scene: FigureScene, suffix: str, dpi: float) -> None:

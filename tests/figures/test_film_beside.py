@@ -9,10 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,52 +26,9 @@ from core.observables.planes import NodePlane
 from core.reference.margin import Bracket, ReferenceMargin
 from core.reference.registry import REFERENCES
 from core.reference.share import Promise
-from tests.app.panels.made_up import run_file
+from tests.figures.processes import never, posix, runs_still
 
 ROOT = Path(__file__).resolve().parents[2]
-posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> tuple[Path, ...]:
-    """Two recorded runs of one study."""
-    folder = tmp_path_factory.mktemp("runs")
-    return tuple(run_file(folder / f"study__m={m}.msrun", f"network.m={m}") for m in (6, 9))
-
-
-@pytest.fixture
-def started(monkeypatch) -> list[subprocess.Popen[str]]:
-    """Every process that was started."""
-    found: list[subprocess.Popen[str]] = []
-    begin = beside.start
-
-    def start(*given: Any) -> subprocess.Popen[str]:
-        found.append(begin(*given))
-        return found[-1]
-
-    monkeypatch.setattr(beside, "start", start)
-    return found
-
-
-@pytest.fixture
-def answering(monkeypatch) -> Callable[[str], None]:
-    """Lets a line of Python stand for the process."""
-
-    def stand(code: str) -> None:
-        command = [
-            sys.executable,
-            "-S",
-            "-c",
-            f"import json, os, sys; sys.stdin.readline(); {code}",
-        ]
-        monkeypatch.setattr(beside, "headless", lambda name: command)
-
-    return stand
-
-
-def never() -> bool:
-    """Nobody cancels."""
-    return False
 
 
 def whole(runs: tuple[Path, ...], path: Path) -> FilmRequest:
@@ -283,16 +239,3 @@ def test_it_ends_with_the_program_that_asked(other, tmp_path: Path) -> None:
     other.wait()
     while runs_still(number) or list(tmp_path.iterdir()):
         time.sleep(0.01)
-
-
-def runs_still(number: int) -> bool:
-    """Whether a process is at work."""
-    try:
-        os.kill(number, 0)
-        # Nobody waits for an orphan where the first process of a container does not.
-        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
-    except ProcessLookupError:
-        return False
-    except FileNotFoundError:  # just gone, or a system that tells it otherwise
-        return not Path("/proc/self").exists()
-    return state != "Z"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import os
+import re
 import sys
 import tempfile
 import time
@@ -30,6 +31,7 @@ RESTS = 8  # times in a row that nothing is open, before it is believed
 # Of the looks: until then everything was opened that is kept; six, where there are few.
 SETTLED, FEW = 0.25, 6
 COMPARED = 3  # looks that are compared
+LEVEL = re.compile(r"\d.* (DEBUG|INFO|WARNING|ERROR|CRITICAL) ")  # of an entry's first line
 FEW_MODULES = 20  # of which the names are told
 
 
@@ -135,6 +137,21 @@ def main() -> int:
         return _ended(program, walk, soak, errors, places.logs / LOG_FILE)
 
 
+def errors_in(log: str) -> list[str]:
+    """The lines of a log that are of errors, with their tracebacks.
+
+    >>> errors_in("1 INFO a\\n2 ERROR b\\nTraceback\\n3 INFO c")
+    ['2 ERROR b', 'Traceback']
+    """
+    found, within = [], False
+    for line in log.splitlines():
+        if LEVEL.match(line):
+            within = " ERROR " in line
+        if within:
+            found.append(line)
+    return found
+
+
 def _ended(program: Marginscope, walk: Walk, soak: Soak, errors: list[str], log: Path) -> int:
     """Close the window, and say what was done, what has grown, and what is left."""
     count = len(soak.looks)
@@ -155,8 +172,11 @@ def _ended(program: Marginscope, walk: Walk, soak: Soak, errors: list[str], log:
     wrong += [f"{end.children} processes ran after the end"] * bool(end.children)
     wrong += [f"nobody caught: {one}" for one in errors]
     if log.exists():
-        said = [line for line in log.read_text().splitlines() if " ERROR " in line]
+        text = log.read_text()
+        said = [line for line in text.splitlines() if " ERROR " in line]
         wrong += [f"in the log: {line}" for line in dict.fromkeys(said)]
+        if said:  # whoever mends it looks at the tracebacks, and the log goes with its folder
+            print("".join(f"{line}\n" for line in errors_in(text)))
     print(
         f"{sum(walk.done.values()):,} deeds: "
         + ", ".join(f"{name} {count}" for name, count in walk.done.most_common())

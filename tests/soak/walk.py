@@ -18,6 +18,7 @@ from app.controllers.opening import FIRST_STUDY
 from app.panels.export_dialog import ExportDialog
 from app.panels.export_dialogs import FilmDialog
 from app.state.resolve import span_of
+from app.workers.drawer import Drawer
 
 STEP_MS = 120
 SMALL = """
@@ -144,6 +145,9 @@ class Walk(QObject):
             program.whole.runner.window.progress.cancel.click()
         if program.export.waited_for():
             program.export.cancel()
+        for window in QApplication.topLevelWidgets():
+            for drawer in window.findChildren(Drawer):
+                drawer.rest()  # as it does by itself, half a minute after its last figure
         busy = (program.whole.busy, program.export.waited_for(), program.theory.judge.busy)
         return not any((*busy, program.theory.margins.busy, program.library.librarian.busy))
 

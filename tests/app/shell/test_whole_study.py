@@ -23,6 +23,7 @@ from app.controllers.study_runner import NO_ADDRESS
 from app.panels.study_options import GPU
 from app.panels.study_window import StudyWindow
 from app.panels.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
+from app.workers.drawer import Drawer
 from app.workers.study_readers import figure_drawn
 from app.workers.sweep_worker import OUR_ERROR, SweepWorker
 from app.workers.worker import Request
@@ -536,4 +537,4 @@ def test_a_figure_that_nobody_waits_for_is_given_up(
     request = Request(None, (), print)
     request.cancel()
     with pytest.raises(InputError, match="Nobody waits"):
-        figure_drawn(request, replace(runs, rows=silent), "light", 400)
+        figure_drawn(request, replace(runs, rows=silent), "light", 400, Drawer())

@@ -1,0 +1,174 @@
+"""Figures from the window: another process draws them, is kept for a while, and ends with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.export import CANCELLED
+from app.panels.figure_dialog import FigureDialog
+from app.panels.page_dialog import PageDialog
+from app.state.exports import COPY_DPI, COPY_FORMATS, CopyJob, _scene
+from core.compiled import beside
+from core.figures import draw, scene
+from core.figures.export import figure_bytes
+from core.figures.primitives import FigureScene
+from tests.app.mouse import keys
+
+CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
+SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture(autouse=True)
+def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where figures are saved; the window's own process draws none."""
+
+    def refused(*_: object) -> NoReturn:
+        raise AssertionError("the window draws a figure itself")
+
+    folder = tmp_path / "figures"
+    folder.mkdir()
+    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(folder))
+    monkeypatch.setattr(draw, "draw_scene", refused)
+    return folder
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
+    """Every process that was started for figures."""
+    found: list[subprocess.Popen[str]] = []
+    begin = beside.start
+
+    def start(words: list[str], *given: Any) -> subprocess.Popen[str]:
+        process = begin(words, *given)
+        if "draw-figures" in words:
+            found.append(process)
+        return process
+
+    monkeypatch.setattr(beside, "start", start)
+    return found
+
+
+def dialog_of(program: Marginscope, qtbot: QtBot) -> FigureDialog:
+    """The dialog of a figure, with its preview."""
+    keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
+    dialog = program.export.dialog
+    assert isinstance(dialog, FigureDialog)
+    qtbot.waitUntil(lambda: not dialog.preview.image.isNull())
+    return dialog
+
+
+def test_a_copied_figure_is_drawn_by_another_process(
+    program: Marginscope, qtbot: QtBot, started, monkeypatch
+) -> None:
+    jobs: list[CopyJob] = []
+    with qtbot.waitSignal(program.export.finished) as told:
+        keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
+        jobs.append(program.export._job)
+    assert told.args == ["The figure is on the clipboard."]
+    (process,) = started
+    assert process.poll() is None and set(jobs[0].contents) == set(COPY_FORMATS.values())
+    data = QGuiApplication.clipboard().mimeData()
+    monkeypatch.undo()
+    for suffix, media in COPY_FORMATS.items():
+        assert bytes(data.data(media).data()) == figure_bytes(_scene(jobs[0]), suffix, COPY_DPI)
+
+
+def test_a_process_is_kept_for_a_while(program: Marginscope, qtbot: QtBot, figures, started):
+    """From the preview to the file, and some time after the last figure it goes."""
+    dialog = dialog_of(program, qtbot)
+    with qtbot.waitSignal(program.export.finished):
+        QTest.mouseClick(dialog.save, LEFT)
+    (process,) = started
+    assert len(list(figures.iterdir())) == 1 and process.poll() is None
+    idle = program.export.drawer._idle
+    assert idle.isActive() and idle.interval() == 30_000
+    idle.start(1)
+    qtbot.waitUntil(lambda: process.returncode is not None)
+    # And the next one starts another.
+    with qtbot.waitSignal(program.export.finished):
+        keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
+    assert len(started) == 2
+
+
+def test_a_pages_preview_is_drawn_by_it(program: Marginscope, qtbot: QtBot, started) -> None:
+    program.actions["page"].trigger()
+    dialog = program.export.dialog
+    assert isinstance(dialog, PageDialog)
+    qtbot.waitUntil(lambda: not dialog.preview.image.isNull())
+    assert len(started) == 1
+    dialog.reject()
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures take as long as somebody waits: they are of very many panels."""
+    build = scene.build_scene
+
+    def built(*given: Any, **named: Any) -> FigureScene:
+        made = build(*given, **named)
+        return replace(made, panels=made.panels * 500)
+
+    monkeypatch.setattr(scene, "build_scene", built)
+
+
+@pytest.mark.usefixtures("many")
+def test_cancelling_ends_the_process(program: Marginscope, qtbot: QtBot, started) -> None:
+    keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
+    progress = program.export.progress
+    assert progress is not None
+    qtbot.waitUntil(lambda: progress.isVisible() and bool(started))
+    with qtbot.waitSignal(program.export.finished) as told:
+        QTest.mouseClick(progress.cancel, LEFT)
+    assert told.args == [CANCELLED] and started[0].returncode is not None
+
+
+@pytest.mark.usefixtures("many")
+def test_closing_the_window_ends_the_process(program: Marginscope, qtbot: QtBot, started) -> None:
+    keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
+    qtbot.waitUntil(lambda: bool(started))
+    program.window.close()
+    qtbot.waitUntil(lambda: started[0].returncode is not None)
+
+
+@pytest.mark.usefixtures("many")
+def test_leaving_the_dialog_ends_a_preview(program: Marginscope, qtbot: QtBot, started) -> None:
+    keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
+    qtbot.waitUntil(lambda: bool(started))
+    dialog = program.export.dialog
+    assert dialog is not None
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: started[0].returncode is not None)
+    qtbot.waitUntil(lambda: not program.export.waited_for())
+
+
+@pytest.mark.usefixtures("many")
+def test_a_process_that_others_end_is_one_sentence(
+    program: Marginscope, qtbot: QtBot, started
+) -> None:
+    keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
+    qtbot.waitUntil(lambda: bool(started))
+    with qtbot.waitSignal(program.export.error) as told:
+        started[0].kill()
+    assert told.args[0].startswith("The figure was not written, as the process that drew it")
+    assert told.args[0] in program.window.bar.text
+
+
+def test_an_error_of_the_program_there_is_logged_here(
+    program: Marginscope, qtbot: QtBot, monkeypatch, caplog
+) -> None:
+    code = 'import sys; sys.stdin.buffer.readline(); print(\'{"bug": "ZeroDivisionError there"}\')'
+    monkeypatch.setattr(beside, "headless", lambda name: [sys.executable, "-S", "-c", code])
+    with qtbot.waitSignal(program.export.error) as told:
+        keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
+    assert "error in the program" in told.args[0] and "ZeroDivisionError there" in caplog.text
