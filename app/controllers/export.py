@@ -9,8 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QMimeData, QObject, QStandardPaths, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtCore import (
+    QBuffer,
+    QByteArray,
+    QIODevice,
+    QMimeData,
+    QObject,
+    QStandardPaths,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QGuiApplication, QImage, QImageReader
 from PySide6.QtWidgets import QDialog, QWidget
 
 from app.panels.compare_dialog import CompareDialog
@@ -288,11 +297,12 @@ class ExportController(QObject):
         if self.progress is not None:
             self.progress.show_progress(*share)
 
-    def _on_result(self, done: str) -> None:
+    def _on_result(self, result: tuple[str, QImage]) -> None:
+        done, image = result
         job = self._job
         self._end()
         if done and isinstance(job, CopyJob | CompareCopyJob):
-            _to_clipboard(job.contents)
+            _to_clipboard(job.contents, image)
         self.finished.emit(done or CANCELLED)
 
     def _on_error(self, sentence: str) -> None:
@@ -310,16 +320,31 @@ class ExportController(QObject):
             self.progress = None
 
 
-def _done(request: Request, job: ExportJob, stop: threading.Event, drawer: Drawer) -> str:
-    """Do a job and say what was done, in the thread."""
+def _done(
+    request: Request, job: ExportJob, stop: threading.Event, drawer: Drawer
+) -> tuple[str, QImage]:
+    """Do a job and say what was done, and show what was copied, in the thread."""
 
     def report(done: int, total: int) -> None:
         request.progress((done, total))
 
+    image = QImage()
     try:
-        return job.work(report, stop.is_set, partial(drawer.draw, cancelled=stop.is_set))
+        done = job.work(report, stop.is_set, partial(drawer.draw, cancelled=stop.is_set))
     except CancelledError:
-        return ""
+        done = ""
+    if done and isinstance(job, CopyJob | CompareCopyJob):
+        image = _decoded(job.contents["image/png"])
+    return done, image
+
+
+def _decoded(png: bytes) -> QImage:
+    """A picture of millions of pixels, whose decoding takes a twentieth of a second: by a reader,
+    which lets go of the interpreter meanwhile as QImage.fromData does not."""
+    content = QByteArray(png)
+    buffer = QBuffer(content)
+    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+    return QImageReader(buffer).read()
 
 
 def _preview(
@@ -334,10 +359,10 @@ def _preview(
     return list(columns_of(asked, request.is_cancelled))
 
 
-def _to_clipboard(contents: dict[str, bytes]) -> None:
+def _to_clipboard(contents: dict[str, bytes], image: QImage) -> None:
     data = QMimeData()
     for media, content in contents.items():
         data.setData(media, content)
     # Besides the bytes: programs that know no media types take what the system calls a picture.
-    data.setImageData(QImage.fromData(contents["image/png"]))
+    data.setImageData(image)
     QGuiApplication.clipboard().setMimeData(data)
