@@ -89,10 +89,11 @@ class Conversation:
         return None
 
     def _talk(self, request: bytes) -> None:
-        with suppress(OSError, ValueError):  # it has ended, or was given up meanwhile
+        with suppress(OSError, ValueError):  # it has ended; it may have answered before it had all
             self._told.write(request)
             self._told.flush()
             self._taken.set()
+        with suppress(OSError, ValueError):  # it was given up meanwhile
             while line := self._answers.readline():
                 answer = _read(line)
                 if answer and "bytes" in answer:

@@ -226,6 +226,14 @@ def test_how_a_process_ends_is_told(drawer, scene, answering, code, error, said)
     assert not drawer.started
 
 
+def test_an_answer_is_heard_that_comes_before_the_request_is_taken(drawer, scene, answering):
+    """Where a pipe takes no more, as the process that has answered is gone."""
+    answering("print(json.dumps({'error': 'It is wrong.'}))")
+    many = replace(scene, panels=scene.panels * 20)
+    with pytest.raises(MarginscopeError, match=r"^It is wrong\.$"):
+        drawer.draw(many, ".svg")
+
+
 def test_a_process_that_cannot_be_started_is_a_sentence(drawer, scene, monkeypatch, tmp_path):
     monkeypatch.setattr(beside, "headless", lambda name: [str(tmp_path / "no program")])
     drawer.begin()

@@ -65,6 +65,8 @@ def dialog_of(program: Marginscope, qtbot: QtBot) -> FigureDialog:
     dialog = program.export.dialog
     assert isinstance(dialog, FigureDialog)
     qtbot.waitUntil(lambda: not dialog.preview.image.isNull())
+    # A preview that is given up takes the process along.
+    qtbot.waitUntil(lambda: not (program.export._soon.isActive() or program.export.waited_for()))
     return dialog
 
 
