@@ -260,7 +260,7 @@ class SelfTest:
         return content
 
     def figure(self) -> str:
-        """A figure as PDF, with its fonts in it."""
+        """A figure as PDF with its fonts in it, drawn by this program in another process."""
         from app.state.exports import FigureJob
 
         content = self._exported(FigureJob((self._run_file(),), self._folder / "figure.pdf"))

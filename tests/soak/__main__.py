@@ -79,6 +79,7 @@ class Soak(QObject):
         if self._rests < RESTS:
             self.wrong.append("something would not come to rest")
         self._calm.stop()
+        self._walk.tidy()
         trim()
         now = held()
         self.looks.append(now)

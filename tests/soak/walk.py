@@ -49,6 +49,7 @@ PRESSED = (
 TRAINING = ("run", "seed", "weights", "restart", "further", "stop", "pause", "pause")
 EXPORTS = ("figure", "data", "page", "film")
 MOST_WAITS = 15
+MOST_RUNS = 100  # that are kept: what is looked for does not grow with the files
 SIZES = ((1280, 800), (1024, 640), (1600, 900))
 LAYOUTS = ("Paper", "Lecture", "Four-up")
 SEARCHES = ("m >= 4", "small", "hard_margin > 0 and size < 20 MB", "(", "", "tag == 'x'")
@@ -150,6 +151,15 @@ class Walk(QObject):
                 drawer.rest()  # as it does by itself, half a minute after its last figure
         busy = (program.whole.busy, program.export.waited_for(), program.theory.judge.busy)
         return not any((*busy, program.theory.margins.busy, program.library.librarian.busy))
+
+    def tidy(self) -> None:
+        """Take the oldest runs away, as somebody does with the file manager: the list of all that
+        were ever recorded, seven kilobytes each, would be most of what memory grows by."""
+        runs = sorted(self.program.places.runs.glob("*.msrun"), key=lambda run: run.stat().st_mtime)
+        old = tuple(run.name for run in runs[:-MOST_RUNS])
+        for left in self.program.places.runs.iterdir():
+            if old and left.name.startswith(old):  # a run, its -wal, and what is noted of it
+                left.unlink()
 
     def put_windows_away(self) -> None:
         """Close every window of the program but the first."""
