@@ -317,6 +317,21 @@ def test_nobody_takes_hold_of_all_objects() -> None:
     assert not wrong, f"all objects are taken hold of beside other threads: {wrong}"
 
 
+def test_the_window_draws_no_figure_itself() -> None:
+    """matplotlib holds the interpreter: a process beside it draws (app.workers.drawer)."""
+    places = {
+        place.split(":")[0]
+        for place, node in nodes(SOURCES, ast.ImportFrom)
+        if isinstance(node, ast.ImportFrom)
+        and (
+            node.module == "core.figures.draw" or "figure_bytes" in [one.name for one in node.names]
+        )
+    }
+    # One, where a job is done without a window, as in tests.
+    window = [place for place in places if place.startswith("app/")]
+    assert window == ["app/state/exports.py"] and "core/cli/asked.py" in places
+
+
 def runs_foreign_code(node: ast.AST) -> bool:
     """Whether a node could run code out of a file: pickle, eval, exec, torch.load."""
     if isinstance(node, ast.Import | ast.ImportFrom):

@@ -12,7 +12,6 @@ from app.state.exports import (
     COPY_DPI,
     COPY_FORMATS,
     Cancelled,
-    Draw,
     ExportJob,
     Progress,
     done_words,
@@ -25,6 +24,7 @@ from core.reference.watch import CancelledError
 
 if TYPE_CHECKING:
     from core.comparison.comparison import Comparison
+    from core.figures.export import Draw
 
 USUAL = 120.0  # core.figures.comparison.WIDTH, whose import loads the numerical libraries
 TABLE = ".csv"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, final
 
 from app.state.exports import (
     Cancelled,
-    Draw,
     ExportJob,
     Progress,
     done_words,
@@ -20,6 +19,7 @@ from app.state.exports import (
 from core.reference.watch import CancelledError
 
 if TYPE_CHECKING:
+    from core.figures.export import Draw
     from core.observables.observable import Observable
     from core.runs import Run
 

@@ -21,6 +21,7 @@ from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
     from app.state.compared import Compared
+    from core.figures.export import Draw
     from core.figures.film_request import FilmRequest
     from core.figures.material import Shown
     from core.figures.page import PageOptions
@@ -39,19 +40,16 @@ Ends = tuple[float, float, float, float]  # of a view: left, right, bottom, top
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
+# All three, since programs that paste differ in which of them they take.
+COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
+COPY_DPI = 300.0
+
 
 def draw_here(scene: FigureScene, suffix: str, dpi: float) -> bytes:
     """Figures drawn by this process, whose import waits until one is."""
     from core.figures.export import figure_bytes
 
     return figure_bytes(scene, suffix, dpi)
-
-
-Draw = Callable[["FigureScene", str, float], bytes]
-
-# All three, since programs that paste differ in which of them they take.
-COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
-COPY_DPI = 300.0
 
 
 @final

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, final
 
 from app.state.exports import (
     Cancelled,
-    Draw,
     ExportJob,
     Progress,
     SceneJob,
@@ -20,6 +19,7 @@ from app.state.exports import (
 from core.figures.palette import LIGHT, PALETTES
 
 if TYPE_CHECKING:
+    from core.figures.export import Draw
     from core.figures.primitives import FigureScene
     from core.studies.row import Row
     from core.studies.study import Study

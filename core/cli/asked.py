@@ -21,6 +21,7 @@ from core.stopping import end_now, end_with_the_input
 
 LONGEST = 1 << 28  # bytes of a request for a film
 LONGEST_LINE, LARGEST = 1 << 12, 1 << 32  # bytes of one for a figure, and of its scene
+PIECE = 1 << 20  # of it at once: a read takes memory for all that it asks for
 PATIENCE_S = 1.0  # in which a film that is given up takes away what it has begun
 
 
@@ -88,7 +89,7 @@ def _figure(line: bytes, file: RawIOBase) -> _Figure:
     if not 0 <= length <= LARGEST:
         raise InputError(f"A scene of {length} bytes is larger than any figure's.")
     parts, left = [], length
-    while left and (part := file.read(left)):
+    while left and (part := file.read(min(left, PIECE))):
         parts.append(part)
         left -= len(part)
     return _Figure(suffix, dpi, b"".join(parts))

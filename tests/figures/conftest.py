@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,20 +17,6 @@ def runs(tmp_path_factory) -> tuple[Path, ...]:
     """Two recorded runs of one study."""
     folder = tmp_path_factory.mktemp("runs")
     return tuple(run_file(folder / f"study__m={m}.msrun", f"network.m={m}") for m in (6, 9))
-
-
-@pytest.fixture
-def started(monkeypatch) -> list[subprocess.Popen[str]]:
-    """Every process that was started."""
-    found: list[subprocess.Popen[str]] = []
-    begin = beside.start
-
-    def start(*given: Any) -> subprocess.Popen[str]:
-        found.append(begin(*given))
-        return found[-1]
-
-    monkeypatch.setattr(beside, "start", start)
-    return found
 
 
 @pytest.fixture

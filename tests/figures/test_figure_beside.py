@@ -30,9 +30,15 @@ from core.figures.scene import build_scene
 from core.figures.scene_archive import PARTS, archive_of, scene_in
 from core.reference.watch import CancelledError
 from core.runs import open_run
-from tests.figures.processes import never, posix, runs_still
+from tests.processes import never, posix, runs_still, starts
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[subprocess.Popen[str]]:
+    """Every process that was started."""
+    return starts(monkeypatch)
 
 
 @pytest.fixture(scope="module")

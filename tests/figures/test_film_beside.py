@@ -26,9 +26,15 @@ from core.observables.planes import NodePlane
 from core.reference.margin import Bracket, ReferenceMargin
 from core.reference.registry import REFERENCES
 from core.reference.share import Promise
-from tests.figures.processes import never, posix, runs_still
+from tests.processes import never, posix, runs_still, starts
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[subprocess.Popen[str]]:
+    """Every process that was started."""
+    return starts(monkeypatch)
 
 
 def whole(runs: tuple[Path, ...], path: Path) -> FilmRequest:

@@ -24,6 +24,7 @@ from core.figures import draw, scene
 from core.figures.export import figure_bytes
 from core.figures.primitives import FigureScene
 from tests.app.mouse import keys
+from tests.processes import starts
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
 SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
@@ -46,17 +47,7 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
     """Every process that was started for figures."""
-    found: list[subprocess.Popen[str]] = []
-    begin = beside.start
-
-    def start(words: list[str], *given: Any) -> subprocess.Popen[str]:
-        process = begin(words, *given)
-        if "draw-figures" in words:
-            found.append(process)
-        return process
-
-    monkeypatch.setattr(beside, "start", start)
-    return found
+    return starts(monkeypatch, "draw-figures")
 
 
 def dialog_of(program: Marginscope, qtbot: QtBot) -> FigureDialog:

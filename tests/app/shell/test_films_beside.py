@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QStandardPaths, Qt
@@ -20,6 +19,7 @@ from app.state.exports import FilmJob
 from core.compiled import beside
 from tests.app.mouse import keys, pixel, wheel
 from tests.app.shell.conftest import Opener
+from tests.processes import starts
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
 SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
@@ -37,17 +37,7 @@ def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
     """Every process that was started for a film."""
-    found: list[subprocess.Popen[str]] = []
-    begin = beside.start
-
-    def start(words: list[str], *given: Any) -> subprocess.Popen[str]:
-        process = begin(words, *given)
-        if "draw-film" in words:
-            found.append(process)
-        return process
-
-    monkeypatch.setattr(beside, "start", start)
-    return found
+    return starts(monkeypatch, "draw-film")
 
 
 def asked(program: Marginscope, qtbot: QtBot, seconds: float, panel: str = "margins") -> FilmJob:
