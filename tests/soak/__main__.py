@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import os
-import re
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ from app.errors import LOG_FILE, Reporter, open_log
 from app.places import Places
 from app.process import prepare
 from tests.soak.holdings import Holdings, grown, held, kinds, trim
+from tests.soak.log import errors_in
 from tests.soak.walk import Walk
 
 LOOK_MS = 60_000
@@ -31,7 +31,6 @@ RESTS = 8  # times in a row that nothing is open, before it is believed
 # Of the looks: until then everything was opened that is kept; six, where there are few.
 SETTLED, FEW = 0.25, 6
 COMPARED = 3  # looks that are compared
-LEVEL = re.compile(r"\d.* (DEBUG|INFO|WARNING|ERROR|CRITICAL) ")  # of an entry's first line
 FEW_MODULES = 20  # of which the names are told
 
 
@@ -136,21 +135,6 @@ def main() -> int:
         reporter.message.connect(soak.note)
         soak.run()
         return _ended(program, walk, soak, errors, places.logs / LOG_FILE)
-
-
-def errors_in(log: str) -> list[str]:
-    """The lines of a log that are of errors, with their tracebacks.
-
-    >>> errors_in("1 INFO a\\n2 ERROR b\\nTraceback\\n3 INFO c")
-    ['2 ERROR b', 'Traceback']
-    """
-    found, within = [], False
-    for line in log.splitlines():
-        if LEVEL.match(line):
-            within = " ERROR " in line
-        if within:
-            found.append(line)
-    return found
 
 
 def _ended(program: Marginscope, walk: Walk, soak: Soak, errors: list[str], log: Path) -> int:
