@@ -46,12 +46,12 @@ def draw_figures(arguments: argparse.Namespace) -> int:
     from core.figures.export import figure_bytes
     from core.figures.scene_archive import scene_in
 
-    asked: SimpleQueue[_Figure | InputError] = SimpleQueue()
+    asked: SimpleQueue[_Figure | Exception] = SimpleQueue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     while True:
         with _told():
             figure = asked.get()
-            if isinstance(figure, InputError):
+            if isinstance(figure, Exception):
                 raise figure
             content = figure_bytes(scene_in(figure.scene), figure.suffix, figure.dpi)
             _tell(bytes=len(content))
@@ -67,16 +67,20 @@ class _Figure:
     scene: bytes
 
 
-def _listen(asked: SimpleQueue[_Figure | InputError]) -> None:
+def _listen(asked: SimpleQueue[_Figure | Exception]) -> None:
     """Take requests, in a thread, and end the program with its input, whatever is being drawn."""
-    # Not sys.stdin, whose buffer would be waited in when the program ends.
-    with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as file:
-        while line := file.readline(LONGEST_LINE):
-            try:
-                asked.put(_figure(line, file))
-            except InputError as error:
-                asked.put(error)
-    end_now(signal.SIGTERM)
+    try:
+        if sys.stdin is None:  # closed from the start
+            return
+        # Not sys.stdin itself, whose buffer would be waited in when the program ends.
+        with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as file:
+            while line := file.readline(LONGEST_LINE):
+                try:
+                    asked.put(_figure(line, file))
+                except (InputError, MemoryError) as error:
+                    asked.put(error)
+    finally:  # whatever has ended it: nobody would be heard any more
+        end_now(signal.SIGTERM)
 
 
 def _figure(line: bytes, file: RawIOBase) -> _Figure:

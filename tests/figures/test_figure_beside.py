@@ -351,6 +351,14 @@ def test_a_large_size_is_not_believed_before_it_is_there(process) -> None:
 
 
 @posix
+@pytest.mark.parametrize("streams", ["<&-", "< /dev/null", "<&- >&- 2>&-"])
+def test_without_an_input_it_ends(streams: str) -> None:
+    command = ["sh", "-c", f'exec "$@" {streams}', "sh", *beside.headless(COMMAND)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert done.returncode != 0 and done.stdout == b"" and b"Traceback" not in done.stderr
+
+
+@posix
 def test_it_ends_with_the_program_that_asked(tmp_path: Path) -> None:
     """In the middle of a figure that takes longer than a test."""
     code = (
