@@ -39,6 +39,7 @@ from app.panels.welcome import WelcomePage
 from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.style import panel_width
+from app.widgets.action_follower import ActionFollower
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from app.widgets.pressed import PressedByKeys
@@ -203,7 +204,10 @@ class MainWindow(QMainWindow):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # Qt gives those of tool bars none
             self._pressed.add(button)
             self.form.comes_after(button)
-            if key in WITH_TEXT and isinstance(button, QToolButton):
+            if not isinstance(button, QToolButton):
+                continue
+            ActionFollower(button)
+            if key in WITH_TEXT:
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
                 if key != "run":
                     bar.drop_text(button)

@@ -34,6 +34,7 @@ from app.state.sketch import (
     sketch_of,
     without,
 )
+from app.widgets.action_follower import ActionFollower
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from core.data.pasted import parse_points, points_csv
@@ -188,6 +189,7 @@ class DrawingWindow(QWidget):
                 continue
             button = QToolButton(self, autoRaise=True)
             button.setDefaultAction(action)
+            ActionFollower(button)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             tools.addWidget(button)
         tools.addStretch(1)

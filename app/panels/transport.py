@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QW
 from app.panels.time_slider import TimeSlider
 from app.state.intent import PACES
 from app.state.resolve import ResolvedView
+from app.widgets.action_follower import ActionFollower
 from app.widgets.layouts import filled, laid
 from app.widgets.pressed import PressedByKeys
 from core.figures.numbers import MINUS, clock_text
@@ -67,6 +68,7 @@ class TransportBar(QWidget):
     def _button(self, action: QAction) -> QToolButton:
         button = QToolButton(self, autoRaise=True)
         button.setDefaultAction(action)
+        ActionFollower(button)
         self._pressed.add(button)
         button.setAccessibleName(action.iconText())  # without the mark of a key
         return button

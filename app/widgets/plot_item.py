@@ -85,14 +85,14 @@ class Plot(pg.GraphicsView):
     ) -> None:
         self._ready = False  # events come before this has ended
         super().__init__(parent, useOpenGL=False, background=palette.background)
+        self.setCacheMode(self.CacheModeFlag.CacheNone)  # of one colour: filling is sooner
         self._equal, self._drag = equal, drag
         self._home = Home(0.0, 1.0, 0.0, 1.0)
         self._always_equal = False
         self._common: Home | None = None
         self._zoomed: QRectF | None = None
         self._pressed: QPointF | None = None
-        self._button = Qt.MouseButton.NoButton
-        self._dragged = False
+        self._button, self._dragged = Qt.MouseButton.NoButton, False
         self._grip = QRectF()
         self._zero_lines: list[ZeroLine] = []
         self.paint_seconds = 0.0  # of this thread, for the latest painting

@@ -165,6 +165,8 @@ class Worker(QObject):
             with self._changed:
                 self._current = None  # before anybody who hears of it may ask whether it is busy
             self._answered.emit(request, value, sentence)
+            # It sleeps for as long as nobody asks, and an answer may be a picture of 30 MB.
+            del request, value
 
     def _next(self) -> Request | None:
         """The request that has waited longest; sleeps until there is one. None at the end."""
