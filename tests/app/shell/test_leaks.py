@@ -10,12 +10,15 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Signal
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import SIGNAL, QCoreApplication, QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.places import Places
+from app.widgets.action_follower import ActionFollower
+from tests.app.mouse import keys
 from tests.app.shell.conftest import trained
 
 RUNS = 50
@@ -106,3 +109,51 @@ def test_windows_opened_and_closed_leave_nothing(qtbot: QtBot, tmp_path: Path) -
     assert len(QApplication.allWidgets()) <= before
     assert threading.active_count() == threads
     assert not [one for one in left if one() is not None]
+
+
+def actions_on_buttons(part: QWidget) -> list[QAction]:
+    """Those that buttons of a part of the window show."""
+    shown = [button.actions() for button in part.findChildren(QToolButton)]
+    return [action for actions in shown for action in actions]
+
+
+def connections(action: QAction) -> int:
+    """What is called when it changes."""
+    return action.receivers(SIGNAL("changed()"))
+
+
+def test_an_action_that_changes_collects_no_connections(program: Marginscope, qtbot: QtBot) -> None:
+    keys(qtbot, program.window, Qt.Key.Key_F8, Qt.KeyboardModifier.ShiftModifier)
+    drawing = program.drawing.window
+    assert drawing is not None
+    for part in (program.window.tools, program.window.transport, drawing):
+        before = {action: connections(action) for action in actions_on_buttons(part)}
+        assert len(before) > 3
+        for action in before:
+            enabled = action.isEnabled()
+            for number in range(10):
+                action.setEnabled(number % 2 == 0)
+            action.setEnabled(enabled)
+        assert {action: connections(action) for action in before} == before
+
+
+def test_a_button_follows_its_action(qtbot: QtBot) -> None:
+    action, button = QAction("&Play"), QToolButton()
+    qtbot.addWidget(button)
+    button.setDefaultAction(action)
+    ActionFollower(button)
+    action.setText("Black && white")
+    action.setToolTip("Both")
+    action.setStatusTip("in the status line")
+    action.setWhatsThis("What it is")
+    action.setCheckable(True)
+    action.setChecked(True)
+    action.setEnabled(False)
+    other = QToolButton()  # as Qt does it once
+    qtbot.addWidget(other)
+    other.setDefaultAction(action)
+    for one in (button, other):
+        assert one.text() == "Black && white"
+        assert one.toolTip() == "Both"
+        assert (one.statusTip(), one.whatsThis()) == ("in the status line", "What it is")
+        assert one.isCheckable() and one.isChecked() and not one.isEnabled()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -157,3 +159,36 @@ def test_on_one_core_only_the_answer_is_limited(qtbot: QtBot) -> None:
     assert set(signal.args[0]) <= {1}
     assert limits() == before
     worker.close()
+
+
+class Picture:
+    """An answer that takes memory."""
+
+
+def test_a_worker_that_sleeps_keeps_no_answer(qtbot: QtBot) -> None:
+    """It may be a copied picture of 30 MB, and the next request hours away."""
+    asked, given = weakref.WeakSet[Picture](), weakref.WeakSet[Picture]()
+
+    def answer(request: Request, asked_with: Picture) -> Picture:
+        made = Picture()
+        given.add(made)
+        return made
+
+    def told(_: object) -> None:
+        heard.append(True)
+
+    heard: list[bool] = []
+    worker = Worker("painter", answer)
+    worker.result.connect(told)
+    first = Picture()
+    asked.add(first)
+    worker.ask(first)
+    del first
+    qtbot.waitUntil(lambda: heard == [True])
+
+    def gone() -> bool:
+        gc.collect()
+        return not asked and not given
+
+    qtbot.waitUntil(gone)  # the thread may be on its way to sleep yet
+    assert worker.close()

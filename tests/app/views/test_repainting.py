@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QFontMetricsF, QImage, QPixmap
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QGraphicsView
 from pytestqt.qtbot import QtBot
 
 from app.views.run_panel import RunPanel
@@ -134,3 +134,9 @@ def test_ticks_are_kept_for_one_range_only(panel: RunPanel, orientation: str) ->
     font.setPointSizeF(4.0 * font.pointSizeF())
     axis.set_look(plot.palette_of_plot, QFontMetricsF(font), font)
     assert len(axis.ticks(0.0, 50.0, 300.0)) < len(other)
+
+
+def test_a_plot_keeps_no_picture_of_its_background(panel: RunPanel) -> None:
+    """It is of one colour, and as many bytes as the plot has on the screen."""
+    modes = {view.plot.cacheMode() for view in panel.views}
+    assert modes == {QGraphicsView.CacheModeFlag.CacheNone}
