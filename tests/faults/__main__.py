@@ -11,7 +11,7 @@ import time
 import traceback
 from pathlib import Path
 
-from tests.faults.fault import Fault, Tally
+from tests.faults.fault import Fault, Tally, kept_folder
 from tests.faults.mounting import CAN_MOUNT
 from tests.faults.table import FAULTS
 
@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="WORDS", help="faults with these in the name")
     parser.add_argument("--times", type=int, default=None, metavar="N", help="at most so often")
     options = parser.parse_args()
-    os.environ["MARGINSCOPE_CACHE"] = tempfile.mkdtemp(prefix="marginscope-fault-cache-")
+    os.environ["MARGINSCOPE_CACHE"] = str(kept_folder("cache"))
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     print(f"{'':<44}" + "".join(f"{name:>9}" for name in HEAD))
     faults, attempts, sums = [], 0, Tally()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,3 +59,15 @@ class Fault:
     times: int
     part: int
     mounts: bool = False  # whether it needs a disk of its own, which only root can mount
+
+
+def kept_folder(name: str) -> Path:
+    """A new folder for what several attempts share; it goes when this process ends."""
+    folder = Path(tempfile.mkdtemp(prefix=f"marginscope-fault-{name}-"))
+    atexit.register(_take_away, folder, os.getpid())
+    return folder
+
+
+def _take_away(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # and not a process that was forked from it, and ends sooner
+        shutil.rmtree(folder, ignore_errors=True)

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from core.cli.main import main
 from core.errors import RunFileError
 from core.runs import open_run
-from tests.faults.fault import Tally
+from tests.faults.fault import Tally, kept_folder
 from tests.faults.processes import Program, core
 
 Array = NDArray[np.float64]
@@ -51,7 +50,7 @@ def command(*arguments: object) -> None:
 @cache
 def whole(text: str, name: str) -> Path:
     """The folder of an uninterrupted run, or sweep, of a study."""
-    folder = Path(mkdtemp(prefix="marginscope-fault-whole-"))
+    folder = kept_folder("whole")
     study = folder / f"{name}.toml"
     study.write_text(text)
     command("run", study, "--out", folder / "runs", "--quiet", "--jobs", "1")

@@ -13,11 +13,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from shutil import copytree
-from tempfile import mkdtemp
 
 from core.library.entry import Entry
 from core.library.library import Library
-from tests.faults.fault import Tally
+from tests.faults.fault import Tally, kept_folder
 from tests.faults.processes import Program
 from tests.runs.helpers import crash, record
 
@@ -51,7 +50,7 @@ def work(folder: Path, seed: int) -> None:
 @cache
 def runs() -> Path:
     """A folder of small runs, of which a crash has left one."""
-    folder = Path(mkdtemp(prefix="marginscope-fault-library-"))
+    folder = kept_folder("library")
     for number in range(RUNS - 1):
         record(folder / f"run{number}.msrun")
     crash(folder / "left.msrun")
