@@ -92,7 +92,7 @@ def screen() -> Iterator[str]:
             yield f":{pipe.readline().strip()}"
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(60)
 
 
 @pytest.mark.slow
