@@ -102,8 +102,10 @@ def program(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
 
 
 def trained(program: Marginscope) -> bool:
-    """Whether runs are open, ended and read to their ends."""
+    """Whether runs are open, ended and read to their ends, and the views have followed."""
     runs = list(program.session)
-    return bool(runs) and all(
-        run.data is not None and not run.live and not run.behind for run in runs
+    return (
+        bool(runs)
+        and all(run.data is not None and not run.live and not run.behind for run in runs)
+        and not any(slot.panel.owed for slot in program.display.slots)
     )
