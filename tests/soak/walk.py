@@ -19,6 +19,7 @@ from app.panels.export_dialog import ExportDialog
 from app.panels.export_dialogs import FilmDialog
 from app.state.resolve import span_of
 from app.workers.drawer import Drawer
+from tests.runs.helpers import crash
 
 STEP_MS = 120
 SMALL = """
@@ -66,6 +67,7 @@ class Walk(QObject):
         self._chance = random.Random(seed)
         self._studies = [self._study(f"small{d}", d, kind) for d, kind in ((4, "gd"), (6, "flow"))]
         self._swept = folder / "swept.toml"
+        self._cut_off = crash(folder / "cut_off.msrun")
         self._swept.write_text(SWEPT)
         self._number = self._waited = 0
         self._timer = QTimer(self, interval=STEP_MS)
@@ -77,6 +79,7 @@ class Walk(QObject):
             (3, "study", self._choose),
             (4, "open", self._open),
             (3, "beside", self._open_beside),
+            (1, "cut off", self._open_cut_off),
             (12, "scrub", self._scrub),
             (6, "views", self._views),
             (3, "pin", self._pin),
@@ -254,6 +257,10 @@ class Walk(QObject):
         if runs := self._runs():
             some = self._chance.sample(runs, min(len(runs), self._chance.choice((1, 1, 2, 3))))
             self.program.files.open_files([str(path) for path in some])
+
+    def _open_cut_off(self) -> None:
+        """A run that a crash has left, which is looked at in case somebody still records it."""
+        self.program.files.open_files([str(self._cut_off)])
 
     def _open_beside(self) -> None:
         if runs := self._runs():
