@@ -55,7 +55,7 @@ def test_ctrl_c_while_kernels_are_compiled_ends_all_at_once(tmp_path: Path, name
     assert process.returncode == 130
     assert len(err.splitlines()) <= 1, err
     assert "nterrupted" in err
-    gone, alive = psutil.wait_procs(compilers, timeout=120)
+    gone, alive = psutil.wait_procs(compilers, timeout=30)
     assert not alive
     assert gone
 

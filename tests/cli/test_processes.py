@@ -58,7 +58,7 @@ def test_interrupting_keeps_what_is_recorded(tmp_path: Path, number: signal.Sign
     path = tmp_path / f"{FIGURE_1}.msrun"
     wait_for_frames(path, 3, process)
     process.send_signal(number)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "interrupted" in err
     assert "Traceback" not in err

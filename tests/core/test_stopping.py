@@ -83,7 +83,7 @@ def test_a_signal_in_compiled_code_is_answered_by_the_watch() -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "asleep\n"
     process.send_signal(signal.SIGTERM)
-    assert process.communicate(timeout=120)[1] == ""
+    assert process.communicate(timeout=30)[1] == ""
     assert process.returncode == TERMINATED
 
 
@@ -148,7 +148,7 @@ def test_a_killed_sweep_leaves_no_workers(tmp_path: Path, working: bool) -> None
         for pipe in (process.stdout, process.stderr):  # which workers hold as well
             if pipe is not None:
                 pipe.close()
-    end = time.monotonic() + 120
+    end = time.monotonic() + 30
     while time.monotonic() < end and any(map(is_running, workers)):
         time.sleep(0.1)
     assert not [pid for pid in workers if is_running(pid)]

@@ -273,7 +273,7 @@ def test_compiling_ends_at_once(cold: Path, end: str) -> None:
     else:
         process.stdin.close()
         process.stdin = None
-    process.wait(timeout=120)  # first, since to communicate closes its input
+    process.wait(timeout=30)  # first, since to communicate closes its input
     out, err = process.communicate()
     assert process.returncode == (130 if end == "interrupt" else 143)
     assert out == ""

@@ -105,7 +105,7 @@ def test_it_ends_while_there_is_much_to_do_and_takes_one_thread(calculator: Calc
     before = [item["num_threads"] for item in threadpoolctl.threadpool_info()]
     slow = Slow()
     calculator.watch([slow])
-    assert slow.begun.wait(60)
+    assert slow.begun.wait(5)
     calculator.close()
     done = slow.slices
     slow.ended.wait(0.05)

@@ -104,7 +104,7 @@ def hidden(top: QWidget) -> list[str]:
 def whole(qtbot: QtBot, top: QWidget) -> None:
     """Nothing is cut once all layouts are done, which takes some turns of the loop."""
     with contextlib.suppress(TimeoutError):
-        qtbot.waitUntil(lambda: cut(top) == [])
+        qtbot.waitUntil(lambda: cut(top) == [], timeout=3000)
     assert cut(top) == []
 
 
@@ -184,7 +184,7 @@ def test_no_field_of_the_form_is_cut(
         if narrow:  # as narrow as the divider lets it be
             window.columns.setSizes([1, 1000, 1])
         with contextlib.suppress(TimeoutError):
-            qtbot.waitUntil(lambda: outside(program) == [])
+            qtbot.waitUntil(lambda: outside(program) == [], timeout=3000)
         assert outside(program) == []
         whole(qtbot, window.form)
 

@@ -112,7 +112,7 @@ def test_a_thread_that_does_not_end_in_time_is_said_so(qtbot: QtBot) -> None:
 
     worker = Worker("deaf", deaf)
     worker.ask()
-    assert begun.wait(60.0)
+    assert begun.wait(3.0)
     assert not worker.close(patience=0.01)
     go.set()
     assert worker.close()

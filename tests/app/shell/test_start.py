@@ -92,7 +92,7 @@ def screen() -> Iterator[str]:
             yield f":{pipe.readline().strip()}"
     finally:
         server.terminate()
-        server.wait(60)
+        server.wait(10)
 
 
 @pytest.mark.slow

@@ -144,7 +144,7 @@ def test_a_growing_run_is_followed(tmp_path: Path) -> None:
             assert np.isfinite(data.margins).all()
     finally:
         control.stop()
-        thread.join(60)
+        thread.join(10)
 
 
 def test_importing_it_loads_no_heavy_package() -> None:
