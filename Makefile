@@ -59,22 +59,22 @@ lint: $(TOOLS) ## style, formatting, types and import contracts
 	$(PY) -c "from importlinter.cli import lint_imports_command as main; main()" --no-logo
 
 bench: setup ## measure speed; not part of the tests
-	$(PY) -m tests.benchmarks $(ARGS)
+	$(PY) -m tests.tools.benchmarks $(ARGS)
 
 recording: setup ## record anew the Figure 1 that a first start plays; after changes of the flow
 	$(PY) -m core.training.recorded
 
 drawing: $(TOOLS) ## make docs/images/architecture.svg anew from the code
-	$(PY) -m tests.drawing
+	$(PY) -m tests.tools.drawing
 
 docs: $(SITE) $(KERNELS) ## the web site of the documents, which Help opens; runs every study once
 	$(ONE_THREAD) $(PY) -m docs.site $(ARGS)
 
 fuzz: setup ## open 10,000 damaged files of every format, and count what came of them
-	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.fuzz $(ARGS)
+	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.tools.fuzz $(ARGS)
 
 faults: setup ## kills, full disks, files taken away, 50 kills of each: what was lost, counted
-	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.faults $(ARGS)
+	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.tools.faults $(ARGS)
 
 soak: setup ## two hours of a random walk through the window: what it holds then
 	@.ci/qt-libraries --tests
@@ -84,16 +84,16 @@ test-long: test faults ## all tests, all faults, and ten minutes of the walk
 	$(ONE_THREAD) .ci/soak $(PY) 10 $(ARGS)
 
 hunt: setup ## train and judge 500 random studies; ARGS="--count 200 --seed 2 --jobs 2"
-	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.hunt $(ARGS)
+	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.tools.hunt $(ARGS)
 
 bundle: ## both programs as one folder that needs nothing: dist/marginscope
 	PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" .ci/bundle
 
 test-bundle: setup bundle ## try the bundle: in a bare Debian, from elsewhere, as a new version, on a screen
-	$(PY) -m tests.bundle $(ARGS)
+	$(PY) -m tests.tools.bundle $(ARGS)
 
 release: setup ## wheel, source archive, bundle and site in dist/, from a clean clone, each checked
-	$(PY) -m tests.release $(ARGS)
+	$(PY) -m tests.tools.release $(ARGS)
 
 format: $(TOOLS) ## rewrite the code in the project's style
 	$(PY) -m ruff check --fix .

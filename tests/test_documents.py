@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.theorems.registry import MODULES
-from tests.drawing import DRAWING, drawing, layers
 from tests.test_architecture import CODE, ROOT, lines_with, relative, tracked_files
+from tests.tools.drawing import DRAWING, drawing, layers
 
 PAGES = [path for path in tracked_files() if path.suffix == ".md"]
 STUDIES = sorted((ROOT / "resources" / "studies").glob("*.toml"))

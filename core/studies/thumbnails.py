@@ -1,5 +1,7 @@
-"""Small pictures of the shipped studies, and what a run took: made beforehand by
-`python -m tests.thumbnails`, and read when somebody looks at them."""
+"""Thumbnails of the shipped studies and the CPU time of a run of each.
+
+`python -m tests.tools.thumbnails` computes them; this module reads them on demand.
+"""
 
 from __future__ import annotations
 

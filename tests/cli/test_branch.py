@@ -15,8 +15,8 @@ from core.errors import RunFileError
 from core.runs import open_run
 from tests.cli.test_processes import start, wait_for_frames
 from tests.continuation.helpers import recorded_at
-from tests.fuzz.mutations import damaged_bytes
 from tests.problems import problem
+from tests.tools.fuzz.mutations import damaged_bytes
 
 SETTINGS = ("dynamics.until_log10_time=1", "recording.log10_times=[]", "recording.frames=20")
 DESCENT = (*SETTINGS, "dynamics.kind=gd", "dynamics.step=0.125")

@@ -12,7 +12,7 @@ import pytest
 from core.cli.bundled import AFRESH, HEADLESS, LOADER, QT, give_back
 from core.compiled import beside
 from core.runs import open_run
-from tests.bundle.trying import GRID
+from tests.tools.bundle.trying import GRID
 
 ROOT = Path(__file__).resolve().parents[2]
 # As PyInstaller's loader begins: one program, which says of itself that it is the interpreter.

@@ -11,7 +11,7 @@ from core.studies.papers import PAPERS
 from core.studies.study import load_study, shipped_ids, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
 from tests.test_architecture import ROOT
-from tests.thumbnails import made
+from tests.tools.thumbnails import made
 
 IDS = shipped_ids()
 

@@ -1,1 +1,1 @@
-"""The command `hunt`: tests/hunt, which trains random studies, is something else."""
+"""Tests of the command `hunt`. The tool tests/tools/hunt trains random studies instead."""

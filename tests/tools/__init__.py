@@ -1,0 +1,1 @@
+"""Maintainers' commands: measurements, fault injection, random studies and builds."""

@@ -1,0 +1,284 @@
+"""Every engine against the clock, plain PyTorch, JAX, and the machine's matrix-product rate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import final
+
+import numpy as np
+
+from core.dynamics.batch_descent import Batch
+from core.dynamics.integrator import Integrator, Outcome
+from core.dynamics.registry import integrator, prepared
+from core.problem.problem import Problem
+from tests.networks import HEADS, Case, small_problem
+from tests.tools.benchmarks import contenders
+from tests.tools.benchmarks.measure import Timing, heading, interleaved, matrix_rate, row
+
+SECONDS = 0.25  # of each contender in each round
+FAR = {"kind": "gd", "step": contenders.STEP, "until_log10_time": 9.0}
+
+
+@final
+@dataclass(frozen=True)
+class Size:
+    """A problem of the standard network, and what is asked: times A, times F, share of the rate."""
+
+    n: int
+    d: int
+    m: int
+    precision: str
+    plain: float | None = None
+    jax: float | None = None
+    share: float | None = None
+
+
+SIZES = (
+    Size(64, 20, 16, "float32", 60, 2),
+    Size(64, 20, 16, "float64", 40),
+    Size(64, 20, 256, "float32", 9, 1.4),
+    Size(64, 20, 256, "float64"),
+    Size(64, 20, 4096, "float32", 2.2),
+    Size(64, 20, 4096, "float64"),
+    Size(1000, 100, 1024, "float32", 1.5, share=0.6),
+    Size(1000, 100, 1024, "float64", 1.5, share=0.6),
+    Size(4000, 100, 1024, "float32", share=0.6),
+    Size(100, 10_000, 512, "float32", 150),
+    Size(100, 10_000, 512, "float64", 150),
+)
+
+
+def problem_of(size: Size) -> Problem:
+    """Parity with the standard network and the exponential loss; two frames are kept."""
+    return small_problem(
+        Case("standard", "exponential"),
+        FAR,
+        d=size.d,
+        n=size.n,
+        m=size.m,
+        recording={"frames": 2},
+        run={"precision": size.precision},
+    )
+
+
+def seconds_a_step(engine: Integrator, seconds: float = SECONDS) -> float:
+    """Seconds for each step of a run that goes on, over so many seconds."""
+    begun, first, last = time.perf_counter(), -1, -1
+    while time.perf_counter() - begun < seconds:
+        chunk = engine.advance()
+        if chunk.outcome is not Outcome.GOING:
+            raise SystemExit(f"the run ended after {chunk.step} steps: {chunk.outcome.value}")
+        if first < 0:  # from here on, since the first chunk may only hand on frame 0
+            first, begun = chunk.step, time.perf_counter()
+        last = chunk.step
+    return (time.perf_counter() - begun) / max(last - first, 1)
+
+
+def seconds_of(steps: Callable[[int], None], seconds: float = SECONDS) -> Callable[[], float]:
+    """A measurement of a program that makes any number of steps."""
+    steps(2)
+    count = 2
+    while True:
+        begun = time.perf_counter()
+        steps(count)
+        taken = time.perf_counter() - begun
+        if taken > seconds / 4:
+            break
+        count *= 2
+    whole = max(1, round(count * seconds / taken))
+
+    def measure() -> float:
+        begun = time.perf_counter()
+        steps(whole)
+        return (time.perf_counter() - begun) / whole
+
+    return measure
+
+
+def medians(contestants: dict[str, Callable[[], float]], rounds: int) -> dict[str, Timing]:
+    """Each contestant's own figure, taken in turn; the first round is not counted."""
+    found: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(rounds + 1):
+        for name, contestant in contestants.items():
+            value = contestant()
+            if turn:
+                found[name].append(value)
+    return {
+        name: Timing(float(np.median(values)), min(values), max(values))
+        for name, values in found.items()
+    }
+
+
+def asked(size: Size) -> str:
+    """What is asked of a size, in words."""
+    parts = [f">= {size.plain:g} A"] if size.plain else []
+    parts += [f">= {size.jax:g} F"] if size.jax else []
+    parts += [f">= {size.share:.0%}"] if size.share else []
+    return ", ".join(parts)
+
+
+def operations(size: Size, engine: Integrator) -> float:
+    """Of the matrix products that the engine really does in a step."""
+    if "examples' coordinates" in engine.engine:
+        return 2.0 * size.n * size.n * size.m
+    return 4.0 * size.n * size.d * size.m
+
+
+def descent_speed(rounds: int) -> None:
+    """GD of every size; beside each A and F, and the share of the matrix-product rate."""
+    rates = {name: matrix_rate(getattr(np, name)) for name in ("float32", "float64")}
+    jax = contenders.jax_is_present()
+    heading("a step of descent at (n, d, m)", "ours", "A: torch loop", "A / ours")
+    for name, rate in rates.items():
+        row(f"matrix product, {name}, one core", f"{rate / 1e9:.1f} GFLOP/s")
+    for size in SIZES:
+        at = problem_of(size)
+        engine = integrator(prepared(at))
+        rivals: dict[str, Callable[[], float]] = {"ours": partial(seconds_a_step, engine)}
+        rivals["A"] = seconds_of(contenders.torch_loop(at))
+        if jax:
+            rivals["F"] = seconds_of(contenders.jax_loop(at))
+        times = medians(rivals, rounds)
+        mine, plain = times["ours"].median, times["A"].median
+        share = operations(size, engine) / mine / rates[size.precision]
+        theirs = f"{times['F'].median / mine:.2f} F (JAX fori_loop), " if jax else ""
+        row(
+            f"({size.n}, {size.d}, {size.m}) {size.precision}",
+            f"{mine * 1e6:.2f} us",
+            f"{plain * 1e6:.1f} us",
+            f"{plain / mine:.1f} x",
+            asked=asked(size),
+            spread=times["ours"].spread("{:.2f}", 1e6),
+            words=f"{theirs}{share:.0%} of the matrix rate, {engine.engine}",
+        )
+
+
+def stochastic_speed(rounds: int) -> None:
+    """One fresh example a step at m = 4096, d = 50."""
+    settings = {"kind": "sgd", "step": contenders.STEP, "until_log10_time": 6.0, "fresh": True}
+    for precision in ("float32", "float64"):
+        at = small_problem(
+            Case("standard"),
+            settings,
+            d=50,
+            n=64,
+            m=4096,
+            recording={"frames": 2},
+            run={"precision": precision},
+        )
+        engine = integrator(prepared(at))
+        rivals = {
+            "ours": partial(seconds_a_step, engine),
+            "A": seconds_of(contenders.torch_stochastic(at)),
+        }
+        times = medians(rivals, rounds)
+        mine, plain = times["ours"].median, times["A"].median
+        row(
+            f"fresh SGD, m = 4096, d = 50, {precision}",
+            f"{mine * 1e6:.1f} us",
+            f"{plain * 1e6:.1f} us",
+            f"{plain / mine:.1f} x",
+            asked=">= 9 A",
+            spread=times["ours"].spread("{:.1f}", 1e6),
+            words=f"{mine * 1e9 / (4096 * 50):.3f} ns m d, {engine.engine}",
+        )
+
+
+KINDS = (
+    Case("standard", "exponential"),
+    Case("scalar"),
+    Case("normalised", "exponential"),
+    Case("fixed_outer", "exponential"),
+    Case("fixed_outer", settings={"smooth": True}),
+    Case("batch_norm"),
+    Case("bias"),
+    Case("multiclass", "cross_entropy", 3, {"biases": True}),
+    HEADS[1],  # which the general engines train
+)
+
+
+def network_speed(rounds: int) -> None:
+    """Microseconds a step of GD and of the flow, for every network at (64, 20, 256)."""
+    heading("microseconds a step at (64, 20, 256)", "gd, float64", "gd, float32", "flow")
+    for case in KINDS:
+
+        def at(
+            dynamics: dict[str, object], precision: str = "float64", case: Case = case
+        ) -> Timing:
+            made = small_problem(
+                case,
+                dynamics,
+                d=20,
+                n=64,
+                m=256,
+                recording={"frames": 2},
+                run={"precision": precision},
+            )
+            engine = integrator(prepared(made))
+            return medians({"": partial(seconds_a_step, engine)}, rounds)[""]
+
+        double, single = at(FAR), at(FAR, "float32")
+        smooth = case.settings.get("smooth", False)
+        flow = None if smooth else at({"kind": "flow", "until_log10_time": 1e150})
+        row(
+            str(case),
+            f"{1e6 * double.median:.1f}",
+            f"{1e6 * single.median:.1f}",
+            "" if flow is None else f"{1e6 * flow.median:.0f}",
+            asked="< 100" if smooth else "",
+            spread=double.spread("{:.1f}", 1e6),
+            words="" if smooth else "a step of flow has stages",
+        )
+
+
+def to_the_end(run: Integrator) -> None:
+    while run.advance().outcome is Outcome.GOING:
+        pass
+
+
+def one_by_one(problems: list[Problem]) -> None:
+    for problem in problems:
+        to_the_end(integrator(prepared(problem)))
+
+
+def as_a_batch(problems: list[Problem]) -> None:
+    for run in Batch([prepared(problem) for problem in problems]).runs:
+        to_the_end(run)
+
+
+def seeds_speed(rounds: int) -> None:
+    """64 seeds on one core: the compiled engine run after run, and a batch of tensors."""
+    heading("many seeds", "one by one", "a batch", "batch / ours")
+    for m, steps in ((16, 2000), (256, 200)):
+        dynamics = FAR | {"until_log10_time": float(np.log10(contenders.STEP * steps))}
+        problems = [
+            small_problem(
+                Case("standard", "exponential"),
+                dynamics,
+                d=20,
+                n=64,
+                m=m,
+                recording={"frames": 2},
+                run={"seed": seed},
+            )
+            for seed in range(64)
+        ]
+        times = interleaved(
+            {
+                "one by one": partial(one_by_one, problems),
+                "batch": partial(as_a_batch, problems),
+            },
+            rounds,
+        )
+        ours, batch = times["one by one"].median, times["batch"].median
+        row(
+            f"64 seeds of (64, 20, {m}), {steps} steps",
+            f"{ours:.2f} s",
+            f"{batch:.2f} s",
+            f"{batch / ours:.1f} x",
+            asked="> 1",
+            spread=times["one by one"].spread(),
+        )

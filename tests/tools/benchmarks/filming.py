@@ -1,0 +1,110 @@
+"""Scrubbing with a film being exported, and without one, in turn: the window's time per picture."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtWidgets import QApplication
+
+from app.application import Marginscope
+from app.process import prepare
+from app.state.exports import FilmJob
+from tests.recording import recorded
+from tests.tools.benchmarks.measure import heading, row
+from tests.tools.benchmarks.window import (
+    SMALL,
+    ended,
+    event_loop,
+    opened,
+    put_away,
+    until,
+    waited,
+)
+
+FRAMES, PIXELS = 300, (1280, 720)
+PICTURES = 80  # of one round, each at another moment
+
+
+def scrubbed(program: Marginscope, application: QApplication) -> list[float]:
+    """Seconds for each of many moments from the request until all views are painted, less what this
+    thread waited for a processor."""
+    span = program.display.view.span
+    taken = []
+    for share in np.random.default_rng(0).uniform(size=PICTURES):
+        begun = time.perf_counter() - waited()
+        program.playback.to_moment(span.moment(float(share)))
+        application.processEvents()
+        while any(slot.panel.owed for slot in program.display.slots):
+            application.processEvents()
+        taken.append(time.perf_counter() - waited() - begun)
+        event_loop(0.01)  # as between two movements of a mouse; the others go on meanwhile
+    return taken
+
+
+def _more(drawn: Sequence[object], than: int) -> bool:
+    return len(drawn) > than
+
+
+def told(name: str, seconds: Sequence[float], asked: str = "") -> None:
+    """One line: median, 99th percentile and the longest."""
+    median, late = statistics.median(seconds), float(np.quantile(seconds, 0.99))
+    row(
+        name,
+        f"{1e3 * median:.1f} ms",
+        f"{1e3 * late:.1f} ms p99",
+        f"{1e3 * max(seconds):.1f} most",
+        asked=asked,
+    )
+
+
+def main(rounds: int) -> None:
+    """Both, offscreen."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    prepare()
+    application = QApplication.instance() or QApplication([])
+    assert isinstance(application, QApplication)
+    alone: list[float] = []
+    filmed: list[float] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        study = folder / "small.toml"
+        study.write_text(SMALL)
+        path = folder / "run.msrun"
+        recorded(path, "network.m=256", "recording.frames=400")
+        program = opened(folder / "user", str(study))
+        until(lambda: ended(program), application)
+        program.files.open_files([str(path)])
+        until(lambda: not any(run.behind for run in program.session), application)
+        program.display.ask(playing=False, follow=False)
+        theory = program.theory
+        event_loop(2.0)
+        until(lambda: not (theory.judge.busy or theory.margins.busy), application)
+        job = FilmJob((path,), folder / "film.gif", seconds=FRAMES / 20, size=PIXELS)
+        drawn: list[object] = []
+        program.export.worker.progress.connect(drawn.append)
+        for _ in range(rounds):
+            alone += scrubbed(program, application)
+            program.export._start(job)
+            until(
+                partial(_more, drawn, len(drawn)), application
+            )  # libraries are loaded, axes drawn
+            filmed += scrubbed(program, application)
+            assert program.export.busy, "the film was done before the scrubbing"
+            program.export.cancel()
+            until(lambda: not program.export.busy, application)
+            event_loop(0.2)
+        put_away(program, application)
+    heading("scrubbing beside a film", "median", "99 %", "longest")
+    told("a picture while scrubbing, four views", alone)
+    told("  while a film of 300 frames is made", filmed, "not slowed down")
+
+
+if __name__ == "__main__":
+    main(3)

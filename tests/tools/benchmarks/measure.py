@@ -1,0 +1,121 @@
+"""Interleaved timing: every contender once a round, medians and ratios over the rounds; and the
+lines that are printed, and kept for the page (tests.tools.benchmarks.report)."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import final
+
+import numpy as np
+
+# Name the files to which lines are added, and curves written, where a page is to be made.
+KEPT, CURVES = "MARGINSCOPE_BENCH_LINES", "MARGINSCOPE_BENCH_CURVES"
+
+
+@final
+@dataclass(frozen=True)
+class Timing:
+    """Median seconds and the spread of one contender."""
+
+    median: float
+    least: float
+    most: float
+
+    def spread(self, form: str = "{:.2f}", scale: float = 1.0) -> str:
+        """Least and largest, in words."""
+        return spread((self.least, self.most), form, scale)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One figure: what it is called, our value, its least and largest over the rounds, what it is
+    measured against, their ratio, what is asked, and remarks. A heading has no value of ours."""
+
+    name: str
+    ours: str = ""
+    spread: str = ""
+    beside: str = ""
+    ratio: str = ""
+    asked: str = ""
+    words: str = ""
+
+
+def spread(values: Sequence[float], form: str = "{:.2f}", scale: float = 1.0) -> str:
+    """Least and largest of some values.
+
+    >>> spread([0.25, 0.5, 0.75], "{:.0f}", 100.0)
+    '25 to 75'
+    """
+    return " to ".join(form.format(scale * end) for end in (min(values), max(values)))
+
+
+def interleaved(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, Timing]:
+    """Each contender once a round, in turn, after one uncounted round."""
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(rounds + 1):
+        for name, contender in contenders.items():
+            begun = time.perf_counter()
+            contender()
+            if turn:
+                seconds[name].append(time.perf_counter() - begun)
+    return {
+        name: Timing(statistics.median(values), min(values), max(values))
+        for name, values in seconds.items()
+    }
+
+
+def matrix_rate(dtype: type, size: int = 1024) -> float:
+    """Floating-point operations a second of a large matrix product on one core (median of 7)."""
+    rng = np.random.default_rng(0)
+    left, right = (rng.standard_normal((size, size)).astype(dtype) for _ in range(2))
+    timing = interleaved({"product": lambda: left @ right}, 7)
+    return 2.0 * size**3 / timing["product"].median
+
+
+def row(
+    name: str,
+    ours: str,
+    beside: str = "",
+    ratio: str = "",
+    *,
+    asked: str = "",
+    spread: str = "",
+    words: str = "",
+) -> None:
+    """Print one figure, and keep it where a page is to be made."""
+    told(
+        "".join((f"asked: {asked}" if asked else "", "; " if asked and words else "", words)),
+        name,
+        ours,
+        spread,
+        beside,
+        ratio,
+    )
+    _keep(Line(name, ours, spread, beside, ratio, asked, words))
+
+
+def heading(name: str, ours: str = "ours", beside: str = "", ratio: str = "") -> None:
+    """Print what the columns of the next lines are; a table of its own on the page."""
+    print()
+    told("", name, ours, "least to most", beside, ratio)
+    _keep(Line(name, "", "", beside, ratio))
+
+
+def told(last: str, name: str, ours: str, spread: str, beside: str, ratio: str) -> None:
+    """A line of the report as it is printed."""
+    print(
+        f"{name:<48} {ours:>14} {spread:>18} {beside:>18} {ratio:>10}  {last}".rstrip(), flush=True
+    )
+
+
+def _keep(line: Line) -> None:
+    if place := os.environ.get(KEPT):
+        with Path(place).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(line)) + "\n")

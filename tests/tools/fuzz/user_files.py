@@ -1,0 +1,227 @@
+"""Files that the program keeps for its user, checkpoints, and runs that carry code."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from app.state.link import link_of
+from core.errors import MarginscopeError
+from core.library.about import change_about, place, read_about
+from core.library.entry import About, Bookmark, Facts
+from core.library.index import Row, RunIndex
+from core.library.table import Table
+from core.library.trash import ORIGIN, Trash
+from core.observables.node_sets import NodeSet
+from core.runs import code_of, open_run
+from marginscope._record.checkpoints import read
+from tests.runs.changes import experiment
+from tests.runs.helpers import record, tamper
+from tests.tools.fuzz.format import Format, WrongError
+from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
+from tests.tools.fuzz.texts import SCENE, refused
+
+RUNS = 5
+
+
+@final
+class NotesFile(Format):
+    """Name, tags, bookmarks and sets of a run: what opens is written and read again as the same."""
+
+    name, count = "notes", 400
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        run = folder / "a.msrun"
+        run.touch()
+        marks = (Bookmark("zero", -math.inf), Bookmark("b", 2.5, link_of(SCENE)))
+        sets = (NodeSet("late movers", (1, 2, 3, 9)),)
+        about = About("a name", "a note\nof two lines", ("talk", "x"), True, marks, sets)
+        change_about(run, lambda _: about)
+        return {"a.msrun.notes": place(run).read_bytes()}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        return damaged_text(data, chance)
+
+    def open(self, path: Path) -> None:
+        run = path.with_name("a.msrun")
+        run.touch()
+        about = read_about(run)
+        for mark in about.bookmarks:
+            refused(mark.picture)
+        other = path.with_name("b.msrun")
+        other.touch()
+        kept = change_about(other, lambda _: about)
+        if read_about(other) != kept:
+            raise WrongError("other notes when they are written")
+
+
+def _facts(number: int) -> Facts:
+    return Facts(
+        title=f"Run {number}",
+        created="2026-11-02T10:00:00+00:00",
+        status="finished",
+        reason="completed",
+        settings=Table({"network.m": 2**number, "dynamics.step": 0.125}),
+        results=Table({"hard_margin": 0.0625 * number, "risk": math.nan, "t": math.inf}),
+        margins=Table({"gamma_gl": 0.08125}),
+        frames=10 + number,
+    )
+
+
+@final
+class LibraryIndex(Format):
+    """The index of the library: made anew, or its rows are those that were put into it."""
+
+    name, count = "library", 500
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        path = folder / "library.sqlite"
+        index = RunIndex(path)
+        about = About("n", "", ("talk",), bookmarks=(Bookmark("b", 1.5),))
+        index.put(
+            {
+                f"/r/{k}.msrun": Row(f"stamp {k}", _facts(k), f"noted {k}", about)
+                for k in range(RUNS)
+            }
+        )
+        index.judged("/r/1.msrun", {"holds": 3, "violated": 0})
+        index.put_picture("/r/1.msrun", bytes(range(64)))
+        index.close()
+        return {path.name: path.read_bytes()}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        return (damaged_text if chance.random() < 0.4 else damaged_bytes)(data, chance)
+
+    def open(self, path: Path) -> None:
+        index = RunIndex(path)
+        try:
+            rows = index.load()
+            self._compare(rows)
+            index.picture("/r/1.msrun")
+            index.judged("/r/2.msrun", {"holds": 1})
+            index.put({"/r/new.msrun": Row("stamp", _facts(9))})
+            index.move("/r/2.msrun", "/r/moved.msrun")
+            index.forget(["/r/3.msrun"])
+            self._compare(index.load())
+        finally:
+            index.close()
+        assert all(said.endswith(".") for said in index.said)
+
+    def _compare(self, rows: Mapping[str, Row]) -> None:
+        for name, row in rows.items():
+            number = {"new": 9, "moved": 2}.get(Path(name).stem, -1)
+            number = int(Path(name).stem) if number < 0 and Path(name).stem.isdigit() else number
+            # NaN is no number that equals itself, and its words do.
+            if number >= 0 and repr(row.facts) != repr(_facts(number)):
+                raise WrongError(f"other facts of {name[:60]}")
+
+
+@final
+class TrashOrigin(Format):
+    """Where a run in the trash lay: nothing is moved by what is said there, only listed."""
+
+    name, count = "trash", 150
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        fields = {"path": "/runs/a.msrun", "host": "here", "pid": 1234}
+        return {ORIGIN: json.dumps(fields).encode()}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        return damaged_text(data, chance)
+
+    def open(self, path: Path) -> None:
+        root = path.parent / "runs"
+        thrown = root / ".trash" / "2026-11-22T10-00-00-1f2e3d4c"
+        thrown.mkdir(parents=True, exist_ok=True)
+        (thrown / ORIGIN).write_bytes(path.read_bytes())
+        (thrown / "a.msrun").touch()
+        for item in Trash(root).items():
+            assert item.origin.is_absolute() and item.origin.suffix == ".msrun"
+
+
+def _state() -> dict[str, np.ndarray[Any, Any]]:
+    generator = np.random.default_rng(5)
+    return {
+        "fc1.weight": generator.standard_normal((6, 4)),
+        "fc2.weight": generator.standard_normal((1, 6)).astype(np.float32),
+    }
+
+
+@final
+class Checkpoint(Format):
+    """Checkpoints of PyTorch and NumPy: refused, or every array is what it was."""
+
+    name, count = "checkpoint", 600
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        import torch
+
+        found = {}
+        tensors = {name: torch.from_numpy(array) for name, array in _state().items()}
+        for name, zipped in (("new.pt", True), ("old.pth", False)):
+            buffer = io.BytesIO()
+            torch.save(tensors, buffer, _use_new_zipfile_serialization=zipped)
+            found[name] = buffer.getvalue()
+        for save in (np.savez, np.savez_compressed):
+            buffer = io.BytesIO()
+            save(buffer, **_state())
+            found[f"{save.__name__}.npz"] = buffer.getvalue()
+        return found
+
+    def damaged(self, files: dict[str, bytes], chance: random.Random) -> dict[str, bytes]:
+        name = chance.choice([*files])
+        make = damaged_text if chance.random() < 0.2 else damaged_bytes
+        return {name: make(files[name], chance)}
+
+    def each(self, files: dict[str, bytes]) -> list[str]:
+        return [*files]
+
+    def open(self, path: Path) -> None:
+        state = read(path)
+        if not isinstance(state, Mapping) or path.name == "old.pth":
+            return  # of the old format, which has no checksums; whoever uses it looks at names
+        for name, array in _state().items():
+            if name in state and not np.array_equal(np.asarray(state[name]), array):
+                raise WrongError(f"another {name}")
+
+
+CODE = """import torch
+
+def initial(generator, m, d, k):
+    return {"V": generator.standard_normal((m, d)), "w": generator.standard_normal(m)}
+
+def outputs(parameters, x):
+    return torch.tanh(x @ parameters["V"].T) @ parameters["w"]
+"""
+
+
+@final
+class RunWithCode(Format):
+    """A stranger's run that carries code: it is never run, whatever the file says."""
+
+    name, count = "run with code", 300
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        path = record(folder / "a.msrun")
+        network = {"kind": "custom", "m": 4, "code": CODE}
+        return {path.name: tamper(path, experiment(network=network)).read_bytes()}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        if chance.random() < 0.5:
+            return damaged_text(data, chance)[: len(data)].ljust(len(data), b"\0")
+        return damaged_bytes(data, chance)
+
+    def open(self, path: Path) -> None:
+        code = code_of(path)
+        if code is not None and code != CODE:
+            raise WrongError("other code than that of the run")
+        with suppress(MarginscopeError):  # that the code is to be looked at first
+            open_run(path).close()

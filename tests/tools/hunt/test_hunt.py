@@ -1,0 +1,107 @@
+"""A fixed sample of random studies: none is violated, not finite, or an internal error.
+
+`make hunt` does the same for hundreds of them. The sample has each kind of each section in turn.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.observables.registry import OBSERVABLES
+from core.runs import open_run
+from core.studies.study import parse_study
+from core.study_file.experiment import KINDS
+from core.theorems.registry import STATEMENTS
+from tests.tools.hunt import chase as chasing
+from tests.tools.hunt.__main__ import Counts
+from tests.tools.hunt.chase import DEFECTS, VIOLATED, Found, chase
+from tests.tools.hunt.defined import INFINITE, UNDEFINED, not_finite
+from tests.tools.hunt.studies import FOCI, drawn
+
+SEED = 20
+GROUP = 3  # studies a test: every kind of every section comes up once
+
+
+@pytest.mark.parametrize("first", range(0, len(FOCI), GROUP))
+def test_the_program_is_right_about_random_studies(
+    first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chasing, "TRAINING_S", 1.0)
+    monkeypatch.setattr(chasing, "MARGIN_S", 0.2)
+    for number in range(first, min(first + GROUP, len(FOCI))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        found = chase(SEED, number, folder)
+        section, kind = FOCI[number]
+        assert found.kinds[section] == kind
+        assert [pair for pair in found.defects if pair[0] in DEFECTS] == []
+        # The papers' statements are about labels, and about other networks than these.
+        silent = found.kinds["network"] in ("multiclass", "custom", "quadratic")
+        assert found.verdicts or silent or found.kinds["loss"] == "least_squares"
+
+
+def test_every_kind_has_its_turn() -> None:
+    assert {kind for _, kind in FOCI} == {kind for kinds in KINDS.values() for kind in kinds}
+
+
+def test_a_study_is_drawn_alike_and_is_valid(tmp_path: Path) -> None:
+    """Twice the same, and another seed draws another; the file is the study, without its place."""
+    texts = []
+    for place, seed in (("one", 1), ("two", 1), ("three", 2)):
+        folder = tmp_path / place
+        folder.mkdir()
+        study = drawn(seed, 0, folder).study
+        texts.append((folder / "study.toml").read_text())
+        assert parse_study(texts[-1], "study", folder.resolve()) == study
+    assert texts[0] == texts[1]
+    assert texts[1] != texts[2]
+
+
+def test_what_may_be_undefined_is_there() -> None:
+    assert set(UNDEFINED) <= set(OBSERVABLES)
+    assert {(one.source, one.name) for one in STATEMENTS.values()} >= INFINITE
+
+
+def test_a_number_that_is_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check sees a NaN where the definition has a number, and lets one be where it has none."""
+    found = chase(SEED, FOCI.index(("dynamics", "gd")), tmp_path)
+    assert found.defects == []
+    with open_run(tmp_path / "run.msrun") as run:
+        assert not_finite(run, "distance") == ""
+        run.memo.clear()
+        monkeypatch.setattr(type(run.network), "physical", _nothing)
+        assert not_finite(run, "distance").startswith("distance of frame 0")
+
+
+def _nothing(network: object, flat: np.ndarray, rho: float) -> np.ndarray:
+    return flat * np.nan
+
+
+def test_defects_of_every_kind_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An exception, and a warning, are internal errors with their place; the table counts them."""
+    monkeypatch.setattr(chasing, "alarms", _broken)
+    monkeypatch.setattr(chasing, "facts", _warning)
+    found = chase(SEED, FOCI.index(("dynamics", "gd")), tmp_path)
+    wrong = [line for kind, line in found.defects if kind == "internal error"]
+    assert [line.split(" (")[0] for line in wrong] == [
+        "info: RuntimeWarning: divide by zero encountered in log",
+        "alarms: ZeroDivisionError: division by zero",
+    ]
+    counts = Counts()
+    line = {**vars(found), "defects": [*found.defects, (VIOLATED, "made up")]}
+    counts.add(line)
+    assert counts.outcomes == {"internal error": 1, VIOLATED: 1}
+    assert len(counts.lines) == 3
+    counts.add(vars(Found(1)))
+    assert counts.outcomes["nothing wrong"] == 1
+
+
+def _broken(run: object) -> float:
+    return 1 / 0
+
+
+def _warning(run: object) -> float:
+    return float(np.log(np.zeros(1))[0])

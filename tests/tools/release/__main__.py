@@ -1,0 +1,119 @@
+"""Build a release in dist/ from a clean clone (`make release`)."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import shutil
+import sys
+import tarfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import final
+
+from core.studies.study import shipped_ids
+from marginscope._version import RELEASED, __version__
+from tests.tools.release import checks
+from tests.tools.release.source import source_archive
+
+ROOT = Path(__file__).resolve().parents[3]
+SITE = Path("resources", "site")
+PARTS = ("docs", "wheel", "source", "bundle")
+
+
+@final
+class Release:
+    """One release: a clone, and what is made of it in `dist`."""
+
+    def __init__(self, root: Path, work: Path, dist: Path) -> None:
+        self.root, self.work, self.dist = root, work, dist
+        self.clone = work / "clone"
+        self.wheel = dist / f"marginscope-{__version__}-py3-none-any.whl"
+        self.archive = dist / f"marginscope-{__version__}.tar.gz"
+
+    def begin(self) -> None:
+        """Look at the tree, and clone it."""
+        checks.check_tree(self.root, __version__, RELEASED)
+        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.rmtree(self.dist, ignore_errors=True)
+        self.work.mkdir(parents=True)
+        self.dist.mkdir()
+        checks.git(self.work, "clone", "--quiet", str(self.root), str(self.clone))
+
+    def docs(self) -> str:
+        """The site, which the wheel and the bundle carry; by itself too."""
+        checks.run(["make", "docs"], self.clone)
+        site = self.clone / SITE
+        told = checks.check_site(site, shipped_ids())
+        self._pack(site, f"marginscope-{__version__}-site")
+        return told
+
+    def build_wheel(self) -> str:
+        """The wheel, installed and tried where nothing is."""
+        words = ["-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", self.dist]
+        moment = checks.git(self.clone, "log", "-1", "--format=%ct")
+        checks.run([sys.executable, *words, "."], self.clone, SOURCE_DATE_EPOCH=moment)
+        checks.require(self.wheel.is_file(), f"{self.wheel.name} was not built.")
+        folder = self.work / "wheel"
+        folder.mkdir()
+        return checks.check_wheel(self.wheel, self.root / "constraints.txt", folder, __version__)
+
+    def source(self) -> str:
+        """The source archive, and a wheel from it."""
+        source_archive(self.clone, self.wheel, self.archive)
+        folder = self.work / "source"
+        folder.mkdir()
+        return checks.check_source(self.archive, self.wheel, SITE, folder)
+
+    def bundle(self) -> str:
+        """The folder that needs nothing, tried by its own test."""
+        checks.run(["make", "bundle"], self.clone)
+        made = self.clone / "dist" / "marginscope"
+        checks.run([made / "marginscope", "--self-test"], self.work, QT_QPA_PLATFORM="offscreen")
+        size = sum(path.lstat().st_size for path in made.rglob("*")) / 1e6
+        system = f"{platform.system()}-{platform.machine()}".lower()
+        self._pack(made, f"marginscope-{__version__}-{system}")
+        return f"{size:.0f} MB; its self-test passes"
+
+    def end(self) -> None:
+        """Checksums of all that is there."""
+        files = [path for path in self.dist.iterdir() if path.is_file()]
+        (self.dist / "SHA256SUMS").write_text(checks.checksums(files), encoding="utf-8")
+
+    def _pack(self, folder: Path, name: str) -> None:
+        with tarfile.open(self.dist / f"{name}.tar.gz", "w:gz", compresslevel=6) as archive:
+            archive.add(folder, arcname=name)
+
+
+def main() -> int:
+    """Make it, a line for each part; 1 where something keeps it from being made."""
+    parser = argparse.ArgumentParser(prog="python -m tests.tools.release", description=__doc__)
+    parser.add_argument("--without", action="append", default=[], choices=PARTS)
+    without = parser.parse_args().without
+    release = Release(ROOT, ROOT / "build" / "release", ROOT / "dist")
+    steps: dict[str, Callable[[], str]] = {
+        "docs": release.docs,
+        "wheel": release.build_wheel,
+        "source": release.source,
+        "bundle": release.bundle,
+    }
+    try:
+        release.begin()
+        for name, step in steps.items():
+            if name in without:
+                continue
+            begun = time.perf_counter()
+            told = step()
+            print(f"{name:<8} {time.perf_counter() - begun:>6.0f} s  {told}", flush=True)
+        release.end()
+    except checks.NotReadyError as error:
+        print(f"There is no release: {error}", file=sys.stderr)
+        return 1
+    for path in sorted(release.dist.iterdir()):
+        print(f"{path.stat().st_size / 1e6:>8.1f} MB  {path.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
