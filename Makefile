@@ -27,7 +27,7 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.t
 # Two pytest workers with many BLAS threads each would fight over the processors.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: setup run test test-long lint bench fuzz faults soak hunt recording drawing docs
+.PHONY: setup run test test-long lint quick bench fuzz faults soak hunt recording drawing docs
 .PHONY: bundle test-bundle release format clean help
 
 help: ## this list
@@ -57,6 +57,9 @@ lint: $(TOOLS) ## style, formatting, types and import contracts
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	$(PY) -c "from importlinter.cli import lint_imports_command as main; main()" --no-logo
+
+quick: $(TOOLS) ## lint, types and nearest tests of what changed, under a minute; ARGS="HEAD~3"
+	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m tests.tools.quick $(ARGS)
 
 bench: setup ## measure speed; not part of the tests
 	$(PY) -m tests.tools.benchmarks $(ARGS)

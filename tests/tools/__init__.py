@@ -1,1 +1,1 @@
-"""Maintainers' commands: measurements, fault injection, random studies and builds."""
+"""Tools for developers; none of them is a test."""
