@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from app.state.intent import MARGIN_AXES
 from app.state.views import VIEWS
 from app.views.margins import MarginsView
 from app.views.run_panel import RunPanel
+from app.widgets import levels
 from app.widgets.levels import fitted, label_width, places_of
-from app.widgets.obstacles import Obstacles
+from app.widgets.obstacles import NO_CURVES, Obstacles
 from app.widgets.plot_item import Home, Plot
 from app.widgets.ticks import TickMaker, far_times, logarithmic, plain, powers
 from core.figures.palette import LIGHT
@@ -204,6 +205,60 @@ def test_labels_keep_off_curves() -> None:
         at = curve.heights[0, under]
         assert not ((at >= box.top()) & (at <= box.bottom())).any()
     assert not any(one.intersects(other) for k, one in enumerate(boxes) for other in boxes[k + 1 :])
+
+
+def place_all(
+    heights: Sequence[float], sizes: Sequence[tuple[float, float]], curves: Obstacles
+) -> list[QRectF]:
+    """Place labels as `places_of` does, with every candidate tested against everything."""
+    placed: dict[int, QRectF] = {}
+    for number in sorted(range(len(heights)), key=heights.__getitem__):
+        width, height = sizes[number]
+        y = min(max(heights[number], BOX.top()), BOX.bottom())
+        home = QRectF(BOX.right() - 3.0 - width, y - height, width, height)
+        free = [
+            box
+            for box in levels._candidates(home, BOX, bool(curves.heights.size))
+            if BOX.top() <= box.top()
+            and box.bottom() <= BOX.bottom()
+            and not any(box.intersects(other) for other in placed.values())
+        ]
+        clear = [box for box in free if not curves.crossed(box)]
+        last = QRectF(home.left(), BOX.top(), width, height)
+        placed[number] = (clear or free or [last])[0]
+    return [placed[number] for number in range(len(heights))]
+
+
+def test_labels_stand_where_the_best_of_all_candidates_is() -> None:
+    random = np.random.default_rng(4)
+    columns = round(BOX.width())
+    crowded = 0
+    for case in range(60):
+        count = int(random.integers(1, 9))
+        heights = random.uniform(BOX.top() - 20.0, BOX.bottom() + 20.0, count).tolist()
+        heights[0] = heights[-1]  # two of one height
+        sizes = [(float(random.uniform(20.0, 90.0)), 14.0) for _ in range(count)]
+        walk = BOX.center().y() + np.cumsum(random.normal(0.0, 6.0, (case % 4, columns)), axis=1)
+        curves = Obstacles(BOX.left(), walk) if case % 4 else NO_CURVES
+        if case % 10 == 9:  # curves everywhere: no place is clear
+            zigzag = np.tile([BOX.top(), BOX.bottom()], columns // 2)
+            curves = Obstacles(BOX.left(), zigzag[None, :])
+        wanted = place_all(heights, sizes, curves)
+        assert places_of(heights, sizes, BOX, curves) == wanted, case
+        crowded += any(curves.crossed(box) for box in wanted)
+    assert 0 < crowded < 60
+
+
+def test_no_candidate_is_tested_after_the_first_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    tested: list[QRectF] = []
+
+    def crossed(curves: Obstacles, box: QRectF) -> bool:
+        tested.append(box)
+        return False
+
+    monkeypatch.setattr(Obstacles, "crossed", crossed)
+    places_of([40.0, 120.0], [(70.0, 14.0)] * 2, BOX, rising(300))
+    assert len(tested) == 2
 
 
 def test_a_steep_curve_is_an_obstacle_between_its_columns() -> None:

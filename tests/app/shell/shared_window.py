@@ -1,0 +1,373 @@
+"""One window for many tests: reset after each test, and replaced where the reset was not exact.
+
+A window costs more than a second of processor time, most tests need a tenth of that. `reset` takes
+back what a test did by the program's own means: dialogs are closed, the first scene is shown again.
+`state_of` then lists everything that a later test could notice: the values of all controllers, the
+actions, every widget and the user's files. A window whose list differs from that of a new window
+is closed, so no test sees what another test left.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from types import ModuleType
+from typing import Any, final
+
+from PySide6.QtCore import QByteArray, QObject, QRect
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractScrollArea,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QStackedWidget,
+    QTabWidget,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from app.application import Marginscope
+from app.controllers.folding import Choice
+from app.settings import Settings
+from app.state.scene import Scene
+from app.state.views import VIEWS
+from app.workers.worker import Worker
+from tests.conftest import PATIENCE
+
+LOG = logging.getLogger("tests.windows")
+PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
+# Clocks, counters and caches: they differ between two new windows, too.
+# Clocks, counters, caches of computed values, and what the user did: no test looks at them in a
+# window that it shares.
+VOLATILE = {
+    *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
+    *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "later", "_noted", "deeds"),
+}
+CACHES = {"program.theory.margins._known"}
+KEPT_BY_THE_PROGRAM = {"session.json", "library.sqlite", "library.sqlite-wal", "library.sqlite-shm"}
+KEY = re.compile(r"\bkey=\d+")  # of an open run: each is used once
+MARGINS = 5  # of tests.app.theory_stand_ins, for each run
+SIZE = 1280, 800
+DEEP = 12
+TURNS = 10
+
+
+def state_of(program: Marginscope) -> dict[str, str]:
+    """List everything of a window that a later test could notice: name -> value, as texts."""
+    found: dict[str, str] = {}
+    _add_object(program, "program", found, set(), 0)
+    for key, action in program.actions.items():
+        found[f"action {key}"] = _action(action)
+    for path, widget in _widgets(program.window, "window"):
+        found[path] = _widget(widget)
+    focus = program.window.focusWidget()
+    found["focus"] = type(focus).__name__ if focus is not None else ""
+    found["style"] = _style()
+    for path in sorted(program.places.runs.parent.rglob("*")):
+        if path.is_file() and path.name not in KEPT_BY_THE_PROGRAM:
+            found[f"file {path.name}"] = str(path.stat().st_size)
+    return found
+
+
+def _action(action: QAction) -> str:
+    return repr(
+        (
+            action.isEnabled(),
+            action.isChecked(),
+            action.isVisible(),
+            action.text(),
+            action.toolTip(),
+            action.shortcut().toString(),
+        )
+    )
+
+
+def _widgets(top: QWidget, path: str) -> Iterator[tuple[str, QWidget]]:
+    """Yield the widgets below a window, windows of their own left out unless they are visible."""
+    numbers: Counter[str] = Counter()
+    for child in top.children():
+        if isinstance(child, QWidget) and (not child.isWindow() or child.isVisible()):
+            kind = type(child).__name__
+            numbers[kind] += 1
+            name = f"{path}/{kind}{numbers[kind]}"
+            yield name, child
+            if not child.isHidden():  # a page fills itself when it is shown
+                yield from _widgets(child, name)
+
+
+def _widget(widget: QWidget) -> str:
+    parts: list[Any] = [
+        widget.isHidden(),
+        widget.isEnabled(),
+        widget.toolTip(),
+        widget.accessibleName(),
+    ]
+    if widget.isVisible():
+        parts.append(widget.geometry().getRect())
+    if isinstance(widget, QLabel | QLineEdit | QAbstractButton):
+        parts.append(widget.text())
+    if isinstance(widget, QAbstractButton):
+        parts.append(widget.isChecked())
+    if isinstance(widget, QComboBox | QStackedWidget | QTabWidget):
+        parts.append(widget.currentIndex())
+    if isinstance(widget, QAbstractItemView):
+        parts.append(widget.currentIndex().row())
+    if isinstance(widget, QAbstractScrollArea):
+        bars = widget.horizontalScrollBar(), widget.verticalScrollBar()
+        parts.append([bar.value() for bar in bars])
+    return repr(parts)
+
+
+def _add_object(value: Any, path: str, found: dict[str, str], seen: set[int], depth: int) -> None:
+    """Add the attributes of an object of `app`, and of those that it holds."""
+    if id(value) in seen or depth > DEEP:
+        return
+    seen.add(id(value))
+    names = list(getattr(value, "__dict__", ()))
+    names += [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    for name in names:
+        if name in VOLATILE or not hasattr(value, name) or f"{path}.{name}" in CACHES:
+            continue
+        _add_value(getattr(value, name), f"{path}.{name}", found, seen, depth)
+
+
+def _add_value(value: Any, path: str, found: dict[str, str], seen: set[int], depth: int) -> None:
+    if isinstance(value, PLAIN) or _is_plain(value):
+        found[path] = KEY.sub("key=", repr(value))
+    elif isinstance(value, list | tuple) and not isinstance(value, str):
+        found[path] = f"{type(value).__name__} of {len(value)}"
+        for number, one in enumerate(value):
+            _add_value(one, f"{path}[{number}]", found, seen, depth)
+    elif isinstance(value, dict):
+        keys = [_named(key) for key in value if not isinstance(key, int)]
+        found[path] = f"dict of {len(value)}: {keys}"
+        for number, one in enumerate(value.values()):
+            _add_value(one, f"{path}[{number}]", found, seen, depth)
+    else:
+        found[path] = type(value).__name__
+        if _is_of_the_program(value):
+            _add_object(value, path, found, seen, depth + 1)
+
+
+def _named(key: Any) -> str:
+    return repr(key) if isinstance(key, PLAIN) or _is_plain(key) else type(key).__name__
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value consists of plain values, so that its text says all of it."""
+    if isinstance(value, PLAIN):
+        return True
+    if isinstance(value, tuple | frozenset | set):
+        return all(map(_is_plain, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return all(_is_plain(getattr(value, field.name)) for field in fields(value))
+    return False
+
+
+def _is_of_the_program(value: Any) -> bool:
+    if isinstance(value, ModuleType | QWidget) or (
+        isinstance(value, QObject) and not isValid(value)
+    ):
+        return False
+    return type(value).__module__.startswith("app.")
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Run the event loop until a condition holds, outside of any test."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not condition():
+        assert time.monotonic() < deadline, "the shared window did not become quiet"
+        QTest.qWait(2)
+
+
+def settle(program: Marginscope) -> None:
+    """Wait until a window has nothing left to read, to compute and to draw."""
+    wait_until(lambda: trained(program) and is_quiet(program))
+
+
+def is_quiet(program: Marginscope) -> bool:
+    """Return whether no worker is busy and nothing waits for the event loop."""
+    theory = program.theory
+    workers = {*program.findChildren(Worker), *program.window.findChildren(Worker)}
+    workers -= set(program.worker.findChildren(Worker))  # the training thread, which never rests
+    return (
+        not any(worker.busy for worker in workers)
+        and not theory.margins.busy
+        and not theory.judge.busy
+        and all(theory.known(run.key).judged[1] == MARGINS for run in program.session)
+        and not program.display.calculator.busy
+        and not program.display.ticking
+        and not program.scenes.waiting
+        and not program.readout._stale
+    )
+
+
+def trained(program: Marginscope) -> bool:
+    """Whether runs are open, ended and read to their ends, and the views have followed."""
+    runs = list(program.session)
+    return (
+        bool(runs)
+        and all(run.data is not None and not run.live and not run.behind for run in runs)
+        and not any(slot.panel.owed for slot in program.display.slots)
+    )
+
+
+@final
+@dataclass
+class SharedWindow:
+    """The window that tests share, with its state when it was new."""
+
+    program: Marginscope
+    scene: Scene
+    columns: QByteArray
+    style: str
+    state: dict[str, str]
+    dialogs: set[tuple[str, str]]
+    files: set[Path]
+    settings: Settings
+    folding: dict[Choice, bool]
+    follows: bool
+
+    @classmethod
+    def of(cls, program: Marginscope) -> SharedWindow:
+        """Use what is made at its first use, and remember the window's state after that."""
+        program.display.ask(views=tuple(VIEWS))
+        program.commands.show()
+        settle(program)
+        program.actions["compare"].trigger()
+        settle(program)
+        program.actions["compare"].trigger()
+        program.display.ask(views=())
+        program.experiment._study = None
+        scene = program.scenes.scene
+        program.files.replace(())  # so that the runs are opened from files, as they always will be
+        files = set(program.places.runs.parent.rglob("*"))
+        columns = program.window.columns.saveState()
+        shared = cls(
+            program,
+            scene,
+            columns,
+            _style(),
+            {},
+            set(),
+            files,
+            program.memory.settings,
+            dict(program.folding.chosen),
+            program.theme.follows,
+        )
+        shared.dialogs = {(owner, name) for owner, name, _ in _dialogs(program)}
+        shared._take_back()
+        for _ in range(TURNS):
+            settle(program)
+            before, shared.state = shared.state, state_of(program)
+            if before == shared.state and program.window.size().toTuple() == SIZE:
+                break
+            shared._turn()
+        return shared
+
+    def has_lost_its_style(self) -> bool:
+        """Return whether another window has given the application another style."""
+        return _style() != self.style
+
+    def reset(self) -> bool:
+        """Reset the window after a test; return False if it has to be replaced."""
+        program = self.program
+        if program._ended:
+            LOG.info("closed by its test")
+            return False
+        program.experiment.stop()
+        wait_until(lambda: not program.session.live)
+        self._remove_files()
+        self._take_back()
+        return self._has_come_back()
+
+    def _has_come_back(self) -> bool:
+        """Return whether the window becomes what it was, after some turns of the event loop."""
+        for _ in range(TURNS):
+            settle(self.program)
+            self.program.window.bar.clear()
+            differences = compare(self.state, state_of(self.program))
+            if not differences:
+                return True
+            self._turn()
+        for name in differences[:4]:
+            LOG.info("differs: %s", name)
+        return False
+
+    def _remove_files(self) -> None:
+        """Remove the runs that a test recorded."""
+        folder = self.program.places.runs.parent
+        for path in set(folder.rglob("*")) - self.files:
+            if path.is_file() and path.name not in KEPT_BY_THE_PROGRAM:
+                path.unlink()
+
+    def _turn(self) -> None:
+        """Let the event loop do the layouts; what was hidden there holds the window no longer."""
+        QTest.qWait(20)
+        self.program.window.resize(*SIZE)
+
+    def _take_back(self) -> None:
+        """Take back what a test did, by the means that the program has for it."""
+        program, window = self.program, self.program.window
+        while (popup := QApplication.activePopupWidget()) is not None:
+            popup.close()
+        for top in window.findChildren(QWidget):
+            if top.isWindow() and top.isVisible() and not isinstance(top, QMenu):
+                top.close()
+        for owner, name, dialog in _dialogs(program):
+            if (owner, name) not in self.dialogs:
+                dialog.deleteLater()
+                setattr(getattr(program, owner), name, None)
+        program.commands.used = ()
+        program.memory.settings = self.settings
+        window.set_recent(self.settings.recent)
+        window.bar.clear()
+        program.scenes.show(self.scene)
+        window.resize(*SIZE)
+        if self.has_lost_its_style():
+            program.looks.apply()
+        program.library.librarian.list()
+        program.actions["system"].setChecked(self.follows)
+        program.folding.chosen = dict(self.folding)
+        window.columns.restoreState(self.columns)
+        program.scenes.begin()
+        window.activateWindow()
+        window.transport.slider.setFocus()
+
+
+def _dialogs(program: Marginscope) -> Iterator[tuple[str, str, QWidget]]:
+    """Yield the windows that controllers keep for their next use: controller, attribute, window."""
+    for owner, controller in vars(program).items():
+        if type(controller).__module__.startswith("app.controllers."):
+            for name, value in vars(controller).items():
+                if isinstance(value, QWidget) and value.isWindow() and value is not program.window:
+                    yield owner, name, value
+
+
+def _style() -> str:
+    application = QApplication.instance()
+    assert isinstance(application, QApplication)
+    font = application.font()
+    return f"{application.styleSheet()} {font.family()} {font.pointSizeF()}"
+
+
+def compare(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return the names whose values differ, each with both values."""
+    names = sorted(before.keys() | after.keys())
+    return [
+        f"{name}: {before.get(name)} -> {after.get(name)}"
+        for name in names
+        if before.get(name) != after.get(name)
+    ]
