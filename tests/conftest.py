@@ -74,15 +74,16 @@ def no_garbage() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Reference margins are cached apart from the user's; every test begins with none.
 
     The folder is made by whoever stores something: pytest looks through all of its folders for the
     number of a new one, and there would be one for each test.
     """
     folder = tmp_path_factory.getbasetemp() / f"cache-{next(NUMBERS)}"
-    monkeypatch.setenv("MARGINSCOPE_CACHE", str(folder))
-    return folder / "margins"
+    with pytest.MonkeyPatch.context() as environment:  # `monkeypatch` itself is undone early
+        environment.setenv("MARGINSCOPE_CACHE", str(folder))
+        yield folder / "margins"
 
 
 NO_SCREEN = "Xvfb is not installed, so the tests marked xvfb are not collected."

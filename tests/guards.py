@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -153,19 +153,31 @@ def leaked_widgets(before: list[Any]) -> list[Any]:
     return [widget for widget in top_level_widgets() if id(widget) not in known]
 
 
-def leaked_timers(before: list[Any]) -> list[Any]:
-    """QTimers that run now and did not before."""
+def leaked_timers(before: list[Any], owner: Any = None) -> list[Any]:
+    """Return the QTimers that run now and did not before, those of an owner's window left out."""
     known = {id(timer) for timer in before}
-    return [timer for timer in active_timers() if id(timer) not in known]
+    running = [timer for timer in active_timers() if id(timer) not in known]
+    return [timer for timer in running if owner is None or not belongs_to(timer, owner)]
 
 
-def _qt_sentences(widgets_before: list[Any], timers_before: list[Any]) -> list[str]:
+def belongs_to(item: Any, owner: Any) -> bool:
+    """Return whether a QObject stands below a program or its window."""
+    while item is not None:
+        if item in (owner, owner.window):
+            return True
+        item = item.parent()
+    return False
+
+
+def _qt_sentences(
+    widgets_before: list[Any], timers_before: list[Any], owner: Any = None
+) -> list[str]:
     finish_deletions()
-    if leaked_timers(timers_before) or leaked_widgets(widgets_before):
+    if leaked_timers(timers_before, owner) or leaked_widgets(widgets_before):
         gc.collect()  # an unreachable cycle is not a leak
         finish_deletions()
     sentences = []
-    for timer in leaked_timers(timers_before):
+    for timer in leaked_timers(timers_before, owner):
         timer.stop()
         sentences.append(f"left a running timer: {_label(timer)}, every {timer.interval()} ms")
     for widget in leaked_widgets(widgets_before):
@@ -185,17 +197,27 @@ def _process_sentence(pid: int) -> str:
     return f"left a child process: {pid} ({command_of(pid) or 'no command'}); wait for it or end it"
 
 
-@pytest.fixture(autouse=True)
-def no_leaks() -> Iterator[None]:
-    """Fail the test that leaves a thread, a child process, a window or a running timer."""
+@contextmanager
+def guarded(owner: Any = None) -> Iterator[None]:
+    """Fail the test that leaves a thread, a child process, a window or a running timer.
+
+    `owner` is a program that several tests share: timers of its window may start and stop.
+    """
     watch_timers()
     threads, children = running_threads(), child_processes()
     widgets, timers = top_level_widgets(), active_timers()
     yield
-    sentences = _qt_sentences(widgets, timers)
+    sentences = _qt_sentences(widgets, timers, owner)
     left_threads = wait_until_empty(lambda: list(running_threads() - threads))
     left_children = wait_until_empty(lambda: list(child_processes() - children))
     sentences += [_thread_sentence(thread) for thread in left_threads]
     sentences += [_process_sentence(pid) for pid in left_children]
     if sentences:
         pytest.fail("\n".join(f"This test {sentence}." for sentence in sentences), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def no_leaks() -> Iterator[None]:
+    """Guard a test."""
+    with guarded():
+        yield

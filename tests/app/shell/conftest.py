@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import final
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -13,6 +16,8 @@ from app.places import Places
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from tests.app import theory_stand_ins as stand_ins
+from tests.app.shell.shared_window import SharedWindow, trained, wait_until
+from tests.guards import finish_deletions, guarded, running_threads
 
 STUDY = """
 title = "A small study"
@@ -23,10 +28,11 @@ n = 12
 kind = "flow"
 until_log10_time = 2.0
 [recording]
-frames = 60
+frames = 24
 [axes]
 "network.m" = [8, 12]
 """
+FRAMES = 24  # of the runs of windows: what they show costs less
 # Descent with so small a step that it is still going on whenever a test looks at it.
 SLOW = """
 title = "A slow study"
@@ -43,6 +49,7 @@ until_log10_time = 2.0
 frames = 400
 """
 Opener = Callable[..., Marginscope]
+__all__ = ["SLOW", "STUDY", "Opener", "trained"]
 
 
 @pytest.fixture
@@ -63,7 +70,7 @@ def slow_study(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
-    """Opens windows, and puts them away after the test."""
+    """Opens windows, and closes them after the test."""
     programs: list[Marginscope] = []
 
     def stopped(window: object) -> None:
@@ -71,13 +78,8 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
             program.experiment.stop()
             qtbot.waitUntil(_ended(program))
 
-    def opened(*names: Path | str) -> Marginscope:
-        program = Marginscope(
-            Places.under(tmp_path / "user"),
-            [str(name) for name in names],
-            MarginWorker(None, stand_ins.references_of, stand_ins.compute),
-            Judge(None, stand_ins.STATEMENTS.assess, stand_ins.STATEMENTS.alarms),
-        )
+    def opened(*names: Path | str, plays: bool = False) -> Marginscope:
+        program = make_program(tmp_path / "user", names, plays)
         # The window is closed before fixtures end, and asks while something is trained.
         qtbot.addWidget(program.window, before_close_func=stopped)
         programs.append(program)
@@ -89,23 +91,127 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
         assert program.worker.close()
 
 
+def make_program(folder: Path, names: Sequence[Path | str], plays: bool = False) -> Marginscope:
+    """Make a window with made-up theory, whose user's files are in a folder.
+
+    Runs that are opened are held at t = 0, unless a test is about playing.
+    """
+    program = Marginscope(
+        Places.under(folder),
+        [str(name) for name in names],
+        MarginWorker(None, stand_ins.references_of, stand_ins.compute),
+        Judge(None, stand_ins.STATEMENTS.assess, stand_ins.STATEMENTS.alarms),
+    )
+    if not plays:
+        # The slot after `Playback.play_from_start`, which is connected to the same signals.
+        for opener in (program.files, program.experiment):
+            opener.replaced.connect(partial(program.display.ask, playing=False))
+    return program
+
+
 def _ended(program: Marginscope) -> Callable[[], bool]:
     return lambda: not program.session.live
 
 
+# ------------------------------------------------------------------------------- a shared window
+
+
+@final
+class WindowPool:
+    """The window that tests of this process share: made when a test needs it, reset after it."""
+
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        self._folders = folders
+        self._shared: SharedWindow | None = None
+        self._threads: set[threading.Thread] = set()
+
+    def get(self) -> Marginscope:
+        """Return a window that is as new."""
+        if self._shared is None:
+            folder = self._folders.mktemp("window")
+            path = folder / "small.toml"
+            path.write_text(STUDY)
+            program = make_program(folder / "user", [path])
+            program.start()
+            wait_until(lambda: trained(program))
+            self._shared = SharedWindow.of(program)
+        program = self._shared.program
+        if self._shared.has_lost_its_style():
+            program.looks.apply()
+        program.window.activateWindow()
+        wait_until(program.window.isActiveWindow)
+        self._threads = running_threads()
+        return program
+
+    def put_back(self) -> None:
+        """Reset the window after a test, and close it if the reset is not exact.
+
+        A worker's thread, once started, ends with its window.
+        """
+        if self._shared is None:
+            return
+        if not self._shared.reset() or running_threads() - self._threads:
+            self.close()
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._shared is None:
+            return
+        program, self._shared = self._shared.program, None
+        program.experiment.stop()
+        wait_until(_ended(program))
+        program.window.close()
+        program.window.deleteLater()
+        assert program.worker.close()
+        finish_deletions()  # before the last reference to the program goes
+
+
+@pytest.fixture(scope="session")
+def window_pool(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WindowPool]:
+    """The shared window of this process; only `program` uses it."""
+    pool = WindowPool(tmp_path_factory)
+    yield pool
+    pool.close()
+
+
+def shares(request: pytest.FixtureRequest) -> bool:
+    """Return whether a test uses the shared window: it opens no window of its own."""
+    names = set(request.fixturenames)
+    return "program" in names and not names & {"open_program", "study"}
+
+
+@pytest.fixture(autouse=True)
+def no_leaks(request: pytest.FixtureRequest, own_cache: Path) -> Iterator[None]:
+    """The guard of all tests, around those that share a window once this is there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.state.watched.WATCHED_FRAMES", FRAMES)
+        if not shares(request):
+            with guarded():
+                yield
+            return
+        pool: WindowPool = request.getfixturevalue("window_pool")
+        with guarded(pool.get()):
+            yield
+            pool.put_back()
+
+
 @pytest.fixture
-def program(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
-    """The window with the small study, trained and playing."""
-    program = open_program(study)
+def program(request: pytest.FixtureRequest) -> Marginscope:
+    """The window with the small study, trained: held at its start, and shared where nothing is
+    opened beside it; else new, and playing."""
+    if shares(request):
+        pool: WindowPool = request.getfixturevalue("window_pool")
+        return pool.get()
+    qtbot: QtBot = request.getfixturevalue("qtbot")
+    open_program: Opener = request.getfixturevalue("open_program")
+    program = open_program(request.getfixturevalue("study"))
     qtbot.waitUntil(lambda: trained(program))
     return program
 
 
-def trained(program: Marginscope) -> bool:
-    """Whether runs are open, ended and read to their ends, and the views have followed."""
-    runs = list(program.session)
-    return (
-        bool(runs)
-        and all(run.data is not None and not run.live and not run.behind for run in runs)
-        and not any(slot.panel.owed for slot in program.display.slots)
-    )
+@pytest.fixture
+def playing_program(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
+    """A new window with the small study, trained and playing."""
+    program = open_program(study, plays=True)
+    qtbot.waitUntil(lambda: trained(program))
+    return program

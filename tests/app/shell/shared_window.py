@@ -14,12 +14,14 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
 from typing import Any, final
 
+import pytest
 from PySide6.QtCore import QByteArray, QObject, QRect
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
@@ -38,10 +40,11 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from app.actions import set_keys
 from app.application import Marginscope
-from app.controllers.folding import Choice
-from app.settings import Settings
+from app.controllers.tour import TourController
 from app.state.scene import Scene
+from app.state.shortcuts import DEFAULTS
 from app.state.views import VIEWS
 from app.workers.worker import Worker
 from tests.conftest import PATIENCE
@@ -53,13 +56,27 @@ PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 # window that it shares.
 VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
-    *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "later", "_noted", "deeds"),
+    *("_drawer", "_deeds"),
+    *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "later", "_noted"),
+}
+# What controllers keep of the user's choices beside the scene.
+REMEMBERED = {
+    "commands": ("used",),
+    "drawing": ("_put", "_latest", "_before"),
+    "experiment": ("_study",),
+    "export": ("_folder",),
+    "folding": ("chosen",),
+    "memory": ("settings",),
+    "readout": ("_message",),
+    "record": ("deeds",),
+    "shortcuts": ("_keys",),
 }
 CACHES = {"program.theory.margins._known"}
 KEPT_BY_THE_PROGRAM = {"session.json", "library.sqlite", "library.sqlite-wal", "library.sqlite-shm"}
 KEY = re.compile(r"\bkey=\d+")  # of an open run: each is used once
 MARGINS = 5  # of tests.app.theory_stand_ins, for each run
 SIZE = 1280, 800
+RESET_S = 10.0  # after which a window is replaced
 DEEP = 12
 TURNS = 10
 
@@ -72,12 +89,11 @@ def state_of(program: Marginscope) -> dict[str, str]:
         found[f"action {key}"] = _action(action)
     for path, widget in _widgets(program.window, "window"):
         found[path] = _widget(widget)
-    focus = program.window.focusWidget()
-    found["focus"] = type(focus).__name__ if focus is not None else ""
+    found["focus"] = type(program.window.focusWidget()).__name__
     found["style"] = _style()
-    for path in sorted(program.places.runs.parent.rglob("*")):
-        if path.is_file() and path.name not in KEPT_BY_THE_PROGRAM:
-            found[f"file {path.name}"] = str(path.stat().st_size)
+    for file in sorted(program.places.runs.parent.rglob("*")):
+        if file.is_file() and file.name not in KEPT_BY_THE_PROGRAM:
+            found[f"file {file.name}"] = str(file.stat().st_size)
     return found
 
 
@@ -114,7 +130,7 @@ def _widget(widget: QWidget) -> str:
         widget.toolTip(),
         widget.accessibleName(),
     ]
-    if widget.isVisible():
+    if widget.isVisible() and not _is_scrolled(widget):
         parts.append(widget.geometry().getRect())
     if isinstance(widget, QLabel | QLineEdit | QAbstractButton):
         parts.append(widget.text())
@@ -128,6 +144,13 @@ def _widget(widget: QWidget) -> str:
         bars = widget.horizontalScrollBar(), widget.verticalScrollBar()
         parts.append([bar.value() for bar in bars])
     return repr(parts)
+
+
+def _is_scrolled(widget: QWidget) -> bool:
+    """Return whether a widget is the content of a scroll area, which is as high as it likes."""
+    viewport = widget.parentWidget()
+    area = viewport.parentWidget() if viewport is not None else None
+    return isinstance(area, QAbstractScrollArea) and area.viewport() is viewport
 
 
 def _add_object(value: Any, path: str, found: dict[str, str], seen: set[int], depth: int) -> None:
@@ -184,17 +207,17 @@ def _is_of_the_program(value: Any) -> bool:
     return type(value).__module__.startswith("app.")
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE / 1000) -> None:
     """Run the event loop until a condition holds, outside of any test."""
-    deadline = time.monotonic() + PATIENCE / 1000
+    deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "the shared window did not become quiet"
         QTest.qWait(2)
 
 
-def settle(program: Marginscope) -> None:
+def settle(program: Marginscope, seconds: float = PATIENCE / 1000) -> None:
     """Wait until a window has nothing left to read, to compute and to draw."""
-    wait_until(lambda: trained(program) and is_quiet(program))
+    wait_until(lambda: trained(program) and is_quiet(program), seconds)
 
 
 def is_quiet(program: Marginscope) -> bool:
@@ -236,21 +259,31 @@ class SharedWindow:
     state: dict[str, str]
     dialogs: set[tuple[str, str]]
     files: set[Path]
-    settings: Settings
-    folding: dict[Choice, bool]
+    values: dict[tuple[str, str], Any]
     follows: bool
 
     @classmethod
     def of(cls, program: Marginscope) -> SharedWindow:
         """Use what is made at its first use, and remember the window's state after that."""
+        deeds = program.record.deeds
         program.display.ask(views=tuple(VIEWS))
         program.commands.show()
         settle(program)
         program.actions["compare"].trigger()
         settle(program)
         program.actions["compare"].trigger()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(TourController, "_has_figure_1", lambda _controller: True)
+            program.tour.begin()
+            program.tour.end()
+        program.actions["library"].setChecked(True)
+        settle(program)
         program.display.ask(views=())
         program.experiment._study = None
+        program.actions["library"].setChecked(False)
+        program.actions["preview"].trigger()
+        settle(program)
+        program.playback.to_start()
         scene = program.scenes.scene
         program.files.replace(())  # so that the runs are opened from files, as they always will be
         files = set(program.places.runs.parent.rglob("*"))
@@ -263,18 +296,19 @@ class SharedWindow:
             {},
             set(),
             files,
-            program.memory.settings,
-            dict(program.folding.chosen),
+            {},
             program.theme.follows,
         )
         shared.dialogs = {(owner, name) for owner, name, _ in _dialogs(program)}
         shared._take_back()
         for _ in range(TURNS):
             settle(program)
+            program.record.deeds = deeds
             before, shared.state = shared.state, state_of(program)
             if before == shared.state and program.window.size().toTuple() == SIZE:
                 break
             shared._turn()
+        shared.values = {(owner, name): copy(value) for owner, name, value in _values(program)}
         return shared
 
     def has_lost_its_style(self) -> bool:
@@ -287,16 +321,20 @@ class SharedWindow:
         if program._ended:
             LOG.info("closed by its test")
             return False
-        program.experiment.stop()
-        wait_until(lambda: not program.session.live)
-        self._remove_files()
-        self._take_back()
-        return self._has_come_back()
+        try:
+            program.experiment.stop()
+            wait_until(lambda: not program.session.live, RESET_S)
+            self._remove_files()
+            self._take_back()
+            return self._has_come_back()
+        except Exception:  # whatever the test left: the next one gets another window
+            LOG.exception("cannot be reset")
+            return False
 
     def _has_come_back(self) -> bool:
         """Return whether the window becomes what it was, after some turns of the event loop."""
         for _ in range(TURNS):
-            settle(self.program)
+            settle(self.program, RESET_S)
             self.program.window.bar.clear()
             differences = compare(self.state, state_of(self.program))
             if not differences:
@@ -313,6 +351,15 @@ class SharedWindow:
             if path.is_file() and path.name not in KEPT_BY_THE_PROGRAM:
                 path.unlink()
 
+    def _put_values_back(self) -> None:
+        """Give the controllers the plain values that they had, such as what was chosen last."""
+        program = self.program
+        for (owner, name), value in self.values.items():
+            setattr(getattr(program, owner), name, copy(value))
+        program.window.set_recent(program.memory.settings.recent)
+        program.export.drawer.rest()
+        program.readout.say(program.readout._message)
+
     def _turn(self) -> None:
         """Let the event loop do the layouts; what was hidden there holds the window no longer."""
         QTest.qWait(20)
@@ -326,25 +373,38 @@ class SharedWindow:
         for top in window.findChildren(QWidget):
             if top.isWindow() and top.isVisible() and not isinstance(top, QMenu):
                 top.close()
+        program.tour.end()
         for owner, name, dialog in _dialogs(program):
             if (owner, name) not in self.dialogs:
                 dialog.deleteLater()
                 setattr(getattr(program, owner), name, None)
-        program.commands.used = ()
-        program.memory.settings = self.settings
-        window.set_recent(self.settings.recent)
         window.bar.clear()
+        self._put_values_back()  # with what was chosen for windows of this size
+        window.resize(*SIZE)
         program.scenes.show(self.scene)
         window.resize(*SIZE)
         if self.has_lost_its_style():
             program.looks.apply()
         program.library.librarian.list()
         program.actions["system"].setChecked(self.follows)
-        program.folding.chosen = dict(self.folding)
+        for key, action in program.actions.items():
+            if action.shortcut().toString() != DEFAULTS[key]:
+                set_keys(action, DEFAULTS[key])
+        self._put_values_back()
         window.columns.restoreState(self.columns)
+        for area in window.findChildren(QAbstractScrollArea):
+            area.horizontalScrollBar().setValue(0)
+            area.verticalScrollBar().setValue(0)
         program.scenes.begin()
         window.activateWindow()
         window.transport.slider.setFocus()
+
+
+def _values(program: Marginscope) -> Iterator[tuple[str, str, Any]]:
+    """Yield what controllers remember of the user's choices: controller, attribute, value."""
+    for owner, names in REMEMBERED.items():
+        for name in names:
+            yield owner, name, getattr(getattr(program, owner), name)
 
 
 def _dialogs(program: Marginscope) -> Iterator[tuple[str, str, QWidget]]:
@@ -352,7 +412,9 @@ def _dialogs(program: Marginscope) -> Iterator[tuple[str, str, QWidget]]:
     for owner, controller in vars(program).items():
         if type(controller).__module__.startswith("app.controllers."):
             for name, value in vars(controller).items():
-                if isinstance(value, QWidget) and value.isWindow() and value is not program.window:
+                if not isinstance(value, QWidget) or not isValid(value):
+                    continue
+                if value.isWindow() and value is not program.window:
                     yield owner, name, value
 
 

@@ -33,9 +33,14 @@ def run(run_file: Path) -> Iterator[Run]:
         yield run
 
 
+OTHERS: set[threading.Thread] = set()
+
+
 @pytest.fixture
 def calculator() -> Iterator[Calculator]:
     """A calculator that is closed in the end."""
+    OTHERS.clear()
+    OTHERS.update(threading.enumerate())  # another window of this process may have one
     calculator = Calculator()
     yield calculator
     calculator.close()
@@ -43,7 +48,8 @@ def calculator() -> Iterator[Calculator]:
 
 def threads() -> list[threading.Thread]:
     """Those of calculators."""
-    return [thread for thread in threading.enumerate() if thread.name == "calculator"]
+    running = set(threading.enumerate()) - OTHERS
+    return [thread for thread in running if thread.name == "calculator"]
 
 
 class Slow:

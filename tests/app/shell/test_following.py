@@ -40,7 +40,7 @@ def has(program: Marginscope, frames: int) -> Callable[[], bool]:
 @pytest.fixture
 def follow(open_program: Opener, qtbot: QtBot) -> Followed:
     def opened(loop: Apart) -> Marginscope:
-        program = open_program(loop.path)
+        program = open_program(loop.path, plays=True)
         qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).grows)
         return program
 
@@ -151,7 +151,7 @@ def test_a_file_that_a_crash_left_is_not_taken_for_one_that_grows(
         loop.kill()
     for suffix in ("", "-wal"):
         os.utime(f"{loop.path}{suffix}", (1e9, 1e9))
-    program = open_program(loop.path)
+    program = open_program(loop.path, plays=True)
     qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).growth is Growth.RESTS)
     assert not program.display.view.span.live and not program.window.bar.text
     assert "not finished" in program.display.slots[0].panel.heading.text()

@@ -29,6 +29,7 @@ from app.controllers import scale
 from app.panels.inputs import text_width
 from app.panels.library import LibraryPanel
 from app.panels.step_dialog import StepDialog
+from app.state.scene import Scene
 from app.widgets.elided import ElidedLabel
 from app.widgets.header import ViewHeader
 from core.study_file.weight import Room
@@ -36,6 +37,7 @@ from tests.app.mouse import LEFT
 from tests.app.shell.conftest import STUDY, Opener, trained
 
 PLAIN = (QPushButton, QCheckBox, QRadioButton)
+DIALOGS = ("shortcuts", "preview", "draw", "whole", "cells", "studies", "figure film data", "page")
 FIELDS = (QLineEdit, QComboBox)  # what they hold may be longer than they are
 
 
@@ -108,13 +110,39 @@ def whole(qtbot: QtBot, top: QWidget) -> None:
     assert cut(top) == []
 
 
-def test_nothing_is_cut_in_the_window(
-    points: float, open_program: Opener, study: object, qtbot: QtBot
+def test_nothing_is_cut(
+    points: float, open_program: Opener, study: Path, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    program: Marginscope = open_program(str(study))
+    """In one window, which is put back after each part."""
+    program = open_program(study)
     qtbot.waitUntil(lambda: trained(program))
-    program.display.ask(playing=False)
     program.window.resize(1280, 800)
+    scene = program.scenes.scene
+    form = program.window.form.edits
+    with subtests.test("window"):
+        check_window(program, points, qtbot)
+    for keys in DIALOGS:
+        put_back(program, scene, qtbot)
+        with subtests.test("dialogs", keys=keys):
+            check_dialogs(program, keys, qtbot)
+    put_back(program, scene, qtbot)
+    with subtests.test("small screens"):
+        check_small_screens(program, points)
+    for kind in ("parity", "gaussian_mixture"):
+        put_back(program, scene, qtbot)
+        program.window.form.set_edits(form)
+        with subtests.test("form", kind=kind):
+            check_form(program, kind, qtbot)
+
+
+def put_back(program: Marginscope, scene: Scene, qtbot: QtBot) -> None:
+    """Show what the window showed at first, in its first size."""
+    program.scenes.show(scene)
+    program.window.resize(1280, 800)
+    qtbot.waitUntil(lambda: program.window.width() == 1280)
+
+
+def check_window(program: Marginscope, points: float, qtbot: QtBot) -> None:
     program.window.bar.say("A sentence that is said in a bar. " * 8)
     QTest.qWait(50)
     labels = [one for one in program.window.findChildren(QLabel) if one.isVisible()]
@@ -122,6 +150,7 @@ def test_nothing_is_cut_in_the_window(
     assert max(one.fontInfo().pointSizeF() for one in labels) == pytest.approx(points, abs=0.6)
     whole(qtbot, program.window)
     program.window.bar.clear()
+    program.playback.to_end()
     program.actions["inspector"].setChecked(True)
     QTest.qWait(50)
     assert program.window.width() == 1280  # with all that can be opened at its sides
@@ -146,6 +175,7 @@ def test_nothing_is_cut_in_the_window(
     assert card is not None
     qtbot.waitUntil(card.isVisible)
     whole(qtbot, card)
+    program.tour.end()
 
 
 def outside(program: Marginscope) -> list[str]:
@@ -165,14 +195,9 @@ def outside(program: Marginscope) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["parity", "gaussian_mixture"])
-def test_no_field_of_the_form_is_cut(
-    points: float, kind: str, open_program: Opener, study: object, qtbot: QtBot
-) -> None:
-    program: Marginscope = open_program(str(study))
+def check_form(program: Marginscope, kind: str, qtbot: QtBot) -> None:
     window = program.window
-    window.resize(1280, 800)
-    qtbot.waitUntil(lambda: trained(program))
+    columns = window.columns.saveState()
     kinds = window.form.sections["data"].kinds
     assert kinds is not None
     kinds.setFocus()
@@ -187,6 +212,7 @@ def test_no_field_of_the_form_is_cut(
             qtbot.waitUntil(lambda: outside(program) == [], timeout=3000)
         assert outside(program) == []
         whole(qtbot, window.form)
+    window.columns.restoreState(columns)
 
 
 def test_a_field_that_is_too_narrow_for_its_text_stands_below_its_label(
@@ -205,12 +231,9 @@ def test_a_field_that_is_too_narrow_for_its_text_stands_below_its_label(
     qtbot.waitUntil(lambda: row.control.geometry().left() == beside.left())
 
 
-def test_the_window_fits_small_screens_with_all_its_panels(
-    points: float, open_program: Opener, study: object, qtbot: QtBot
-) -> None:
-    program: Marginscope = open_program(str(study))
+def check_small_screens(program: Marginscope, points: float) -> None:
+    """The window fits small screens with all its panels."""
     window = program.window
-    qtbot.waitUntil(lambda: trained(program))
     window.status.show_work("Computing the margin of the kernel, 3 of 4 ...")
     width, height = (1024, 640) if points < 12.0 else (1280, 800)
     window.resize(width, height)
@@ -222,16 +245,8 @@ def test_the_window_fits_small_screens_with_all_its_panels(
     window.status.show_work("")
 
 
-@pytest.mark.parametrize(
-    "keys",
-    ["shortcuts", "preview", "draw", "whole", "cells", "studies", "figure film data", "page"],
-)
-def test_nothing_is_cut_in_dialogs(
-    points: float, keys: str, open_program: Opener, study: object, qtbot: QtBot
-) -> None:
-    program: Marginscope = open_program(str(study))
-    qtbot.waitUntil(lambda: trained(program))
-    program.display.ask(playing=False)
+def check_dialogs(program: Marginscope, keys: str, qtbot: QtBot) -> None:
+    """Open and close the windows of some actions."""
     before = set(QApplication.topLevelWidgets())
 
     def opened() -> list[QWidget]:
@@ -249,19 +264,33 @@ def test_nothing_is_cut_in_dialogs(
         qtbot.waitUntil(lambda: not opened())
 
 
-@pytest.fixture
-def descent(tmp_path: Path, open_program: Opener, qtbot: QtBot, points: float) -> Marginscope:
-    """A window with runs that have a step."""
+def test_nothing_is_cut_of_descent(
+    points: float,
+    tmp_path: Path,
+    open_program: Opener,
+    qtbot: QtBot,
+    subtests: pytest.Subtests,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In one window with runs that have a step, which others have not."""
     path = tmp_path / "descent.toml"
     path.write_text(STUDY.replace('kind = "flow"', 'kind = "gd"\nstep = 0.1'))
     program: Marginscope = open_program(str(path))
     qtbot.waitUntil(lambda: trained(program))
-    program.display.ask(playing=False)
     program.window.resize(1280, 800)
-    return program
+    scene = program.scenes.scene
+    with subtests.test("library"):
+        check_library(program, points, qtbot)
+    put_back(program, scene, qtbot)
+    with subtests.test("branch"):
+        check_branch(program, qtbot)
+    put_back(program, scene, qtbot)
+    with subtests.test("costs"):
+        monkeypatch.setattr(scale, "room_at", lambda _: Room(memory=16e9, free=8e9, disk=1e6))
+        check_costs(program, qtbot)
 
 
-def test_nothing_is_cut_of_a_branch(descent: Marginscope, qtbot: QtBot) -> None:
+def check_branch(descent: Marginscope, qtbot: QtBot) -> None:
     """The line above the form, and the question for another step."""
     descent.actions["branch"].trigger()
     qtbot.waitUntil(descent.window.form.branch.isVisible)
@@ -278,10 +307,8 @@ def test_nothing_is_cut_of_a_branch(descent: Marginscope, qtbot: QtBot) -> None:
     asked.reject()
 
 
-def test_nothing_is_cut_where_costs_are_asked(
-    descent: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scale, "room_at", lambda _folder: Room(memory=16e9, free=8e9, disk=1e6))
+def check_costs(descent: Marginscope, qtbot: QtBot) -> None:
+    """The question before what is too large for the disk."""
     descent.actions["run"].trigger()
     asked = QApplication.activeModalWidget()
     assert isinstance(asked, QMessageBox)
@@ -290,7 +317,7 @@ def test_nothing_is_cut_where_costs_are_asked(
     asked.reject()
 
 
-def test_nothing_is_cut_in_the_library(descent: Marginscope, points: float, qtbot: QtBot) -> None:
+def check_library(descent: Marginscope, points: float, qtbot: QtBot) -> None:
     descent.actions["library"].setChecked(True)
     panel = descent.library.panel
     assert panel is not None

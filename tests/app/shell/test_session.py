@@ -49,7 +49,10 @@ def scrub(qtbot: QtBot, program: Marginscope, share: float) -> None:
     qtbot.mouseClick(slider, LEFT, pos=QPoint(round(place), 12))
 
 
-def test_it_plays_by_itself_and_is_held_by_space(program: Marginscope, qtbot: QtBot) -> None:
+def test_it_plays_by_itself_and_is_held_by_space(
+    playing_program: Marginscope, qtbot: QtBot
+) -> None:
+    program = playing_program
     assert len(program.session) == 2
     assert [run.heading for run in program.session] == ["m = 8", "m = 12"]
     assert playing(program)
@@ -153,8 +156,9 @@ def test_nodes_that_were_boxed_are_pinned_in_their_own_run(
 
 
 def test_a_new_seed_trains_again_and_plays_from_the_start(
-    program: Marginscope, qtbot: QtBot
+    playing_program: Marginscope, qtbot: QtBot
 ) -> None:
+    program = playing_program
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     old = [run.path for run in program.session]
     click_on(program, "seed")
@@ -218,7 +222,7 @@ def test_training_is_held_and_stopped(open_program: Opener, slow_study: Path, qt
 def test_the_slider_stays_while_frames_arrive_unless_it_follows(
     open_program: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
-    program = open_program(slow_study)
+    program = open_program(slow_study, plays=True)
     qtbot.waitUntil(lambda: program.display.view.span.edge > program.display.view.span.low)
     qtbot.keyClick(program.window, Qt.Key.Key_Home)
     qtbot.keyClick(program.window, Qt.Key.Key_Space)
@@ -332,6 +336,7 @@ def press(words: str) -> None:
 def test_closing_in_mid_run_asks_stops_and_loses_nothing(
     open_program: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
+    others = set(threading.enumerate())  # of another window of this process
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: program.display.view.span.edge > program.display.view.span.low)
     (run,) = program.session
@@ -342,7 +347,8 @@ def test_closing_in_mid_run_asks_stops_and_loses_nothing(
     committed = run.control.status.committed
     QTimer.singleShot(50, lambda: press(STOP))
     assert program.window.close()
-    assert "marginscope-training" not in [thread.name for thread in threading.enumerate()]
+    left = set(threading.enumerate()) - others
+    assert "marginscope-training" not in [thread.name for thread in left]
     assert not list(program.places.runs.glob("*-wal"))
     with open_run(run.path) as kept:
         assert kept.status == "finished"
@@ -433,7 +439,8 @@ def test_coordinates_and_margin_axis_are_chosen(program: Marginscope, qtbot: QtB
     assert all(run.data.coordinates == (2, 4) for run in program.session)
 
 
-def test_pace_and_loop(program: Marginscope, qtbot: QtBot) -> None:
+def test_pace_and_loop(playing_program: Marginscope, qtbot: QtBot) -> None:
+    program = playing_program
     qtbot.keyClick(program.window, Qt.Key.Key_BracketRight)
     assert program.display.intent.pace == 2.0
     assert program.window.transport.pace.currentText() == "2\u00d7"

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import string
 
+import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QKeySequence
 from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS
 from app.application import Marginscope
+from app.controllers.tour import TourController
 from app.panels.tour_card import TourCard
-from app.state.tour import STEPS, STUDY
+from app.state.tour import STEPS
 from app.state.views import VIEWS
 from tests.app.mouse import pick
 from tests.app.shell.conftest import Opener, trained
 
 LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def program(program: Marginscope, monkeypatch: pytest.MonkeyPatch) -> Marginscope:
+    """The shared window, whose small study stands for Figure 1."""
+    monkeypatch.setattr(TourController, "_has_figure_1", lambda _controller: True)
+    return program
 
 
 def begun(program: Marginscope, qtbot: QtBot) -> TourCard:
@@ -27,8 +36,7 @@ def begun(program: Marginscope, qtbot: QtBot) -> TourCard:
     return card
 
 
-def test_steps_name_actions_and_places_that_there_are(qtbot: QtBot, open_program: Opener) -> None:
-    program = open_program(STUDY)
+def test_steps_name_actions_and_places_that_there_are(program: Marginscope) -> None:
     keys = {row.key for row in ROWS}
     for step in STEPS:
         named = {name for _, name, _, _ in string.Formatter().parse(step.text) if name}
@@ -37,9 +45,7 @@ def test_steps_name_actions_and_places_that_there_are(qtbot: QtBot, open_program
         assert shown, step.place
 
 
-def test_the_tour_goes_through_figure_1(qtbot: QtBot, open_program: Opener) -> None:
-    program = open_program(STUDY)
-    qtbot.waitUntil(lambda: trained(program))
+def test_the_tour_goes_through_figure_1(program: Marginscope, qtbot: QtBot) -> None:
     before = [run.source for run in program.session]
     card = begun(program, qtbot)
     assert [run.source for run in program.session] == before  # it is Figure 1 already
@@ -55,9 +61,7 @@ def test_the_tour_goes_through_figure_1(qtbot: QtBot, open_program: Opener) -> N
     assert not card.isVisible() and program.tour.step is None
 
 
-def test_the_card_does_not_hide_what_it_speaks_of(qtbot: QtBot, open_program: Opener) -> None:
-    program = open_program(STUDY)
-    qtbot.waitUntil(lambda: trained(program))
+def test_the_card_does_not_hide_what_it_speaks_of(program: Marginscope, qtbot: QtBot) -> None:
     card = begun(program, qtbot)
     for step in STEPS:
         target = program.tour._target(step.place)
@@ -70,10 +74,8 @@ def test_the_card_does_not_hide_what_it_speaks_of(qtbot: QtBot, open_program: Op
 
 
 def test_keys_that_were_changed_are_the_ones_that_are_named(
-    qtbot: QtBot, open_program: Opener
+    program: Marginscope, qtbot: QtBot
 ) -> None:
-    program = open_program(STUDY)
-    qtbot.waitUntil(lambda: trained(program))
     program.actions["run"].setShortcut(QKeySequence("Ctrl+Alt+R"))
     program.actions["branch"].setShortcut(QKeySequence())
     card = begun(program, qtbot)
@@ -89,17 +91,18 @@ def test_keys_that_were_changed_are_the_ones_that_are_named(
 def test_another_study_gives_way_to_figure_1(qtbot: QtBot, open_program: Opener, study) -> None:
     program = open_program(study)
     qtbot.waitUntil(lambda: trained(program))
-    begun(program, qtbot)
-    qtbot.waitUntil(lambda: trained(program))
-    titles = {run.data.run.title for run in program.session if run.data is not None}
-    assert titles == {"Telgarsky 2022, Figure 1"}
+    pick(qtbot, program.window, "Help", "Five-minute tour")
+
+    def titles() -> set[str]:
+        return {run.data.run.title for run in program.session if run.data is not None}
+
+    qtbot.waitUntil(lambda: titles() == {"Telgarsky 2022, Figure 1"})
+    assert program.tour.card is not None and program.tour.card.isVisible()
 
 
 def test_escape_ends_the_tour_and_folds_what_it_unfolded(
-    qtbot: QtBot, open_program: Opener
+    program: Marginscope, qtbot: QtBot
 ) -> None:
-    program = open_program(STUDY)
-    qtbot.waitUntil(lambda: trained(program))
     program.actions["inspector"].setChecked(False)
     card = begun(program, qtbot)
     while STEPS[program.tour._number].place != "theory":
@@ -113,10 +116,8 @@ def test_escape_ends_the_tour_and_folds_what_it_unfolded(
     assert card.title.text() == STEPS[0].title
 
 
-def test_a_small_window_does_not_grow_for_the_tour(qtbot: QtBot, open_program: Opener) -> None:
-    program = open_program(STUDY)
+def test_a_small_window_does_not_grow_for_the_tour(program: Marginscope, qtbot: QtBot) -> None:
     window = program.window
-    qtbot.waitUntil(lambda: trained(program))
     window.resize(1024, 640)
     qtbot.waitUntil(lambda: not program.actions["inspector"].isChecked())
     form, chosen = program.actions["form"].isChecked(), dict(program.folding.chosen)
