@@ -162,6 +162,7 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(ms.sweep(FIGURE_1, out=tmp_path, workers=1, **WIDTHS).runs) == 2
 
 
+@pytest.mark.slow
 def test_scripts_need_no_guard(tmp_path: Path) -> None:
     """Two workers, from a script that calls `sweep` where it stands."""
     script = tmp_path / "script.py"

@@ -29,6 +29,7 @@ def licences() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_each_part_has_its_text_and_qt_says_how_to_replace_it(
     licences: ModuleType, tmp_path: Path
 ) -> None:
