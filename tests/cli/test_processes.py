@@ -111,7 +111,7 @@ def test_no_progress_bar_without_a_terminal(
 
 
 def test_a_closed_pipe_is_no_error() -> None:
-    process = start("describe", "observables")
+    process = start("describe", "data")
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
