@@ -24,8 +24,8 @@ from tests.tools.hunt.studies import FOCI, drawn
 
 SEED = 20
 # The cheapest studies of this seed in which every kind of every section comes up.
-QUICK = (1, 2, 4, 6, 8, 10, 13, 15, 16, 18, 19, 23, 26, 27, 28, 29, 31, 32, 33, 36, 37, 38, 40)
-QUICK += (41, 42, 43)
+QUICK = {1, 2, 4, 6, 8, 10, 13, 15, 16, 18, 19, 23}
+QUICK |= {26, 27, 28, 29, 31, 32, 33, 36, 37, 38, 40, 41, 42, 43}
 ALL_KINDS = {(section, kind) for section, kinds in KINDS.items() for kind in kinds}
 
 
@@ -54,7 +54,7 @@ def chase_studies(
 def test_the_program_is_right_about_random_studies(
     tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    assert chase_studies(QUICK, tmp_path, subtests) >= ALL_KINDS
+    assert chase_studies(sorted(QUICK), tmp_path, subtests) >= ALL_KINDS
 
 
 @pytest.mark.slow
@@ -62,7 +62,7 @@ def test_the_program_is_right_about_further_random_studies(
     tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     """With the studies above, one study has each kind of each section as its subject."""
-    others = sorted({*range(len(FOCI))} - {*QUICK})
+    others = sorted({*range(len(FOCI))} - QUICK)
     assert others
     chase_studies(others, tmp_path, subtests)
 
