@@ -26,6 +26,8 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.t
 
 # Two pytest workers with many BLAS threads each would fight over the processors.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+# Tests that take long by nature run in test-long alone, which empties this variable.
+TIER := -m "not slow"
 
 .PHONY: setup run test test-long lint quick bench fuzz faults soak hunt recording drawing docs
 .PHONY: bundle test-bundle release format clean help
@@ -48,9 +50,9 @@ run: $(SETUP) ## open the window; without a screen, run one study (STUDY=name) a
 	$(PY) -m core figure "$(OUT)" --out "$(OUT)/figure.png" && \
 	echo "Runs and figures are in $(OUT)/: figure.pdf, figure.png and one .msrun file per run."
 
-test: setup lint ## lint, then all tests and the doctests of core and app
+test: setup lint ## lint, then the tests not marked slow and the doctests; on every push
 	@.ci/qt-libraries --tests
-	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m pytest $(ARGS)
+	QT_QPA_PLATFORM=offscreen $(ONE_THREAD) $(PY) -m pytest $(TIER) $(ARGS)
 
 lint: $(TOOLS) ## style, formatting, types and import contracts
 	$(PY) -m ruff check .
@@ -83,7 +85,8 @@ soak: setup ## two hours of a random walk through the window: what it holds then
 	@.ci/qt-libraries --tests
 	$(ONE_THREAD) .ci/soak $(PY) 120 $(ARGS)
 
-test-long: test faults ## all tests, all faults, and ten minutes of the walk
+test-long: TIER :=
+test-long: test faults ## lint, all tests, also the slow ones, all faults, and ten minutes of the walk
 	$(ONE_THREAD) .ci/soak $(PY) 10 $(ARGS)
 
 hunt: setup ## train and judge 500 random studies; ARGS="--count 200 --seed 2 --jobs 2"

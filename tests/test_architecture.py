@@ -51,15 +51,28 @@ def tree(path: Path) -> ast.Module:
 
 
 @cache
-def every_node(path: Path) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(tree(path)))
+def nodes_by_kind(path: Path) -> dict[type[ast.AST], list[ast.AST]]:
+    """Nodes of one file by their exact class; contexts (Load, Store) are left out."""
+    found: dict[type[ast.AST], list[ast.AST]] = {}
+    todo: list[ast.AST] = [tree(path)]
+    for node in todo:
+        found.setdefault(type(node), []).append(node)
+        if isinstance(node, ast.Name | ast.Constant):  # two nodes in five, without children
+            continue
+        for value in vars(node).values():
+            if isinstance(value, list):
+                todo += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                todo.append(value)
+    return found
 
 
 def nodes(paths: list[Path], *kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    """Every node of some kinds in some files, with the place where it stands."""
+    """Yield place and node of every node of exactly these classes."""
     for path in paths:
-        for node in every_node(path):
-            if isinstance(node, kinds):
+        found = nodes_by_kind(path)
+        for kind in kinds:
+            for node in found.get(kind, ()):
                 yield f"{relative(path)}:{getattr(node, 'lineno', 1)}", node
 
 
@@ -90,6 +103,14 @@ def name_of(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def dotted(node: ast.AST) -> str:
+    """Return the source of a name with its attributes ("gc.collect"), else an empty string."""
+    if isinstance(node, ast.Attribute):
+        before = dotted(node.value)
+        return before and f"{before}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def imports(node: ast.AST) -> list[str]:
     """The modules that an import statement names."""
     if isinstance(node, ast.Import):
@@ -100,38 +121,38 @@ def imports(node: ast.AST) -> list[str]:
 # ------------------------------------------------------------------------------------ imports
 
 
-def test_no_module_of_core_loads_qt() -> None:
-    walk = (
-        "import core, importlib, pkgutil\n"
-        "for module in pkgutil.walk_packages(core.__path__, 'core.'):\n"
-        "    if not module.name.endswith('__main__'):\n"
-        "        importlib.import_module(module.name)"
-    )
-    assert imported_by(walk, (*WINDOW_MODULES, "app")) == ""
+LIGHT = ("core", "core.study_file.experiment", "core.studies.study")
 
 
-@pytest.mark.parametrize("module", ["core", "core.study_file.experiment", "core.studies.study"])
-def test_values_load_no_heavy_package(module: str) -> None:
-    assert imported_by(f"import {module}", (*WINDOW_MODULES, *HEAVY_MODULES)) == ""
+def test_modules_load_no_package_that_they_do_without() -> None:
+    """Reading a study loads nothing heavy, and no module of core loads Qt."""
+    code = f"""
+import importlib, pkgutil, sys
+loaded = {{}}
+for name in {LIGHT!r}:
+    importlib.import_module(name)
+    loaded[name] = [one for one in {(*WINDOW_MODULES, *HEAVY_MODULES)!r} if one in sys.modules]
+import core
+count = 0
+for module in pkgutil.walk_packages(core.__path__, "core."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+        count += 1
+loaded["all of core"] = [one for one in {(*WINDOW_MODULES, "app")!r} if one in sys.modules]
+assert count > 100, count
+print(loaded)
+"""
+    assert python(code) == repr({name: [] for name in (*LIGHT, "all of core")})
 
 
-def test_import_contracts_hold() -> None:
-    python(
-        "import sys\n"
-        "from importlinter.cli import lint_imports_command as main\n"
-        "sys.argv = ['lint-imports', '--no-cache', '--no-logo']\n"
-        "main()"
-    )
-
-
-def test_only_compiled_imports_numba() -> None:
-    wrong = [
+def find_imports_of_numba() -> list[str]:
+    """numba is imported outside core/compiled."""
+    return [
         place
         for place, node in nodes(SOURCES, ast.Import, ast.ImportFrom)
         if any(name.split(".")[0] == "numba" for name in imports(node))
         and not place.startswith("core/compiled/")
     ]
-    assert not wrong, f"numba is imported outside core/compiled: {wrong}"
 
 
 # --------------------------------------------------------------------------------------- size
@@ -155,8 +176,9 @@ def is_public(place: str) -> bool:
     return place.startswith("marginscope/")
 
 
-def test_functions_are_short() -> None:
-    long = {}
+def find_long_functions() -> list[str]:
+    """Functions of 60 lines or more, to be split."""
+    long = []
     for place, node in nodes(SOURCES, ast.FunctionDef, ast.AsyncFunctionDef):
         assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         lines = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -164,8 +186,8 @@ def test_functions_are_short() -> None:
             told = node.body[0]  # what others' programs call is explained at length
             lines -= (told.end_lineno or told.lineno) - told.lineno + 1
         if lines >= FUNCTION_LINES:
-            long[f"{place} {node.name}"] = lines
-    assert not long, f"functions of {FUNCTION_LINES} lines or more, to be split: {long}"
+            long.append(f"{place} {node.name}: {lines}")
+    return long
 
 
 # ------------------------------------------------------------------------------------ classes
@@ -191,35 +213,36 @@ def is_plain(cls: ast.ClassDef) -> bool:
     return has_abstract_method(cls)
 
 
-def test_classes_are_abstract_or_final() -> None:
-    wrong = [
+def find_open_classes() -> list[str]:
+    """Classes are neither @final nor abstract."""
+    return [
         f"{place} {node.name}"
         for place, node in nodes(SOURCES, ast.ClassDef)
         if isinstance(node, ast.ClassDef) and not is_plain(node)
     ]
-    assert not wrong, f"neither @final nor abstract: {wrong}"
 
 
-@pytest.mark.parametrize(
-    ("source", "plain"),
-    [
-        ("class A: pass", False),
-        ("class A(B): pass", False),
-        ("@final\nclass A(B): pass", True),
-        ("@typing.final\nclass A(B): pass", True),
-        ("@dataclass(frozen=True)\nclass A: pass", True),
-        ("class A(Protocol[T]): pass", True),
-        ("class A(abc.ABC): pass", True),
-        ("class A(B):\n    @abstractmethod\n    def f(self): ...", True),
-        ("class A(StrEnum): pass", True),
-        ("class A(InputError): pass", True),
-        ("class A(Section): pass", True),
-    ],
+CLASSES = (
+    ("class A: pass", False),
+    ("class A(B): pass", False),
+    ("@final\nclass A(B): pass", True),
+    ("@typing.final\nclass A(B): pass", True),
+    ("@dataclass(frozen=True)\nclass A: pass", True),
+    ("class A(Protocol[T]): pass", True),
+    ("class A(abc.ABC): pass", True),
+    ("class A(B):\n    @abstractmethod\n    def f(self): ...", True),
+    ("class A(StrEnum): pass", True),
+    ("class A(InputError): pass", True),
+    ("class A(Section): pass", True),
 )
-def test_plain_classes_are_told_from_others(source: str, plain: bool) -> None:
-    cls = ast.parse(source).body[0]
-    assert isinstance(cls, ast.ClassDef)
-    assert is_plain(cls) is plain
+
+
+def test_plain_classes_are_told_from_others(subtests: pytest.Subtests) -> None:
+    for source, plain in CLASSES:
+        with subtests.test(source=source):
+            cls = ast.parse(source).body[0]
+            assert isinstance(cls, ast.ClassDef)
+            assert is_plain(cls) is plain
 
 
 # --------------------------------------------------------------------------------------- kinds
@@ -228,6 +251,9 @@ def test_plain_classes_are_told_from_others(source: str, plain: bool) -> None:
 # kernels, of which two are called as the dynamics that they are for; and what a recorder, which
 # knows no registry, may be told (tests/python/test_record.py compares both).
 TWINS = ("core/tensors/slopes.py", "core/compiled/warming.py", "marginscope/_record/options.py")
+
+
+LISTS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BoolOp, ast.Match)  # of `strings_in`
 
 
 def strings_in(node: ast.AST) -> set[str]:
@@ -260,28 +286,30 @@ def lists_kinds(node: ast.AST) -> bool:
     return any(len(named & set(kinds)) > 1 for kinds in KINDS.values())
 
 
-def test_kinds_are_listed_in_registries_only() -> None:
-    wrong = [
+def find_lists_of_kinds() -> list[str]:
+    """Kinds are listed outside registries; ask the kind itself (docs/decisions/0016)."""
+    return [
         place
-        for place, node in nodes(SOURCES, ast.expr, ast.Match)
+        for place, node in nodes(SOURCES, *LISTS)
         if not place.startswith(TWINS) and lists_kinds(node)
     ]
-    assert not wrong, f"a list of kinds; ask the kind itself (docs/decisions/0016): {wrong}"
 
 
-@pytest.mark.parametrize(
-    ("source", "wrong"),
-    [
-        ('kind in ("standard", "scalar")', True),
-        ('RELU = {"standard": 1, "scalar": 2}', True),
-        ('kind == "gd" or kind == "flow"', True),
-        ('kind == "gd" and m > 1', False),
-        ('names = ["standard"]', False),
-        ('names = ("standard", "gd")', False),
-    ],
+LISTS_TRIED = (
+    ('kind in ("standard", "scalar")', True),
+    ('RELU = {"standard": 1, "scalar": 2}', True),
+    ('kind == "gd" or kind == "flow"', True),
+    ('kind == "gd" and m > 1', False),
+    ('names = ["standard"]', False),
+    ('names = ("standard", "gd")', False),
 )
-def test_lists_of_kinds_are_told_from_other_lists(source: str, wrong: bool) -> None:
-    assert any(map(lists_kinds, ast.walk(ast.parse(source)))) is wrong
+
+
+def test_lists_of_kinds_are_told_from_other_lists(subtests: pytest.Subtests) -> None:
+    for source, wrong in LISTS_TRIED:
+        with subtests.test(source=source):
+            found = ast.walk(ast.parse(source))
+            assert any(lists_kinds(node) for node in found if isinstance(node, LISTS)) is wrong
 
 
 # ------------------------------------------------------------------------- what is never done
@@ -299,26 +327,34 @@ def keeps_alive(call: ast.Call) -> bool:
     )
 
 
-def test_signals_are_connected_to_bound_methods() -> None:
-    wrong = [
+def find_lasting_connections() -> list[str]:
+    """connect() to a lambda or partial keeps its view alive for ever."""
+    return [
         place
         for place, node in nodes(SOURCES, ast.Call)
         if isinstance(node, ast.Call) and keeps_alive(node)
     ]
-    assert not wrong, f"connect() to a lambda or partial keeps its view alive for ever: {wrong}"
 
 
-def test_nobody_takes_hold_of_all_objects() -> None:
-    """A tuple that another thread is filling is among them, and `tuple` raises SystemError for one
-    that somebody else has: whatever that thread does fails."""
+def find_references_to_all_objects() -> list[str]:
+    """A call takes references to all objects beside other threads.
+
+    A tuple that another thread is filling is among them, and filling a tuple that has a second
+    reference raises SystemError in that thread.
+    """
     taking = {"gc.get_objects", "gc.get_referrers"}
-    calls = nodes(SOURCES, ast.Call)
-    wrong = [place for place, node in calls if ast.unparse(node).split("(")[0] in taking]
-    assert not wrong, f"all objects are taken hold of beside other threads: {wrong}"
+    return [
+        place
+        for place, node in nodes(SOURCES, ast.Call)
+        if isinstance(node, ast.Call) and dotted(node.func) in taking
+    ]
 
 
-def test_the_window_draws_no_figure_itself() -> None:
-    """matplotlib holds the interpreter: a process beside it draws (app.workers.drawer)."""
+def find_drawing_in_the_window() -> list[str]:
+    """The window draws figures itself; a process must do so (app.workers.drawer).
+
+    matplotlib holds the interpreter's lock.
+    """
     places = {
         place.split(":")[0]
         for place, node in nodes(SOURCES, ast.ImportFrom)
@@ -327,9 +363,9 @@ def test_the_window_draws_no_figure_itself() -> None:
             node.module == "core.figures.draw" or "figure_bytes" in [one.name for one in node.names]
         )
     }
-    # One, where a job is done without a window, as in tests.
-    window = [place for place in places if place.startswith("app/")]
-    assert window == ["app/state/exports.py"] and "core/cli/asked.py" in places
+    drawn_in = "app/state/exports.py"  # where a job is done without a window, as in tests
+    assert places >= {drawn_in, "core/cli/asked.py"}
+    return [place for place in places if place.startswith("app/") and place != drawn_in]
 
 
 def runs_foreign_code(node: ast.AST) -> bool:
@@ -341,7 +377,7 @@ def runs_foreign_code(node: ast.AST) -> bool:
         return False
     if isinstance(node.func, ast.Name) and node.func.id in {"eval", "exec"}:
         return True
-    called = ast.unparse(node.func)
+    called = dotted(node.func)
     allows = any(
         word.arg == "allow_pickle"
         and not (isinstance(word.value, ast.Constant) and word.value.value is False)
@@ -353,41 +389,65 @@ def runs_foreign_code(node: ast.AST) -> bool:
     return called in {"joblib.load", "builtins.eval", "builtins.exec"} or allows
 
 
-def test_nothing_runs_code_from_files() -> None:
-    """But for a user's own network, whose trust docs/decisions/0006 is about, and for machine
-    code that this user's programs have kept where nobody else writes (docs/decisions/0013).
+def find_foreign_code() -> list[str]:
+    """pickle, eval, exec or torch.load run code out of files.
+
+    Allowed for a user's own network, whose trust docs/decisions/0006 is about, and for machine
+    code that this user's programs keep in a folder only they can write to (docs/decisions/0013).
     """
     allowed = ("core/network/custom.py", "core/compiled/jit.py")
     kinds = (ast.Import, ast.ImportFrom, ast.Call)
-    wrong = [
+    return [
         place
         for place, node in nodes(SOURCES, *kinds)
         if runs_foreign_code(node) and not place.startswith(allowed)
     ]
-    assert not wrong, f"pickle, eval, exec or torch.load: {wrong}"
 
 
-@pytest.mark.parametrize(
-    ("source", "wrong"),
-    [
-        ("import pickle", True),
-        ("from pickle import loads", True),
-        ("exec('1')", True),
-        ("dialog.exec()", False),
-        ("torch.load(path)", True),
-        ("torch.load(path, weights_only=False)", True),
-        ("torch.load(path, weights_only=True)", False),
-        ("np.load(path, allow_pickle=True)", True),
-        ("np.load(path, allow_pickle=False)", False),
-    ],
+RULES = (
+    find_imports_of_numba,
+    find_long_functions,
+    find_open_classes,
+    find_lists_of_kinds,
+    find_lasting_connections,
+    find_references_to_all_objects,
+    find_drawing_in_the_window,
+    find_foreign_code,
 )
-def test_foreign_code_is_told_from_other_code(source: str, wrong: bool) -> None:
-    assert any(map(runs_foreign_code, ast.walk(ast.parse(source)))) is wrong
+
+
+def test_sources_keep_the_rules(subtests: pytest.Subtests) -> None:
+    """One test, so that one process parses the sources."""
+    assert len(SOURCES) > 300
+    for rule in RULES:
+        with subtests.test(rule=rule.__name__):
+            wrong = rule()
+            assert not wrong, f"{rule.__doc__}\n{wrong}"
+
+
+CALLS = (
+    ("import pickle", True),
+    ("from pickle import loads", True),
+    ("exec('1')", True),
+    ("dialog.exec()", False),
+    ("torch.load(path)", True),
+    ("torch.load(path, weights_only=False)", True),
+    ("torch.load(path, weights_only=True)", False),
+    ("np.load(path, allow_pickle=True)", True),
+    ("np.load(path, allow_pickle=False)", False),
+)
+
+
+def test_foreign_code_is_told_from_other_code(subtests: pytest.Subtests) -> None:
+    for source, wrong in CALLS:
+        with subtests.test(source=source):
+            assert any(map(runs_foreign_code, ast.walk(ast.parse(source)))) is wrong
 
 
 # --------------------------------------------------------------------------------------- text
 
 
+@cache
 def tracked_files() -> list[Path]:
     """The project's text files: those git knows or would add; without git those of its folders."""
     if shutil.which("git") and (ROOT / ".git").exists():
@@ -438,12 +498,12 @@ def test_addresses_lead_to_papers_and_standards_only() -> None:
     assert not wrong, f"hosts outside {sorted(HOSTS)}: {wrong}"
 
 
-@pytest.mark.parametrize("folder", ["work", "root", "home"])
-def test_machine_paths_are_found(folder: str) -> None:
-    for text in ("cd /{}/me", "'/{}'", "path=/{}/x", "(/{})"):
-        assert MACHINE_PATH.search(text.format(folder)), text
-    for text in ("up/{}/me", "./{}", "/{}er", "/usr/{}", "$PWD/{}"):
-        assert not MACHINE_PATH.search(text.format(folder)), text
+def test_machine_paths_are_found() -> None:
+    for folder in ("work", "root", "home"):
+        for text in ("cd /{}/me", "'/{}'", "path=/{}/x", "(/{})"):
+            assert MACHINE_PATH.search(text.format(folder)), text
+        for text in ("up/{}/me", "./{}", "/{}er", "/usr/{}", "$PWD/{}"):
+            assert not MACHINE_PATH.search(text.format(folder)), text
 
 
 def test_scripts_can_be_executed() -> None:

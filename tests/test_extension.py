@@ -314,12 +314,13 @@ def test_every_reading_command(call: Call, trained: Callable[..., Path], tmp_pat
 
 def test_the_study_is_checked_and_drawn(call: Call, tmp_path: Path) -> None:
     runs, drawing = tmp_path / "runs", tmp_path / "f.svg"
-    (judged,) = json.loads(call("check", STUDY, "--out", runs, "--json", "--quiet"))
+    (judged,) = json.loads(call("check", STUDY, "--out", runs, "--json", "--quiet", "--jobs", 1))
     assert judged["verdict"] == "confirmed"
     call("figure", runs, "--out", drawing)
     assert "share of the largest node" in drawing.read_text()
 
 
+@pytest.mark.slow
 def test_a_sweep_in_worker_processes(call: Call, study: Path, tmp_path: Path) -> None:
     table = tmp_path / "sweep.csv"
     runs = tmp_path / "swept"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from pathlib import Path
 
 import pytest
@@ -10,47 +11,35 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
-THREAD = """
-import threading, time
-
-def test_leak():
-    stop = threading.Event()
-    threading.Thread(target=stop.wait, args=(3,), name="forgotten", daemon={daemon}).start()
-"""
-
-CHILD = """
-import subprocess, sys
-processes = []
-
-def test_leak():
-    processes.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(4)"]))
-"""
-
-WIDGET = """
-from PySide6.QtWidgets import QWidget
-windows = []
-
-def test_leak(qtbot):
-    window = QWidget()
-    window.setObjectName("forgotten")
-    windows.append(window)
-"""
-
-TIMER = """
-from PySide6.QtCore import QTimer
-timers = []
-
-def test_leak(qapp):
-    timer = QTimer()
-    timer.setObjectName("forgotten")
-    timer.start(1234)
-    timers.append(timer)
-"""
-
-CLEAN = """
+LEAKS_AND_CLEAN = """
 import subprocess, sys, threading, time
 from PySide6.QtCore import QThread, QTimer
 from PySide6.QtWidgets import QMainWindow, QMenu, QWidget
+leaked = []
+
+def start_thread(daemon):
+    stop = threading.Event()
+    threading.Thread(target=stop.wait, args=(3,), name="forgotten", daemon=daemon).start()
+
+def test_daemon():
+    start_thread(daemon=True)
+
+def test_thread():
+    start_thread(daemon=False)
+
+def test_child():
+    leaked.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(4)"]))
+
+def test_window(qtbot):
+    window = QWidget()
+    window.setObjectName("forgotten")
+    leaked.append(window)
+
+def test_timer(qapp):
+    timer = QTimer()
+    timer.setObjectName("forgotten")
+    timer.start(1234)
+    leaked.append(timer)
 
 def test_threads_and_processes_that_end():
     threading.Thread(target=time.sleep, args=(0.1,)).start()
@@ -80,48 +69,31 @@ def test_foreign_thread_that_ended(qapp):
     assert worker.wait(5000)
     assert worker.name.startswith("Dummy")
 """
+# Test of the file above -> the sentence of its guard; the other four tests leave nothing.
+SENTENCES = {
+    "daemon": "*This test left a thread running: 'forgotten', a daemon; join it*",
+    "thread": "*This test left a thread running: 'forgotten'; join it*",
+    "child": "*This test left a child process: * (*time.sleep(4)*); wait*",
+    "window": "*This test left a window: QWidget 'forgotten'; give it to*",
+    "timer": "*left a running timer: QTimer 'forgotten', every 1234 ms*",
+}
 
 
-@pytest.fixture
-def outcome(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
-    """Run a test file under the guards in a process of its own; its result."""
+def test_guards_fail_tests_that_leak_and_no_others(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    """All tests share one process, so a leak must not be blamed on a later test either."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-
-    def run(source: str) -> pytest.RunResult:
-        pytester.makepyfile(source)
-        return pytester.runpytest_subprocess("-p", "tests.guards", "-p", "no:xdist", timeout=60)
-
-    return run
-
-
-@pytest.mark.parametrize(
-    ("daemon", "words"), [(True, "'forgotten', a daemon"), (False, "'forgotten'")]
-)
-def test_thread_that_is_left_running(outcome, daemon: bool, words: str) -> None:
-    result = outcome(THREAD.format(daemon=daemon))
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines([f"*This test left a thread running: {words}; join it*"])
-
-
-def test_child_process_that_is_left_running(outcome) -> None:
-    result = outcome(CHILD)
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*This test left a child process: * (*time.sleep(4)*); wait*"])
-
-
-def test_window_that_is_left_open(outcome) -> None:
-    result = outcome(WIDGET)
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*This test left a window: QWidget 'forgotten'; give it to*"])
-
-
-def test_timer_that_is_left_running(outcome) -> None:
-    result = outcome(TIMER)
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*left a running timer: QTimer 'forgotten', every 1234 ms*"])
-
-
-def test_what_ends_in_time_is_no_leak(outcome) -> None:
-    outcome(CLEAN).assert_outcomes(passed=4)
+    pytester.makepyfile(LEAKS_AND_CLEAN)
+    result = pytester.runpytest_subprocess("-p", "tests.guards", "-p", "no:xdist", timeout=60)
+    result.assert_outcomes(passed=9, errors=len(SENTENCES))
+    for name, sentence in SENTENCES.items():
+        with subtests.test(leak=name):
+            # The sentence must follow the heading of its own test: nothing else in between.
+            lines = result.outlines
+            heading = next(k for k, line in enumerate(lines) if f"of test_{name} _" in line)
+            section = lines[heading + 1 :]
+            stop = next((k for k, line in enumerate(section) if line.startswith("___")), None)
+            assert fnmatch.filter(section[:stop], sentence), section[:stop]

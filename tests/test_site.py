@@ -77,6 +77,7 @@ def headings(path: Path) -> list[str]:
 # ------------------------------------------------------------------------------- what is there
 
 
+@pytest.mark.slow
 def test_every_study_has_a_page(work: Path) -> None:
     gallery = (work / "source" / "studies" / "index.md").read_text("utf-8")
     for name in shipped_ids():
@@ -87,6 +88,7 @@ def test_every_study_has_a_page(work: Path) -> None:
         assert (ROOT / "resources" / "studies" / f"{name}.toml").read_text("utf-8").strip() in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("section", KINDS)
 def test_every_kind_is_told_with_its_keys(work: Path, section: str) -> None:
     page = work / "source" / "reference" / f"{section}.md"
@@ -96,10 +98,12 @@ def test_every_kind_is_told_with_its_keys(work: Path, section: str) -> None:
     assert all(f"| `{key}` |" in text for key in keys)
 
 
+@pytest.mark.slow
 def test_sections_without_kinds_are_told(work: Path) -> None:
     assert headings(work / "source" / "reference" / "settings.md") == list(PLAIN_SECTIONS)
 
 
+@pytest.mark.slow
 def test_every_quantity_and_every_statement_is_told(work: Path) -> None:
     reference = work / "source" / "reference"
     named = headings(reference / "observables.md")
@@ -118,6 +122,7 @@ def test_every_document_stands_in_a_part() -> None:
     assert len(placed) == len(set(placed)) == len(list((ROOT / "docs").glob("*.md")))
 
 
+@pytest.mark.slow
 def test_a_study_shows_its_figure_and_its_verdicts(work: Path) -> None:
     page = (work / "source" / "studies" / f"{SMALL}.md").read_text("utf-8")
     verdicts = re.findall(r"^\| \[(.+?)\]\{\.", page, re.MULTILINE)
@@ -129,6 +134,7 @@ def test_a_study_shows_its_figure_and_its_verdicts(work: Path) -> None:
         assert picture.read_bytes()[8:12] == b"WEBP" and picture.stat().st_size < 300_000
 
 
+@pytest.mark.slow
 def test_a_result_is_kept_by_content(work: Path) -> None:
     kept = work / "kept"
     told = next(kept.rglob("result.json"))
@@ -141,6 +147,7 @@ def test_a_result_is_kept_by_content(work: Path) -> None:
 # ----------------------------------------------------------------------------------- as pages
 
 
+@pytest.mark.slow
 def test_links_lead_to_pages_and_places(site: dict[Path, Page]) -> None:
     wrong, checked = [], 0
     for path, page in site.items():
@@ -156,6 +163,7 @@ def test_links_lead_to_pages_and_places(site: dict[Path, Page]) -> None:
     assert not wrong and checked > 1000
 
 
+@pytest.mark.slow
 def test_the_list_of_pages_is_open_where_the_reader_is(site: dict[Path, Page], work: Path) -> None:
     """Every page leads to every part, and only those of a part to all that is in it."""
     html = work / "html"
@@ -170,6 +178,7 @@ def test_the_list_of_pages_is_open_where_the_reader_is(site: dict[Path, Page], w
         assert ("toctree-checkbox" in own[0]) is whole
 
 
+@pytest.mark.slow
 def test_pictures_of_the_documents_are_small(work: Path) -> None:
     pictures = {path.stem: path for path in (ROOT / "docs" / "images").glob("*.png")}
     for name, path in pictures.items():
@@ -180,6 +189,7 @@ def test_pictures_of_the_documents_are_small(work: Path) -> None:
     assert not list((work / "html" / "_images").glob("*.png"))
 
 
+@pytest.mark.slow
 def test_no_page_asks_for_a_network(site: dict[Path, Page], work: Path) -> None:
     wrong = [
         f"{path.name}: {one}"
@@ -194,6 +204,7 @@ def test_no_page_asks_for_a_network(site: dict[Path, Page], work: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_formulas_are_drawn_without_a_script(site: dict[Path, Page], work: Path) -> None:
     page = site[work / "html" / "reference" / "observables.html"]
     told = sum(bool(one.tex) for one in OBSERVABLES.values())

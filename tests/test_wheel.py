@@ -71,6 +71,7 @@ def said(installed: Path, folder: Path, name: str, *words: str) -> subprocess.Co
     )
 
 
+@pytest.mark.slow
 def test_it_carries_every_file_of_the_packages_and_the_documents(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         carried = set(archive.namelist())
@@ -88,6 +89,7 @@ def test_it_carries_every_file_of_the_packages_and_the_documents(wheel: Path) ->
     assert not [name for name in carried if name.startswith(("tests/", "docs/"))]
 
 
+@pytest.mark.slow
 def test_its_commands_are_called_by_their_names(installed: Path, tmp_path: Path) -> None:
     told = said(installed, tmp_path, "marginscope-core", "--help")
     assert told.returncode == 0 and told.stdout.startswith("usage: marginscope-core ")
@@ -98,6 +100,7 @@ def test_its_commands_are_called_by_their_names(installed: Path, tmp_path: Path)
     assert window.returncode == 0 and window.stdout.startswith("usage: marginscope ")
 
 
+@pytest.mark.slow
 def test_its_resources_are_found(installed: Path, tmp_path: Path) -> None:
     listed = said(installed, tmp_path, "marginscope-core", "list")
     assert listed.returncode == 0, listed.stderr

@@ -265,8 +265,8 @@ def test_large_test_images_are_few() -> None:
 def test_a_pickle_that_unfolds() -> None:
     """A list of a thousand references, again and again: few bytes, and no end of values."""
     code = b"\x80\x02]q\x00(" + b"K\x01" * 1000 + b"eq\x01"
-    grown = code + 2000 * (b"(" + b"h\x00" * 2000 + b"e")
-    with pytest.raises(PickleError):
+    grown = code + 20 * (b"(" + b"h\x00" * 2000 + b"e")
+    with pytest.raises(PickleError, match=r"names builtins\.eval"):
         read_pickle(grown + b"cbuiltins\neval\n.")
 
 
@@ -518,23 +518,24 @@ for command in sys.argv[1:]:
 
 
 def test_output_that_cannot_be_written() -> None:
-    full = [sys.executable, "-c", COMMANDS, "list", "list --json", "describe data"]
+    full = [sys.executable, "-c", COMMANDS, "list --json", "describe data"]
     with Path("/dev/full").open("w") as device:
         done = subprocess.run(full, stdout=device, stderr=subprocess.PIPE, text=True, timeout=60)
     lines = done.stderr.splitlines()
-    assert lines[1::2] == ["2"] * 3, done.stderr
-    assert len(lines) == 6
+    assert lines[1::2] == ["2"] * 2, done.stderr
+    assert len(lines) == 4
     assert all("standard output cannot be written" in line for line in lines[::2])
-    done = shell("core list >&-")
+    # `describe data` starts in a third of the time of `list`.
+    done = shell("core describe data >&-")
     assert done.returncode == 2, done.stderr
     assert "standard output cannot be written" in done.stderr
     assert done.stderr.count("\n") == 1
-    for command in ("core list | head -c 10", "core list | true"):
+    for command in ("core describe data | head -c 10", "core describe data | true"):
         done = shell(command)
         assert done.stderr == ""
-    done = shell("core info nothing.msrun 2>&-")
+    done = shell("core describe nothing 2>&-")
     assert done.returncode == 2
-    done = shell("core list <&- >/dev/null 2>&-")
+    done = shell("core describe data <&- >/dev/null 2>&-")
     assert done.returncode == 0
 
 

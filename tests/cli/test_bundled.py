@@ -62,6 +62,7 @@ def test_the_cells_of_a_sweep_run_in_processes_of_the_bundle(program: Path, tmp_
             assert run.frames > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["core.__main__", "app.__main__"])
 def test_both_programs_do_commands_for_whoever_started_them(program: Path, module: str) -> None:
     """So are kernels compiled and films drawn beside: by the program that asks for it."""

@@ -81,6 +81,7 @@ def test_what_is_there_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     assert warming.missing(()) == ()
 
 
+@pytest.mark.slow
 def test_a_device_that_is_not_there_is_refused_before_kernels_are_compiled(tmp_path: Path) -> None:
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "CUDA_VISIBLE_DEVICES": ""}
     there = ("--set", "dynamics.kind=gd", "--set", "run.device=cuda", "--out", str(tmp_path))

@@ -99,6 +99,7 @@ def found_in(out: Path) -> list[tuple[str, ...]]:
         return [(row["run"], row["value"], row["network.seed"]) for row in rows]
 
 
+@pytest.mark.slow
 def test_two_processes_find_what_one_finds(study: Path, tmp_path: Path) -> None:
     for jobs in ("1", "2"):
         out = tmp_path / jobs
@@ -106,6 +107,7 @@ def test_two_processes_find_what_one_finds(study: Path, tmp_path: Path) -> None:
     assert found_in(tmp_path / "1") == found_in(tmp_path / "2")
 
 
+@pytest.mark.slow
 def test_a_cluster_finds_what_one_process_finds(study: Path, tmp_path: Path) -> None:
     alone, shared = tmp_path / "alone", tmp_path / "shared"
     assert main(["hunt", str(study), *ASKED, "--output", str(alone), "--jobs", "1"]) == 0

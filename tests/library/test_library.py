@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
@@ -373,6 +373,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=30)
 @given(st.text() | st.binary() | st.none() | st.integers(), JSON, st.sampled_from(["", "frames"]))
 def test_rows_of_others_are_no_facts(text: object, value: object, key: str) -> None:
     import json

@@ -63,6 +63,7 @@ def test_an_example_is_short_and_says_what_it_is(path: Path) -> None:
     assert imported(path) <= {"marginscope", "numpy", "torch", "jax", "pathlib"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", COMPLETE, ids=lambda path: path.stem)
 def test_an_example_runs_twice(path: Path, tmp_path: Path) -> None:
     """The second time what the first has left lies in its way."""
@@ -76,6 +77,7 @@ def test_an_example_runs_twice(path: Path, tmp_path: Path) -> None:
         assert opened["risk"][-1] < 0.2 * opened["risk"][0]
 
 
+@pytest.mark.slow
 def test_the_loop_of_pytorch_is_judged(tmp_path: Path) -> None:
     """Its last frame is what PyTorch comes to, and its margin that of the weights by NumPy."""
     out = run(EXAMPLES / "pytorch_loop.py", tmp_path)
@@ -91,6 +93,7 @@ def test_the_loop_of_pytorch_is_judged(tmp_path: Path) -> None:
         assert f"reached: {reached:.0%} of gamma_gl / 2" in out
 
 
+@pytest.mark.slow
 def test_checkpoints_are_frames(tmp_path: Path) -> None:
     run(EXAMPLES / "checkpoints.py", tmp_path)
     with ms.open(tmp_path / "checkpoints.msrun") as run_:
@@ -145,6 +148,7 @@ sys.modules["jax.random"] = random
 '''
 
 
+@pytest.mark.slow
 def test_the_loop_of_jax_runs_with_a_library_in_its_place(tmp_path: Path) -> None:
     """And its steps are those of gradients by hand, but for two at a kink at most."""
     (tmp_path / "jax.py").write_text(STAND_IN)

@@ -74,7 +74,7 @@ def test_a_description_names_what_matters() -> None:
 
 
 def test_a_sweep_is_that_of_the_command_line(tmp_path: Path, capsys: Any) -> None:
-    done = ms.sweep(FIGURE_1, out=tmp_path / "python", workers=2, **WIDTHS)
+    done = ms.sweep(FIGURE_1, out=tmp_path / "python", workers=1, **WIDTHS)
     assert [cell.name for cell in done.cells] == ["network.m=4", "network.m=8"]
     assert [(one.state, one.reason) for one in done.cells] == [("done", "completed")] * 2
     runs = ms.train(FIGURE_1, out=tmp_path / "one by one", **WIDTHS)
@@ -162,6 +162,7 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(ms.sweep(FIGURE_1, out=tmp_path, workers=1, **WIDTHS).runs) == 2
 
 
+@pytest.mark.slow
 def test_scripts_need_no_guard(tmp_path: Path) -> None:
     """Two workers, from a script that calls `sweep` where it stands."""
     script = tmp_path / "script.py"

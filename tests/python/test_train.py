@@ -164,14 +164,14 @@ def test_weights_are_in_the_original_coordinates(d: int) -> None:
     assert worth_it(problem) == (d == 900)  # the one is in row-space form, the other is not
     start = problem.network.unpack(problem.start.parameters)
     a, V = start["a"], start["V"]
-    assert run.V[0] == pytest.approx(V, abs=1e-13)
+    np.testing.assert_allclose(run.V[0], V, rtol=0, atol=1e-13)
     taken = 0
     for frame in run:
         while taken < frame.step:
             a, V = descent(run.x, run.y, (a, V), 0.05)
             taken += 1
-        assert pytest.approx(V, abs=1e-12) == frame.V
-        assert frame.a == pytest.approx(a, abs=1e-12)
+        np.testing.assert_allclose(frame.V, V, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(frame.a, a, rtol=0, atol=1e-12)
         assert run["norm_squared"][frame.index] == pytest.approx(np.sum(a**2) + np.sum(V**2))
     assert taken > 20
 

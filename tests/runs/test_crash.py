@@ -102,9 +102,10 @@ def last_of(folder: Path) -> tuple[Path, int]:
     return folder / f"{lines.count('r') - 1}.msrun", max(told, default=-1)
 
 
-def test_kill_loses_no_committed_frame(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [8, pytest.param(20, marks=pytest.mark.slow)])
+def test_kill_loses_no_committed_frame(tmp_path: Path, kills: int) -> None:
     moments, problem = random.Random(0), small_problem()
-    folders = [tmp_path / str(attempt) for attempt in range(20)]
+    folders = [tmp_path / str(attempt) for attempt in range(kills)]
     for folder in folders:
         folder.mkdir()
     # Half of them are in the midst of a run, however fast the disk is; the others are anywhere.

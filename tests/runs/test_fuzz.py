@@ -12,6 +12,7 @@ from core.runs import open_run
 from tests.runs.helpers import crash, frame_of, read_all, record, small_problem
 
 ROUNDS = 150
+SEEDS = (0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3)))
 
 
 def outcome(path: Path) -> str:
@@ -47,7 +48,7 @@ def test_every_length(run_path: Path) -> None:
         assert outcome(run_path) != "read", length
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_single_bits(run_path: Path, seed: int) -> None:
     data = run_path.read_bytes()
     chance = random.Random(seed)
@@ -60,7 +61,7 @@ def test_single_bits(run_path: Path, seed: int) -> None:
         outcome(run_path)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_stretches_of_garbage(run_path: Path, seed: int) -> None:
     data = run_path.read_bytes()
     chance = random.Random(seed)

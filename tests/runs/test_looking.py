@@ -29,15 +29,17 @@ from tests.runs.helpers import (
     tamper,
 )
 
-ROUNDS = 1000
+# Files that a writer makes while a reader opens them: in `make test`, and in `make test-long`.
+MOST_ROUNDS = 20_000
+ROUNDS = (30, pytest.param(1000, marks=pytest.mark.slow))
 
 
-# ----------------------------------------------------------------- a writer closes, 1,000 times
+# ----------------------------------------------------------------- a writer closes, many times
 
 
-@pytest.mark.slow
-def test_a_writer_closes_while_a_reader_opens(tmp_path: Path) -> None:
-    """A thousand files that are made, written and closed while another thread opens them.
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_a_writer_closes_while_a_reader_opens(tmp_path: Path, rounds: int) -> None:
+    """Many files that are made, written and closed while another thread opens them.
 
     More of them where the scheduler let the reader meet one of the two states too seldom.
     """
@@ -70,7 +72,7 @@ def test_a_writer_closes_while_a_reader_opens(tmp_path: Path) -> None:
     reader = threading.Thread(target=look)
     reader.start()
     try:
-        while number < ROUNDS or (met() <= ROUNDS // 20 and number < 20 * ROUNDS):
+        while number < rounds or (met() <= rounds // 20 and number < MOST_ROUNDS):
             path = tmp_path / f"{number}.msrun"
             number += 1
             recorder = recorder_at(path, problem)
@@ -81,7 +83,7 @@ def test_a_writer_closes_while_a_reader_opens(tmp_path: Path) -> None:
         ended.set()
         reader.join()
     assert troubles == []
-    assert met() > ROUNDS // 20
+    assert met() > rounds // 20
 
 
 def test_the_wal_may_go_between_any_two_looks(

@@ -18,6 +18,7 @@ from tests.beside import ran
 from tests.sweep.studies import SLOW
 
 
+@pytest.mark.slow
 def test_a_sweep_survives_the_death_of_a_worker(tmp_path: Path) -> None:
     told = json.loads(ran("tests.sweep.cluster_sweep", str(tmp_path)).splitlines()[-1])
     study = parse_study(SLOW, "slow")

@@ -151,10 +151,11 @@ def test_a_pause_starts_no_more_cells(study: Study, tmp_path: Path) -> None:
     assert [*work][-1].done == 6
 
 
-def test_processes_give_the_same_files_as_one(study: Study, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_processes_give_the_same_files_as_one(study: Study, tmp_path: Path, workers: int) -> None:
     one, two = plan(study, tmp_path / "one"), plan(study, tmp_path / "two")
     swept(one)
-    last = list(sweep(two, ProcessPool(2), SweepControl()))[-1]
+    last = list(sweep(two, ProcessPool(workers), SweepControl()))[-1]
     assert last.done == 6
     told = {name: dict(row.values) for name, row in rows(one).items()}
     assert told == {name: dict(row.values) for name, row in rows(two).items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from importlib.metadata import distribution
 from pathlib import Path
 from types import ModuleType
 
@@ -17,15 +18,22 @@ from tests.tools.bundle.weights import USELESS, weighed
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.fixture(scope="module")
-def licences() -> ModuleType:
-    """What the bundle's build asks, which is no part of a package."""
+# Reading the list of files of every installed package takes most of a minute.
+FEW = ("numpy", "PySide6-Essentials", "pyinstaller")
+INSTALLED = ("few", pytest.param("all", marks=pytest.mark.slow))
+
+
+@pytest.fixture(scope="module", params=INSTALLED)
+def licences(request: pytest.FixtureRequest) -> ModuleType:
+    """The module of the bundle's build, which is no part of a package."""
     spec = importlib.util.spec_from_file_location("licences", ROOT / ".ci" / "bundle_licences.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:  # dataclasses look for their module
         patch.setitem(sys.modules, "licences", module)
         spec.loader.exec_module(module)
+    if request.param == "few":
+        module.__dict__["distributions"] = lambda: map(distribution, FEW)
     return module
 
 

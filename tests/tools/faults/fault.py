@@ -50,7 +50,8 @@ class Fault:
     """Something that goes wrong: in `attempt(folder, number)`, in an empty folder of its own.
 
     `holds` is what must be so afterwards; what is not is counted, or an AssertionError. `times` is
-    how often all of it is tried, and `part` how often in `make test`.
+    how often all of it is tried, and `part` how often in `make test-long`. `quick` holds the
+    numbers of the attempts in `make test`.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Fault:
     attempt: Callable[[Path, int], Tally]
     times: int
     part: int
+    quick: tuple[int, ...] = ()
     mounts: bool = False  # whether it needs a disk of its own, which only root can mount
 
 

@@ -12,6 +12,7 @@ FAULTS: tuple[Fault, ...] = (
         kills.recording,
         50,
         1,
+        quick=(0,),
     ),
     Fault(
         "kill -9: a loop recorded",
@@ -19,6 +20,7 @@ FAULTS: tuple[Fault, ...] = (
         kills.loop,
         50,
         1,
+        quick=(0,),
     ),
     Fault(
         "kill -9: sweep",
@@ -26,6 +28,7 @@ FAULTS: tuple[Fault, ...] = (
         kills.sweep,
         50,
         1,
+        quick=(0,),
     ),
     Fault(
         "kill -9: export",
@@ -33,6 +36,7 @@ FAULTS: tuple[Fault, ...] = (
         kills.export,
         50,
         1,
+        quick=(5,),  # a table, which starts faster than a figure
     ),
     Fault(
         "kill -9: library",
@@ -40,6 +44,7 @@ FAULTS: tuple[Fault, ...] = (
         librarian.library,
         50,
         2,
+        quick=(0,),
     ),
     Fault(
         "full disk: recording",
@@ -79,6 +84,7 @@ FAULTS: tuple[Fault, ...] = (
         disks.library,
         10,
         2,
+        quick=(0, 1),
         mounts=True,
     ),
     Fault(
@@ -87,6 +93,7 @@ FAULTS: tuple[Fault, ...] = (
         disks.locked,
         18,
         1,
+        quick=(0,),
         mounts=True,
     ),
     Fault(

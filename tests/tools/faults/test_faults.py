@@ -16,12 +16,12 @@ CASES = [
         number,
         id=f"{fault.name} {number}",
         marks=[
-            pytest.mark.slow,
             pytest.mark.skipif(fault.mounts and not CAN_MOUNT, reason="only root mounts a disk"),
+            *([] if number in fault.quick else [pytest.mark.slow]),
         ],
     )
     for fault in FAULTS
-    for number in range(fault.part)
+    for number in sorted({*range(fault.part), *fault.quick})
 ]
 
 
@@ -34,6 +34,11 @@ def test_nothing_is_lost(fault: Fault, number: int, tmp_path: Path) -> None:
 def test_faults_have_names_of_their_own_and_say_what_holds() -> None:
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
     assert all(fault.holds and fault.part <= fault.times for fault in FAULTS)
+    assert all(number < fault.times for fault in FAULTS for number in fault.quick)
+    assert {fault.name for fault in FAULTS if fault.quick} >= {
+        f"kill -9: {what}"
+        for what in ("recording", "a loop recorded", "sweep", "export", "library")
+    }
 
 
 def test_tallies_add_up() -> None:
