@@ -63,7 +63,7 @@ SINGLE = {"run": {"precision": "float32"}}
 KINDS = (
     Kind("flow", STANDARD, {"kind": "flow"}),
     Kind("flow, late", EXPONENTIAL, {"kind": "flow", "until_log10_time": 31.0}, sizes=FEW),
-    Kind("flow, unfitted", EXPONENTIAL, {"kind": "flow", "until_log10_time": 3.1}, sizes=UNFITTED),
+    Kind("flow, unfitted", EXPONENTIAL, {"kind": "flow", "until_log10_time": 3.3}, sizes=UNFITTED),
     Kind("flow, euler", STANDARD, {"kind": "flow", "scheme": "euler"}),
     Kind("flow, head", HEAD, {"kind": "flow", "until_log10_time": -0.4}),
     Kind("gd", STANDARD, {"kind": "gd", "step": 0.03125}, exact=False),
