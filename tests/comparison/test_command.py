@@ -117,10 +117,19 @@ def test_a_figure_of_nodes_says_its_moment(call: Call, runs: list[Path], tmp_pat
     assert "at t = 100" in text
 
 
-@pytest.mark.parametrize("kind", ["lines", "differences", "bands"])
-def test_figures_are_drawn(call: Call, runs: list[Path], tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "abscissae"),
+    [
+        ("lines", ("log10_time", "time", "norm_squared")),
+        ("differences", ("step", "risk")),
+        ("bands", ("log10_time", "norm_squared")),
+    ],
+)
+def test_figures_are_drawn(
+    call: Call, runs: list[Path], tmp_path: Path, kind: str, abscissae: tuple[str, ...]
+) -> None:
     out = tmp_path / f"{kind}.svg"
-    for against in ("log10_time", "time", "step", "norm_squared", "risk"):
+    for against in abscissae:
         more = ("--observable", "hard_margin", "--observable", "distance", "--against", against)
         status, _, err = call("compare", *runs, *more, "--kind", kind, "--out", out, "--quiet")
         assert (status, err) == (0, "")

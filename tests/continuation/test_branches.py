@@ -28,11 +28,12 @@ from tests.problems import problem
 from tests.runs.helpers import tamper
 
 FRAMES = ("dynamics.until_log10_time=1.5", "recording.log10_times=[]", "recording.frames=40")
+FEW = (*FRAMES, "data.d=8", "data.n=24")
 PARENTS = {
-    "gd": (*FRAMES, "dynamics.kind=gd", "dynamics.step=0.0625"),
-    "sgd": (*FRAMES, "dynamics.kind=sgd", "dynamics.step=0.0625", "dynamics.batch=8"),
-    "adam": (*FRAMES, "dynamics.kind=adam", "dynamics.step=0.02", "dynamics.batch=8"),
-    "flow": FRAMES,
+    "gd": (*FEW, "dynamics.kind=gd", "dynamics.step=0.0625"),
+    "sgd": (*FEW, "dynamics.kind=sgd", "dynamics.step=0.0625", "dynamics.batch=8"),
+    "adam": (*FEW, "dynamics.kind=adam", "dynamics.step=0.02", "dynamics.batch=8"),
+    "flow": FEW,
 }
 MIXTURE = ("data.kind=gaussian_mixture", "data.d=6", "data.n=20", "data.flips=0.1")
 
@@ -318,7 +319,7 @@ def test_what_is_said_of_branches(
     with open_run(child) as found:
         of = found.problem
         named = [one for one in references_of(of) if one.name == "gamma_gl"]
-        margins = {one.name: compute(one, of, Watch(0.5)) for one in named}
+        margins = {one.name: compute(one, of, Watch(0.05)) for one in named}
     for path in (child, after, further):
         with open_run(path) as found:
             for assessment in assess_all(found, margins):

@@ -31,9 +31,6 @@ RUNS = (
     (Case("fixed_outer", "exponential"), FLOW),
     (Case("batch_norm", "logistic"), DESCENT),
 )
-EVERY = pytest.mark.parametrize(
-    ("case", "dynamics"), RUNS, ids=[f"{case}-{d['kind']}" for case, d in RUNS]
-)
 NO_HISTORY = "DELETE FROM array WHERE name >= 'history_' AND name < 'history`'"
 # Frames of descent in the examples' coordinates agree to 1e-12, and quotients of small numbers
 # (loss ratios, drifts) lose some digits of that.
@@ -41,14 +38,17 @@ AGREE = 1e-8
 
 
 def problem_of(case: Case, dynamics: dict[str, Any]) -> Problem:
-    return prepared(small_problem(case, dynamics, n=10, recording={"frames": 30}))
+    return prepared(small_problem(case, dynamics, n=10, recording={"frames": 20}))
 
 
-@pytest.fixture
-def both(case: Case, dynamics: dict[str, Any], tmp_path: Path) -> tuple[Path, Path]:
+@pytest.fixture(scope="module", params=RUNS, ids=[f"{case}-{d['kind']}" for case, d in RUNS])
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path]:
     """A run in one go, and what goes on from its frame 14 by way of frame 7 of another."""
-    whole, middle, part = (tmp_path / f"{name}.msrun" for name in ("whole", "middle", "part"))
-    recorded_at(whole, problem_of(case, dynamics))
+    folder = tmp_path_factory.mktemp("both")
+    whole, middle, part = (folder / f"{name}.msrun" for name in ("whole", "middle", "part"))
+    recorded_at(whole, problem_of(*request.param))
     continued_at(middle, whole, frame=7)
     continued_at(part, middle, frame=7)
     return whole, part
@@ -58,7 +58,6 @@ def agree(one: Any, other: Any) -> bool:
     return bool(np.allclose(one, other, rtol=AGREE, atol=AGREE, equal_nan=True))
 
 
-@EVERY
 def test_every_observable_is_that_of_the_uninterrupted_run(both: tuple[Path, Path]) -> None:
     with open_run(both[0]) as whole, open_run(both[1]) as part:
         assert part.log10_time[0] == whole.log10_time[14]
@@ -74,7 +73,6 @@ def test_every_observable_is_that_of_the_uninterrupted_run(both: tuple[Path, Pat
                 assert (missing | (np.abs(one - other) <= room)).all(), name
 
 
-@EVERY
 def test_every_statement_is_judged_on_the_whole_trajectory(both: tuple[Path, Path]) -> None:
     with open_run(both[0]) as whole, open_run(both[1]) as part:
         of = whole.problem
@@ -95,7 +93,7 @@ def test_every_statement_is_judged_on_the_whole_trajectory(both: tuple[Path, Pat
 def test_the_reference_is_that_of_t_zero(tmp_path: Path) -> None:
     """pbar and KL by their definitions at the parameters of t = 0, and not at frame 0."""
     recorded_at(tmp_path / "a.msrun", problem_of(*RUNS[0]))
-    continued_at(tmp_path / "b.msrun", tmp_path / "a.msrun", frame=25)
+    continued_at(tmp_path / "b.msrun", tmp_path / "a.msrun", frame=15)
     with open_run(tmp_path / "b.msrun") as run:
         m = run.network.m
         V, signs = (

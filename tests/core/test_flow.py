@@ -223,7 +223,7 @@ def test_equals_a_dense_oracle(loss: str, until: float) -> None:
     settings = (f"loss.kind={loss}", f"dynamics.until_log10_time={until}")
     at = problem(*settings, "recording.log10_times=[]", "data.n=20", "data.d=5")
     W = physical(list(trajectory(at))[-1])
-    wanted = dense_euler(at, until, h=2e-4)
+    wanted = dense_euler(at, until, h=6e-4)
     assert np.allclose(W, wanted, atol=3e-3 * np.linalg.norm(wanted))
     hard = at.margins(wanted).min() / (wanted @ wanted)
     assert at.margins(W).min() / (W @ W) == pytest.approx(hard, abs=2e-4)
@@ -234,7 +234,7 @@ def test_every_homogeneous_network_equals_a_dense_oracle(case: Case) -> None:
     at = small_problem(case, {"kind": "flow", "until_log10_time": 1.0}, d=4, n=10, m=6)
     frame = list(trajectory(at))[-1]
     W = at.network.physical(frame.parameters, frame.rho)
-    wanted = dense_euler(at, 1.0, h=1e-3)
+    wanted = dense_euler(at, 1.0, h=2e-3)
     assert np.allclose(W, wanted, atol=4e-3 * np.linalg.norm(wanted))
     f, g = at.outputs(W), at.outputs(wanted)
     assert np.allclose(f, g, atol=4e-3 * np.abs(g).max())
@@ -317,7 +317,8 @@ def test_parity_is_solved_only_late() -> None:
         assert error_on_points(at, frame) == pytest.approx(error, abs=0.01)
 
 
-def test_ten_seeds() -> None:
+@pytest.mark.parametrize("m", [16, pytest.param(256, marks=pytest.mark.slow)])
+def test_ten_seeds(m: int) -> None:
     """docs/theory.md, 7.2: medians over ten seeds at t = 1000."""
     from scipy.stats import spearmanr
 
@@ -332,26 +333,25 @@ def test_ten_seeds() -> None:
             "e": 0.315,
         },
     }
-    for m, facts in wanted.items():
-        rows = []
-        for seed in range(10):
-            settings = ("dynamics.until_log10_time=3", "recording.frames=3")
-            at = problem(f"run.seed={seed}", *settings, "recording.log10_times=[]", m=m)
-            last = list(trajectory(at))[-1]
-            a, V = at.network.effective(last.parameters)
-            V0 = at.network.directions(at.start.parameters)
-            lengths = np.linalg.norm(V, axis=1)
-            rotation = np.sum(V * V0, axis=1) / lengths / np.linalg.norm(V0, axis=1)
-            norms = np.abs(a) * lengths
-            share = np.mean(rotation < 0.5)
-            assert share > 0 if m == 16 else share == 0
-            correlation = spearmanr(norms, 1 - rotation).statistic
-            middle = np.median(norms / norms.max())
-            assert m == 16 or middle < 0.13
-            hard = margin_of(at, last)
-            turned = [rotation.min(), np.median(rotation)]
-            rows.append([*turned, middle, correlation, hard, error_on_points(at, last)])
-        medians = np.median(rows, axis=0)
-        near = [0.01, 0.005, 0.01, 0.01, 0.0002, 0.01]
-        for value, fact, tolerance in zip(medians, facts.values(), near, strict=True):
-            assert value == pytest.approx(fact, abs=tolerance)
+    rows = []
+    for seed in range(10):
+        settings = ("dynamics.until_log10_time=3", "recording.frames=3")
+        at = problem(f"run.seed={seed}", *settings, "recording.log10_times=[]", m=m)
+        last = list(trajectory(at))[-1]
+        a, V = at.network.effective(last.parameters)
+        V0 = at.network.directions(at.start.parameters)
+        lengths = np.linalg.norm(V, axis=1)
+        rotation = np.sum(V * V0, axis=1) / lengths / np.linalg.norm(V0, axis=1)
+        norms = np.abs(a) * lengths
+        share = np.mean(rotation < 0.5)
+        assert share > 0 if m == 16 else share == 0
+        correlation = spearmanr(norms, 1 - rotation).statistic
+        middle = np.median(norms / norms.max())
+        assert m == 16 or middle < 0.13
+        hard = margin_of(at, last)
+        turned = [rotation.min(), np.median(rotation)]
+        rows.append([*turned, middle, correlation, hard, error_on_points(at, last)])
+    medians = np.median(rows, axis=0)
+    near = [0.01, 0.005, 0.01, 0.01, 0.0002, 0.01]
+    for value, fact, tolerance in zip(medians, wanted[m].values(), near, strict=True):
+        assert value == pytest.approx(fact, abs=tolerance)

@@ -39,11 +39,17 @@ def started(*arguments: str, python: tuple[str, ...] = (), **more: object) -> su
 
 @posix
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)]
+    ("module", "number", "status"),
+    [
+        ("core.cli", signal.SIGINT, INTERRUPTED),
+        ("core.cli", signal.SIGTERM, TERMINATED),
+        ("numpy._core", signal.SIGINT, INTERRUPTED),
+        ("llvmlite", signal.SIGTERM, TERMINATED),
+        ("numba.core.ir", signal.SIGINT, INTERRUPTED),
+    ],
 )
-@pytest.mark.parametrize("module", ["core.cli", "numpy._core", "llvmlite", "numba.core.ir"])
 def test_a_signal_while_libraries_are_imported(
-    number: signal.Signals, status: int, module: str, tmp_path: Path
+    module: str, number: signal.Signals, status: int, tmp_path: Path
 ) -> None:
     """-X importtime tells what has just been imported; parts are told before their package."""
     words: list[str] = []

@@ -20,13 +20,15 @@ def test_each_study_has_one_and_no_other() -> None:
     assert tuple(sorted(thumbnails())) == IDS
 
 
-@pytest.mark.parametrize("name", IDS)
-def test_runs_are_counted_from_the_study(name: str) -> None:
-    study, one = load_study(name), thumbnails()[name]
-    assert one.runs == {"": study.count, **{s: study.at_size(s).count for s in study.sizes}}
-    assert len(one.heights) >= 2
-    assert one.seconds > 0.0
-    assert f"{study.count:,} run" in one.cost
+def test_runs_are_counted_from_the_study(subtests: pytest.Subtests) -> None:
+    assert IDS
+    for name in IDS:
+        with subtests.test(study=name):
+            study, one = load_study(name), thumbnails()[name]
+            assert one.runs == {"": study.count, **{s: study.at_size(s).count for s in study.sizes}}
+            assert len(one.heights) >= 2
+            assert one.seconds > 0.0
+            assert f"{study.count:,} run" in one.cost
 
 
 @pytest.mark.parametrize("name", ["telgarsky22-theorem-3-3", "homogeneity-mirror-flow"])

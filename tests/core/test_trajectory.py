@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from core.compiled import jit
+from core.dynamics.registry import integrator, prepared
 from core.errors import DiskError, InputError
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
@@ -154,15 +155,23 @@ def test_a_full_disk_ends_the_run() -> None:
 
 
 def test_two_recordings_interleave_in_one_thread() -> None:
+    problems = [problem("dynamics.until_log10_time=2.5", "data.n=16", m=m) for m in (4, 8)]
     alone = [Keeper(), Keeper()]
-    for keeper, m in zip(alone, (4, 8), strict=True):
-        run(problem(m=m), keeper)
+    for keeper, at in zip(alone, problems, strict=True):
+        run(at, keeper)
     turns = [Keeper(), Keeper()]
-    pairs = zip(turns, (4, 8), strict=True)
-    live = [record(problem(m=m), keeper, Control()) for keeper, m in pairs]
+    live = []
+    for keeper, at in zip(turns, problems, strict=True):
+        made = integrator(prepared(at))
+        made.pace.seconds = 1e-9  # so small a problem would be one chunk
+        live.append(record(at, keeper, Control(), made))
+    taken = 0
     while live:
         live = [recording for recording in live if next(recording, None) is not None]
+        taken += len(live) == 2
+    assert taken > 3  # or they did not interleave
     for one, other in zip(alone, turns, strict=True):
+        assert len(one.sink.frames) == len(other.sink.frames)
         for left, right in zip(one.sink.frames, other.sink.frames, strict=True):
             assert np.array_equal(left.parameters, right.parameters)
 

@@ -12,9 +12,16 @@ from core.studies.watching import restricted, worth_seeing
 from core.studies.window import parse_window
 
 
-@pytest.mark.parametrize("name", shipped_ids())
-def test_what_a_study_shows_are_cells_of_it(name: str) -> None:
-    study = load_study(name)
+def test_what_studies_show_are_cells_of_them(subtests: pytest.Subtests) -> None:
+    names = shipped_ids()
+    assert names
+    for name in names:
+        with subtests.test(study=name):
+            check_that_cells_shown_are_cells(load_study(name), name)
+
+
+def check_that_cells_shown_are_cells(study: Study, name: str) -> None:
+    """Compare the cells that the window shows first with those of the whole study."""
     some = list(zip(range(60), study.places(), study.each(), strict=False))
     assert all(name_of(place) == cell.name for _, place, cell in some)
     cells = worth_seeing(study, 2)
@@ -60,14 +67,18 @@ def test_cells_are_said_by_the_study_or_chosen_by_name() -> None:
     assert len(worth_seeing(study, 2, ["nobody"])) == 2
 
 
-@pytest.mark.parametrize("name", shipped_ids())
-def test_a_study_of_some_cells_alone_has_them(name: str) -> None:
-    study = load_study(name)
-    cells = worth_seeing(study, 2)
-    few = restricted(study, cells)
-    assert few.count <= 4
-    alone = {cell.name: cell.experiment for cell in few.cells()}
-    assert all(alone[cell.name] == cell.experiment for cell in cells)
+def test_a_study_of_some_cells_alone_has_them(subtests: pytest.Subtests) -> None:
+    names = shipped_ids()
+    assert names
+    for name in names:
+        with subtests.test(study=name):
+            study = load_study(name)
+            cells = worth_seeing(study, 2)
+            assert cells
+            few = restricted(study, cells)
+            assert few.count <= 4
+            alone = {cell.name: cell.experiment for cell in few.cells()}
+            assert all(alone[cell.name] == cell.experiment for cell in cells)
 
 
 @pytest.mark.parametrize(

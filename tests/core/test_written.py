@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from core.settings import Section
@@ -48,16 +50,23 @@ DIGESTS = {
 }
 
 
-@pytest.mark.parametrize("study_id", DIGESTS)
-def test_experiments_of_the_first_version_are_known_still(study_id: str) -> None:
-    assert digest_of(load_study(study_id).cells()[0].experiment) == DIGESTS[study_id]
+def test_experiments_of_the_first_version_are_known_still(subtests: pytest.Subtests) -> None:
+    assert DIGESTS
+    for study_id, digest in DIGESTS.items():
+        with subtests.test(study=study_id):
+            assert digest_of(next(load_study(study_id).each()).experiment) == digest
 
 
-@pytest.mark.parametrize("study_id", shipped_ids())
-def test_what_is_written_is_the_experiment(study_id: str) -> None:
-    for cell in load_study(study_id).cells()[:5]:
-        written = cell.experiment.written()
-        assert Experiment.model_validate(written) == cell.experiment
+def test_what_is_written_is_the_experiment(subtests: pytest.Subtests) -> None:
+    names = shipped_ids()
+    assert names
+    for name in names:
+        with subtests.test(study=name):
+            cells = list(islice(load_study(name).each(), 5))
+            assert cells
+            for cell in cells:
+                written = cell.experiment.written()
+                assert Experiment.model_validate(written) == cell.experiment
 
 
 def test_an_added_key_is_written_where_it_is_not_its_default() -> None:

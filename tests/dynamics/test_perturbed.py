@@ -163,7 +163,7 @@ def test_parity_is_learned_with_3_d_samples() -> None:
     errors: dict[int, list[float]] = {44: [], 90: []}
     step = 20**-0.5
     for n, found in errors.items():
-        for seed in range(5):
+        for seed in range(3):
             settings = (f"data.n={n}", f"run.seed={seed}", f"dynamics.step={step}")
             until = f"dynamics.until_log10_time={np.log10(3000 * step)}"
             at = perturbed("data.d=20", *settings, until, f"loss.l2={L2 * step}", m=300)

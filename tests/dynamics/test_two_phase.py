@@ -133,7 +133,7 @@ def test_samples_it_needs() -> None:
     for d in (20, 30):
         for share in (0.25, 2.0):
             found = []
-            for seed in range(5):
+            for seed in range(3):
                 batch = f"dynamics.first_batch={int(share * d * d)}"
                 settings = (f"data.d={d}", "data.n=30", batch, f"run.seed={seed}")
                 at = two_phase(*settings, "recording.frames=3", m=500)

@@ -23,7 +23,8 @@ from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
 
-STEPS, EACH, ETA = 4000, 25, 1.0
+EACH, ETA = 25, 1.0
+LONG = pytest.mark.slow  # the 4,000 steps of that paper; the edge has been reached in 1,600
 NETWORK = """
 import torch
 
@@ -40,15 +41,18 @@ def outputs(parameters, x):
 """
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_tanh_reaches_the_edge_and_stays(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "steps"),
+    [(0, 1600), pytest.param(0, 4000, marks=LONG), pytest.param(1, 4000, marks=LONG)],
+)
+def test_tanh_reaches_the_edge_and_stays(tmp_path: Path, seed: int, steps: int) -> None:
     (tmp_path / "tanh.py").write_text(NETWORK)
     tables = {
         "data": {"kind": "digits", "scale": "centred"},
         "network": {"kind": "custom", "path": "tanh.py", "m": 64},
         "loss": {"kind": "squared"},
-        "dynamics": {"kind": "gd", "step": ETA, "until_log10_time": math.log10(ETA * STEPS)},
-        "recording": {"frames": 1 + STEPS // EACH, "spacing": "even"},
+        "dynamics": {"kind": "gd", "step": ETA, "until_log10_time": math.log10(ETA * steps)},
+        "recording": {"frames": 1 + steps // EACH, "spacing": "even"},
         "run": {"seed": seed},
     }
     problem = resolve(build_experiment(tables, "tanh"), tmp_path)

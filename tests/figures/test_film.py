@@ -56,9 +56,9 @@ def test_a_film_has_its_frames_size_length_and_loops(tmp_path, suffix) -> None:
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_films_show_the_drawn_pictures(tmp_path, palette) -> None:
-    pictures = list(film_frames(two_runs()[:1], "neurons", 6, SIZE, Shown(palette)))
-    saved(tmp_path / "film.webp", palette=palette)
-    saved(tmp_path / "film.gif", palette=palette)
+    pictures = list(film_frames(two_runs()[:1], "neurons", 3, SIZE, Shown(palette)))
+    saved(tmp_path / "film.webp", palette=palette, seconds=0.3)
+    saved(tmp_path / "film.gif", palette=palette, seconds=0.3)
     for suffix, tolerance in ((".webp", 0.0), (".gif", 6.0)):
         with Image.open(tmp_path / f"film{suffix}") as image:
             for position, picture in enumerate(pictures):
@@ -282,7 +282,7 @@ def test_an_encoder_that_fails_is_one_sentence_and_no_file(encoder, each, end, s
     path = encoder(each or "pass", end)
     path.write_text("the one before")
     with pytest.raises((InputError, DiskError)) as caught:
-        saved(path, seconds=3.0)
+        saved(path)
     assert said in str(caught.value)
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
     assert path.read_text() == "the one before"

@@ -105,7 +105,16 @@ def test_what_is_no_request_is_refused_in_a_sentence(runs, tmp_path, change, sai
     assert error.value.sentence.endswith(".")
 
 
-@pytest.mark.parametrize("line", [b"no JSON\n", b"[" * 100_000 + b"\n", b"[]\n", b""])
+@pytest.mark.parametrize(
+    "line", ["no JSON", "[" * 100_000, "[]", ""], ids=["text", "brackets", "list", "nothing"]
+)
+def test_garbage_is_no_request(line: str) -> None:
+    with pytest.raises(InputError) as error:
+        FilmRequest.read(line)
+    assert error.value.sentence.endswith(".")
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000 + b"\n", b""], ids=["brackets", "nothing"])
 def test_the_command_answers_garbage_in_a_sentence(line: bytes) -> None:
     pipe = subprocess.PIPE
     words = beside.headless(COMMAND)
@@ -138,6 +147,7 @@ def test_another_process_draws_the_same_bytes(runs, tmp_path: Path, started) -> 
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.gif", "b.gif"]
 
 
+@pytest.mark.slow
 def test_a_bundled_window_starts_itself(runs, tmp_path: Path, monkeypatch) -> None:
     with monkeypatch.context() as bundled:
         bundled.setattr(sys, "frozen", True, raising=False)
@@ -196,10 +206,10 @@ def test_one_that_neither_reads_nor_ends_is_ended(runs, tmp_path, monkeypatch, s
 
 def long(runs: tuple[Path, ...], path: Path) -> FilmRequest:
     """A film that takes far longer than a test."""
-    return FilmRequest.of(runs, path, panel="all", seconds=300.0, frames_per_second=20.0)
+    return FilmRequest.of(runs, path, panel="norms", seconds=300.0, frames_per_second=20.0)
 
 
-@pytest.mark.parametrize("suffix", [".gif", ".webp"])
+@pytest.mark.parametrize("suffix", [".gif", pytest.param(".webp", marks=pytest.mark.slow)])
 def test_a_cancelled_film_leaves_nothing(runs, tmp_path: Path, started, suffix: str) -> None:
     seen: list[int] = []
     request = long(runs, tmp_path / f"a{suffix}")

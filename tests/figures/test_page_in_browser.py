@@ -44,6 +44,7 @@ SHAPES = {
     "far": lambda: (far_run(),),
     **{name: (lambda make=make: (make(),)) for name, make in DEGENERATE.items()},
 }
+ALWAYS = ("two", "far", "d = 1", "dead", "huge")  # the other shapes are marked slow
 INK = "document.querySelectorAll('.plot canvas + canvas')[%d].getBoundingClientRect()"
 SWEEP = """(() => {
   const canvas = document.querySelectorAll('.plot canvas + canvas')[%d];
@@ -175,6 +176,7 @@ def test_frames_are_drawn_and_the_readout_is_that_of_the_frame(shown) -> None:
     assert len(pictures) == 3
 
 
+@pytest.mark.slow
 def test_the_palette_is_that_of_the_reader_until_another_is_chosen(shown) -> None:
     page = shown(figure())
     page.prefer("dark")
@@ -190,7 +192,10 @@ def test_the_palette_is_that_of_the_reader_until_another_is_chosen(shown) -> Non
     assert dark.value("document.documentElement.style.colorScheme") == "dark"
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.slow) for name in SHAPES],
+)
 def test_every_run_is_drawn_at_its_start_and_its_end(shown, name) -> None:
     looks = (Shown(LIGHT), Shown(LIGHT, look=Look(roots=True, against="step", pinned=({0},))))
     for look in looks:
@@ -200,6 +205,7 @@ def test_every_run_is_drawn_at_its_start_and_its_end(shown, name) -> None:
         assert max(inked(page)) > 20
 
 
+@pytest.mark.slow
 def test_the_whole_figure_is_seen_in_a_full_window_and_in_a_narrow_frame(shown) -> None:
     for size in ((1280, 800), (700, 500), (1920, 1080), (360, 640), (700, 260)):
         page = shown(figure(), size)
@@ -312,6 +318,7 @@ def test_keys_play_step_and_change_the_speed(shown) -> None:
     assert page.value("document.querySelector('input').matches(':focus-visible')")
 
 
+@pytest.mark.slow
 def test_all_controls_and_pictures_have_names(shown) -> None:
     page = shown(figure())
     names = page.value(
@@ -434,6 +441,7 @@ def test_what_is_to_come_is_faint_and_the_start_stands_at_the_left(shown) -> Non
     assert {"hard", "smoothed"} <= read  # of what is faint too
 
 
+@pytest.mark.slow
 def test_nothing_jumps_on_a_phone(shown) -> None:
     """Numbers become longer and shorter while it plays."""
     page = shown(figure(), (400, 800))
@@ -456,6 +464,7 @@ def test_nothing_jumps_on_a_phone(shown) -> None:
     assert len(tops) == 6 and max(tops) - min(tops) < 10  # in one line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1280, 800), (400, 800)])
 def test_what_is_lowered_and_raised_is_not_cut(size: tuple[int, int], shown) -> None:
     page = shown(figure(), size)
@@ -502,6 +511,7 @@ def test_nothing_else_is_let_in(chromium, tmp_path) -> None:
     assert sum("Content Security Policy" in words for words in chromium.said) >= 3
 
 
+@pytest.mark.slow
 def test_two_pages_in_one_do_not_clash(chromium, tmp_path) -> None:
     first, second = (page_html([run]) for run in two_runs())
     holder = tmp_path / "notebook.html"
@@ -526,6 +536,7 @@ def test_two_pages_in_one_do_not_clash(chromium, tmp_path) -> None:
     assert chromium.said == []
 
 
+@pytest.mark.slow
 def test_a_browser_without_unpacking_says_so(chromium, tmp_path) -> None:
     path = tmp_path / "figure.html"
     path.write_text(figure(), encoding="utf-8")

@@ -59,15 +59,17 @@ def test_the_axis_reaches_the_lines_that_are_near_and_no_others() -> None:
     assert reached.levels[-1].value == pytest.approx(2.0 * top)
 
 
-@pytest.mark.parametrize("palette", [LIGHT, DARK])
-def test_lines_and_labels_are_drawn(palette) -> None:
+@pytest.mark.parametrize(
+    ("palette", "suffix", "start"), [(LIGHT, ".pdf", b"%PDF"), (DARK, ".png", b"\x89PNG")]
+)
+def test_lines_and_labels_are_drawn(palette, suffix: str, start: bytes) -> None:
     references = [ALL, ALL]
     scene = build_scene(two_runs(), ["margins"], palette=palette, references=references)
     with drawing():
         figure = draw_scene(scene, 100.0)
         written = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert written.count("$\\gamma_{\\mathrm{gl}}$ / 2") == 2
-    assert figure_bytes(scene, ".pdf").startswith(b"%PDF")
+    assert figure_bytes(scene, suffix, 60.0).startswith(start)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from core.errors import InputError
 from core.figures.export import figure_bytes
@@ -36,7 +38,11 @@ def test_every_view_of_every_run_is_drawn(name: str) -> None:
     run = far_run() if name == "far" else DEGENERATE[name]()
     scene = build_scene([run], EVERY_PANEL, palette=DARK, sheet=Sheet(180.0))
     assert [panel.kind for panel in scene.panels] == list(EVERY_PANEL)
-    assert figure_bytes(scene, PNG, 60).startswith(b"\x89PNG")
+    content = figure_bytes(scene, PNG, 60)
+    assert content.startswith(b"\x89PNG")
+    with Image.open(io.BytesIO(content)) as image:
+        assert len(image.convert("RGB").getcolors(100_000) or ()) > 20
+    assert build_scene([run], palette=DARK).panels  # the panels of a figure by default
 
 
 def test_curves_are_the_observables_and_logarithms_stand_as_they_are() -> None:

@@ -187,8 +187,8 @@ def test_what_has_one_gate_for_all_is_the_linear_margin() -> None:
 def test_every_gate_of_all_directions_is_gamma_gl() -> None:
     """Where every pattern is a gate, the program in cells is the global margin, halved."""
     g = np.random.default_rng(5)
-    x = g.standard_normal((7, 2))
-    y = np.where(np.arange(7) % 2, 1.0, -1.0)
+    x = g.standard_normal((5, 2))
+    y = np.where(np.arange(5) % 2, 1.0, -1.0)
     angles = np.linspace(0.0, 2.0 * np.pi, 401)
     V = np.column_stack([np.cos(angles), np.sin(angles)])
     active = np.unique(V @ x.T > 0.0, axis=0)

@@ -18,16 +18,18 @@ PAPER = re.compile(
 )
 
 
-@pytest.mark.parametrize("name", [*OBSERVABLES, *VIEWS])
-def test_every_quantity_is_defined(name: str) -> None:
-    found = explain(name)
-    drawn = MathTextParser("path").parse(f"${found.tex}$")
-    assert drawn.width > 0
-    assert "$" not in found.tex
-    assert found.title
-    assert found.formula
-    assert found.normalisation
-    assert PAPER.match(found.source) or found.source.startswith("definition"), found.source
+def test_every_quantity_is_defined(subtests: pytest.Subtests) -> None:
+    assert OBSERVABLES and VIEWS
+    for name in (*OBSERVABLES, *VIEWS):
+        with subtests.test(name=name):
+            found = explain(name)
+            drawn = MathTextParser("path").parse(f"${found.tex}$")
+            assert drawn.width > 0
+            assert "$" not in found.tex
+            assert found.title
+            assert found.formula
+            assert found.normalisation
+            assert PAPER.match(found.source) or found.source.startswith("definition"), found.source
 
 
 @pytest.mark.parametrize("name", REFERENCES)

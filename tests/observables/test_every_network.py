@@ -24,6 +24,7 @@ from core.training.trajectory import run as train
 from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, at_a_random_point, small_problem
 
 DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 2.5}
+HEAD_DESCENT = DESCENT | {"until_log10_time": 1.5}  # each of its steps takes a millisecond
 FLOW = {"kind": "flow", "until_log10_time": 3.0}
 SLOPES = {"exponential": lambda z: np.exp(-z), "logistic": lambda z: 1.0 / (1.0 + np.exp(z))}
 
@@ -92,13 +93,21 @@ class Facts:
         return float(OBSERVABLES[name].at(self.run, self.index))
 
 
-ALL = [(case, DESCENT) for case in (*TWO_LAYER, *HEADS)] + [(case, FLOW) for case in HOMOGENEOUS]
+ALL = [
+    *((case, DESCENT) for case in TWO_LAYER),
+    *((case, HEAD_DESCENT) for case in HEADS),
+    *((case, FLOW) for case in HOMOGENEOUS),
+]
 
 
-@pytest.fixture(params=ALL, ids=lambda pair: f"{pair[0]}-{pair[1]['kind']}")
-def facts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Facts]:
+@pytest.fixture(scope="module", params=ALL, ids=lambda pair: f"{pair[0]}-{pair[1]['kind']}")
+def facts(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Facts]:
+    """The last frame of a run that all tests of its network read."""
     case, dynamics = request.param
-    with recorded(small_problem(case, dynamics), tmp_path / "run.msrun") as run:
+    path = tmp_path_factory.mktemp("facts") / "run.msrun"
+    with recorded(small_problem(case, dynamics), path) as run:
         yield Facts(run, case)
 
 

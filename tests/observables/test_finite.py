@@ -16,6 +16,8 @@ from core.problem.problem import Problem, resolve
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
+from marginscope._files.frame import Frame
+from tests.chunked import trajectory
 from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, small_problem
 
 FEW, WIDE = 6, 40  # examples and nodes: data that the network can fit, or t grows only like steps
@@ -64,7 +66,7 @@ def descent(case: Case, **dynamics: Any) -> Callable[[], Problem]:
 
 
 KINDS: dict[str, Callable[[], Problem]] = {
-    **{f"flow {case}": of(case) for case in (*HOMOGENEOUS, HEADS[0])},
+    **{f"flow {case}": of(case) for case in HOMOGENEOUS},
     **{f"gd {case}": descent(case) for case in (*TWO_LAYER, HEADS[1])},
     "sgd": descent(TWO_LAYER[1], kind="sgd", fresh=False),
     "adam": descent(TWO_LAYER[1], kind="adam"),
@@ -84,9 +86,41 @@ def test_no_observable_is_infinite(name: str, tmp_path: Path) -> None:
     with recorded(KINDS[name](), tmp_path / "run.msrun") as run:
         if name == "two frames":
             assert run.frames == 2
-        for item in OBSERVABLES.values():
-            if item.applies(run):
-                assert not np.isinf(item.trace(run)).any(), item.name
+        check_finite(run)
+
+
+def check_finite(run: Run) -> None:
+    """Check that no value of any observable is infinite."""
+    applied = [item for item in OBSERVABLES.values() if item.applies(run)]
+    assert applied
+    for item in applied:
+        assert not np.isinf(item.trace(run)).any(), item.name
+
+
+def test_no_observable_of_a_late_head_is_infinite(tmp_path: Path) -> None:
+    """Record made-up frames of a fit until t = 10^100000, which the flow reaches in 12 s."""
+    at = small_problem(HEADS[1], LATE, n=FEW)
+    fit = small_problem(HEADS[1], DESCENT | {"until_log10_time": 1.5}, n=FEW)
+    scaled = at.network.scaled
+    last = list(trajectory(fit))[-1].parameters.astype(np.float64)
+    margin = float(at.margins(last).min() / np.linalg.norm(last[:scaled]) ** at.network.degree)
+    assert margin > 0.0
+    times = (-np.inf, 2.0, 300.0, 1e4, 1e5)
+    path = tmp_path / "run.msrun"
+    recorder = Recorder(path, at, engine="tests", planned=len(times), temperature_cap=1e7)
+    frames = [Frame(0, times[0], 0.0, at.start.parameters)]
+    last[:scaled] /= np.linalg.norm(last[:scaled])
+    for step, time in enumerate(times[1:], start=1):
+        rho = np.log(time * np.log(10.0) / margin) / at.network.degree
+        frames.append(Frame(step, time, float(rho), last))
+    recorder.append(frames)
+    recorder.finish("completed")
+    with open_run(path) as run:
+        assert run.frames == len(times)
+        check_finite(run)
+        # ln R = -e^(L rho) margin, to the logarithm of n
+        logarithms = OBSERVABLES["log10_risk"].trace(run)
+        assert logarithms[1:] == pytest.approx(-np.array(times[1:]), rel=1e-3, abs=1.0)
 
 
 def test_logarithms_stand_for_what_overflows(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -55,11 +55,14 @@ def margin(name: str, lower: float, upper: float | None = None) -> ReferenceMarg
     return ReferenceMargin(REFERENCES[name], Bracket(lower, upper, lower, True, "made up"), 0.0)
 
 
-def margins_of(problem: Problem, limit: float = 5.0) -> dict[str, ReferenceMargin]:
-    """Every reference margin that is defined for a problem."""
+def margins_of(
+    problem: Problem, limit: float = 5.0, without: Collection[str] = ()
+) -> dict[str, ReferenceMargin]:
+    """Every reference margin that is defined for a problem, but for those named."""
     return {
         reference.name: compute(reference, problem, Watch(limit))
         for reference in references_of(problem)
+        if reference.name not in without
     }
 
 

@@ -14,16 +14,24 @@ from tests.theorems.judging import check_margins, judged, margins_of, recorded_r
 
 FLOW = {"kind": "flow", "until_log10_time": 2.5}
 GD = {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}
+# The flow of a head has no kernel: a step takes 10 ms. HEADS[1] comes below R = l(0)/n here.
+HEAD_FLOWS = (
+    (HEADS[0], {"kind": "flow", "until_log10_time": -0.25}, 12),
+    (HEADS[1], {"kind": "flow", "until_log10_time": 0.6}, 6),
+)
 
 
 @pytest.mark.parametrize(
-    ("case", "dynamics"),
-    [(case, FLOW) for case in (*HOMOGENEOUS, *HEADS[:2])]
-    + [(case, GD) for case in (*TWO_LAYER, *HEADS)],
+    ("case", "dynamics", "n"),
+    [
+        *((case, FLOW, 10) for case in HOMOGENEOUS),
+        *HEAD_FLOWS,
+        *((case, GD, 10) for case in (*TWO_LAYER, *HEADS)),
+    ],
     ids=lambda value: value["kind"] if isinstance(value, dict) else str(value),
 )
-def test_nothing_is_violated(case: Case, dynamics: dict[str, Any], tmp_path: Path) -> None:
-    at = small_problem(case, dynamics, recording={"frames": 12})
+def test_nothing_is_violated(case: Case, dynamics: dict[str, Any], n: int, tmp_path: Path) -> None:
+    at = small_problem(case, dynamics, n=n, d=7 if n < 10 else 5, recording={"frames": 12})
     with recorded_run(tmp_path / "run", at) as run:
         margins = margins_of(at)
         found = judged(run, margins)

@@ -41,14 +41,19 @@ RUNS: tuple[tuple[dict[str, Any], dict[str, Any], str, dict[str, Any] | None], .
 
 
 @pytest.mark.parametrize("case", RUNS, ids=str)
-@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-20, 1e160])
-def test_margins_of_any_size_are_judged(size: float, case: Any, tmp_path: Path) -> None:
+def test_margins_of_any_size_are_judged(
+    case: Any, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
     """(640 ln(n/delta)/gamma)^2 is beyond float64 for gamma = 1e-160, and Python's ** raised."""
     network, dynamics, loss, data = case
     with recorded_run(tmp_path / "run", problem_of(network, dynamics, loss, data)) as run:
-        for one in judged(run, exactly(**dict.fromkeys(REFERENCES, size))).values():
-            assert one.comparison.holds is None or not math.isnan(one.comparison.bound)
-            assert all(hypothesis.needed for hypothesis in one.hypotheses)
+        for size in (1e-300, 1e-160, 1e-20, 1e160):
+            with subtests.test(size=size):
+                found = judged(run, exactly(**dict.fromkeys(REFERENCES, size)))
+                assert found
+                for one in found.values():
+                    assert one.comparison.holds is None or not math.isnan(one.comparison.bound)
+                    assert all(hypothesis.needed for hypothesis in one.hypotheses)
 
 
 class Made(Integrator):

@@ -23,7 +23,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "batchnorm-figure-1": ("data.n=30", "network.m=60", "dynamics.until_log10_time=0"),
     "batchnorm-theorem-2-1": ("data.n=30", "network.m=60", "dynamics.until_log10_time=0"),
     "batchnorm-theorem-2-2": (
-        "data.n=30",
+        "data.n=12",
         "network.m=60",
         "dynamics.until_log10_time=.5",
         SHORT,
@@ -31,8 +31,8 @@ SMALL: dict[str, tuple[str, ...]] = {
     "boursier22-orthonormal": ("network.m=8", "factor.decades=3"),
     "boursier25-alignment-times": ("network.m=8", "factor.decades=2"),
     "boursier25-spurious": ("network.m=8",),
-    "cohen21-edge-logistic": ("data.n=20", "network.m=8", "dynamics.until_log10_time=1"),
-    "cohen21-edge-squared": ("data.n=20", "network.m=8", "dynamics.until_log10_time=1"),
+    "cohen21-edge-logistic": ("data.n=8", "network.m=8", "dynamics.until_log10_time=1"),
+    "cohen21-edge-squared": ("data.n=8", "network.m=8", "dynamics.until_log10_time=1"),
     "frei23-figure-1": (
         "factor.c=0",
         "data.n=10",
@@ -66,22 +66,22 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
     "frei23-theorem-3-2": ("data.n=6", "network.m=10", "dynamics.until_log10_time=300"),
     "frei23-xor": ("data.d=50", "data.n=10", "network.m=10"),
-    "homogeneity-example-4-1": ("data.d=8", "data.n=20", "network.m=24", "factor.c=1"),
-    "homogeneity-mirror-flow": ("data.n=20",),
-    "homogeneity-odd-parity": ("data.d=6", "data.n=20", "network.m=24"),
-    "homogeneity-theorem-3-6": ("data.n=12", "network.m=8"),
-    "homogeneity-theorem-4-1": ("data.d=6", "data.n=20", "network.m=16"),
+    "homogeneity-example-4-1": ("data.d=6", "data.n=12", "network.m=16", "factor.c=1"),
+    "homogeneity-mirror-flow": ("data.d=6", "data.n=12", "network.m=16"),
+    "homogeneity-odd-parity": ("data.d=5", "data.n=12", "network.m=16"),
+    "homogeneity-theorem-3-6": ("data.n=12", "network.m=8", "dynamics.until_log10_time=0"),
+    "homogeneity-theorem-4-1": ("data.d=5", "data.n=12", "network.m=12"),
     "morwani24-grokking": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
     "morwani24-margin": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
     "morwani24-penalty": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
     "morwani24-width": ("data.p=5", "network.m=8", "dynamics.until_log10_time=0"),
-    "telgarsky22-figure-1": ("data.d=8", "data.n=20", "network.m=16"),
-    "telgarsky22-figure-1-shares": ("data.d=8", "data.n=20", "network.m=16"),
+    "telgarsky22-figure-1": ("data.d=6", "data.n=14", "network.m=16"),
+    "telgarsky22-figure-1-shares": ("data.d=6", "data.n=12", "network.m=12"),
     "telgarsky22-lemma-2-4-room": ("network.m=16", SHORT),
     "telgarsky22-theorem-3-3-room": ("network.m=16",),
-    "telgarsky22-figure-1-statistics": ("data.d=8", "data.n=20", "network.m=16"),
+    "telgarsky22-figure-1-statistics": ("data.d=6", "data.n=12", "network.m=12"),
     "telgarsky22-figure-2": ("data.n=9", "network.m=16"),
-    "telgarsky22-table-1": ("data.d=6", "factor.c=1.41"),
+    "telgarsky22-table-1": ("data.d=4", "factor.c=1.41"),
     "telgarsky22-table-1-scalar": ("data.d=6", "network.m=40", "factor.c=1.41"),
     "telgarsky22-theorem-2-1": (
         "data.d=6",
@@ -92,25 +92,36 @@ SMALL: dict[str, tuple[str, ...]] = {
     "telgarsky22-theorem-2-2": ("data.d=6", "data.n=16", "network.m=16", SHORT),
     "telgarsky22-theorem-3-2": ("data.n=12", "network.m=24", SHORT),
     "telgarsky22-theorem-3-3": ("data.d=2", "data.n=16", "network.m=2500", SHORT),
-    "wei19-figure-1": ("data.d=4", "data.n=16", "network.m=16"),
-    "wei19-figure-2": ("data.n=16", "network.m=16", "dynamics.until_log10_time=2"),
+    "wei19-figure-1": ("data.d=4", "data.n=10", "network.m=16"),
+    "wei19-figure-2": ("data.n=10", "network.m=16", "dynamics.until_log10_time=2"),
     "wei19-figure-3-left": ("data.n=16", "network.m=16", "dynamics.until_log10_time=2"),
     "wei19-figure-3-right": ("data.n=40", "network.m=16", "dynamics.until_log10_time=.5"),
-    "wei19-figure-4": ("data.n=12",),
+    "wei19-figure-4": ("data.n=10",),
     "wei19-figure-5": ("data.n=8", "network.m=16", "dynamics.until_log10_time=2"),
     "wei19-perturbed-flow": ("data.n=12", "network.m=16", "dynamics.until_log10_time=2"),
     "wei19-theorem-2-1": ("data.d=4", "factor.c=2"),
 }
 
+# Studies of runs near their start, for whose bounds gamma_ntk is drawn: half a second each.
+NEAR_THEIR_START = {
+    "telgarsky22-figure-1",
+    "telgarsky22-lemma-2-4-room",
+    "telgarsky22-table-1-scalar",
+    "telgarsky22-theorem-2-1",
+    "telgarsky22-theorem-2-2",
+}
+
 
 def test_every_shipped_study_is_here() -> None:
     assert set(SMALL) == set(shipped_ids())
+    assert set(SMALL) > NEAR_THEIR_START
 
 
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_nothing_is_violated(name: str, tmp_path: Path) -> None:
     """The first cell of each variant, at the quick size and smaller."""
     study = load_study(name).at_size("quick").with_settings(["recording.frames=6", *SMALL[name]])
+    without = () if name in NEAR_THEIR_START else ("gamma_ntk",)
     seen, wanted = set(), set(study.variants) or {""}
     for number, cell in enumerate(study.each()):
         if seen == wanted:
@@ -121,12 +132,12 @@ def test_nothing_is_violated(name: str, tmp_path: Path) -> None:
         seen.add(variant)
         at = resolve(cell.experiment, study.folder, study.title, study.source)
         with recorded_run(tmp_path / str(number), at) as run:
-            margins = margins_of(at, 3.0)
+            margins = margins_of(at, 0.4, without)
             found = judged(run, margins)
             assert violated(found) == [], cell.name
             slips = {key for key, one in found.items() if one.verdict is Verdict.TEXT_SLIP}
             assert slips <= {("homogeneity", "Example 4.1")}
             check_margins(run, margins.get("gamma_gl"))
             if not refusal(run):
-                check_bracket(run, margins, (0, run.frames // 2, run.frames - 1))
+                check_bracket(run, margins, (run.frames // 2, run.frames - 1))
     assert seen == wanted

@@ -154,19 +154,19 @@ def test_there_are_seven_verdicts_in_the_words_of_the_issue() -> None:
 # ------------------------------------------------------------------------------- the registry
 
 
-@pytest.mark.parametrize(
-    "statement", STATEMENTS.values(), ids=lambda one: f"{one.source}-{one.name}"
-)
-def test_every_statement_can_be_shown(statement: Statement) -> None:
+def test_every_statement_can_be_shown(subtests: pytest.Subtests) -> None:
     parser: MathTextParser[Any] = MathTextParser("path")
-    parsed = parser.parse(f"${statement.formula}$")
-    assert parsed.width > 0
-    assert "$" not in statement.formula
-    assert statement.text.endswith(".")
-    assert len(statement.text) <= 90
-    assert statement.source in PAPERS
-    assert not statement.slip or statement.slip.endswith(".")
-    assert statement.where
+    assert STATEMENTS
+    for statement in STATEMENTS.values():
+        with subtests.test(source=statement.source, name=statement.name):
+            parsed = parser.parse(f"${statement.formula}$")
+            assert parsed.width > 0
+            assert "$" not in statement.formula
+            assert statement.text.endswith(".")
+            assert len(statement.text) <= 90
+            assert statement.source in PAPERS
+            assert not statement.slip or statement.slip.endswith(".")
+            assert statement.where
 
 
 def test_names_are_unique_in_a_paper() -> None:

@@ -126,9 +126,9 @@ def test_line_and_verdict_agree(run: Run, margins: Margins) -> None:
     assert lines > 3
 
 
-def test_each_frame_is_compared_with_its_bound(run: Run) -> None:
+def test_each_frame_is_compared_with_its_bound(known: Judged) -> None:
     """By a loop over the frames, in plain numbers."""
-    for key, one in judged(run, KNOWN).items():
+    for key, one in known.items():
         c = one.comparison
         if c.states is None or c.bound_trace is None or c.measured_trace is None:
             continue
@@ -143,13 +143,25 @@ def test_each_frame_is_compared_with_its_bound(run: Run) -> None:
                 assert above < below, key
 
 
-def test_a_hypothesis_is_at_each_frame_what_the_shorter_run_has(run: Run) -> None:
+@pytest.fixture(scope="module")
+def known(run: Run) -> Judged:
+    """The assessments of the run with all margins known."""
+    return judged(run, KNOWN)
+
+
+@pytest.fixture(scope="module")
+def earlier(run: Run) -> dict[int, Judged]:
+    """The assessments of the run as it was after so many frames."""
+    return {count: judged(Shorter(run, count), KNOWN) for count in (2, 5, 9)}
+
+
+def test_a_hypothesis_is_at_each_frame_what_the_shorter_run_has(
+    known: Judged, earlier: dict[int, Judged]
+) -> None:
     """The run is judged as it was after so many frames: the hypotheses are those of the line."""
-    whole = judged(run, KNOWN)
     followed = 0
-    for count in (2, 5, 9):
-        found = judged(Shorter(run, count), KNOWN)
-        for key, one in whole.items():
+    for count, found in earlier.items():
+        for key, one in known.items():
             for then, now in zip(found[key].hypotheses, one.hypotheses, strict=True):
                 if now.text.endswith("at the last frame"):  # it costs too much at the others
                     assert now.at is not None and (now.at[:-1] == State.OPEN).all()
@@ -157,15 +169,16 @@ def test_a_hypothesis_is_at_each_frame_what_the_shorter_run_has(run: Run) -> Non
                 elif now.at is not None:
                     followed += 1
                     assert met_of(int(now.at[count - 1])) is then.met, (key, now.text, count)
-    assert followed or not any(one.at is not None for k in whole.values() for one in k.hypotheses)
+    assert followed or not any(one.at is not None for k in known.values() for one in k.hypotheses)
 
 
-def test_a_conclusion_is_at_each_frame_what_the_shorter_run_has(run: Run) -> None:
+def test_a_conclusion_is_at_each_frame_what_the_shorter_run_has(
+    known: Judged, earlier: dict[int, Judged]
+) -> None:
     """Where nothing of it depends on the time at which the run ends, as gamma-hat of Lemma A.6."""
-    whole = judged(run, KNOWN)
-    for count in (3, 8):
-        for key, one in judged(Shorter(run, count), KNOWN).items():
-            now = whole[key].comparison
+    for count, found in earlier.items():
+        for key, one in found.items():
+            now = known[key].comparison
             assert (one.comparison.states is None) == (now.states is None)
             if now.states is None or one.comparison.states is None or ENDS & {key[1]}:
                 continue
