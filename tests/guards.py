@@ -198,17 +198,18 @@ def _process_sentence(pid: int) -> str:
 
 
 @contextmanager
-def guarded(owner: Any = None) -> Iterator[None]:
+def guarded(owner: Any = None, owned: Callable[[], set[threading.Thread]] = set) -> Iterator[None]:
     """Fail the test that leaves a thread, a child process, a window or a running timer.
 
-    `owner` is a program that several tests share: timers of its window may start and stop.
+    `owner` is a program that several tests share: timers of its window may start and stop, and
+    its threads, which `owned` returns, may start.
     """
     watch_timers()
     threads, children = running_threads(), child_processes()
     widgets, timers = top_level_widgets(), active_timers()
     yield
     sentences = _qt_sentences(widgets, timers, owner)
-    left_threads = wait_until_empty(lambda: list(running_threads() - threads))
+    left_threads = wait_until_empty(lambda: list(running_threads() - threads - owned()))
     left_children = wait_until_empty(lambda: list(child_processes() - children))
     sentences += [_thread_sentence(thread) for thread in left_threads]
     sentences += [_process_sentence(pid) for pid in left_children]

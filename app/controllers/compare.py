@@ -140,6 +140,7 @@ class CompareController(QObject):
             self._let_go()
             self._window.set_over(None)
             self.shown.emit(False)
+            self._display.refresh()  # the slider's range is that of the open runs again
             return
         if before is None or before.runs != wanted.runs:
             self._let_go()
@@ -161,6 +162,7 @@ class CompareController(QObject):
         self._rebuild()
         self._window.set_over(self.panel)
         self.shown.emit(True)
+        self._display.refresh()  # the slider's range holds the compared runs, also while held
 
     def _make(self) -> None:
         """The page, when it is first shown."""

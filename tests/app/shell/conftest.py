@@ -17,7 +17,7 @@ from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from tests.app import theory_stand_ins as stand_ins
 from tests.app.shell.shared_window import SharedWindow, trained, wait_until
-from tests.guards import finish_deletions, guarded, running_threads
+from tests.guards import finish_deletions, guarded
 
 STUDY = """
 title = "A small study"
@@ -123,7 +123,6 @@ class WindowPool:
     def __init__(self, folders: pytest.TempPathFactory) -> None:
         self._folders = folders
         self._shared: SharedWindow | None = None
-        self._threads: set[threading.Thread] = set()
 
     def get(self) -> Marginscope:
         """Return a window that is as new."""
@@ -140,18 +139,16 @@ class WindowPool:
             program.looks.apply()
         program.window.activateWindow()
         wait_until(program.window.isActiveWindow)
-        self._threads = running_threads()
         return program
 
     def put_back(self) -> None:
-        """Reset the window after a test, and close it if the reset is not exact.
-
-        A worker's thread, once started, ends with its window.
-        """
-        if self._shared is None:
-            return
-        if not self._shared.reset() or running_threads() - self._threads:
+        """Reset the window after a test, and close it if the reset is not exact."""
+        if self._shared is not None and not self._shared.reset():
             self.close()
+
+    def threads(self) -> set[threading.Thread]:
+        """Return the threads of the window's workers, which start at their first use."""
+        return set() if self._shared is None else self._shared.threads()
 
     def close(self) -> None:
         """Close the window, if there is one."""
@@ -190,7 +187,7 @@ def no_leaks(request: pytest.FixtureRequest, own_cache: Path) -> Iterator[None]:
                 yield
             return
         pool: WindowPool = request.getfixturevalue("window_pool")
-        with guarded(pool.get()):
+        with guarded(pool.get(), pool.threads):
             yield
             pool.put_back()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -45,7 +46,6 @@ from app.application import Marginscope
 from app.controllers.tour import TourController
 from app.state.scene import Scene
 from app.state.shortcuts import DEFAULTS
-from app.state.views import VIEWS
 from app.workers.worker import Worker
 from tests.conftest import PATIENCE
 
@@ -220,10 +220,15 @@ def settle(program: Marginscope, seconds: float = PATIENCE / 1000) -> None:
     wait_until(lambda: trained(program) and is_quiet(program), seconds)
 
 
+def workers_of(program: Marginscope) -> set[Worker]:
+    """Return all workers of a window."""
+    return {*program.findChildren(Worker), *program.window.findChildren(Worker)}
+
+
 def is_quiet(program: Marginscope) -> bool:
     """Return whether no worker is busy and nothing waits for the event loop."""
     theory = program.theory
-    workers = {*program.findChildren(Worker), *program.window.findChildren(Worker)}
+    workers = workers_of(program)
     workers -= set(program.worker.findChildren(Worker))  # the training thread, which never rests
     return (
         not any(worker.busy for worker in workers)
@@ -266,7 +271,6 @@ class SharedWindow:
     def of(cls, program: Marginscope) -> SharedWindow:
         """Use what is made at its first use, and remember the window's state after that."""
         deeds = program.record.deeds
-        program.display.ask(views=tuple(VIEWS))
         program.commands.show()
         settle(program)
         program.actions["compare"].trigger()
@@ -278,11 +282,8 @@ class SharedWindow:
             program.tour.end()
         program.actions["library"].setChecked(True)
         settle(program)
-        program.display.ask(views=())
         program.experiment._study = None
         program.actions["library"].setChecked(False)
-        program.actions["preview"].trigger()
-        settle(program)
         program.playback.to_start()
         scene = program.scenes.scene
         program.files.replace(())  # so that the runs are opened from files, as they always will be
@@ -314,6 +315,10 @@ class SharedWindow:
     def has_lost_its_style(self) -> bool:
         """Return whether another window has given the application another style."""
         return _style() != self.style
+
+    def threads(self) -> set[threading.Thread]:
+        """Return the threads of the window's workers."""
+        return {one._thread for one in workers_of(self.program) if one._thread is not None}
 
     def reset(self) -> bool:
         """Reset the window after a test; return False if it has to be replaced."""

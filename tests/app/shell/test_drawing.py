@@ -414,15 +414,12 @@ def test_what_is_drawn_is_in_the_form_when_the_window_is_left(
     assert points_in(program) == points
 
 
-def test_a_session_keeps_what_is_drawn(
-    program: Marginscope, window: DrawingWindow, tmp_path: Path
-) -> None:
+def test_a_session_keeps_what_is_drawn(program: Marginscope, window: DrawingWindow) -> None:
     click(window, 0.3, 0.7)
     points = window.sketch.points
     program.window.close()
     assert program.drawing.window is None
-    (kept,) = (tmp_path / "user").rglob("session.json")
-    form = parse_session(kept.read_text()).scene.form
+    form = parse_session(program.places.session.read_text()).scene.form
     assert form is not None
     assert dict(form.kinds)["data"] == "points"
     assert dict(form.texts)["data.points"] == text_of(points)
