@@ -123,9 +123,13 @@ class WindowPool:
     def __init__(self, folders: pytest.TempPathFactory) -> None:
         self._folders = folders
         self._shared: SharedWindow | None = None
+        self.touched = False
 
     def get(self) -> Marginscope:
         """Return a window that is as new."""
+        if self.touched:  # a change of the system's colours, say, reaches all windows
+            self.put_back()
+            self.touched = False
         if self._shared is None:
             folder = self._folders.mktemp("window")
             path = folder / "small.toml"
@@ -145,6 +149,11 @@ class WindowPool:
         """Reset the window after a test, and close it if the reset is not exact."""
         if self._shared is not None and not self._shared.reset():
             self.close()
+
+    @property
+    def program(self) -> Marginscope | None:
+        """The window, if there is one."""
+        return None if self._shared is None else self._shared.program
 
     def threads(self) -> set[threading.Thread]:
         """Return the threads of the window's workers, which start at their first use."""
@@ -178,18 +187,20 @@ def shares(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def no_leaks(request: pytest.FixtureRequest, own_cache: Path) -> Iterator[None]:
+def no_leaks(
+    request: pytest.FixtureRequest, window_pool: WindowPool, own_cache: Path
+) -> Iterator[None]:
     """The guard of all tests, around those that share a window once this is there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.state.watched.WATCHED_FRAMES", FRAMES)
         if not shares(request):
-            with guarded():
+            with guarded(window_pool.program, window_pool.threads):
+                window_pool.touched = True
                 yield
             return
-        pool: WindowPool = request.getfixturevalue("window_pool")
-        with guarded(pool.get(), pool.threads):
+        with guarded(window_pool.get(), window_pool.threads):
             yield
-            pool.put_back()
+            window_pool.put_back()
 
 
 @pytest.fixture

@@ -111,16 +111,20 @@ def _action(action: QAction) -> str:
 
 
 def _widgets(top: QWidget, path: str) -> Iterator[tuple[str, QWidget]]:
-    """Yield the widgets below a window, windows of their own left out unless they are visible."""
+    """Yield the widgets below a window that are not hidden; a hidden one fills itself when shown.
+
+    Windows of their own are left out unless they are visible.
+    """
     numbers: Counter[str] = Counter()
     for child in top.children():
-        if isinstance(child, QWidget) and (not child.isWindow() or child.isVisible()):
-            kind = type(child).__name__
-            numbers[kind] += 1
+        if not isinstance(child, QWidget) or (child.isWindow() and not child.isVisible()):
+            continue
+        kind = type(child).__name__
+        numbers[kind] += 1
+        if not child.isHidden():
             name = f"{path}/{kind}{numbers[kind]}"
             yield name, child
-            if not child.isHidden():  # a page fills itself when it is shown
-                yield from _widgets(child, name)
+            yield from _widgets(child, name)
 
 
 def _widget(widget: QWidget) -> str:
@@ -280,6 +284,7 @@ class SharedWindow:
             patch.setattr(TourController, "_has_figure_1", lambda _controller: True)
             program.tour.begin()
             program.tour.end()
+        program.display.ask(playing=False, pinned=frozenset())  # as the tour's first step has it
         program.actions["library"].setChecked(True)
         settle(program)
         program.experiment._study = None
@@ -379,6 +384,7 @@ class SharedWindow:
             if top.isWindow() and top.isVisible() and not isinstance(top, QMenu):
                 top.close()
         program.tour.end()
+        window.times.rows.place = (0, False, 0)
         for owner, name, dialog in _dialogs(program):
             if (owner, name) not in self.dialogs:
                 dialog.deleteLater()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,7 +122,7 @@ def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
     assert found is not None and found.why  # descent may lower the smoothed margin
     assert "\u2264" in program.window.theory.final.words.text()
     program.final.stop()
-    assert not any(thread.name == "final margin" for thread in threading.enumerate())
+    assert program.final.worker._thread is None or not program.final.worker._thread.is_alive()
 
 
 def test_nothing_is_computed_twice_of_the_same_frames(program: Marginscope, qtbot: QtBot) -> None:
