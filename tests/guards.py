@@ -147,10 +147,15 @@ def wait_until_empty(leftovers: Callable[[], list[Any]]) -> list[Any]:
     return left
 
 
-def leaked_widgets(before: list[Any]) -> list[Any]:
-    """Windows that are there now and were not before."""
+def leaked_widgets(before: list[Any], shared: bool = False) -> list[Any]:
+    """Return the windows that are there now and were not before.
+
+    The plots that a shared window makes at their first use have hidden windows of pyqtgraph, which
+    stay as long as they.
+    """
     known = {id(widget) for widget in before}  # `before` keeps them alive, so ids are unique
-    return [widget for widget in top_level_widgets() if id(widget) not in known]
+    new = [widget for widget in top_level_widgets() if id(widget) not in known]
+    return [widget for widget in new if widget.isVisible() or not shared]
 
 
 def leaked_timers(before: list[Any], owner: Any = None) -> list[Any]:
@@ -170,17 +175,17 @@ def belongs_to(item: Any, owner: Any) -> bool:
 
 
 def _qt_sentences(
-    widgets_before: list[Any], timers_before: list[Any], owner: Any = None
+    widgets_before: list[Any], timers_before: list[Any], owner: Any = None, shared: bool = False
 ) -> list[str]:
     finish_deletions()
-    if leaked_timers(timers_before, owner) or leaked_widgets(widgets_before):
+    if leaked_timers(timers_before, owner) or leaked_widgets(widgets_before, shared):
         gc.collect()  # an unreachable cycle is not a leak
         finish_deletions()
     sentences = []
     for timer in leaked_timers(timers_before, owner):
         timer.stop()
         sentences.append(f"left a running timer: {_label(timer)}, every {timer.interval()} ms")
-    for widget in leaked_widgets(widgets_before):
+    for widget in leaked_widgets(widgets_before, shared):
         sentences.append(f"left a window: {_label(widget)}; give it to qtbot.addWidget")
         widget.close()
         widget.deleteLater()
@@ -198,17 +203,19 @@ def _process_sentence(pid: int) -> str:
 
 
 @contextmanager
-def guarded(owner: Any = None, owned: Callable[[], set[threading.Thread]] = set) -> Iterator[None]:
+def guarded(
+    owner: Any = None, owned: Callable[[], set[threading.Thread]] = set, shared: bool = False
+) -> Iterator[None]:
     """Fail the test that leaves a thread, a child process, a window or a running timer.
 
     `owner` is a program that several tests share: timers of its window may start and stop, and
-    its threads, which `owned` returns, may start.
+    its threads, which `owned` returns, may start. `shared`: this test uses it.
     """
     watch_timers()
     threads, children = running_threads(), child_processes()
     widgets, timers = top_level_widgets(), active_timers()
     yield
-    sentences = _qt_sentences(widgets, timers, owner)
+    sentences = _qt_sentences(widgets, timers, owner, shared)
     left_threads = wait_until_empty(lambda: list(running_threads() - threads - owned()))
     left_children = wait_until_empty(lambda: list(child_processes() - children))
     sentences += [_thread_sentence(thread) for thread in left_threads]

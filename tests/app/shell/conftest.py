@@ -198,7 +198,7 @@ def no_leaks(
                 window_pool.touched = True
                 yield
             return
-        with guarded(window_pool.get(), window_pool.threads):
+        with guarded(window_pool.get(), window_pool.threads, shared=True):
             yield
             window_pool.put_back()
 
