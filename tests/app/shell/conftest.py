@@ -172,7 +172,7 @@ class WindowPool:
         finish_deletions()  # before the last reference to the program goes
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # a visible window disturbs the mouse in tests of other folders
 def window_pool(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WindowPool]:
     """The shared window of this process; only `program` uses it."""
     pool = WindowPool(tmp_path_factory)
