@@ -84,8 +84,9 @@ def test_files_for_which_there_is_no_room_are_named(program: Marginscope, tmp_pa
 
 
 def test_what_is_trained_and_what_is_shown_are_told_apart(
-    program: Marginscope, qtbot: QtBot
+    playing_program: Marginscope, qtbot: QtBot
 ) -> None:
+    program = playing_program  # whose runs were trained, and not opened
     program.playback.to_start()
     places = program.window.status.places
     run = list(program.session)[-1]
