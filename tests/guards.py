@@ -150,12 +150,17 @@ def wait_until_empty(leftovers: Callable[[], list[Any]]) -> list[Any]:
 def leaked_widgets(before: list[Any], shared: bool = False) -> list[Any]:
     """Return the windows that are there now and were not before.
 
-    The plots that a shared window makes at their first use have hidden windows of pyqtgraph, which
-    stay as long as they.
+    pyqtgraph gives each plot plain hidden QWidgets without a parent for its menus. The plots that a
+    shared window makes at their first use keep them, so those are left out where it is used.
     """
     known = {id(widget) for widget in before}  # `before` keeps them alive, so ids are unique
     new = [widget for widget in top_level_widgets() if id(widget) not in known]
-    return [widget for widget in new if widget.isVisible() or not shared]
+    return [widget for widget in new if not (shared and is_menu_of_a_plot(widget))]
+
+
+def is_menu_of_a_plot(widget: Any) -> bool:
+    """Return whether a window may be one that pyqtgraph keeps for the menus of a plot."""
+    return type(widget).__name__ == "QWidget" and not widget.isVisible()
 
 
 def leaked_timers(before: list[Any], owner: Any = None) -> list[Any]:

@@ -110,8 +110,8 @@ def _first_free(
 ) -> QRectF | None:
     """Return the first box free of labels and curves, else the first free of labels.
 
-    Stops at the first hit: a plot has some 3,000 candidates for each label, and testing all of them
-    took 20 ms where this takes 0.7 ms.
+    Stops at the first hit. A plot has up to 3,000 candidates for each label: testing all of them
+    took 54 ms for five labels over three curves, and this takes 0.6 ms.
     """
     free_of_labels = None
     for box in candidates:

@@ -205,8 +205,7 @@ def no_leaks(
 
 @pytest.fixture
 def program(request: pytest.FixtureRequest) -> Marginscope:
-    """The window with the small study, trained: held at its start, and shared where nothing is
-    opened beside it; else new, and playing."""
+    """The window with the small study, trained and held at t = 0; new where a test opens others."""
     if shares(request):
         pool: WindowPool = request.getfixturevalue("window_pool")
         return pool.get()

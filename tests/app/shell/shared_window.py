@@ -51,7 +51,6 @@ from tests.conftest import PATIENCE
 
 LOG = logging.getLogger("tests.windows")
 PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
-# Clocks, counters and caches: they differ between two new windows, too.
 # Clocks, counters, caches of computed values, and what the user did: no test looks at them in a
 # window that it shares.
 VOLATILE = {

@@ -13,7 +13,7 @@ from app.state.intent import START
 from app.state.views import VIEWS
 from tests.app.mouse import keys, wheel
 from tests.app.shell.conftest import WindowPool
-from tests.app.shell.shared_window import SharedWindow, compare, settle, state_of
+from tests.app.shell.shared_window import compare, settle, state_of
 
 Key, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
 
@@ -76,4 +76,3 @@ def test_the_state_names_what_differs() -> None:
         "b: 2 -> 3",
         "c: None -> 4",
     ]
-    assert SharedWindow.__dataclass_fields__.keys() >= {"scene", "state"}
