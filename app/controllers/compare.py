@@ -143,12 +143,14 @@ class CompareController(QObject):
             self._display.refresh()  # the slider's range is that of the open runs again
             return
         if before is None or before.runs != wanted.runs:
-            self._let_go()
-            if not self._open_runs(wanted.runs):
-                self._of = None
-                self._display.ask(compared=None)
-                self.shown.emit(False)
+            opened = self._open_runs(wanted.runs)
+            if not opened:  # what was compared before stays
+                self._of = before
+                self._display.ask(compared=before)
+                self.shown.emit(before is not None)
                 return
+            self._let_go()
+            self._take(opened)
         self._make()
         common = self._common()
         if wanted.question.observable not in common:
@@ -179,9 +181,9 @@ class CompareController(QObject):
         self.view.place_asked.connect(self._to_place)
         self.view.help_requested.connect(self.help_requested)
 
-    def _open_runs(self, names: Sequence[str]) -> bool:
-        """Open the files; none of them where one cannot be read, which is told."""
-        from core.comparison.recorded import differing_of, most_of
+    def _open_runs(self, names: Sequence[str]) -> tuple[ComparedRun, ...]:
+        """Open the files, or none of them and report which one cannot be read."""
+        from core.comparison.recorded import most_of
         from core.runs import open_run
 
         opened: list[ComparedRun] = []
@@ -196,13 +198,18 @@ class CompareController(QObject):
                 one.run.close()
             words = getattr(error, "sentence", "") or f"{name} cannot be read: {error}."
             self.message.emit(words)
-            return False
-        self._open = tuple(opened)
+            return ()
+        return tuple(opened)
+
+    def _take(self, opened: tuple[ComparedRun, ...]) -> None:
+        """Compare runs that are open."""
+        from core.comparison.recorded import differing_of
+
+        self._open = opened
         self._named = differing_of([one.run for one in opened])
         self._tell_session()
         if any(one.run.status != "finished" for one in opened):
             self._timer.start()
-        return True
 
     def _let_go(self) -> None:
         self._timer.stop()

@@ -192,6 +192,24 @@ def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) 
     assert program.display.view.span.high == pytest.approx(float(coordinate(2.0)))
 
 
+def test_a_comparison_stays_where_another_cannot_be_had(
+    comparing: Marginscope, qtbot: QtBot, tmp_path: Path
+) -> None:
+    before, shown = comparing.display.intent.compared, lines(comparing)
+    paths = [str(run.path) for run in comparing.session]
+    comparing.compare.compare([str(tmp_path / "none.msrun"), *paths])
+    assert "none.msrun" in comparing.window.bar.text
+    assert comparing.display.intent.compared == before
+    assert comparing.window.middle.currentWidget() is comparing.compare.panel
+    assert comparing.actions["compare"].isChecked()
+    choose(comparing, page(comparing).observable, "log10_risk", qtbot)  # its files are open
+    assert len(lines(comparing)) == len(shown) == 2
+    for (_, values), (_, wanted) in zip(
+        lines(comparing), traces(comparing, "log10_risk"), strict=True
+    ):
+        np.testing.assert_array_equal(values, wanted)
+
+
 def test_what_cannot_be_compared_is_one_sentence_and_changes_nothing(
     program: Marginscope, qtbot: QtBot, tmp_path: Path
 ) -> None:
