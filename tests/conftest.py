@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from app.garbage import Garbage
 from app.process import import_plainly
 from app.qt_application import QtApplication
+from core.sweep.pools import cuda_is_present
 from tests.guards import no_leaks
 
 __all__ = ["no_leaks"]
@@ -86,19 +87,24 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder / "margins"
 
 
-NO_SCREEN = "Xvfb is not installed, so the tests marked xvfb are not collected."
+def left_out() -> dict[str, str]:
+    """Marks of the tests that are not collected on this machine, each with its reason."""
+    needs = {
+        "xvfb": (shutil.which("Xvfb") is not None, "Xvfb is not installed"),
+        "cuda": (cuda_is_present(), "there is no CUDA device"),
+    }
+    return {mark: reason for mark, (there, reason) in needs.items() if not there}
 
 
 def pytest_report_header() -> list[str]:
     """Say before the tests which ones are left out."""
-    return [] if shutil.which("Xvfb") else [NO_SCREEN]
+    return [f"Tests marked {mark} are left out: {why}." for mark, why in left_out().items()]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests that open a real window where there is no virtual screen for it."""
-    if shutil.which("Xvfb"):
-        return
-    left_out = [item for item in items if item.get_closest_marker("xvfb")]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+    """Leave out the tests that need what this machine does not have."""
+    marks = left_out()
+    without = [item for item in items if any(map(item.get_closest_marker, marks))]
+    if without:
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if item not in without]

@@ -23,19 +23,26 @@ class TensorDescent(FullBatch):
         super().__init__(problem)
 
     def _allocate(self) -> None:
+        from core.tensors.device import enough_memory
         from core.tensors.stepper import Stepper
 
         self.engine = f"torch {self.dtype.name} {self._device}"
-        self._stepper = Stepper(
-            self.problem,
-            self._flat,
-            self.step_size,
-            float(self._shrink),
-            self._device,
-            graph=self._device == "cuda",
-        )
+        self._enough_memory = enough_memory
+        with enough_memory():
+            self._stepper = Stepper(
+                self.problem,
+                self._flat,
+                self.step_size,
+                float(self._shrink),
+                self._device,
+                graph=self._device == "cuda",
+            )
 
     def _take_steps(self, budget: int) -> int:
+        with self._enough_memory():
+            return self._steps_taken(budget)
+
+    def _steps_taken(self, budget: int) -> int:
         progress, schedule = self._progress, self.schedule
         while budget > 0 and progress.mark < schedule.size:
             if progress.buffered == self._buffer.shape[0]:

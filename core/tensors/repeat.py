@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import final
 
 import torch
@@ -40,12 +42,25 @@ class Graph:
                 self._step()
         torch.cuda.current_stream().wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        # What other threads do is their business: the window may collect garbage in its own.
+        with _no_collection(), torch.cuda.graph(graph, capture_error_mode="thread_local"):
             for _ in range(size):
                 self._step()
         for tensor, old in zip(self._state, kept, strict=True):
             tensor.copy_(old)
         return graph
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect no garbage: to free the graphs of an earlier run would end the recording of this."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def parts_of(count: int) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -37,7 +38,9 @@ class Pretended:
         return PretendedGraph(self)
 
     @contextmanager
-    def graph(self, graph: Any) -> Iterator[None]:
+    def graph(self, graph: Any, capture_error_mode: str) -> Iterator[None]:
+        # A collector that frees older graphs meanwhile would end the recording.
+        assert (gc.isenabled(), capture_error_mode) == (False, "thread_local")
         before = self.state.clone()
         yield
         graph.adds = float(self.state - before)  # a device only notes the work
@@ -66,7 +69,12 @@ def test_recording_leaves_no_trace_and_replaying_makes_every_step(
         state.add_(1.0)
 
     steps = repeat.repeated(step, (state,), graph=True)
-    steps(9)
+    gc.enable()
+    try:
+        steps(9)
+        assert gc.isenabled()
+    finally:
+        gc.disable()  # as all tests have it
     assert float(state) == 9.0
     steps(137)
     assert float(state) == 146.0
