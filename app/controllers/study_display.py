@@ -1,7 +1,8 @@
 """What the window of a whole study shows of its runs, and what is saved of it.
 
-The table and the points follow at once. The figure is drawn in a thread, and drawn anew so seldom
-that this takes at most a tenth of a processor; claims are judged when the study rests.
+The table and the points follow at once. The figure is drawn in a thread, and while cells run drawn
+anew so seldom that this takes at most a tenth of a processor; claims are judged when the study
+rests.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 REDRAW_MS = 250  # the table and the points, at most so often
 REST = 10.0  # times as long as the figure took are waited before it is drawn again
 LEAST_REST = 1.0  # seconds
+RESIZED_MS = 250  # the figure of a study that rests follows the size of the window
 NO_RUNS = "The figure appears here as cells are done."
 PARTLY = "Judged by the cells that are there so far."
 DRAWING = "Drawing the figure ..."
@@ -59,6 +61,7 @@ class StudyDisplay(QObject):
         self._to_judge = False
         self._cells: object = None
         self._has_figure = False
+        self._width = 0  # of the figure that was asked for last, in pixels
         self.painter = Worker(
             "study figure", figure_drawn, self, our_error=NO_FIGURE, one_core=True
         )
@@ -78,7 +81,7 @@ class StudyDisplay(QObject):
         window.axes.scaled.connect(self._scale)
         window.plot.run_requested.connect(self.run_requested)
         window.table.run_requested.connect(self.run_requested)
-        window.picture.resized.connect(self._figure_soon)
+        window.picture.resized.connect(self._on_resized)
         window.figure.clicked.connect(self._save_figure)
         window.numbers.clicked.connect(self._save_table)
 
@@ -187,6 +190,15 @@ class StudyDisplay(QObject):
             wait = max(self._rested - time.monotonic(), LEAST_REST)
             self._draw.start(round(1000.0 * wait))
 
+    def _on_resized(self) -> None:
+        # A bar beside the picture comes and goes with it, and may leave as much room as before.
+        if self._window.picture.pixels_wide() == self._width:
+            return
+        if self._resting and self._has_figure and self._runs is not None and self._runs.done:
+            self._draw.start(RESIZED_MS)  # anew with each change: once the size stays
+        else:
+            self._figure_soon()
+
     def _ask_figure(self) -> None:
         runs = self._runs
         if runs is None:
@@ -194,8 +206,8 @@ class StudyDisplay(QObject):
         if self._window.picture.image.isNull():
             self._window.picture.show_words(DRAWING)
         self._begun = time.monotonic()
-        width = self._window.picture.pixels_wide()
-        self.painter.ask(runs, self._palette.name, width, self.export.drawer)
+        self._width = self._window.picture.pixels_wide()
+        self.painter.ask(runs, self._palette.name, self._width, self.export.drawer)
 
     def _on_picture(self, picture: StudyFigure) -> None:
         self._window.picture.show_png(picture.png)

@@ -139,6 +139,7 @@ def test_closing_the_window_ends_the_process(program: Marginscope, qtbot: QtBot,
 def test_leaving_the_dialog_ends_a_preview(program: Marginscope, qtbot: QtBot, started) -> None:
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
     qtbot.waitUntil(lambda: bool(started))
+    qtbot.waitUntil(program.export.waited_for)  # the process starts before there is a preview
     dialog = program.export.dialog
     assert dialog is not None
     QTest.keyClick(dialog, Qt.Key.Key_Escape)

@@ -198,7 +198,9 @@ def test_what_is_typed_is_undone_with_the_focus_in_its_field(
     assert field.problem.text()
 
 
-def test_runs_that_were_closed_come_back(program: Marginscope, qtbot: QtBot) -> None:
+def test_runs_that_were_closed_come_back(
+    program: Marginscope, tmp_path: Path, qtbot: QtBot
+) -> None:
     paths = [run.path for run in program.session]
     key = next(iter(program.session)).key
     program.display.ask(pinned=frozenset({(key, 2)}))
@@ -214,10 +216,11 @@ def test_runs_that_were_closed_come_back(program: Marginscope, qtbot: QtBot) -> 
     qtbot.waitUntil(lambda: trained(program))
     # Gone by now: a sentence, and nothing is lost.
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL | SHIFT)
-    paths[0].unlink()
+    away = paths[0].rename(tmp_path / "away.msrun")
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert paths[0].name in program.window.bar.text
     assert program.actions["undo"].isEnabled()
+    away.rename(paths[0])
 
 
 def test_runs_do_not_change_under_a_training(

@@ -19,6 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.controllers.closing import KEEP, STOP
+from app.controllers.study_display import RESIZED_MS
 from app.controllers.study_runner import NO_ADDRESS
 from app.panels.study_options import GPU
 from app.panels.study_window import StudyWindow
@@ -186,6 +187,20 @@ def test_another_palette_is_that_of_the_figure_too(
     click_on(program, "dark")
     qtbot.waitUntil(lambda: done.picture.image.pixelColor(0, 0) == QColor(DARK.background))
     qtbot.waitUntil(finished(program))
+
+
+def test_the_figure_of_a_study_that_rests_follows_its_window(
+    program: Marginscope, done: StudyWindow, qtbot: QtBot
+) -> None:
+    display, before = program.whole.runner.display, done.picture.image.width()
+    assert before == done.picture.pixels_wide()
+    done.picture.resized.emit()
+    assert display.rests  # it is as wide as before
+    done.resize(done.width() + 200, done.height())
+    qtbot.waitUntil(lambda: not display.rests)
+    assert display._draw.interval() == RESIZED_MS
+    qtbot.waitUntil(lambda: display.rests)
+    assert before < done.picture.image.width() == done.picture.pixels_wide()
 
 
 def test_a_point_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
