@@ -5,15 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import final
 
 import numpy as np
 
+from app.workers.final_margin import Ahead
 from app.workers.judge import Case
+from app.workers.worker import Request
 from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, ReferenceMargin
 from core.reference.watch import Watch
-from core.runs import Run
+from core.runs import Run, open_run
 from core.theorems.statement import (
     Assessment,
     Comparison,
@@ -53,6 +56,12 @@ class MadeUp(Reference):
         while self._wait is not None and not self._wait.wait(0.01):
             watch.look()
         return self.bracket
+
+
+def look_ahead(request: Request, key: int, path: Path, *_: object) -> Ahead:
+    """Say what app.workers.final_margin.look_ahead does of a run of which nothing is known."""
+    with open_run(path) as run:
+        return Ahead(key, run.frames)
 
 
 def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:

@@ -69,6 +69,11 @@ def slow_study(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def own_window() -> None:
+    """Give a test a window of its own as its `program`: it closes it, or changes it for good."""
+
+
+@pytest.fixture
 def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
     """Opens windows, and closes them after the test."""
     programs: list[Marginscope] = []
@@ -78,8 +83,8 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
             program.experiment.stop()
             qtbot.waitUntil(_ended(program))
 
-    def opened(*names: Path | str, plays: bool = False) -> Marginscope:
-        program = make_program(tmp_path / "user", names, plays)
+    def opened(*names: Path | str, plays: bool = False, looks_ahead: bool = False) -> Marginscope:
+        program = make_program(tmp_path / "user", names, plays, looks_ahead)
         # The window is closed before fixtures end, and asks while something is trained.
         qtbot.addWidget(program.window, before_close_func=stopped)
         programs.append(program)
@@ -91,17 +96,23 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
         assert program.worker.close()
 
 
-def make_program(folder: Path, names: Sequence[Path | str], plays: bool = False) -> Marginscope:
+def make_program(
+    folder: Path, names: Sequence[Path | str], plays: bool = False, looks_ahead: bool = False
+) -> Marginscope:
     """Make a window with made-up theory, whose user's files are in a folder.
 
-    Runs that are opened are held at t = 0, unless a test is about playing.
+    Runs that are opened are held at t = 0, unless a test is about playing. Where margins are going
+    takes a seventh of a window's time: nothing is known of it, unless a test asks.
     """
-    program = Marginscope(
-        Places.under(folder),
-        [str(name) for name in names],
-        MarginWorker(None, stand_ins.references_of, stand_ins.compute),
-        Judge(None, stand_ins.STATEMENTS.assess, stand_ins.STATEMENTS.alarms),
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        if not looks_ahead:
+            patch.setattr("app.controllers.final_margins.look_ahead", stand_ins.look_ahead)
+        program = Marginscope(
+            Places.under(folder),
+            [str(name) for name in names],
+            MarginWorker(None, stand_ins.references_of, stand_ins.compute),
+            Judge(None, stand_ins.STATEMENTS.assess, stand_ins.STATEMENTS.alarms),
+        )
     if not plays:
         # The slot after `Playback.play_from_start`, which is connected to the same signals.
         for opener in (program.files, program.experiment):
@@ -183,7 +194,7 @@ def window_pool(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def shares(request: pytest.FixtureRequest) -> bool:
     """Return whether a test uses the shared window: it opens no window of its own."""
     names = set(request.fixturenames)
-    return "program" in names and not names & {"open_program", "study"}
+    return "program" in names and not names & {"open_program", "study", "own_window"}
 
 
 @pytest.fixture(autouse=True)

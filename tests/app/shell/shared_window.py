@@ -55,11 +55,12 @@ PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 # window that it shares.
 VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
-    *("_drawer", "_deeds"),
+    *("_drawer", "_deeds", "_named", "_grew", "_train"),
     *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "later", "_noted"),
 }
 # What controllers keep of the user's choices beside the scene.
 REMEMBERED = {
+    "bookmarks": ("_marks",),
     "commands": ("used",),
     "drawing": ("_put", "_latest", "_before"),
     "experiment": ("_study",),
@@ -68,9 +69,11 @@ REMEMBERED = {
     "memory": ("settings",),
     "readout": ("_message",),
     "record": ("deeds",),
+    "selections": ("_sets",),
     "shortcuts": ("_keys",),
+    "theory": ("_chosen",),
 }
-CACHES = {"program.theory.margins._known"}
+CACHES = {"program.theory.margins._known", "program.final._asked"}
 KEPT_BY_THE_PROGRAM = {"session.json", "library.sqlite", "library.sqlite-wal", "library.sqlite-shm"}
 KEY = re.compile(r"\bkey=\d+")  # of an open run: each is used once
 MARGINS = 5  # of tests.app.theory_stand_ins, for each run
@@ -215,7 +218,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE / 1000) 
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "the shared window did not become quiet"
-        QTest.qWait(2)
+        QTest.qWait(5)
 
 
 def settle(program: Marginscope, seconds: float = PATIENCE / 1000) -> None:
@@ -231,18 +234,23 @@ def workers_of(program: Marginscope) -> set[Worker]:
 def is_quiet(program: Marginscope) -> bool:
     """Return whether no worker is busy and nothing waits for the event loop."""
     theory = program.theory
-    workers = workers_of(program)
-    workers -= set(program.worker.findChildren(Worker))  # the training thread, which never rests
     return (
-        not any(worker.busy for worker in workers)
-        and not theory.margins.busy
+        not theory.margins.busy
         and not theory.judge.busy
         and all(theory.known(run.key).judged[1] == MARGINS for run in program.session)
         and not program.display.calculator.busy
         and not program.display.ticking
         and not program.scenes.waiting
         and not program.readout._stale
+        and not _busy(program)
     )
+
+
+def _busy(program: Marginscope) -> bool:
+    """Return whether any worker is; to find them all takes longer than all else that is asked."""
+    # The training thread never rests.
+    rest = workers_of(program) - set(program.worker.findChildren(Worker))
+    return any(worker.busy for worker in rest)
 
 
 def trained(program: Marginscope) -> bool:
@@ -269,6 +277,7 @@ class SharedWindow:
     files: set[Path]
     values: dict[tuple[str, str], Any]
     follows: bool
+    delta: float
 
     @classmethod
     def of(cls, program: Marginscope) -> SharedWindow:
@@ -303,6 +312,7 @@ class SharedWindow:
             files,
             {},
             program.theme.follows,
+            program.window.theory.delta.value(),
         )
         shared.dialogs = {(owner, name) for owner, name, _ in _dialogs(program)}
         shared._take_back()
@@ -334,14 +344,19 @@ class SharedWindow:
             program.experiment.stop()
             wait_until(lambda: not program.session.live, RESET_S)
             self._remove_files()
-            self._take_back()
-            return self._has_come_back()
+            return self._is_as_it_was() or self._has_come_back()
         except Exception:  # whatever the test left: the next one gets another window
             LOG.exception("cannot be reset")
             return False
 
+    def _is_as_it_was(self) -> bool:
+        """Return whether there is nothing to take back, as after a test that only looked."""
+        rests = trained(self.program) and is_quiet(self.program)
+        return rests and not compare(self.state, state_of(self.program))
+
     def _has_come_back(self) -> bool:
         """Return whether the window becomes what it was, after some turns of the event loop."""
+        self._take_back()
         for _ in range(TURNS):
             settle(self.program, RESET_S)
             self.program.window.bar.clear()
@@ -384,6 +399,7 @@ class SharedWindow:
                 top.close()
         program.tour.end()
         window.times.rows.place = (0, False, 0)
+        window.theory.delta.setValue(self.delta)
         for owner, name, dialog in _dialogs(program):
             if (owner, name) not in self.dialogs:
                 dialog.deleteLater()

@@ -163,6 +163,7 @@ def recorded(program: Marginscope) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("own_window")
 def test_runs_are_found_by_name_tag_and_file_and_opened(
     program: Marginscope, recorded: Path, qtbot: QtBot
 ) -> None:
@@ -193,6 +194,7 @@ def test_runs_that_come_while_it_is_open_leave_the_choice_alone(
     QTest.keyClick(palette.line, Key.Key_Escape)
 
 
+@pytest.mark.usefixtures("own_window")
 def test_the_entries_of_many_runs_are_made_a_few_in_each_turn(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -414,6 +414,7 @@ def test_what_is_drawn_is_in_the_form_when_the_window_is_left(
     assert points_in(program) == points
 
 
+@pytest.mark.usefixtures("own_window")
 def test_a_session_keeps_what_is_drawn(program: Marginscope, window: DrawingWindow) -> None:
     click(window, 0.3, 0.7)
     points = window.sketch.points

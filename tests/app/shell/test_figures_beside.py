@@ -128,6 +128,7 @@ def test_cancelling_ends_the_process(program: Marginscope, qtbot: QtBot, started
 
 
 @pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("own_window")
 def test_closing_the_window_ends_the_process(program: Marginscope, qtbot: QtBot, started) -> None:
     keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
     qtbot.waitUntil(lambda: bool(started))

@@ -92,6 +92,7 @@ def test_cancelling_ends_the_process(
     assert process.returncode is not None and list(films.iterdir()) == []
 
 
+@pytest.mark.usefixtures("own_window")
 def test_closing_the_window_ends_the_process(
     program: Marginscope, qtbot: QtBot, films: Path, started
 ) -> None:

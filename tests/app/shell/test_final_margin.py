@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
@@ -24,12 +25,24 @@ from tests.app.shell.conftest import Opener, trained
 LEFT = Qt.MouseButton.LeftButton
 
 
+@pytest.fixture
+def program(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
+    """A window that computes where margins are going."""
+    program = open_program(study, looks_ahead=True)
+    qtbot.waitUntil(lambda: settled(program))
+    return program
+
+
 def settled(program: Marginscope) -> bool:
     """Whether the final margins of all runs are those of all frames and margins."""
     theory = program.theory
-    return not (theory.margins.busy or program.final.busy) and all(
-        theory.known(run.key).final is not None and len(theory.known(run.key).margins) == 5
-        for run in program.session
+    return (
+        trained(program)
+        and not (theory.margins.busy or program.final.busy)
+        and all(
+            theory.known(run.key).final is not None and len(theory.known(run.key).margins) == 5
+            for run in program.session
+        )
     )
 
 
@@ -45,7 +58,6 @@ def press(qtbot: QtBot, program: Marginscope) -> None:
 
 
 def test_the_panel_says_what_the_headless_program_says(program: Marginscope, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: settled(program))
     line, run = program.window.theory.final, list(program.session)[-1]
     found = program.theory.known(run.key).final
     assert found is not None and line.isVisible()
@@ -64,7 +76,6 @@ def test_the_panel_says_what_the_headless_program_says(program: Marginscope, qtb
 def test_its_ends_are_drawn_on_request_and_undone_by_name(
     program: Marginscope, qtbot: QtBot
 ) -> None:
-    qtbot.waitUntil(lambda: settled(program))
     assert FINAL == KEY
     assert not [text for text in labels(program) if text.startswith("final")]
     press(qtbot, program)
@@ -87,7 +98,6 @@ def test_its_ends_are_drawn_on_request_and_undone_by_name(
 
 
 def test_the_view_of_margins_is_brought_up_with_it(program: Marginscope, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: settled(program))
     program.display.ask(views=("rotation",))
     press(qtbot, program)
     assert "margins" in program.display.view.wishes.views
@@ -102,7 +112,7 @@ def test_a_network_without_a_bracket_has_no_line(
         '[loss]\nkind = "logistic"\n'
         '[dynamics]\nkind = "gd"\nstep = 0.1\nuntil_log10_time = 0.5\n[recording]\nframes = 8\n'
     )
-    program = open_program(path)
+    program = open_program(path, looks_ahead=True)
     qtbot.waitUntil(lambda: trained(program) and not program.final.busy)
     run = next(iter(program.session))
     assert program.theory.known(run.key).final is None
@@ -114,7 +124,7 @@ def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
 ) -> None:
     few = slow_study.read_text().replace("m = 256", "m = 8").replace("n = 64", "n = 16")
     slow_study.write_text(few.replace("step = 1e-5", "step = 1e-6"))
-    program = open_program(slow_study)
+    program = open_program(slow_study, looks_ahead=True)
     qtbot.waitUntil(lambda: any(run.data is not None for run in program.session))
     key = next(iter(program.session)).key
     qtbot.waitUntil(lambda: program.theory.known(key).final is not None)
@@ -127,7 +137,6 @@ def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
 
 def test_nothing_is_computed_twice_of_the_same_frames(program: Marginscope, qtbot: QtBot) -> None:
     """A margin that is proved later becomes the upper end without another program."""
-    qtbot.waitUntil(lambda: settled(program))
     run = list(program.session)[-1]
     known = program.theory.known(run.key)
     found, twice = known.final, known.proved["gamma_gl"]

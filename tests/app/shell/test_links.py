@@ -95,6 +95,7 @@ def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None
     )
 
 
+@pytest.mark.usefixtures("own_window")
 def test_one_run_alone_has_its_own_range(wide: Marginscope) -> None:
     wide.display.slots[1].panel.set_data(None, "")
     one = plots(wide, "margins")[0]

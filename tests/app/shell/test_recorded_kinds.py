@@ -99,6 +99,7 @@ def test_an_unknown_activation_is_told_in_place_of_empty_plots(
         assert np.isnan(DisplayData(run).scalars(1)["hard_margin"])
 
 
+@pytest.mark.usefixtures("own_window")
 def test_recordings_and_own_runs_are_compared(
     tmp_path: Path, program: Marginscope, qtbot: QtBot
 ) -> None:

@@ -200,6 +200,7 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     assert again.window.inspector.group.heading() == "Selection in m = 12"
 
 
+@pytest.mark.usefixtures("own_window")
 def test_names_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:
     program.actions["name"].trigger()
     assert "Select some nodes first" in program.window.bar.text

@@ -357,6 +357,7 @@ def test_closing_in_mid_run_asks_stops_and_loses_nothing(
         kept.parameters(kept.frames - 1)
 
 
+@pytest.mark.usefixtures("own_window")
 def test_closing_ended_runs_asks_nothing(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert program.window.close()
@@ -368,6 +369,7 @@ def test_the_view_is_what_resolve_says(program: Marginscope) -> None:
     assert program.display.view == resolve(program.display.intent, program.session.snapshot())
 
 
+@pytest.mark.usefixtures("own_window")
 def test_a_lecture_shows_the_views_alone_and_comes_back(program: Marginscope, qtbot: QtBot) -> None:
     window, size = program.window, QApplication.font().pointSizeF()
     qtbot.keyClick(program.window, Qt.Key.Key_F11)

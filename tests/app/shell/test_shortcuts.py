@@ -61,6 +61,7 @@ def test_it_is_searched_by_names_and_keys(page: ShortcutDialog) -> None:
     assert page.nothing.isVisibleTo(page)
 
 
+@pytest.mark.usefixtures("own_window")
 def test_keys_of_parts_stand_there_too(page: ShortcutDialog, program: Marginscope) -> None:
     shown = {(title, one.name, one.keys) for title, one in page.fixed}
     assert ("In the library of runs", "Rename", "F2") in shown
@@ -144,6 +145,7 @@ def test_tab_goes_on_and_is_nobody_s_key(page: ShortcutDialog, program: Marginsc
     assert program.shortcuts.own == {}
 
 
+@pytest.mark.usefixtures("own_window")
 def test_a_question_mark_that_is_typed_is_typed(program: Marginscope, qtbot: QtBot) -> None:
     keys(qtbot, program.window, Key.Key_L, CTRL)
     assert program.library.panel is not None

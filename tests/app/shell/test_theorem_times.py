@@ -110,6 +110,7 @@ def test_it_lies_on_the_axis_of_the_slider(judged: Marginscope, qtbot: QtBot) ->
             assert here.x() == there.x()
 
 
+@pytest.mark.usefixtures("own_window")
 def test_another_run_of_the_panel_has_its_own(judged: Marginscope) -> None:
     panel = judged.window.theory
     panel.runs.setCurrentIndex(0)
@@ -200,6 +201,7 @@ def _ends(program: Marginscope) -> tuple[float, float]:
 # ------------------------------------------------------------------------------- shown or not
 
 
+@pytest.mark.usefixtures("own_window")
 def test_it_is_shown_by_its_action_and_undone(judged: Marginscope, qtbot: QtBot) -> None:
     window = judged.window
     assert window.times.isVisible()
@@ -228,6 +230,7 @@ def test_small_windows_have_none_unless_it_is_wanted(open_program: Opener) -> No
     assert not is_open("times", 1024, {})
 
 
+@pytest.mark.usefixtures("own_window")
 def test_a_run_without_such_statements_says_so(judged: Marginscope) -> None:
     judged.window.times.show_lines("", (), any_run=True)
     assert judged.window.times.note.text() == NO_LINES

@@ -269,6 +269,7 @@ def test_a_row_says_what_is_stated_since_when_and_by_how_much(
     assert row.line.heightForWidth(160) > row.line.heightForWidth(400)
 
 
+@pytest.mark.usefixtures("own_window")
 def test_a_bound_on_an_observable_brings_up_its_curve(judged: Marginscope, qtbot: QtBot) -> None:
     panel = judged.window.theory
     row = panel.row(panel.names[1])

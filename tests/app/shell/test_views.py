@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
@@ -49,6 +50,7 @@ def test_the_papers_figure_comes_first(open_program: Opener, study: Path, qtbot:
     assert program.display.calculator._worker._thread is None  # nothing takes long
 
 
+@pytest.mark.usefixtures("own_window")
 def test_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> None:
     for name in VIEWS:
         if name not in FIGURE_1:
@@ -103,6 +105,7 @@ def test_without_a_run_there_is_no_curve_to_choose(open_program: Opener, qtbot: 
     close_menus()
 
 
+@pytest.mark.usefixtures("own_window")
 def test_the_choice_is_remembered(program: Marginscope, qtbot: QtBot) -> None:
     choose_view(qtbot, program, VIEWS["spectrum"].title)
     program.display.ask(curves=("risk", "atoms"))
@@ -153,6 +156,7 @@ def test_the_tool_bar_has_the_menu_of_views(program: Marginscope) -> None:
     assert any(button.menu() is program.window.view_choice for button in buttons)
 
 
+@pytest.mark.usefixtures("own_window")
 def test_the_picture_of_the_neurons_is_chosen_and_remembered(
     program: Marginscope, qtbot: QtBot
 ) -> None:

@@ -57,6 +57,7 @@ def test_runs_in_the_window_are_headed_by_what_differs(
     assert [slot.panel.heading.text() for slot in program.display.slots] == ["seed = 0", "seed = 1"]
 
 
+@pytest.mark.usefixtures("own_window")
 def test_files_for_which_there_is_no_room_are_named(program: Marginscope, tmp_path: Path) -> None:
     runs = [run.path for run in program.session]
     copies = [runs[0].with_name(f"copy{k}.msrun") for k in range(5)]

@@ -105,6 +105,7 @@ def test_frames_that_come_while_training_are_drawn_in_turn(
         assert {view.frame for view in panel.views} == {panel.frame}
 
 
+@pytest.mark.usefixtures("own_window")
 def test_a_panel_draws_as_many_views_as_there_is_time_for(program: Marginscope) -> None:
     program.display.ask(views=tuple(VIEWS))
     panel = program.display.slots[0].panel
@@ -123,6 +124,7 @@ def test_a_panel_draws_as_many_views_as_there_is_time_for(program: Marginscope) 
         panel.catch_up(0.003)
 
 
+@pytest.mark.usefixtures("own_window")
 def test_the_collector_leaves_what_is_loaded_alone(program: Marginscope) -> None:
     """All threads wait while it looks through everything, a tenth of a second."""
     before = gc.get_freeze_count()
