@@ -45,7 +45,7 @@ class PlotAxis(pg.AxisItem):
         self._found: tuple[Any, Ticks] = (None, ())  # what was asked for last, and the ticks
         self._sizes: dict[str, QSizeF] = {}  # of texts that were shown
         self._label: str | None = None
-        self._short = ""
+        self._short = self._written = ""
         self.narrow = False  # no more room than the ticks need
         self._room = self._given = 0.0  # what the ticks were found to need, and what they have
         self._pen = self.pen()
@@ -72,7 +72,8 @@ class PlotAxis(pg.AxisItem):
             self.resizeEvent()  # pyqtgraph places a label only when the axis has another size
 
     def labelString(self) -> str:
-        return f"<span>{escape(self.fitting())}</span>"
+        self._written = f"<span>{escape(self.fitting())}</span>"
+        return self._written
 
     def fitting(self) -> str:
         """The label as it fits: whole, short, or cut before its unit in brackets."""
@@ -90,8 +91,9 @@ class PlotAxis(pg.AxisItem):
         )
 
     def resizeEvent(self, ev: Any = None) -> None:
-        if self.label is not None:
-            self.label.setHtml(self.labelString())
+        written = self._written
+        if self.label is not None and self.labelString() != written:
+            self.label.setHtml(self._written)
         super().resizeEvent(ev)
 
     def boundingRect(self) -> QRectF:
