@@ -325,7 +325,7 @@ def test_a_figure_is_copied_as_pixels_and_as_vectors(
 
 def long_film(controller: ExportController, runs, path: Path) -> None:
     """A film that takes far longer than a test."""
-    controller.start(FilmJob(tuple(runs), path, "all", 300.0, 20.0))
+    controller.start(FilmJob(tuple(runs), path, "neurons", 300.0, 20.0))
 
 
 def test_a_cancelled_film_leaves_no_file(qtbot, controller, runs, tmp_path) -> None:

@@ -18,7 +18,8 @@ from app.application import Marginscope
 from app.controllers.export import CANCELLED
 from app.panels.figure_dialog import FigureDialog
 from app.panels.page_dialog import PageDialog
-from app.state.exports import COPY_DPI, COPY_FORMATS, CopyJob, _scene
+from app.state.exports import COPY_FORMATS, CopyJob, _scene
+from app.workers.drawer import IDLE_MS
 from core.compiled import beside
 from core.figures import draw, scene
 from core.figures.export import figure_bytes
@@ -27,6 +28,7 @@ from tests.app.mouse import keys
 from tests.processes import starts
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
+DPI = 60.0  # of copies, which are drawn in an eighth of the time
 SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
 
 
@@ -41,6 +43,7 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(folder))
     monkeypatch.setattr(draw, "draw_scene", refused)
+    monkeypatch.setattr("app.state.exports.COPY_DPI", DPI)
     return folder
 
 
@@ -74,7 +77,7 @@ def test_a_copied_figure_is_drawn_by_another_process(
     data = QGuiApplication.clipboard().mimeData()
     monkeypatch.undo()
     for suffix, media in COPY_FORMATS.items():
-        assert bytes(data.data(media).data()) == figure_bytes(_scene(jobs[0]), suffix, COPY_DPI)
+        assert bytes(data.data(media).data()) == figure_bytes(_scene(jobs[0]), suffix, DPI)
 
 
 def test_a_process_is_kept_for_a_while(program: Marginscope, qtbot: QtBot, figures, started):
@@ -85,11 +88,11 @@ def test_a_process_is_kept_for_a_while(program: Marginscope, qtbot: QtBot, figur
     (process,) = started
     assert len(list(figures.iterdir())) == 1 and process.poll() is None
     idle = program.export.drawer._idle
-    assert idle.isActive() and idle.interval() == 30_000
+    assert idle.isActive() and idle.interval() == IDLE_MS
     idle.start(1)
     qtbot.waitUntil(lambda: process.returncode is not None)
     # And the next one starts another, which is kept from one format to the next.
-    idle.setInterval(30_000)
+    idle.setInterval(IDLE_MS)
     with qtbot.waitSignal(program.export.finished):
         keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
     assert len(started) == 2
@@ -111,7 +114,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def built(*given: Any, **named: Any) -> FigureScene:
         made = build(*given, **named)
-        return replace(made, panels=made.panels * 500)
+        return replace(made, panels=made.panels * 100)
 
     monkeypatch.setattr(scene, "build_scene", built)
 
@@ -140,11 +143,14 @@ def test_closing_the_window_ends_the_process(program: Marginscope, qtbot: QtBot,
 def test_leaving_the_dialog_ends_a_preview(program: Marginscope, qtbot: QtBot, started) -> None:
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
     qtbot.waitUntil(lambda: bool(started))
-    qtbot.waitUntil(program.export.waited_for)  # the process starts before there is a preview
     dialog = program.export.dialog
     assert dialog is not None
+    # One that has not yet been asked for the preview is kept for a while; one that draws is not.
+    idle = program.export.drawer._idle
+    idle.setInterval(1)
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: started[0].returncode is not None)
+    idle.setInterval(IDLE_MS)
     qtbot.waitUntil(lambda: not program.export.waited_for())
 
 

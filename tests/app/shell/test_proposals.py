@@ -91,8 +91,8 @@ def test_a_head_and_a_line_have_views_of_their_own(
 ) -> None:
     program = opened(open_program, qtbot, tmp_path / "line.toml", LINE)
     assert names_of(program) == ON_A_LINE
-    head = STUDY.replace("[axes]", '[network]\nkind = "head"\n[axes]')
-    (tmp_path / "head.toml").write_text(head)
+    head = LINE.replace("intervals", "parity").replace('"bias"', '"head"')
+    (tmp_path / "head.toml").write_text(head.replace("n = 8", "n = 8\nd = 6"))
     program.files.open_files([str(tmp_path / "head.toml")])
     qtbot.waitUntil(lambda: trained(program))
     assert names_of(program) == ("norms", "margins", "curves", "predictor")
@@ -120,11 +120,13 @@ def test_a_study_names_its_views_and_a_choice_by_hand_stays(
     assert names_of(program) == FIGURE_1
 
 
-def test_a_name_that_is_no_view_is_said(open_program: Opener, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_name_that_is_no_view_is_said(
+    open_program: Opener, study: Path, qtbot: QtBot, tmp_path: Path
+) -> None:
     text = STUDY + '[window]\nviews = ["margin", "norms"]\n'
     said: list[str] = []
     (tmp_path / "wrong.toml").write_text(text)
-    program = open_program()
+    program = open_program(study)
     program.proposals.message.connect(said.append)
     qtbot.waitUntil(lambda: trained(program))
     program.files.open_files([str(tmp_path / "wrong.toml")])
@@ -203,7 +205,7 @@ def plane_of(program: Marginscope) -> str:
 
 
 def test_pictures_are_drawn_on_their_principal_components(
-    open_program: Opener, tmp_path: Path, qtbot: QtBot
+    open_program: Opener, study: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
     path = tmp_path / "digits.toml"
     path.write_text(DIGITS)
@@ -216,18 +218,20 @@ def test_pictures_are_drawn_on_their_principal_components(
     # A plane that is chosen stays, also for other data.
     pick(qtbot, program.window, "View", "Neurons", "Principal directions of the motion")
     assert plane_of(program) == "motion"
-    program.experiment.choose("telgarsky22-figure-1")
+    program.files.open_files([str(study)])
     qtbot.waitUntil(lambda: trained(program))
     assert plane_of(program) == "motion"
 
 
-def test_a_study_names_its_plane(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> None:
+def test_a_study_names_its_plane(
+    open_program: Opener, study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
     path = tmp_path / "named.toml"
     path.write_text(DIGITS + '[window]\nplane = "motion"\n')
     program = open_program(path)
     qtbot.waitUntil(lambda: trained(program))
     assert plane_of(program) == "motion"
-    program.experiment.choose("telgarsky22-figure-1")
+    program.files.open_files([str(study)])
     qtbot.waitUntil(lambda: trained(program))
     assert plane_of(program) == "coordinates"
 

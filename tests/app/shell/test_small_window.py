@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
@@ -27,8 +29,10 @@ def resized(program: Marginscope, width: int) -> tuple[bool, bool]:
     return panels(program)
 
 
-def test_panels_fold_by_themselves_where_there_is_little_room(open_program: Opener) -> None:
-    program = open_program()
+def test_panels_fold_by_themselves_where_there_is_little_room(
+    open_program: Opener, study: Path
+) -> None:
+    program = open_program(study)
     assert panels(program) == (True, True)
     assert resized(program, 1100) == (True, True)
     assert resized(program, 1099) == (True, False)
@@ -38,8 +42,8 @@ def test_panels_fold_by_themselves_where_there_is_little_room(open_program: Open
     assert resized(program, 1280) == (True, True)
 
 
-def test_what_is_chosen_by_hand_stays_at_such_a_size(open_program: Opener) -> None:
-    program = open_program()
+def test_what_is_chosen_by_hand_stays_at_such_a_size(open_program: Opener, study: Path) -> None:
+    program = open_program(study)
     resized(program, 1000)
     program.actions["inspector"].trigger()
     assert panels(program) == (True, True)
@@ -56,12 +60,12 @@ def test_what_is_chosen_by_hand_stays_at_such_a_size(open_program: Opener) -> No
     settings, _ = load_settings(program.places.settings)
     assert (settings.form_shown, settings.form_small) == (False, True)
     assert (settings.inspector_shown, settings.inspector_small) == (True, True)
-    again = open_program()
+    again = open_program(study)
     assert resized(again, 1280) == (False, True)
 
 
-def test_a_lecture_leaves_the_panels_as_they_were(open_program: Opener) -> None:
-    program = open_program()
+def test_a_lecture_leaves_the_panels_as_they_were(open_program: Opener, study: Path) -> None:
+    program = open_program(study)
     program.actions["lecture"].trigger()
     assert panels(program) == (False, False)
     assert resized(program, 1000) == (False, False)
@@ -92,9 +96,9 @@ def unreachable(program: Marginscope) -> set[str]:
 
 @pytest.mark.parametrize("width", [1024, 1100, 1280, 1600])
 def test_every_button_is_seen_at_usual_widths(
-    open_program: Opener, qtbot: QtBot, width: int
+    open_program: Opener, study: Path, qtbot: QtBot, width: int
 ) -> None:
-    program = open_program()
+    program = open_program(study)
     program.window.resize(width, 700)
     qtbot.waitUntil(lambda: program.window.tools.width() == width)
     QApplication.processEvents()
@@ -109,9 +113,9 @@ def test_every_button_is_seen_at_usual_widths(
 
 @pytest.mark.parametrize(("width", "lecture"), [(800, False), (1024, True), (1280, True)])
 def test_what_does_not_fit_is_behind_a_button_that_is_seen(
-    open_program: Opener, qtbot: QtBot, width: int, lecture: bool
+    open_program: Opener, study: Path, qtbot: QtBot, width: int, lecture: bool
 ) -> None:
-    program = open_program()
+    program = open_program(study)
     program.actions["lecture"].setChecked(lecture)
     program.window.resize(width, 700)
     qtbot.waitUntil(lambda: program.window.tools.width() == width)

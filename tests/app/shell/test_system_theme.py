@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytest import MonkeyPatch
@@ -36,11 +38,11 @@ def state(program: Marginscope) -> tuple[str, bool, bool]:
 
 
 def test_a_first_start_is_as_the_system_and_follows_it(
-    open_program: Opener, monkeypatch: MonkeyPatch
+    open_program: Opener, study: Path, monkeypatch: MonkeyPatch
 ) -> None:
     system = System(monkeypatch)
     system.palette = "dark"
-    program = open_program()
+    program = open_program(study)
     assert state(program) == ("dark", True, True)
     system.turn("light")
     assert state(program) == ("light", False, True)
@@ -51,17 +53,17 @@ def test_a_first_start_is_as_the_system_and_follows_it(
 
 
 def test_a_choice_by_hand_stays(
-    open_program: Opener, monkeypatch: MonkeyPatch, qtbot: QtBot
+    open_program: Opener, study: Path, monkeypatch: MonkeyPatch, qtbot: QtBot
 ) -> None:
     system = System(monkeypatch)
-    program = open_program()
+    program = open_program(study)
     click_on(program, "dark")
     assert state(program) == ("dark", True, False)
     system.turn("dark")
     system.turn("light")
     assert state(program) == ("dark", True, False)
     program.put_away()
-    again = open_program()
+    again = open_program(study)
     assert state(again) == ("dark", True, False)
     pick(qtbot, again.window, "View", "Dark or light as the system")
     assert state(again) == ("light", False, True)
