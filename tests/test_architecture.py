@@ -125,10 +125,12 @@ LIGHT = ("core", "core.study_file.experiment", "core.studies.study")
 
 
 def test_modules_load_no_package_that_they_do_without() -> None:
-    """Reading a study loads nothing heavy, and no module of core loads Qt."""
+    """Reading a study loads nothing heavy, a command line still less, and no module of core Qt."""
     code = f"""
 import importlib, pkgutil, sys
 loaded = {{}}
+import core.cli.parser
+loaded["core.cli.parser"] = [one for one in ("numpy", "pydantic") if one in sys.modules]
 for name in {LIGHT!r}:
     importlib.import_module(name)
     loaded[name] = [one for one in {(*WINDOW_MODULES, *HEAVY_MODULES)!r} if one in sys.modules]
@@ -142,7 +144,7 @@ loaded["all of core"] = [one for one in {(*WINDOW_MODULES, "app")!r} if one in s
 assert count > 100, count
 print(loaded)
 """
-    assert python(code) == repr({name: [] for name in (*LIGHT, "all of core")})
+    assert python(code) == repr({name: [] for name in ("core.cli.parser", *LIGHT, "all of core")})
 
 
 def find_imports_of_numba() -> list[str]:

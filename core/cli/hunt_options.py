@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.cli.grammar import Parser, command_of, whole
-from core.studies.hunt import OVERS, TAKES
+from core.studies.hunt_kinds import OVERS, TAKES
 
 
 def add_hunt(commands: Any) -> None:

@@ -24,7 +24,7 @@ from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula, recorded_of, settings_of
 from core.studies.formulas import arithmetic, not_a_formula, parsed
-from core.studies.hunt import Take
+from core.studies.hunt_kinds import Take
 from core.studies.measures.over_frames import RunMargins
 from core.studies.moments import claim_moment
 from core.theorems.registry import STATEMENTS, applicable

@@ -9,7 +9,8 @@ from typing import final
 
 from core.errors import InputError
 from core.settings import MAX_SEED
-from core.studies.hunt import HuntTable, Over, Take
+from core.studies.hunt import HuntTable
+from core.studies.hunt_kinds import Over, Take
 from core.studies.tables import MAX_CELLS
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}

@@ -18,19 +18,16 @@ core.extremes says what it means, and looks for them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, final, get_args
+from typing import Annotated, Any, final
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from core.settings import MAX_SEED
+from core.studies.hunt_kinds import Over, Take
 from core.studies.tables import MAX_CELLS
 from core.study_file.tables import Table, listed
 from core.study_file.validation import table_of
 
-Over = Literal["seeds", "data", "start"]
-Take = Literal["last", "least", "largest"]
-OVERS: tuple[Over, ...] = get_args(Over)
-TAKES: tuple[Take, ...] = get_args(Take)
 COUNT = f"must be a whole number from 1 to {MAX_CELLS}"
 SEEDS = "must be two whole numbers, the first seed and the last"
 Seeds = Annotated[tuple[int, int], BeforeValidator(listed)]
