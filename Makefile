@@ -24,6 +24,9 @@ KERNEL_SOURCES := $(wildcard core/compiled/*.py)
 TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
+# Where bytecode is switched off, each of the hundreds of processes that tests start would compile
+# what it imports, and pytest all tests twice.
+export PYTHONDONTWRITEBYTECODE :=
 # Two pytest workers with many BLAS threads each would fight over the processors.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 # Tests that take long by nature run in test-long alone, which empties this variable.

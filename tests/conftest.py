@@ -67,6 +67,12 @@ gc.disable()
 GARBAGE = Garbage()
 
 
+def pytest_collection_finish() -> None:
+    """Leave what is loaded by now alone: to look through it again and again took a 25th of a run."""
+    gc.collect()
+    GARBAGE.freeze()
+
+
 @pytest.fixture(autouse=True)
 def no_garbage() -> Iterator[None]:
     """What is due is collected between tests, by the thread that runs them."""

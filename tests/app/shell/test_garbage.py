@@ -50,6 +50,9 @@ def frozen() -> Iterator[Garbage]:
     yield garbage
     gc.unfreeze()
     assert len(loaded) == 1_000_000
+    del loaded
+    gc.collect()
+    gc.freeze()  # as it was, in tests.conftest
 
 
 def litter(count: int) -> None:
