@@ -203,7 +203,22 @@ def test_the_figure_of_a_study_that_rests_follows_its_window(
     assert before < done.picture.image.width() == done.picture.pixels_wide()
 
 
-def test_a_point_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
+def test_points_and_rows_open_their_runs(
+    program: Marginscope, done: StudyWindow, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    with subtests.test("a row"):
+        open_a_row(program, done, qtbot)
+    with subtests.test("a point of one run"):
+        open_a_single_run(program, done, qtbot)
+    with subtests.test("a point of several"):
+        choose_a_run_of_a_point(program, done, qtbot)
+
+
+def choose_a_run_of_a_point(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
+    axis = done.axes.axis
+    axis.setFocus()
+    QTest.keyClick(axis, Qt.Key.Key_Up)
+    assert done.axes.axis_name == "data.n"
     done.tabs.setCurrentIndex(1)
     qtbot.waitUntil(lambda: done.plot.isVisible())
     (line,) = done.plot.shown.lines
@@ -228,7 +243,7 @@ def test_a_point_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: Q
     assert "A study of six" in done.windowTitle()
 
 
-def test_a_single_run_opens_at_once(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
+def open_a_single_run(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
     done.tabs.setCurrentIndex(1)
     axis = done.axes.axis
     axis.setFocus()
@@ -243,7 +258,7 @@ def test_a_single_run_opens_at_once(program: Marginscope, done: StudyWindow, qtb
     assert not done.plot.menu.isVisible()
 
 
-def test_a_row_opens_its_run(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
+def open_a_row(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
     done.tabs.setCurrentIndex(2)
     table = done.table
     table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
