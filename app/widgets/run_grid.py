@@ -10,6 +10,8 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QWidget
 
 # Pixels that a run needs beside others before three of them stand in one row.
 ROOM = 480
+# What changes which panels there are, or the room that one of them needs: it shows other views.
+ARRANGING = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent, QEvent.Type.LayoutRequest)
 
 
 def columns_of(count: int, width: int) -> int:
@@ -73,8 +75,7 @@ class RunGrid(QScrollArea):
         self.setMinimumSize(least)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        shown = event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent)
-        if shown and watched in self._panels:
+        if event.type() in ARRANGING and watched in self._panels:
             self._soon.start()
         return super().eventFilter(watched, event)
 

@@ -51,6 +51,19 @@ def test_the_papers_figure_comes_first(open_program: Opener, study: Path, qtbot:
 
 
 @pytest.mark.usefixtures("own_window")
+def test_a_window_that_grew_for_many_views_can_be_made_small_again(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    window, before = program.window, program.display.view.wishes.views
+    program.display.ask(views=tuple(VIEWS))
+    qtbot.waitUntil(lambda: window.height() > 800)
+    program.display.ask(views=before)
+    qtbot.waitUntil(lambda: window.minimumSizeHint().height() < 640)
+    window.resize(1024, 640)
+    qtbot.waitUntil(lambda: window.size().toTuple() == (1024, 640))
+
+
+@pytest.mark.usefixtures("own_window")
 def test_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> None:
     for name in VIEWS:
         if name not in FIGURE_1:
