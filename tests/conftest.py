@@ -68,7 +68,7 @@ GARBAGE = Garbage()
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is loaded by now alone: to look through it again and again took a 25th of a run."""
+    """Leave what is loaded by now alone: to look through it each time took a 25th of a run."""
     gc.collect()
     GARBAGE.freeze()
 

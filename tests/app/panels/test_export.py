@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from app.panels.figure_dialog import FigureDialog
 from app.panels.page_dialog import PageDialog
 from app.state.data_exports import DataJob, data_paths
 from app.state.exports import Exportable, FigureJob, FilmJob, PageJob
+from core.figures.figure_beside import FigureDrawer
 from core.figures.names import PANELS
 from core.figures.palette import DARK
 from core.figures.scene import MOST_ROWS
@@ -62,12 +64,29 @@ def shown() -> Shown:
     return Shown()
 
 
+@pytest.fixture(scope="module")
+def pen() -> Iterator[FigureDrawer]:
+    """The process that draws the figures of tests that are about windows; a start takes long."""
+    pen = FigureDrawer()
+    pen.begin()
+    yield pen
+    pen.end()
+
+
 @pytest.fixture
 def controller(window, shown: Shown, tmp_path, monkeypatch):
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(tmp_path))
     controller = ExportController(window, shown.exportable)
     yield controller
     controller.close()
+
+
+@pytest.fixture
+def drawn_by_one(controller: ExportController, pen: FigureDrawer) -> Iterator[None]:
+    """Figures are drawn by the process of all these tests, which is not ended with the window."""
+    controller.drawer._drawer = pen
+    yield
+    controller.drawer._drawer = None
 
 
 def finished(qtbot, controller: ExportController, request) -> str:
@@ -97,6 +116,7 @@ def known(qtbot, dialog: DataDialog) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
+@pytest.mark.usefixtures("drawn_by_one")
 def test_a_figure_is_saved_by_its_window(
     qtbot, controller: ExportController, shown: Shown, runs, tmp_path, suffix: str
 ) -> None:
@@ -125,6 +145,7 @@ def test_a_figure_is_saved_by_its_window(
     assert list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.usefixtures("drawn_by_one")
 def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
     qtbot, controller: ExportController, shown: Shown, runs, tmp_path
 ) -> None:
@@ -155,6 +176,7 @@ def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
     assert list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.usefixtures("drawn_by_one")
 def test_what_no_page_can_be_of_is_said_in_its_window(
     qtbot, controller: ExportController, shown: Shown, runs, monkeypatch
 ) -> None:
@@ -293,6 +315,7 @@ def test_data_as_csv_are_the_scalars(
         assert [float(row["log10_time"]) for row in rows] == run.log10_time.tolist()
 
 
+@pytest.mark.usefixtures("drawn_by_one")
 def test_jobs_of_others_ask_nothing(qtbot, controller, runs, tmp_path) -> None:
     one, svg, table = (runs[0],), tmp_path / "a.svg", tmp_path / "a.csv"
     for job, path in ((FigureJob(one, svg), svg), (DataJob(one, (table,)), table)):
@@ -306,6 +329,7 @@ def test_runs_of_one_name_do_not_overwrite_each_other(tmp_path) -> None:
     assert len(set(data_paths(same, tmp_path, ".npz"))) == 3
 
 
+@pytest.mark.usefixtures("drawn_by_one")
 def test_a_figure_is_copied_as_pixels_and_as_vectors(
     qtbot, controller, shown: Shown, runs, monkeypatch
 ) -> None:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.state.intent import START
 from app.state.views import VIEWS
-from tests.app.mouse import keys, wheel
+from tests.app.mouse import wheel
 from tests.app.shell.conftest import WindowPool
 from tests.app.shell.shared_window import compare, settle, state_of
-
-Key, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
@@ -61,8 +58,6 @@ def test_a_window_that_was_reset_equals_a_new_one(pool: WindowPool, qtbot: QtBot
     pool.put_back()
     assert pool.get() is program
     assert compare(new, state_of(program)) == []
-    keys(qtbot, program.window, Key.Key_D, CTRL)
-    assert program.display.intent.palette == "dark"
     program.actions["run"].setToolTip("changed by a test")  # which no reset takes back
     pool.put_back()
     other = pool.get()
