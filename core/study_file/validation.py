@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import isfinite
 from typing import Any, TypeVar, get_args
 
@@ -134,26 +135,33 @@ def build_experiment(tables: Mapping[str, Any], where: str) -> Experiment:
 
 def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where: str) -> None:
     """Raise InputError for a key that the section does not have, and for true and false."""
+    taken = _taken_by(cls)
     for name, value in table.items():
         key = f"{section}.{name}"
-        if name not in cls.model_fields:
-            hint = did_you_mean(name, cls.model_fields)
-            raise InputError(f"{key} does not exist; {hint}", where=where)
-        takes_bool = cls.model_fields[name].annotation is bool
+        if name not in taken:
+            raise InputError(f"{key} does not exist; {did_you_mean(name, taken)}", where=where)
         wrong = ""
-        if isinstance(value, bool) and not takes_bool:  # pydantic would take true as the number 1
+        # pydantic would take true as the number 1, and text such as `1_000` as a number.
+        if isinstance(value, bool) and taken[name] != "bool":
             wrong = f"{key} = {str(value).lower()}: a number or text is needed."
-        if isinstance(value, str) and _takes_number(cls, name) and not NUMBER.fullmatch(value):
+        if isinstance(value, str) and taken[name] == "number" and not NUMBER.fullmatch(value):
             wrong = f"{key} = {value[:40]!r}: a number is needed."
         if wrong:
             raise InputError(wrong, where=where, clauses=[Clause(wrong, (key,))])
 
 
-def _takes_number(cls: type[Section], key: str) -> bool:
-    """Whether a key takes numbers and no text, of which pydantic reads `1_000` as one too."""
-    annotation = cls.model_fields[key].annotation
+@cache  # a grid has thousands of tables of a few classes
+def _taken_by(cls: type[Section]) -> Mapping[str, str]:
+    """Map each key of a section to what it takes: "bool", "number" (and no text), or "" else."""
+    return {name: _taken(field.annotation) for name, field in cls.model_fields.items()}
+
+
+def _taken(annotation: Any) -> str:
     plain = {kind for kind in (annotation, *get_args(annotation)) if not get_args(kind)}
-    return bool(plain & {int, float}) and plain <= {int, float, type(None)}
+    if annotation is bool:
+        return "bool"
+    is_number = bool(plain & {int, float}) and plain <= {int, float, type(None)}
+    return "number" if is_number else ""
 
 
 def clauses_of(error: ValidationError, tables: Mapping[str, Any]) -> list[Clause]:
