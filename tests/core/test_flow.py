@@ -317,7 +317,7 @@ def test_parity_is_solved_only_late() -> None:
         assert error_on_points(at, frame) == pytest.approx(error, abs=0.01)
 
 
-@pytest.mark.parametrize("m", [16, pytest.param(256, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("m", [16, 256])
 def test_ten_seeds(m: int) -> None:
     """docs/theory.md, 7.2: medians over ten seeds at t = 1000."""
     from scipy.stats import spearmanr
