@@ -20,6 +20,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -65,6 +66,8 @@ def _said(value: Any) -> Iterator[str]:
 def _code_of(name: str) -> CodeType | None:
     spec = find_spec(name)
     loader: Any = None if spec is None else spec.loader
+    if spec is not None and spec.origin is not None and not hasattr(loader, "get_code"):
+        loader = SourceFileLoader(name, spec.origin)  # for a module that pytest has rewritten, say
     code: CodeType | None = None if loader is None else loader.get_code(name)
     return code
 

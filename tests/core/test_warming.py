@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +81,20 @@ def copied(folder: Path, sources: bool) -> Path:
 def test_the_same_code_elsewhere_has_the_same_name(tmp_path: Path, sources: bool) -> None:
     out, _ = python("-c", DIGEST, root=copied(tmp_path, sources)).communicate(timeout=60)
     assert out.strip() == store.code_digest()
+
+
+def test_code_has_the_same_name_for_other_loaders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of pytest, which has modules that are named on its command line, gives no code."""
+
+    def found(name: str) -> ModuleSpec | None:
+        spec = find_spec(name)
+        assert spec is not None
+        given = ModuleSpec(name, None, origin=spec.origin)
+        given.submodule_search_locations = spec.submodule_search_locations
+        return given
+
+    monkeypatch.setattr(store, "find_spec", found)
+    assert store.code_digest.__wrapped__() == store.code_digest()
 
 
 @pytest.mark.parametrize(
