@@ -57,8 +57,8 @@ def number_text(value: float, digits: int = 3) -> str:
 def count_text(value: float) -> str:
     """A count or a rate with two or three digits and a prefix.
 
-    >>> count_text(3210), count_text(212_400), count_text(87), count_text(1.06e6)
-    ('3.2 k', '212 k', '87', '1.1 M')
+    >>> count_text(3210), count_text(212_400), count_text(87), count_text(9.97), count_text(1.06e6)
+    ('3.2 k', '212 k', '87', '10', '1.1 M')
     """
     for size, prefix in PREFIXES:
         scaled = value / size

@@ -14,7 +14,13 @@ from core.errors import InputError
 from core.studies.cells import Recorded, StudyCell
 from core.studies.layout import PanelLayout, parse_layout
 from core.studies.panel_lines import Line, lines_of
-from core.studies.statistics import first_below, fitted_slope, mean_bar
+from core.studies.statistics import (
+    first_below,
+    fitted_slope,
+    mean_bar,
+    ratio_of_means,
+    slope_of,
+)
 
 
 def cell(
@@ -190,3 +196,26 @@ def test_a_slope_and_its_error_against_scipy() -> None:
     assert found is not None
     assert found == pytest.approx((other.slope, other.stderr))
     assert fitted_slope(x[:1], y[:1]) is None
+
+
+def test_the_interval_of_a_slope_is_that_of_students_t() -> None:
+    from scipy.stats import linregress, t
+
+    x = np.array([2.0, 3.0, 5.0, 9.0, 14.0])
+    y = 3.0 * x**1.4 * np.exp(0.1 * np.random.default_rng(1).standard_normal(5))
+    # One seed has no bootstrap.
+    slope = slope_of([(one, {0: value}) for one, value in zip(x, y, strict=True)], "mean")
+    wanted = linregress(np.log(x), np.log(y))
+    half = t.ppf(0.975, 3) * wanted.stderr
+    assert (slope.low, slope.high) == pytest.approx((wanted.slope - half, wanted.slope + half))
+    assert "regression residuals" in slope.note
+
+
+def test_the_interval_of_a_ratio_holds_the_middle_of_the_resamples() -> None:
+    """Against other resamples, and the percentiles of another function."""
+    first, second = np.ones(20), np.arange(20.0)
+    value, low, high = ratio_of_means(first, second)
+    assert value == 9.5
+    means = np.random.default_rng(7).choice(second, (20_000, 20)).mean(axis=1)
+    assert low == pytest.approx(np.percentile(means, 2.5), abs=0.15)
+    assert high == pytest.approx(np.percentile(means, 97.5), abs=0.15)

@@ -80,8 +80,11 @@ def test_a_copied_figure_is_drawn_by_another_process(
         assert bytes(data.data(media).data()) == figure_bytes(_scene(jobs[0]), suffix, DPI)
 
 
-def test_a_process_is_kept_for_a_while(program: Marginscope, qtbot: QtBot, figures, started):
+def test_a_process_is_kept_for_a_while(
+    program: Marginscope, qtbot: QtBot, figures, started, monkeypatch
+):
     """From the preview to the file, and some time after the last figure it goes."""
+    monkeypatch.setattr("app.state.exports.COPY_FORMATS", {".png": COPY_FORMATS[".png"]})
     dialog = dialog_of(program, qtbot)
     with qtbot.waitSignal(program.export.finished):
         QTest.mouseClick(dialog.save, LEFT)
