@@ -273,9 +273,9 @@ def pool_for(
     control: Control,
     together: bool = False,
 ) -> Pool:
-    """The cluster at an address; a batch of tensors where that is asked for, or where nothing is
-    and a CUDA device is there for cells that can all go in one; else so many processes, by default
-    one for each core.
+    """The cluster at an address; batches of tensors where they are asked for, or where nothing is
+    and a CUDA device is there for cells of few shapes; else so many processes, by default one for
+    each core.
 
     One job is this process. Raises InputError for fewer than one job.
     """
@@ -292,9 +292,10 @@ def pool_for(
 
 
 def _suits_a_device(tasks: Sequence[Task]) -> bool:
-    from core.sweep.together import batchable
+    from core.sweep.together import are_many_of_few_shapes, batchable
 
-    return all(map(batchable, tasks)) and cuda_is_present()
+    few = all(map(batchable, tasks)) and are_many_of_few_shapes(tasks)
+    return few and cuda_is_present()
 
 
 def cuda_is_present() -> bool:

@@ -35,6 +35,19 @@ def batchable(task: Task) -> bool:
     return kind == "gd" and run.device in ("auto", "cuda") and not task.stage
 
 
+def are_many_of_few_shapes(tasks: Sequence[Task]) -> bool:
+    """Return whether batches of cells have two or more each, on average, by their settings.
+
+    Cells of different shapes would be trained one after another, which processes do at once.
+    """
+    shapes = set()
+    for task in tasks:
+        experiment = task.experiment
+        parts = experiment.data, experiment.network, experiment.loss.kind, experiment.run.precision
+        shapes.add(repr(parts))
+    return 2 * len(shapes) <= len(tasks)
+
+
 def run_together(tasks: Sequence[Task], control: Control, device: str) -> list[Row]:
     """Record cells, in batches where that is possible; failures become rows, as for `run_cell`."""
     groups: dict[Hashable, list[Member]] = {}

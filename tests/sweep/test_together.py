@@ -216,6 +216,8 @@ def test_a_device_is_used_where_all_cells_can_go_in_batches(tmp_path: Path) -> N
     assert isinstance(pool, HerePool)
     assert pool.together == TOGETHER
     assert pool_for(tasks, 1, None, control).together == 0
+    each_another = plan(parse_study(QUICK, "quick").with_settings(["run.seed=[0]"]), tmp_path).tasks
+    assert not isinstance(pool_for(each_another, None, None, control), HerePool)
     flow = replace(
         tasks[0],
         experiment=plan(parse_study(QUICK, "quick").with_settings(["dynamics.kind=flow"]), tmp_path)
