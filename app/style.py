@@ -11,16 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QFontMetrics,
-    QIcon,
-    QPainter,
-    QPalette,
-    QPixmap,
-    QPixmapCache,
-)
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QStyleFactory, QToolTip
 
@@ -186,17 +177,12 @@ def _drawing(name: str) -> str:
 
 
 def _pixmap(name: str, colour: str, size: int) -> QPixmap:
-    key = f"{name} {colour} {size}"
-    known = QPixmapCache.find(key)
-    if isinstance(known, QPixmap):
-        return known
     text = _drawing(name).replace("currentColor", colour)
     pixmap = QPixmap(size, size)
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
     QSvgRenderer(QByteArray(text.encode())).render(painter, QRectF(0.0, 0.0, size, size))
     painter.end()
-    QPixmapCache.insert(key, pixmap)
     return pixmap
 
 

@@ -149,7 +149,16 @@ def _widget(widget: QWidget) -> str:
     if isinstance(widget, QAbstractScrollArea):
         bars = widget.horizontalScrollBar(), widget.verticalScrollBar()
         parts.append([bar.value() for bar in bars])
+    if type(widget).__module__.startswith("app.panels."):  # what it paints by itself
+        own = vars(widget).items()
+        parts += [
+            f"{name}={KEY.sub('key=', repr(value))}" for name, value in own if _counts(name, value)
+        ]
     return repr(parts)
+
+
+def _counts(name: str, value: Any) -> bool:
+    return name not in VOLATILE and _is_plain(value)
 
 
 def _is_scrolled(widget: QWidget) -> bool:
@@ -344,19 +353,14 @@ class SharedWindow:
             program.experiment.stop()
             wait_until(lambda: not program.session.live, RESET_S)
             self._remove_files()
-            return self._is_as_it_was() or self._has_come_back()
+            self._take_back()
+            return self._has_come_back()
         except Exception:  # whatever the test left: the next one gets another window
             LOG.exception("cannot be reset")
             return False
 
-    def _is_as_it_was(self) -> bool:
-        """Return whether there is nothing to take back, as after a test that only looked."""
-        rests = trained(self.program) and is_quiet(self.program)
-        return rests and not compare(self.state, state_of(self.program))
-
     def _has_come_back(self) -> bool:
         """Return whether the window becomes what it was, after some turns of the event loop."""
-        self._take_back()
         for _ in range(TURNS):
             settle(self.program, RESET_S)
             self.program.window.bar.clear()

@@ -177,6 +177,7 @@ def test_the_keyboard_reaches_every_stretch(judged: Marginscope, qtbot: QtBot) -
     QToolTip.hideText()
 
 
+@pytest.mark.usefixtures("own_window")
 def test_what_the_cursor_moves_over_is_not_painted_anew(judged: Marginscope, qtbot: QtBot) -> None:
     """So that it costs nothing while a run plays; another verdict is another picture."""
     rows = rows_of(judged)

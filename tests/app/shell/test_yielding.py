@@ -127,6 +127,7 @@ def test_a_panel_draws_as_many_views_as_there_is_time_for(program: Marginscope) 
 @pytest.mark.usefixtures("own_window")
 def test_the_collector_leaves_what_is_loaded_alone(program: Marginscope) -> None:
     """All threads wait while it looks through everything, a tenth of a second."""
+    gc.unfreeze()  # what tests.conftest has frozen
     before = gc.get_freeze_count()
     try:
         program.settle()
@@ -136,3 +137,4 @@ def test_the_collector_leaves_what_is_loaded_alone(program: Marginscope) -> None
         assert any(item is later for item in gc.get_objects())  # once is enough
     finally:
         gc.unfreeze()
+        gc.freeze()
