@@ -84,6 +84,7 @@ def test_a_zoom_goes_to_the_other_run_and_a_double_click_ends_both(
     assert other.shown() == own
 
 
+@pytest.mark.usefixtures("own_window")
 def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None:
     one, other = plots(wide, "margins")
     other.side.set_label("something else")
