@@ -11,6 +11,7 @@ from app.settings import load_settings
 from app.widgets.plot_item import Plot
 from tests.app.mouse import pick, wheel
 from tests.app.shell.conftest import Opener
+from tests.app.shell.shared_window import settle
 
 NEAR = 1e-12  # a QRectF has a width in place of a right end
 LINKED = ("rotations", "norms", "margins", "curves", "spectrum")
@@ -38,9 +39,16 @@ def wide(program: Marginscope, qtbot: QtBot) -> Marginscope:
     """All views that are linked, computed, of the two runs."""
     program.display.ask(views=LINKED, curves=("risk",))
     program.playback.to_end()
-    qtbot.waitUntil(lambda: not program.display.calculator.busy)
-    qtbot.waitUntil(lambda: not any(slot.panel.owed for slot in program.display.slots))
+    settle(program)
+    qtbot.waitUntil(lambda: all(_is_drawn(program, name) for name in LINKED))
     return program
+
+
+def _is_drawn(program: Marginscope, name: str) -> bool:
+    """Return whether a view of both runs shows the moment of the window."""
+    frames = [run.frame for run in program.display.view.runs]
+    views = [slot.panel.view(name) for slot in program.display.slots]
+    return [view.frame for view in views] == frames
 
 
 def test_runs_share_one_range_that_holds_both(wide: Marginscope) -> None:
