@@ -1,8 +1,7 @@
 """What the window of a whole study shows of its runs, and what is saved of it.
 
-The table and the points follow at once. The figure is drawn in a thread, and while cells run drawn
-anew so seldom that this takes at most a tenth of a processor; claims are judged when the study
-rests.
+The table and the points follow at once. A thread renders the figure; while cells run, redrawing
+takes at most a tenth of a processor. Claims are judged when the study rests.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 REDRAW_MS = 250  # the table and the points, at most so often
 REST = 10.0  # times as long as the figure took are waited before it is drawn again
 LEAST_REST = 1.0  # seconds
-RESIZED_MS = 250  # the figure of a study that rests follows the size of the window
+RESIZED_MS = 250  # from the last change of size to redrawing the figure of an idle study
 NO_RUNS = "The figure appears here as cells are done."
 PARTLY = "Judged by the cells that are there so far."
 DRAWING = "Drawing the figure ..."
@@ -61,7 +60,7 @@ class StudyDisplay(QObject):
         self._to_judge = False
         self._cells: object = None
         self._has_figure = False
-        self._width = 0  # of the figure that was asked for last, in pixels
+        self._width = 0  # pixels of the last requested figure
         self.painter = Worker(
             "study figure", figure_drawn, self, our_error=NO_FIGURE, one_core=True
         )
@@ -191,11 +190,11 @@ class StudyDisplay(QObject):
             self._draw.start(round(1000.0 * wait))
 
     def _on_resized(self) -> None:
-        # A bar beside the picture comes and goes with it, and may leave as much room as before.
+        # Showing a figure can toggle a scroll bar, which resizes the picture but not its room.
         if self._window.picture.pixels_wide() == self._width:
             return
         if self._resting and self._has_figure and self._runs is not None and self._runs.done:
-            self._draw.start(RESIZED_MS)  # anew with each change: once the size stays
+            self._draw.start(RESIZED_MS)  # each change restarts the timer
         else:
             self._figure_soon()
 

@@ -162,9 +162,9 @@ class OpenRun:
         """What `resolve` needs to know of it."""
         if self.data is None:
             return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0, self.since)
-        # Until the first look says more, what has no end goes on: playing would stop for good.
-        unseen = self.unfinished and self.growth is Growth.ENDED
-        growing = self.grows or self.behind or unseen
+        # An unfinished file counts as growing until the first poll: else playing stops for good.
+        is_unpolled = self.unfinished and self.growth is Growth.ENDED
+        growing = self.grows or self.behind or is_unpolled
         known = self.data.coordinate
         return RunSnapshot(self.key, known, self.until, growing, self.data.m, self.since)
 

@@ -46,7 +46,7 @@ class RunView(QWidget):
         """`options` are those of the plot."""
         super().__init__(parent)
         self._palette = palette
-        self._look: tuple[Palette, str] | None = None  # what it was last drawn in
+        self._painted_style: tuple[Palette, str] | None = None  # palette and font
         self.data: DisplayData | None = None
         self.frame = -1
         self._absent = ""
@@ -99,11 +99,11 @@ class RunView(QWidget):
         self.ranged.emit()  # the axes may show something else now, in the same range
 
     def set_colours(self, palette: Palette) -> None:
-        """Draw everything anew in a palette and in the letters of the window, if either changed."""
-        look = (palette, self.font().toString())
-        if look == self._look:
+        """Redraw everything if the palette or the font changed."""
+        style = (palette, self.font().toString())
+        if style == self._painted_style:
             return
-        self._look = look
+        self._painted_style = style
         self._palette = palette
         self.plot.set_colours(palette)
         self.header.set_colours(palette)

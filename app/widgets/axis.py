@@ -45,7 +45,7 @@ class PlotAxis(pg.AxisItem):
         self._found: tuple[Any, Ticks] = (None, ())  # what was asked for last, and the ticks
         self._sizes: dict[str, QSizeF] = {}  # of texts that were shown
         self._label: str | None = None
-        self._short = self._written = ""
+        self._short = self._label_html = ""
         self.narrow = False  # no more room than the ticks need
         self._room = self._given = 0.0  # what the ticks were found to need, and what they have
         self._pen = self.pen()
@@ -72,8 +72,8 @@ class PlotAxis(pg.AxisItem):
             self.resizeEvent()  # pyqtgraph places a label only when the axis has another size
 
     def labelString(self) -> str:
-        self._written = f"<span>{escape(self.fitting())}</span>"
-        return self._written
+        self._label_html = f"<span>{escape(self.fitting())}</span>"
+        return self._label_html
 
     def fitting(self) -> str:
         """The label as it fits: whole, short, or cut before its unit in brackets."""
@@ -91,9 +91,9 @@ class PlotAxis(pg.AxisItem):
         )
 
     def resizeEvent(self, ev: Any = None) -> None:
-        written = self._written
-        if self.label is not None and self.labelString() != written:
-            self.label.setHtml(self._written)
+        before = self._label_html
+        if self.label is not None and self.labelString() != before:
+            self.label.setHtml(self._label_html)
         super().resizeEvent(ev)
 
     def boundingRect(self) -> QRectF:

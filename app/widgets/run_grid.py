@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QWidget
 
 # Pixels that a run needs beside others before three of them stand in one row.
 ROOM = 480
-# What changes which panels there are, or the room that one of them needs: it shows other views.
+# Events that change the visible panels or the minimum size of one, as when it shows other views.
 ARRANGING = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent, QEvent.Type.LayoutRequest)
 
 

@@ -23,12 +23,12 @@ class TensorDescent(FullBatch):
         super().__init__(problem)
 
     def _allocate(self) -> None:
-        from core.tensors.device import enough_memory
+        from core.tensors.device import report_full_memory
         from core.tensors.stepper import Stepper
 
         self.engine = f"torch {self.dtype.name} {self._device}"
-        self._enough_memory = enough_memory
-        with enough_memory():
+        self._report_full_memory = report_full_memory
+        with report_full_memory():
             self._stepper = Stepper(
                 self.problem,
                 self._flat,
@@ -39,10 +39,10 @@ class TensorDescent(FullBatch):
             )
 
     def _take_steps(self, budget: int) -> int:
-        with self._enough_memory():
-            return self._steps_taken(budget)
+        with self._report_full_memory():
+            return self._advance_schedule(budget)
 
-    def _steps_taken(self, budget: int) -> int:
+    def _advance_schedule(self, budget: int) -> int:
         progress, schedule = self._progress, self.schedule
         while budget > 0 and progress.mark < schedule.size:
             if progress.buffered == self._buffer.shape[0]:

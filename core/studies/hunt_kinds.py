@@ -1,4 +1,4 @@
-"""The words of a hunt that its table and its command share; the command line is read with them."""
+"""Choices shared by the `[hunt]` table and the `hunt` command, without NumPy and pydantic."""
 
 from __future__ import annotations
 

@@ -135,28 +135,28 @@ def build_experiment(tables: Mapping[str, Any], where: str) -> Experiment:
 
 def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where: str) -> None:
     """Raise InputError for a key that the section does not have, and for true and false."""
-    taken = _taken_by(cls)
+    accepted = _accepted_types(cls)
     for name, value in table.items():
         key = f"{section}.{name}"
-        if name not in taken:
-            raise InputError(f"{key} does not exist; {did_you_mean(name, taken)}", where=where)
+        if name not in accepted:
+            raise InputError(f"{key} does not exist; {did_you_mean(name, accepted)}", where=where)
         wrong = ""
         # pydantic would take true as the number 1, and text such as `1_000` as a number.
-        if isinstance(value, bool) and taken[name] != "bool":
+        if isinstance(value, bool) and accepted[name] != "bool":
             wrong = f"{key} = {str(value).lower()}: a number or text is needed."
-        if isinstance(value, str) and taken[name] == "number" and not NUMBER.fullmatch(value):
+        if isinstance(value, str) and accepted[name] == "number" and not NUMBER.fullmatch(value):
             wrong = f"{key} = {value[:40]!r}: a number is needed."
         if wrong:
             raise InputError(wrong, where=where, clauses=[Clause(wrong, (key,))])
 
 
 @cache  # a grid has thousands of tables of a few classes
-def _taken_by(cls: type[Section]) -> Mapping[str, str]:
-    """Map each key of a section to what it takes: "bool", "number" (and no text), or "" else."""
-    return {name: _taken(field.annotation) for name, field in cls.model_fields.items()}
+def _accepted_types(cls: type[Section]) -> Mapping[str, str]:
+    """Map each key of a section to "bool", "number" (which excludes text) or "" (the rest)."""
+    return {name: _accepted_type(field.annotation) for name, field in cls.model_fields.items()}
 
 
-def _taken(annotation: Any) -> str:
+def _accepted_type(annotation: Any) -> str:
     plain = {kind for kind in (annotation, *get_args(annotation)) if not get_args(kind)}
     if annotation is bool:
         return "bool"

@@ -273,11 +273,12 @@ def pool_for(
     control: Control,
     together: bool = False,
 ) -> Pool:
-    """The cluster at an address; batches of tensors where they are asked for, or where nothing is
-    and a CUDA device is there for cells of few shapes; else so many processes, by default one for
-    each core.
+    """Return the pool for some cells: a cluster, batches of tensors, or processes.
 
-    One job is this process. Raises InputError for fewer than one job.
+    Batches are the default on a CUDA device if cells share data and network settings, see
+    `share_shapes`; otherwise one process for each core. One job is this process.
+
+    Raises InputError for fewer than one job.
     """
     if cluster is not None:
         return ClusterPool(cluster)
@@ -292,10 +293,10 @@ def pool_for(
 
 
 def _suits_a_device(tasks: Sequence[Task]) -> bool:
-    from core.sweep.together import are_many_of_few_shapes, batchable
+    from core.sweep.together import batchable, share_shapes
 
-    few = all(map(batchable, tasks)) and are_many_of_few_shapes(tasks)
-    return few and cuda_is_present()
+    can_go = all(map(batchable, tasks)) and share_shapes(tasks)
+    return can_go and cuda_is_present()
 
 
 def cuda_is_present() -> bool:

@@ -35,10 +35,10 @@ def batchable(task: Task) -> bool:
     return kind == "gd" and run.device in ("auto", "cuda") and not task.stage
 
 
-def are_many_of_few_shapes(tasks: Sequence[Task]) -> bool:
-    """Return whether batches of cells have two or more each, on average, by their settings.
+def share_shapes(tasks: Sequence[Task]) -> bool:
+    """Return whether two or more cells, on average, share their data and network settings.
 
-    Cells of different shapes would be trained one after another, which processes do at once.
+    This process would train cells of different shapes one after another.
     """
     shapes = set()
     for task in tasks:

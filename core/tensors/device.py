@@ -1,4 +1,4 @@
-"""Whether there is a CUDA device, and what is said where its memory is full."""
+"""CUDA device: presence, and the error when its memory is full."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def cuda_is_present() -> bool:
 
 
 @contextmanager
-def enough_memory() -> Iterator[None]:
-    """Raise InputError where the memory of a CUDA device is used up."""
+def report_full_memory() -> Iterator[None]:
+    """Raise InputError if the CUDA device runs out of memory."""
     try:
         yield
     except torch.OutOfMemoryError as error:

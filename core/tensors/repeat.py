@@ -42,8 +42,9 @@ class Graph:
                 self._step()
         torch.cuda.current_stream().wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
-        # What other threads do is their business: the window may collect garbage in its own.
-        with _no_collection(), torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        # "thread_local": the window's thread may collect garbage during the recording.
+        recording = torch.cuda.graph(graph, capture_error_mode="thread_local")
+        with _without_garbage_collection(), recording:
             for _ in range(size):
                 self._step()
         for tensor, old in zip(self._state, kept, strict=True):
@@ -52,8 +53,8 @@ class Graph:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """Collect no garbage: to free the graphs of an earlier run would end the recording of this."""
+def _without_garbage_collection() -> Iterator[None]:
+    """Suspend the collector: freeing the graphs of an earlier run would abort this recording."""
     was_on = gc.isenabled()
     gc.disable()
     try:
