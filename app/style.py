@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QIcon, QImage, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QStyleFactory, QToolTip
 
@@ -176,14 +176,15 @@ def _drawing(name: str) -> str:
     return _icon_path(name).read_text(encoding="utf-8")
 
 
-def _pixmap(name: str, colour: str, size: int) -> QPixmap:
+@cache  # an image and no pixmap: images may outlive the application
+def _image(name: str, colour: str, size: int) -> QImage:
     text = _drawing(name).replace("currentColor", colour)
-    pixmap = QPixmap(size, size)
-    pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
+    image = QImage(size, size, QImage.Format.Format_ARGB32_Premultiplied)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
     QSvgRenderer(QByteArray(text.encode())).render(painter, QRectF(0.0, 0.0, size, size))
     painter.end()
-    return pixmap
+    return image
 
 
 def icon(name: str, palette: Palette) -> QIcon:
@@ -198,5 +199,5 @@ def icon(name: str, palette: Palette) -> QIcon:
             (QIcon.Mode.Normal, shade["foreground"]),
             (QIcon.Mode.Disabled, shade["disabled"]),
         ):
-            result.addPixmap(_pixmap(name, colour, size), mode)
+            result.addPixmap(QPixmap.fromImage(_image(name, colour, size)), mode)
     return result

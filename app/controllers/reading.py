@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.state.intent import Intent
 from app.state.session import OpenRun
+from app.workers.one_core import on_one_core
 from core.problem.schedule import coordinate
 
 if TYPE_CHECKING:
@@ -40,13 +40,6 @@ def _awaited(data: DisplayData, intent: Intent) -> int:
     return int(np.searchsorted(coordinate(data.run.log10_time), intent.cursor)) + 1
 
 
-@cache
-def _libraries() -> Any:
-    from threadpoolctl import ThreadpoolController  # looks through all loaded libraries
-
-    return ThreadpoolController()
-
-
 def read_on(run: OpenRun, data: DisplayData, intent: Intent) -> int:
     """Read on in a file; how many frames are read.
 
@@ -57,9 +50,8 @@ def read_on(run: OpenRun, data: DisplayData, intent: Intent) -> int:
     most = _awaited(data, intent)
     if HANDS == 1:
         return data.update(LONG_READ, most=most)
-    # The threads are ours: those of a BLAS beside them spin, and take as long again.
     with (
-        _libraries().limit(limits=1, user_api="blas"),
+        on_one_core(),
         ThreadPoolExecutor(HANDS, "marginscope-reading") as hands,
     ):
         return data.update(LONG_READ, hands, most)

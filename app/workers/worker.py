@@ -18,6 +18,7 @@ from typing import Any, final
 from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
+from app.workers.one_core import on_one_core
 from core.errors import MarginscopeError
 from core.reference.watch import Watch
 
@@ -80,7 +81,7 @@ class Worker(QObject):
     ) -> None:
         """`no_memory` and `our_error` are what is told of errors that are no sentences themselves.
 
-        `one_core`: the idle threads of a BLAS spin, and would keep the processor from the window.
+        `one_core`: each answer keeps BLAS on one core.
         """
         super().__init__(parent)
         self._name, self._answer = name, answer
@@ -155,11 +156,8 @@ class Worker(QObject):
     # ------------------------------------------------------------------------ in the thread
 
     def _work(self) -> None:
-        from threadpoolctl import ThreadpoolController  # looks through all loaded libraries
-
-        libraries = ThreadpoolController() if self._one_core else None
         while (request := self._next()) is not None:
-            with libraries.limit(limits=1, user_api="blas") if libraries else nullcontext():
+            with on_one_core() if self._one_core else nullcontext():
                 request.begin(self.share)
                 value, sentence = self._answer_to(request)
             with self._changed:

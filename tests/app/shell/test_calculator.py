@@ -12,6 +12,7 @@ import threadpoolctl
 from pytestqt.qtbot import QtBot
 
 from app.state.later import Later
+from app.workers import one_core
 from app.workers.calculator import Calculator
 from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
@@ -120,3 +121,20 @@ def test_it_ends_while_there_is_much_to_do_and_takes_one_thread(calculator: Calc
     assert [item["num_threads"] for item in threadpoolctl.threadpool_info()] == before
     calculator.watch([slow])
     assert not threads()
+
+
+def test_libraries_are_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = threadpoolctl.ThreadpoolController
+    looks: list[threadpoolctl.ThreadpoolController] = []
+
+    def look() -> threadpoolctl.ThreadpoolController:
+        looks.append(controller())
+        return looks[-1]
+
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", look)
+    one_core._libraries.cache_clear()
+    for _ in range(3):
+        with one_core.on_one_core():
+            found = controller().info()
+            assert {one["num_threads"] for one in found if one["user_api"] == "blas"} == {1}
+    assert len(looks) == 1
