@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from core.observables.margins import flat_scores
 from core.observables.observable import Observable, memoised
@@ -77,6 +76,8 @@ def nearest(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
     Everything lives in the span of the gradients: K = A'A turns the distance into
     |A lambda - A^-T b|^2 + |theta|^2 - |A^-T b|^2, a problem of the size of K.
     """
+    from scipy.optimize import nnls  # slow to load
+
     values, vectors = np.linalg.eigh(kernel)
     # Below that only rounding is left of a direction, by whose root the target would be divided.
     kept = values > 1e-13 * values[-1]

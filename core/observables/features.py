@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from core.network.head import Head
 from core.network.normalised import Normalised
@@ -74,6 +73,8 @@ def reference_distribution(run: Run) -> Array:
 
     The theorem leaves pbar open; this one has the largest gamma of the initial features.
     """
+    from scipy.optimize import linprog  # slow to load
+
     Z = features_at(run, run.origin)  # which lies before frame 0 of a continued run
     n, m = Z.shape
     solution = linprog(

@@ -20,7 +20,6 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import lsq_linear
 
 from core.errors import InputError
 from core.network.activation import LEAKY, RELU
@@ -220,6 +219,8 @@ def _null_space(part: Array, d: int) -> Array:
 
 def _cancels(part: Array, w: Array, slope: float, D0: Array, scale: float) -> bool:
     """Whether sum_B eta_k w_k x_k, eta in [slope, 1], takes away what D0 has in their span."""
+    from scipy.optimize import lsq_linear  # slow to load
+
     if not len(part):
         return True
     columns = (w[:, None] * part).T

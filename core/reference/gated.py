@@ -34,7 +34,6 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from core.network.parametrisation import TwoLayer, weighted_gram
 from core.problem.problem import Problem
@@ -207,6 +206,8 @@ class _Search:
 
     def _projected(self, g: Array, cone: Array) -> Array:
         """The nearest point to g in the cell's cone: g + B'mu with mu >= 0 of least length."""
+        from scipy.optimize import nnls  # slow to load
+
         B = cone[:, None] * self._x
         multipliers, _ = nnls(B.T, -g)
         return np.asarray(g + B.T @ multipliers)

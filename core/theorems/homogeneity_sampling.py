@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import xlogy
 
 from core.observables.observable import once
@@ -49,6 +48,8 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
     s = Z' lambda, and lambda >= 0 maximises margin sum lambda + sum_j [u_j ln(m u_j) - u_j + 1/m -
     u_j s_j]. D is infinite where no u has that margin.
     """
+    from scipy.optimize import minimize  # slow to load
+
     n, m = Z.shape
     # The lemma's own bound on |u|, without which a lesser D could lie on few nodes.
     cap = 1.0 / math.sqrt(m)

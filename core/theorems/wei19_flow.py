@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import linprog
 
 from core.observables.observable import memoised
 from core.runs import Run
@@ -101,6 +100,8 @@ def fitting_norm(run: Run, index: int) -> float:
     min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i, balanced layers (both signs of a
     node's outer weight are there), by linear programming: at least |Theta*|^2.
     """
+    from scipy.optimize import linprog  # slow to load
+
     V = run.network.directions(run.parameters(index))
     lengths = np.linalg.norm(V, axis=1)
     alive = lengths > 0.0
