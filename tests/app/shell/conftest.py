@@ -49,6 +49,7 @@ until_log10_time = 2.0
 frames = 400
 """
 Opener = Callable[..., Marginscope]
+PLAYS = "plays"  # property of a program: what it opens is played, not held at t = 0
 __all__ = ["SLOW", "STUDY", "Opener", "trained"]
 
 
@@ -113,11 +114,16 @@ def make_program(
             MarginWorker(None, stand_ins.references_of, stand_ins.compute),
             Judge(None, stand_ins.STATEMENTS.assess, stand_ins.STATEMENTS.alarms),
         )
-    if not plays:
-        # The slot after `Playback.play_from_start`, which is connected to the same signals.
-        for opener in (program.files, program.experiment):
-            opener.replaced.connect(partial(program.display.ask, playing=False))
+    program.setProperty(PLAYS, plays)
+    # The slot after `Playback.play_from_start`, which is connected to the same signals.
+    for opener in (program.files, program.experiment):
+        opener.replaced.connect(partial(_hold, program))
     return program
+
+
+def _hold(program: Marginscope) -> None:
+    if not program.property(PLAYS):
+        program.display.ask(playing=False)
 
 
 def _ended(program: Marginscope) -> Callable[[], bool]:
@@ -194,7 +200,7 @@ def window_pool(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def shares(request: pytest.FixtureRequest) -> bool:
     """Return whether a test uses the shared window: it opens no window of its own."""
     names = set(request.fixturenames)
-    return "program" in names and not names & {"open_program", "study", "own_window"}
+    return "program" in names and not names & {"open_program", "own_window"}
 
 
 @pytest.fixture(autouse=True)
@@ -228,8 +234,26 @@ def program(request: pytest.FixtureRequest) -> Marginscope:
 
 
 @pytest.fixture
-def playing_program(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
-    """A new window with the small study, trained and playing."""
-    program = open_program(study, plays=True)
+def show_files(program: Marginscope) -> Iterator[Opener]:
+    """Open studies, runs, views or links in the shared window: `open_program` without a new window.
+
+    The window has its own study, trained, until files are shown; after the test it has it again.
+    """
+
+    def show(*names: Path | str, plays: bool = False) -> Marginscope:
+        program.setProperty(PLAYS, plays)
+        program.files.open_files([str(name) for name in names])
+        return program
+
+    yield show
+    program.setProperty(PLAYS, False)
+
+
+@pytest.fixture
+def playing_program(program: Marginscope, qtbot: QtBot) -> Iterator[Marginscope]:
+    """The window with the small study, trained once more and playing."""
+    program.setProperty(PLAYS, True)
+    program.experiment.restart()
     qtbot.waitUntil(lambda: trained(program))
-    return program
+    yield program
+    program.setProperty(PLAYS, False)

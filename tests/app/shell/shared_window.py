@@ -57,13 +57,14 @@ VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
     *("_drawer", "_deeds", "_named", "_grew", "_train"),
     *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "later", "_noted"),
+    *("_picture", "_cursor"),
 }
 # What controllers keep of the user's choices beside the scene.
 REMEMBERED = {
     "bookmarks": ("_marks",),
     "commands": ("used",),
     "drawing": ("_put", "_latest", "_before"),
-    "experiment": ("_study",),
+    "experiment": ("_study", "_cells"),
     "export": ("_folder",),
     "folding": ("chosen",),
     "memory": ("settings",),
@@ -72,9 +73,11 @@ REMEMBERED = {
     "selections": ("_sets",),
     "shortcuts": ("_keys",),
     "theory": ("_chosen",),
+    "whole": ("_remembered",),
 }
 CACHES = {"program.theory.margins._known", "program.final._asked"}
 KEPT_BY_THE_PROGRAM = {"session.json", "library.sqlite", "library.sqlite-wal", "library.sqlite-shm"}
+CLAIM = ".claim"  # of a run file's name; the next run deletes those that are a minute old
 KEY = re.compile(r"\bkey=\d+")  # of an open run: each is used once
 MARGINS = 5  # of tests.app.theory_stand_ins, for each run
 SIZE = 1280, 800
@@ -94,7 +97,7 @@ def state_of(program: Marginscope) -> dict[str, str]:
     found["focus"] = type(program.window.focusWidget()).__name__
     found["style"] = _style()
     for file in sorted(program.places.runs.parent.rglob("*")):
-        if file.is_file() and file.name not in KEPT_BY_THE_PROGRAM:
+        if file.is_file() and file.name not in KEPT_BY_THE_PROGRAM and file.suffix != CLAIM:
             found[f"file {file.name}"] = str(file.stat().st_size)
     return found
 
@@ -353,11 +356,17 @@ class SharedWindow:
             program.experiment.stop()
             wait_until(lambda: not program.session.live, RESET_S)
             self._remove_files()
+            if program.experiment.paths != self.scene.runs:
+                program.window.setUpdatesEnabled(False)  # to paint all that changes takes .2 s
             self._take_back()
             return self._has_come_back()
         except Exception:  # whatever the test left: the next one gets another window
             LOG.exception("cannot be reset")
             return False
+        finally:
+            if not program.window.updatesEnabled():
+                program.window.setUpdatesEnabled(True)
+                program.window.repaint()
 
     def _has_come_back(self) -> bool:
         """Return whether the window becomes what it was, after some turns of the event loop."""
@@ -402,6 +411,11 @@ class SharedWindow:
             if top.isWindow() and top.isVisible() and not isinstance(top, QMenu):
                 top.close()
         program.tour.end()
+        program.welcome.leave()
+        program.experiment.drop_queue()
+        if (runner := program.whole.runner) is not None:
+            program.whole.close()
+            runner.deleteLater()
         window.times.rows.place = (0, False, 0)
         window.theory.delta.setValue(self.delta)
         for owner, name, dialog in _dialogs(program):
