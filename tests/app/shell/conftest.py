@@ -16,7 +16,7 @@ from app.places import Places
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from tests.app import theory_stand_ins as stand_ins
-from tests.app.shell.shared_window import SharedWindow, trained, wait_until
+from tests.app.shell.shared_window import SharedWindow, trained, unpainted, wait_until
 from tests.guards import finish_deletions, guarded
 
 STUDY = """
@@ -153,8 +153,10 @@ class WindowPool:
             path.write_text(STUDY)
             program = make_program(folder / "user", [path])
             program.start()
-            wait_until(lambda: trained(program))
-            self._shared = SharedWindow.of(program)
+            wait_until(lambda: program.upkeep.begun)  # with the first paint
+            with unpainted(program.window):
+                wait_until(lambda: trained(program))
+                self._shared = SharedWindow.of(program)
         program = self._shared.program
         if self._shared.has_lost_its_style():
             program.looks.apply()

@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -238,6 +239,18 @@ def settle(program: Marginscope, seconds: float = PATIENCE / 1000) -> None:
     wait_until(lambda: trained(program) and is_quiet(program), seconds)
 
 
+@contextmanager
+def unpainted(window: QWidget, so: bool = True) -> Iterator[None]:
+    """Paint a window once at the end, and not while runs come and go, which takes .2 s."""
+    window.setUpdatesEnabled(not so)
+    try:
+        yield
+    finally:
+        if so:
+            window.setUpdatesEnabled(True)
+            window.repaint()
+
+
 def workers_of(program: Marginscope) -> set[Worker]:
     """Return all workers of a window."""
     return {*program.findChildren(Worker), *program.window.findChildren(Worker)}
@@ -356,17 +369,12 @@ class SharedWindow:
             program.experiment.stop()
             wait_until(lambda: not program.session.live, RESET_S)
             self._remove_files()
-            if program.experiment.paths != self.scene.runs:
-                program.window.setUpdatesEnabled(False)  # to paint all that changes takes .2 s
-            self._take_back()
-            return self._has_come_back()
+            with unpainted(program.window, program.experiment.paths != self.scene.runs):
+                self._take_back()
+                return self._has_come_back()
         except Exception:  # whatever the test left: the next one gets another window
             LOG.exception("cannot be reset")
             return False
-        finally:
-            if not program.window.updatesEnabled():
-                program.window.setUpdatesEnabled(True)
-                program.window.repaint()
 
     def _has_come_back(self) -> bool:
         """Return whether the window becomes what it was, after some turns of the event loop."""
@@ -422,6 +430,7 @@ class SharedWindow:
             if (owner, name) not in self.dialogs:
                 dialog.deleteLater()
                 setattr(getattr(program, owner), name, None)
+        window.bookmarks.aboutToShow.emit()  # reads the notes beside the run again
         window.bar.clear()
         self._put_values_back()  # with what was chosen for windows of this size
         window.resize(*SIZE)
