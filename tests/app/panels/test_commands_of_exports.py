@@ -62,6 +62,19 @@ def drawn_of(runs: tuple[Path, ...]) -> Exportable:
     )
 
 
+def made(job: FigureJob | FilmJob) -> Path:
+    """Do a job, and return its file.
+
+    A film is drawn by this process; tests.figures.test_film_beside and
+    tests.app.shell.test_films_beside compare its bytes with those of a process of its own.
+    """
+    if isinstance(job, FilmJob):
+        assert job.request().save(lambda done, total: None, bool)
+    else:
+        assert job.work(lambda done, total: None, bool) == f"Saved {job.path}."
+    return job.path
+
+
 def run_command(line: str, new: Path) -> Path:
     """Do what a command says, with another file to write; it is given back."""
     words = shlex.split(line)
@@ -73,42 +86,49 @@ def run_command(line: str, new: Path) -> Path:
     return Path(words[place])
 
 
-@pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
-def test_a_figures_command_draws_the_same_bytes(runs, tmp_path: Path, suffix: str) -> None:
+SOME = ("margins", "neurons", "norms")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "panels"), [(".pdf", SOME), (".svg", EVERY_PANEL), (".png", SOME)]
+)
+def test_a_figures_command_draws_the_same_bytes(
+    runs, tmp_path: Path, suffix: str, panels: tuple[str, ...]
+) -> None:
     shown = drawn_of(runs)
     job = FigureJob(
-        runs, tmp_path / f"it's{suffix}", EVERY_PANEL, 70, "dark", shown.plane,
+        runs, tmp_path / f"it's{suffix}", panels, 70, "dark", shown.plane,
         until=shown.moment, look=shown.look, sheet=Sheet(180.0, None, 6.5, "serif"), ranges=True,
         rest=suffix != ".png",
     )  # fmt: skip
     whole = completed(job, shown)
-    whole.work(lambda done, total: None, bool)
+    path = made(whole)
     (tmp_path / "again").mkdir()
     other = run_command(command_of(whole, shown), tmp_path / "again")
-    assert other.read_bytes() == job.path.read_bytes()
+    assert other.read_bytes() == path.read_bytes()
 
 
 def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
     shown = drawn_of(runs)
     job = FilmJob(
-        runs, tmp_path / "film.gif", "norms", 0.5, 10, "dark", shown.plane, False,
+        runs, tmp_path / "film.gif", "norms", 0.2, 10, "dark", shown.plane, False,
         look=shown.look, interval=shown.interval, size=(320, 240), captions=False,
     )  # fmt: skip
     whole = completed(job, shown)
-    whole.work(lambda done, total: None, bool)
+    path = made(whole)
     (tmp_path / "again").mkdir()
     other = run_command(command_of(whole, shown), tmp_path / "again")
-    assert other.read_bytes() == job.path.read_bytes()
+    assert other.read_bytes() == path.read_bytes()
 
 
 def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
     shown = drawn_of(runs)
     job = FilmJob(runs[:1], tmp_path / "film.gif", "margins,curves,norms", 0.2, 10, look=shown.look)
     whole = completed(job, shown)
-    whole.work(lambda done, total: None, bool)
+    path = made(whole)
     (tmp_path / "again").mkdir()
     other = run_command(command_of(whole, shown), tmp_path / "again")
-    assert other.read_bytes() == job.path.read_bytes()
+    assert other.read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["", "--on dashes, 'quotes' & </script>"])
@@ -140,12 +160,12 @@ def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
     jobs = [
         FigureJob((path,), tmp_path / "a.svg", ("margins",), look=shown.look, lines=False),
         FigureJob((path,), tmp_path / "b.svg", ("margins",), look=shown.look),
-        FilmJob((path,), tmp_path / "c.gif", "margins", 0.5, 10, look=shown.look, size=(320, 240)),
+        FilmJob((path,), tmp_path / "c.gif", "margins", 0.2, 10, look=shown.look, size=(320, 240)),
     ]
     (tmp_path / "again").mkdir()
     for job in jobs:
         whole = completed(job, shown)
-        whole.work(lambda done, total: None, bool)
+        made(whole)
         line = command_of(whole, shown)
         assert "--share" in shlex.split(line)
         assert run_command(line, tmp_path / "again").read_bytes() == job.path.read_bytes()
@@ -191,6 +211,7 @@ def test_each_window_copies_its_command(qtbot, controller: ExportController, kin
     QGuiApplication.clipboard().clear()
 
 
+@pytest.mark.usefixtures("drawn_by_one")
 def test_a_preview_is_drawn_after_each_change_and_says_its_size(
     qtbot, controller: ExportController
 ) -> None:
@@ -218,6 +239,7 @@ def _measures(dialog: FigureDialog, said: str) -> bool:
     return dialog.measures.text().startswith(said)
 
 
+@pytest.mark.usefixtures("drawn_by_one")
 def test_a_size_of_0_is_said_in_the_window_and_in_the_preview(
     qtbot, controller: ExportController
 ) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import threading
-from collections.abc import Iterator
+import time
 from pathlib import Path
+from typing import final
 
 import numpy as np
 import pytest
@@ -21,8 +22,17 @@ from app.panels.export_dialogs import DataDialog, FilmDialog
 from app.panels.figure_dialog import FigureDialog
 from app.panels.page_dialog import PageDialog
 from app.state.data_exports import DataJob, data_paths
-from app.state.exports import Exportable, FigureJob, FilmJob, PageJob
-from core.figures.figure_beside import FigureDrawer
+from app.state.exports import (
+    Cancelled,
+    Exportable,
+    ExportJob,
+    FigureJob,
+    FilmJob,
+    PageJob,
+    Progress,
+    draw_here,
+)
+from core.figures.export import Draw
 from core.figures.names import PANELS
 from core.figures.palette import DARK
 from core.figures.scene import MOST_ROWS
@@ -64,29 +74,12 @@ def shown() -> Shown:
     return Shown()
 
 
-@pytest.fixture(scope="module")
-def pen() -> Iterator[FigureDrawer]:
-    """The process that draws the figures of tests that are about windows; a start takes long."""
-    pen = FigureDrawer()
-    pen.begin()
-    yield pen
-    pen.end()
-
-
 @pytest.fixture
 def controller(window, shown: Shown, tmp_path, monkeypatch):
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(tmp_path))
     controller = ExportController(window, shown.exportable)
     yield controller
     controller.close()
-
-
-@pytest.fixture
-def drawn_by_one(controller: ExportController, pen: FigureDrawer) -> Iterator[None]:
-    """Figures are drawn by the process of all these tests, which is not ended with the window."""
-    controller.drawer._drawer = pen
-    yield
-    controller.drawer._drawer = None
 
 
 def finished(qtbot, controller: ExportController, request) -> str:
@@ -120,13 +113,13 @@ def known(qtbot, dialog: DataDialog) -> None:
 def test_a_figure_is_saved_by_its_window(
     qtbot, controller: ExportController, shown: Shown, runs, tmp_path, suffix: str
 ) -> None:
-    shown.runs = runs
+    shown.runs = runs[:1]
 
     def ask() -> None:
         controller.figure()
         dialog = controller.dialog
         assert isinstance(dialog, FigureDialog) and dialog.isVisible()
-        assert dialog.path.text() == str(tmp_path / "study.pdf")
+        assert dialog.path.text() == str(tmp_path / "study__m=6.pdf")
         dialog.format.setFocus()
         QTest.keyClick(dialog.format, Qt.Key.Key_Home)
         for _ in range([".pdf", ".svg", ".png"].index(suffix)):
@@ -138,7 +131,7 @@ def test_a_figure_is_saved_by_its_window(
         dialog.dpi.setValue(50)
         QTest.mouseClick(dialog.save, Left)
 
-    target = tmp_path / f"study{suffix}"
+    target = tmp_path / f"study__m=6{suffix}"
     assert finished(qtbot, controller, ask) == f"Saved {target}."
     head = target.read_bytes()[:300]
     assert {".pdf": b"%PDF", ".svg": b"<svg", ".png": b"\x89PNG"}[suffix] in head
@@ -149,8 +142,8 @@ def test_a_figure_is_saved_by_its_window(
 def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
     qtbot, controller: ExportController, shown: Shown, runs, tmp_path
 ) -> None:
-    shown.runs = runs
-    target = tmp_path / "study.html"
+    shown.runs = runs[:1]
+    target = tmp_path / "study__m=6.html"
 
     def ask() -> None:
         controller.page()
@@ -240,21 +233,19 @@ def test_browsing_adds_the_ending(qtbot, runs, tmp_path, monkeypatch) -> None:
     assert dialog.path.text() == str(tmp_path / "chosen.pdf") and dialog.save.isEnabled()
 
 
-@pytest.mark.parametrize("suffix", [".gif", ".webp"])
-def test_a_film_is_saved(
-    qtbot, controller: ExportController, shown: Shown, runs, tmp_path, suffix: str
-) -> None:
+def test_a_film_is_saved(qtbot, controller: ExportController, shown: Shown, runs, tmp_path) -> None:
     shown.runs, shown.options = runs[:1], {"palette": DARK}
-    target = tmp_path / f"study__m=6{suffix}"
+    target = tmp_path / "study__m=6.webp"
 
     def ask() -> None:
         controller.film()
         dialog = controller.dialog
         assert isinstance(dialog, FilmDialog)
-        dialog.format.setCurrentIndex([".gif", ".webp"].index(suffix))
-        dialog.seconds.setValue(0.4)
+        dialog.seconds.setValue(0.2)
         dialog.rate.setValue(10)
-        assert dialog.job() == FilmJob((runs[0],), target, "neurons", 0.4, 10, "dark")
+        for index, path in enumerate((target.with_suffix(".gif"), target)):
+            dialog.format.setCurrentIndex(index)
+            assert dialog.job() == FilmJob((runs[0],), path, "neurons", 0.2, 10, "dark")
         QTest.keyClick(dialog, Qt.Key.Key_Return)
 
     assert finished(qtbot, controller, ask) == f"Saved {target}."
@@ -318,7 +309,8 @@ def test_data_as_csv_are_the_scalars(
 @pytest.mark.usefixtures("drawn_by_one")
 def test_jobs_of_others_ask_nothing(qtbot, controller, runs, tmp_path) -> None:
     one, svg, table = (runs[0],), tmp_path / "a.svg", tmp_path / "a.csv"
-    for job, path in ((FigureJob(one, svg), svg), (DataJob(one, (table,)), table)):
+    figure = FigureJob(one, svg, ("margins",))
+    for job, path in ((figure, svg), (DataJob(one, (table,)), table)):
         finished(qtbot, controller, lambda: controller.start(job))  # noqa: B023
         assert path.stat().st_size > 0
     assert controller.dialog is None
@@ -334,11 +326,12 @@ def test_a_figure_is_copied_as_pixels_and_as_vectors(
     qtbot, controller, shown: Shown, runs, monkeypatch
 ) -> None:
     monkeypatch.setattr("app.state.exports.COPY_DPI", 150.0)
-    shown.runs, shown.options = runs[:1], {"plane": NodePlane("coordinates", (1, 2))}
+    plane = NodePlane("coordinates", (1, 2))
+    shown.runs, shown.options = runs[:1], {"plane": plane, "panels": ("neurons", "margins")}
     said = finished(qtbot, controller, controller.copy_figure)
     assert "clipboard" in said
     data = QGuiApplication.clipboard().mimeData()
-    assert data.hasImage() and data.imageData().width() > 1000
+    assert data.hasImage() and data.imageData().width() > 700
     assert b"<svg" in data.data("image/svg+xml").data()
     assert data.data("application/pdf").data().startswith(b"%PDF")
     QGuiApplication.clipboard().clear()
@@ -347,34 +340,36 @@ def test_a_figure_is_copied_as_pixels_and_as_vectors(
 # ------------------------------------------------------------------------- stopping, failing
 
 
-def long_film(controller: ExportController, runs, path: Path) -> None:
-    """A film that takes far longer than a test."""
-    controller.start(FilmJob(tuple(runs), path, "neurons", 300.0, 20.0))
+@final
+class Endless(ExportJob):
+    """A job that works until it is cancelled. Films, which end a process then, have own tests."""
+
+    @property
+    def title(self) -> str:
+        return "Working"
+
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        progress(1, 6000)
+        while not cancelled():
+            time.sleep(0.001)
+        return ""
 
 
-def test_a_cancelled_film_leaves_no_file(qtbot, controller, runs, tmp_path) -> None:
+@pytest.mark.parametrize("stop", ["button", "escape", "close"])
+def test_the_progress_window_cancels(qtbot, controller, stop: str) -> None:
     with qtbot.waitSignal(controller.worker.progress):
-        long_film(controller, runs, tmp_path / "long.gif")
+        controller.start(Endless())
     qtbot.waitUntil(lambda: controller.progress.isVisible())
     assert controller.progress.bar.maximum() == 6000
     with qtbot.waitSignal(controller.finished) as signal:
-        qtbot.mouseClick(controller.progress.cancel, Left)
+        if stop == "button":
+            qtbot.mouseClick(controller.progress.cancel, Left)
+        elif stop == "escape":
+            qtbot.keyClick(controller.progress, Qt.Key.Key_Escape)
+        else:
+            controller.progress.close()
     assert signal.args == [CANCELLED]
-    assert list(tmp_path.iterdir()) == []
     assert controller.progress is None and not controller.busy
-
-
-def test_escape_and_closing_the_progress_window_cancel(qtbot, controller, runs, tmp_path) -> None:
-    for stop in ("escape", "close"):
-        with qtbot.waitSignal(controller.worker.progress):
-            long_film(controller, runs, tmp_path / "long.webp")
-        qtbot.waitUntil(lambda: controller.progress.isVisible())
-        with qtbot.waitSignal(controller.finished):
-            if stop == "escape":
-                qtbot.keyClick(controller.progress, Qt.Key.Key_Escape)
-            else:
-                controller.progress.close()
-        assert list(tmp_path.iterdir()) == []
 
 
 def test_cancelled_data_leave_no_file(qtbot, controller, runs, tmp_path) -> None:
@@ -383,23 +378,21 @@ def test_cancelled_data_leave_no_file(qtbot, controller, runs, tmp_path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_closing_cancels_and_joins(qtbot, controller, runs, tmp_path) -> None:
+def test_closing_cancels_and_joins(qtbot, controller) -> None:
     with qtbot.waitSignal(controller.worker.progress):
-        long_film(controller, runs, tmp_path / "long.gif")
+        controller.start(Endless())
     with qtbot.assertNotEmitted(controller.finished, wait=50):
         controller.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "export"]
-    assert list(tmp_path.iterdir()) == [] and not controller.busy
+    assert not controller.busy
 
 
-def test_one_export_at_a_time_and_none_without_runs(
-    qtbot, controller, shown: Shown, runs, tmp_path
-) -> None:
+def test_one_export_at_a_time_and_none_without_runs(qtbot, controller, shown: Shown, runs) -> None:
     with qtbot.waitSignal(controller.error) as signal:
         controller.figure()
     assert signal.args == [NO_RUNS]
     shown.runs = runs
-    long_film(controller, runs, tmp_path / "long.gif")
+    controller.start(Endless())
     with qtbot.waitSignal(controller.error) as signal:
         controller.copy_figure()
     assert signal.args == [BUSY]
@@ -421,11 +414,15 @@ def test_a_window_that_is_left_writes_nothing(
     [
         (lambda run, folder: FigureJob((folder / "none.msrun",), folder / "a.pdf"), "none.msrun"),
         (lambda run, folder: FigureJob((run,), folder / "a.pdf", dpi=1.0), "A resolution of 1"),
-        (lambda run, folder: FigureJob((run,), run / "a.pdf"), "choose another place."),
+        (
+            lambda run, folder: FigureJob((run,), run / "a.pdf", ("margins",)),
+            "choose another place.",
+        ),
         (lambda run, folder: FigureJob((run,) * 7, folder / "a.pdf"), "at most 6 runs"),
         (lambda run, folder: DataJob((run,), (folder / "a.csv",), True), "NPZ for the parameters"),
     ],
 )
+@pytest.mark.usefixtures("drawn_by_one")
 def test_failures_are_sentences_of_a_window(
     qtbot, controller, runs, tmp_path, job, said: str
 ) -> None:

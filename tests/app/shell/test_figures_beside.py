@@ -53,6 +53,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
     return starts(monkeypatch, "draw-figures")
 
 
+def show_one_view(program: Marginscope, qtbot: QtBot) -> None:
+    """Show the margins alone: figures of one view are drawn sooner."""
+    program.display.ask(views=("margins",))
+    qtbot.waitUntil(lambda: program.display.slots[0].panel.names == ("margins",))
+
+
 def dialog_of(program: Marginscope, qtbot: QtBot) -> FigureDialog:
     """The dialog of a figure, with its preview."""
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
@@ -67,6 +73,7 @@ def dialog_of(program: Marginscope, qtbot: QtBot) -> FigureDialog:
 def test_a_copied_figure_is_drawn_by_another_process(
     program: Marginscope, qtbot: QtBot, started, monkeypatch
 ) -> None:
+    show_one_view(program, qtbot)
     jobs: list[CopyJob] = []
     with qtbot.waitSignal(program.export.finished) as told:
         keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
@@ -81,33 +88,30 @@ def test_a_copied_figure_is_drawn_by_another_process(
 
 
 def test_a_process_is_kept_for_a_while(
-    program: Marginscope, qtbot: QtBot, figures, started, monkeypatch
-):
-    """From the preview to the file, and some time after the last figure it goes."""
-    monkeypatch.setattr("app.state.exports.COPY_FORMATS", {".png": COPY_FORMATS[".png"]})
+    program: Marginscope, qtbot: QtBot, figures, started
+) -> None:
+    """From the preview to the file and the next preview, and some time after the last it goes."""
+    show_one_view(program, qtbot)
     dialog = dialog_of(program, qtbot)
     with qtbot.waitSignal(program.export.finished):
         QTest.mouseClick(dialog.save, LEFT)
+    program.actions["page"].trigger()
+    page = program.export.dialog
+    assert isinstance(page, PageDialog)
+    qtbot.waitUntil(lambda: not page.preview.image.isNull())
+    page.reject()
     (process,) = started
     assert len(list(figures.iterdir())) == 1 and process.poll() is None
+    qtbot.waitUntil(lambda: not program.export.waited_for())
     idle = program.export.drawer._idle
     assert idle.isActive() and idle.interval() == IDLE_MS
     idle.start(1)
     qtbot.waitUntil(lambda: process.returncode is not None)
-    # And the next one starts another, which is kept from one format to the next.
     idle.setInterval(IDLE_MS)
-    with qtbot.waitSignal(program.export.finished):
-        keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
+    keys(qtbot, program.window, Qt.Key.Key_E, CTRL)  # the next one starts another
     assert len(started) == 2
-
-
-def test_a_pages_preview_is_drawn_by_it(program: Marginscope, qtbot: QtBot, started) -> None:
-    program.actions["page"].trigger()
-    dialog = program.export.dialog
-    assert isinstance(dialog, PageDialog)
-    qtbot.waitUntil(lambda: not dialog.preview.image.isNull())
-    assert len(started) == 1
-    dialog.reject()
+    assert program.export.dialog is not None
+    program.export.dialog.reject()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from app.controllers.export import CANCELLED
 from app.panels.export_dialogs import FilmDialog
 from app.state.exports import FilmJob
 from core.compiled import beside
+from core.files import host_name
 from tests.app.mouse import keys, pixel, wheel
 from tests.app.shell.conftest import Opener
 from tests.processes import starts
@@ -34,18 +34,39 @@ def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+# Stands for the process where a test is about the window: a film that takes longer than a test,
+# with the file that it has begun as its first answer.
+DRAWS = """
+import json, os, pathlib, sys
+path = pathlib.Path(json.loads(sys.stdin.readline())["path"])
+place = path.with_name(f".{path.name}.%s-{os.getpid()}-01234567.part{path.suffix}")
+place.touch()
+print('{"done": 1, "of": 6000}', flush=True)
+sys.stdin.read()
+place.unlink()
+"""
+
+
+@pytest.fixture
+def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Films are those of DRAWS, which neither end nor cost anything."""
+    command = [sys.executable, "-S", "-c", DRAWS % host_name()]
+    monkeypatch.setattr(beside, "headless", lambda name: [*command, name])
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
     """Every process that was started for a film."""
     return starts(monkeypatch, "draw-film")
 
 
-def asked(program: Marginscope, qtbot: QtBot, seconds: float, panel: str = "margins") -> FilmJob:
-    """Ask for a film by keys and press Save; the job as it is done."""
+def asked(program: Marginscope, qtbot: QtBot, seconds: float, suffix: str = ".gif") -> FilmJob:
+    """Ask for a film of the margins by keys and press Save; the job as it is done."""
     keys(qtbot, program.window, Qt.Key.Key_E, SHIFT)
     dialog = program.export.dialog
     assert isinstance(dialog, FilmDialog)
-    dialog.panel.setCurrentIndex(dialog.panel.findData(panel))
+    dialog.panel.setCurrentIndex(dialog.panel.findData("margins"))
+    dialog.format.setCurrentIndex([".gif", ".webp"].index(suffix))
     dialog.seconds.setValue(seconds)
     QTest.mouseClick(dialog.save, LEFT)
     job = program.export._job
@@ -80,50 +101,43 @@ def test_cancelling_ends_the_process(
     program: Marginscope, qtbot: QtBot, films: Path, started
 ) -> None:
     with qtbot.waitSignal(program.export.worker.progress):
-        asked(program, qtbot, 300.0)
+        asked(program, qtbot, 300.0, ".webp")
     (process,) = started
     assert process.poll() is None and list(films.iterdir())
     progress = program.export.progress
     assert progress is not None
     qtbot.waitUntil(progress.isVisible)
+    assert progress.bar.maximum() == 6000
     with qtbot.waitSignal(program.export.finished) as told:
         QTest.mouseClick(progress.cancel, LEFT)
     assert told.args == [CANCELLED]
     assert process.returncode is not None and list(films.iterdir()) == []
+    assert program.export.progress is None and not program.export.busy
 
 
-@pytest.mark.usefixtures("own_window")
+@pytest.mark.usefixtures("own_window", "drawing")
 def test_closing_the_window_ends_the_process(
     program: Marginscope, qtbot: QtBot, films: Path, started
 ) -> None:
     with qtbot.waitSignal(program.export.worker.progress):
         asked(program, qtbot, 300.0)
+    assert list(films.iterdir())
     program.window.close()
     qtbot.waitUntil(lambda: started[0].returncode is not None)
     qtbot.waitUntil(lambda: not list(films.iterdir()))
 
 
-@pytest.mark.parametrize(
-    ("end", "said"),
-    [
-        (lambda process: process.kill(), "The film was not written, as the process that drew it"),
-        (lambda process: process.terminate(), "The film was not written, as the process that drew"),
-    ],
-    ids=["killed", "told to end"],
-)
+@pytest.mark.usefixtures("drawing")
 def test_a_process_that_is_ended_by_others_is_one_sentence(
-    program: Marginscope,
-    qtbot: QtBot,
-    films: Path,
-    started,
-    end: Callable[[subprocess.Popen[str]], None],
-    said: str,
+    program: Marginscope, qtbot: QtBot, films: Path, started
 ) -> None:
     with qtbot.waitSignal(program.export.worker.progress):
         asked(program, qtbot, 300.0)
+    assert list(films.iterdir())
     with qtbot.waitSignal(program.export.error) as told:
-        end(started[0])
-    assert told.args[0].startswith(said) and told.args[0].endswith("or a smaller picture.")
+        started[0].kill()
+    assert told.args[0].startswith("The film was not written, as the process that drew it was")
+    assert told.args[0].endswith("or a smaller picture.")
     assert told.args[0] in program.window.bar.text and list(films.iterdir()) == []
 
 
@@ -143,6 +157,7 @@ def test_a_film_of_a_run_that_is_still_trained(
 ) -> None:
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: any(run.begun and run.data for run in program.session.live))
+    program.actions["pause"].trigger()
     with qtbot.waitSignal(program.export.finished) as told:
         job = asked(program, qtbot, 0.2)
     assert told.args == [f"Saved {job.path}."] and list(films.iterdir()) == [job.path]
