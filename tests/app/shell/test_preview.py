@@ -73,12 +73,20 @@ def test_coordinates_are_chosen(dialog: PreviewDialog) -> None:
     assert np.array_equal(dialog.markers.points, dialog.preview.dataset.x[:, [0, 2]])
 
 
-def test_it_takes_the_palette(program: Marginscope, dialog: PreviewDialog) -> None:
+def test_it_and_the_window_to_draw_in_take_the_palette(
+    program: Marginscope, dialog: PreviewDialog
+) -> None:
+    program.drawing.show()
+    drawing = program.drawing.window
+    assert drawing is not None
     for name in ("dark", "light"):
         click_on(program, "dark")
-        assert dialog.plot.palette_of_plot is PALETTES[name]
+        palette = PALETTES[name]
+        assert dialog.plot.palette_of_plot is drawing.canvas.plot.palette_of_plot is palette
         colour = dialog.plot.grab().toImage().pixelColor(2, 2)
-        assert colour == QColor(PALETTES[name].background)
+        assert colour == QColor(palette.background)
+        colours = [style.colour for style in drawing.canvas.markers.styles]
+        assert colours == [palette.negative, palette.positive]
 
 
 def test_other_data_have_other_planes_and_pictures(qtbot: QtBot) -> None:
