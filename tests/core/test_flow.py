@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +23,7 @@ from core.network.standard import Standard, StandardNetwork
 from core.problem.problem import Problem, Start, points_for_test
 from core.training.trajectory import chunks
 from marginscope._files.frame import Frame
-from tests.chunked import check_small_chunks, trajectory
+from tests.chunked import check_small_chunks, frames_of, trajectory
 from tests.networks import HOMOGENEOUS, Case, small_problem
 from tests.problems import margin_of, physical, problem
 
@@ -32,19 +34,46 @@ HARD = {
 }
 
 
-def frames_at(at: Problem, times: tuple[float, ...]) -> list[Frame]:
-    found = {frame.log10_time: frame for frame in trajectory(at)}
+MARKS = "recording.log10_times=[10, 30, 100, 300, 1000, 10000, 1e12]"
+
+
+@cache
+def late_run(m: int) -> tuple[Problem, Flow, tuple[Frame, ...]]:
+    """Return seed 0 with all its frames: to log10 t = 10^30 at m = 16, and to 10^4 at m = 256."""
+    until = 1e30 if m == 16 else 1e4
+    at = problem(f"dynamics.until_log10_time={until}", MARKS, "recording.frames=400", m=m)
+    flow = Flow(at)
+    return at, flow, tuple(frame for chunk in chunks(flow) for frame in chunk.frames)
+
+
+@cache
+def run_to_1000(m: int, seed: int) -> tuple[Problem, Frame]:
+    """Return a seed of Figure 1 and its frame at t = 1000."""
+    settings = ("dynamics.until_log10_time=3", "recording.frames=3", "recording.log10_times=[]")
+    at = problem(f"run.seed={seed}", *settings, m=m)
+    return at, list(trajectory(at))[-1]
+
+
+def pick(frames: Iterable[Frame], times: tuple[float, ...]) -> list[Frame]:
+    found = {frame.log10_time: frame for frame in frames}
     return [found[time] for time in times]
+
+
+def frames_at(at: Problem, times: tuple[float, ...]) -> list[Frame]:
+    return pick(trajectory(at), times)
 
 
 @pytest.mark.parametrize("accuracy", ["figures", "numbers"])
 @pytest.mark.parametrize("m", [16, 256])
 def test_known_hard_margins(m: int, accuracy: str) -> None:
     """docs/theory.md, 7.2: seed 0, within 1e-4."""
-    marks = "recording.log10_times=[10, 30, 100, 300, 1000]"
-    settings = ("dynamics.until_log10_time=10000", f"dynamics.accuracy={accuracy}", marks)
-    at = problem(*settings, "recording.frames=30", m=m)
-    for frame, hard in zip(frames_at(at, LATE), HARD[m], strict=True):
+    if accuracy == "figures":
+        at, _, frames = late_run(m)
+    else:
+        settings = ("dynamics.until_log10_time=10000", f"dynamics.accuracy={accuracy}", MARKS)
+        at = problem(*settings, "recording.frames=30", m=m)
+        frames = tuple(trajectory(at))
+    for frame, hard in zip(pick(frames, LATE), HARD[m], strict=True):
         assert margin_of(at, frame) == pytest.approx(hard, abs=1e-4)
 
 
@@ -54,8 +83,7 @@ def test_figure_time_values() -> None:
         (16, 0.022884, 0.010180, 211.94),
         (256, 0.012545, 0.005471, 427.74),
     ):
-        at = problem("dynamics.until_log10_time=3", "recording.log10_times=[]", m=m)
-        last = list(trajectory(at))[-1]
+        at, last = run_to_1000(m, 0)
         W = physical(last)
         assert margin_of(at, last) == pytest.approx(hard, abs=1e-5)
         assert at.loss.smoothed(at.margins(W)) / (W @ W) == pytest.approx(smoothed, abs=1e-5)
@@ -64,9 +92,10 @@ def test_figure_time_values() -> None:
 
 def test_far_beyond_floating_point_time() -> None:
     """log10 t = 10^12, where q.p is .0402 at m = 16; frames have at least 20 atoms on this data."""
-    at = problem("dynamics.until_log10_time=1e12", "recording.frames=50")
-    frames = list(trajectory(at))
+    at, _, all_frames = late_run(16)
+    frames = [frame for frame in all_frames if frame.log10_time <= 1e12]
     last = frames[-1]
+    assert last.log10_time == 1e12
     temperature = min(np.exp(2 * last.rho), 1e7)
     p = at.margins(last.parameters)
     q = at.loss.dual(temperature * p)
@@ -77,16 +106,24 @@ def test_far_beyond_floating_point_time() -> None:
         assert np.count_nonzero(duals > 1e-3) >= 20
 
 
-@pytest.mark.parametrize(
-    ("until", "settings", "m"),
-    [(1e30, (), 16), (1e200, ("data.n=16", "data.d=6"), 8)],  # as far as studies allow
-)
-def test_the_clock_agrees_with_the_smoothed_margin(
-    until: float, settings: tuple[str, ...], m: int
-) -> None:
-    at = problem(f"dynamics.until_log10_time={until}", "recording.frames=20", *settings, m=m)
-    flow = Flow(at)
-    frames = [frame for chunk in chunks(flow) for frame in chunk.frames]
+def four_axes(until: float) -> Problem:
+    """Eight nodes on four orthogonal examples, of which a step is cheap however late it is."""
+    base = problem(f"dynamics.until_log10_time={until}", "recording.frames=20")
+    dataset = Dataset(np.eye(4), np.array([1.0, -1.0, 1.0, -1.0]))
+    section, shape = StandardNetwork(m=8), Shape(8, dataset.x)
+    network = Standard(section, shape, {})
+    flat = network.pack(Standard.initial(section, shape, np.random.default_rng(0)))
+    return Problem(base.experiment, dataset, network, Start(flat, flat))
+
+
+@pytest.mark.parametrize("until", [1e30, 1e200])  # the second is as far as studies allow
+def test_the_clock_agrees_with_the_smoothed_margin(until: float) -> None:
+    if until == 1e30:
+        at, flow, frames = late_run(16)
+    else:
+        at = four_axes(until)
+        flow = Flow(at)
+        frames = tuple(frame for chunk in chunks(flow) for frame in chunk.frames)
     last = frames[-1]
     assert last.log10_time == until
 
@@ -98,7 +135,7 @@ def test_the_clock_agrees_with_the_smoothed_margin(
     there = smoothed(flow.direction, flow.kernel_state.rho)
     assert there == pytest.approx(flow.kernel_state.ln_t, rel=1e-5)
     assert smoothed(last.parameters, last.rho) == pytest.approx(until * np.log(10), rel=7e-5)
-    if m == 16:
+    if until == 1e30:
         assert margin_of(at, last) == pytest.approx(0.0406, abs=2e-4)
     else:  # what is reached by t = 10^30 is kept
         early = next(frame for frame in frames if frame.log10_time > 30.0)
@@ -108,10 +145,12 @@ def test_the_clock_agrees_with_the_smoothed_margin(
 
 @pytest.mark.parametrize("m", [16, 256])
 def test_invariants_along_the_run(m: int) -> None:
-    at = problem("dynamics.until_log10_time=10000", "recording.frames=200", m=m)
+    at, _, frames = late_run(m)
     begun = at.network.imbalance(at.start.parameters)
     risks, smoothed = [], []
-    for frame in trajectory(at):
+    for frame in frames:
+        if frame.log10_time > 1e4:
+            break
         drift = at.network.imbalance(frame.parameters) - np.exp(-2 * frame.rho) * begun
         assert np.abs(drift).max() < 5e-5
         assert np.linalg.norm(frame.parameters) == pytest.approx(1.0, abs=1e-12)
@@ -218,12 +257,14 @@ def dense_euler(at: Problem, until: float, h: float) -> np.ndarray:
             return W
 
 
-@pytest.mark.parametrize(("loss", "until"), [("exponential", 1.0), ("logistic", 1.3)])
-def test_equals_a_dense_oracle(loss: str, until: float) -> None:
+@pytest.mark.parametrize(
+    ("loss", "until", "h"), [("exponential", 1.0, 2e-3), ("logistic", 1.3, 6e-4)]
+)
+def test_equals_a_dense_oracle(loss: str, until: float, h: float) -> None:
     settings = (f"loss.kind={loss}", f"dynamics.until_log10_time={until}")
     at = problem(*settings, "recording.log10_times=[]", "data.n=20", "data.d=5")
     W = physical(list(trajectory(at))[-1])
-    wanted = dense_euler(at, until, h=6e-4)
+    wanted = dense_euler(at, until, h)
     assert np.allclose(W, wanted, atol=3e-3 * np.linalg.norm(wanted))
     hard = at.margins(wanted).min() / (wanted @ wanted)
     assert at.margins(W).min() / (W @ W) == pytest.approx(hard, abs=2e-4)
@@ -234,7 +275,7 @@ def test_every_homogeneous_network_equals_a_dense_oracle(case: Case) -> None:
     at = small_problem(case, {"kind": "flow", "until_log10_time": 1.0}, d=4, n=10, m=6)
     frame = list(trajectory(at))[-1]
     W = at.network.physical(frame.parameters, frame.rho)
-    wanted = dense_euler(at, 1.0, h=2e-3)
+    wanted = dense_euler(at, 1.0, h=4e-3)
     assert np.allclose(W, wanted, atol=4e-3 * np.linalg.norm(wanted))
     f, g = at.outputs(W), at.outputs(wanted)
     assert np.allclose(f, g, atol=4e-3 * np.abs(g).max())
@@ -269,8 +310,16 @@ def test_logistic_start_up_against_descent() -> None:
 
 
 def test_results_do_not_depend_on_the_chunks() -> None:
-    at = problem("dynamics.until_log10_time=100", "recording.frames=25")
-    check_small_chunks(Flow(at), list(trajectory(at)))
+    at = problem("dynamics.until_log10_time=100", "recording.frames=25", "data.n=16", "data.d=5")
+
+    def coarse() -> Flow:
+        """Return a flow of few steps, each of which is a chunk below."""
+        flow = Flow(at)
+        flow.kernel_state.tau_early *= 8.0
+        flow.kernel_state.h_early *= 8.0
+        return flow
+
+    check_small_chunks(coarse(), frames_of(coarse()))
 
 
 def test_a_dead_network_stays() -> None:
@@ -335,9 +384,7 @@ def test_ten_seeds(m: int) -> None:
     }
     rows = []
     for seed in range(10):
-        settings = ("dynamics.until_log10_time=3", "recording.frames=3")
-        at = problem(f"run.seed={seed}", *settings, "recording.log10_times=[]", m=m)
-        last = list(trajectory(at))[-1]
+        at, last = run_to_1000(m, seed)
         a, V = at.network.effective(last.parameters)
         V0 = at.network.directions(at.start.parameters)
         lengths = np.linalg.norm(V, axis=1)

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve
-from core.reference.margin import Bracket, ReferenceMargin, exact
+from core.reference.margin import Bracket, Reference, ReferenceMargin, exact
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run
@@ -58,12 +58,23 @@ def margin(name: str, lower: float, upper: float | None = None) -> ReferenceMarg
 def margins_of(
     problem: Problem, limit: float = 5.0, without: Collection[str] = ()
 ) -> dict[str, ReferenceMargin]:
-    """Every reference margin that is defined for a problem, but for those named."""
+    """Return every reference margin that is defined for a problem, but for those named."""
     return {
-        reference.name: compute(reference, problem, Watch(limit))
+        reference.name: _margin_of(reference, problem, limit)
         for reference in references_of(problem)
         if reference.name not in without
     }
+
+
+_BRACKETS: dict[tuple[str, str, float], Bracket] = {}
+
+
+def _margin_of(reference: Reference, problem: Problem, limit: float) -> ReferenceMargin:
+    """Compute a margin once for equal data, by the key of the program's own cache."""
+    key = (reference.name, reference.key(problem), limit)
+    if key not in _BRACKETS:
+        _BRACKETS[key] = compute(reference, problem, Watch(limit)).bracket
+    return ReferenceMargin(reference, _BRACKETS[key], 0.0, reference.drawn_in(problem))
 
 
 def exactly(**values: float) -> dict[str, ReferenceMargin]:
