@@ -29,10 +29,23 @@ def resized(program: Marginscope, width: int) -> tuple[bool, bool]:
     return panels(program)
 
 
-def test_panels_fold_by_themselves_where_there_is_little_room(
-    open_program: Opener, study: Path
+def test_a_window_with_little_room(
+    open_program: Opener, study: Path, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
+    """One window, small and large in turn; in a lecture its texts are larger."""
     program = open_program(study)
+    with subtests.test("panels fold by themselves"):
+        fold_panels(program)
+    with subtests.test("a lecture leaves the panels as they were"):
+        leave_panels_in_lecture(program)
+    for width, lecture in ((800, False), (1024, True), (1280, True)):
+        program.actions["lecture"].setChecked(lecture)
+        with subtests.test("what does not fit is behind a button", width=width, lecture=lecture):
+            reach_what_does_not_fit(program, qtbot, width)
+    program.actions["lecture"].setChecked(False)
+
+
+def fold_panels(program: Marginscope) -> None:
     assert panels(program) == (True, True)
     assert resized(program, 1100) == (True, True)
     assert resized(program, 1099) == (True, False)
@@ -64,8 +77,7 @@ def test_what_is_chosen_by_hand_stays_at_such_a_size(open_program: Opener, study
     assert resized(again, 1280) == (False, True)
 
 
-def test_a_lecture_leaves_the_panels_as_they_were(open_program: Opener, study: Path) -> None:
-    program = open_program(study)
+def leave_panels_in_lecture(program: Marginscope) -> None:
     program.actions["lecture"].trigger()
     assert panels(program) == (False, False)
     assert resized(program, 1000) == (False, False)
@@ -96,9 +108,8 @@ def unreachable(program: Marginscope) -> set[str]:
 
 @pytest.mark.parametrize("width", [1024, 1100, 1280, 1600])
 def test_every_button_is_seen_at_usual_widths(
-    open_program: Opener, study: Path, qtbot: QtBot, width: int
+    program: Marginscope, qtbot: QtBot, width: int
 ) -> None:
-    program = open_program(study)
     program.window.resize(width, 700)
     qtbot.waitUntil(lambda: program.window.tools.width() == width)
     QApplication.processEvents()
@@ -111,12 +122,7 @@ def test_every_button_is_seen_at_usual_widths(
     assert beside == (width >= 1280)
 
 
-@pytest.mark.parametrize(("width", "lecture"), [(800, False), (1024, True), (1280, True)])
-def test_what_does_not_fit_is_behind_a_button_that_is_seen(
-    open_program: Opener, study: Path, qtbot: QtBot, width: int, lecture: bool
-) -> None:
-    program = open_program(study)
-    program.actions["lecture"].setChecked(lecture)
+def reach_what_does_not_fit(program: Marginscope, qtbot: QtBot, width: int) -> None:
     program.window.resize(width, 700)
     qtbot.waitUntil(lambda: program.window.tools.width() == width)
     QApplication.processEvents()
@@ -135,4 +141,5 @@ def test_what_does_not_fit_is_behind_a_button_that_is_seen(
         assert len(colours) > 2  # there is something to be seen in it
         QTest.mouseClick(extension, Qt.MouseButton.LeftButton)
         qtbot.waitUntil(lambda: unreachable(program) == set())
-    program.actions["lecture"].setChecked(False)
+        QTest.mouseClick(extension, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: unreachable(program) != set())

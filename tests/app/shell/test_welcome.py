@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -15,7 +15,6 @@ from app.panels.welcome_card import Card
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_summaries
 from tests.app.mouse import pick
-from tests.app.shell.conftest import Opener, trained
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -26,7 +25,6 @@ def page(program: Marginscope) -> WelcomePage:
 
 def emptied(program: Marginscope, qtbot: QtBot) -> WelcomePage:
     """The page of a window whose runs were closed."""
-    qtbot.waitUntil(lambda: trained(program))
     pick(qtbot, program.window, "File", "Close runs")
     qtbot.waitUntil(page(program).isVisible)
     return page(program)
@@ -44,10 +42,23 @@ def card(where: WelcomePage, name: str) -> Card:
     return next(one for one in where.cards if one.objectName() == name)
 
 
-def test_without_runs_there_is_a_card_for_every_paper(
-    qtbot: QtBot, open_program: Opener, study: Path
+def test_a_window_without_runs_shows_the_page(
+    program: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    where = emptied(open_program(study), qtbot)
+    where = emptied(program, qtbot)
+    with subtests.test("a card for every paper"):
+        check_cards(where, qtbot)
+    with subtests.test("keys reach and press a card"):
+        press_card_by_keys(program, where, qtbot)
+    with subtests.test("a card opens the page of studies at its paper"):
+        open_studies_of_paper(program, where, qtbot)
+    with subtests.test("own data are drawn from here"):
+        draw_own_data(program, where, qtbot)
+    with subtests.test("what cannot be had is not offered"):
+        check_offers(program, where, qtbot)
+
+
+def check_cards(where: WelcomePage, qtbot: QtBot) -> None:
     assert [one.objectName() for one in where.cards] == [*PAPERS, "own"]
     counts = [sum(one.source == name for one in shipped_summaries()) for name in PAPERS]
     said = [one.accessibleName() for one in where.cards[:-1]]
@@ -60,33 +71,24 @@ def test_without_runs_there_is_a_card_for_every_paper(
     qtbot.waitUntil(lambda: all(one.height() >= one.heightForWidth(one.width()) for one in cards))
 
 
-def test_a_card_opens_the_page_of_studies_at_its_paper(
-    qtbot: QtBot, open_program: Opener, study: Path
-) -> None:
-    program = open_program(study)
-    where = emptied(program, qtbot)
+def open_studies_of_paper(program: Marginscope, where: WelcomePage, qtbot: QtBot) -> None:
     qtbot.mouseClick(card(where, "wei19"), LEFT)
     dialog = program.studies.dialog
     assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
     first = next(one.id for one in shipped_summaries() if one.source == "wei19")
     assert dialog.present() == first
+    dialog.close()
 
 
-def test_own_data_are_drawn_from_here(qtbot: QtBot, open_program: Opener, study: Path) -> None:
-    program = open_program(study)
-    where = emptied(program, qtbot)
+def draw_own_data(program: Marginscope, where: WelcomePage, qtbot: QtBot) -> None:
     qtbot.mouseClick(card(where, "own"), LEFT)
     qtbot.waitUntil(
         lambda: program.drawing.window is not None and program.drawing.window.isVisible()
     )
 
 
-def test_a_card_is_reached_and_pressed_by_keys(
-    qtbot: QtBot, open_program: Opener, study: Path
-) -> None:
-    program = open_program(study)
-    where = emptied(program, qtbot)
+def press_card_by_keys(program: Marginscope, where: WelcomePage, qtbot: QtBot) -> None:
     where.run_button.setFocus()
     for _ in range(2):  # past the button that opens a file
         qtbot.keyClick(program.window.focusWidget(), Qt.Key.Key_Tab)
@@ -95,13 +97,22 @@ def test_a_card_is_reached_and_pressed_by_keys(
     dialog = program.studies.dialog
     assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
+    dialog.close()
 
 
-def test_a_file_that_was_open_is_opened_again(
-    qtbot: QtBot, open_program: Opener, study: Path
-) -> None:
-    program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program))
+def check_offers(program: Marginscope, where: WelcomePage, qtbot: QtBot) -> None:
+    texts = [one.text() for one in visible(where)]
+    assert not program.actions["last"].isEnabled()
+    assert "Restore the last session" not in texts
+    program.actions["last"].setEnabled(True)
+    again = "Restore the last session"
+    qtbot.waitUntil(lambda: again in [one.text() for one in visible(where)])
+    program.actions["last"].setEnabled(False)
+    qtbot.mouseClick(button(where, "Read the documents"), LEFT)
+    assert program.documents.dialog is not None
+
+
+def test_a_file_that_was_open_is_opened_again(program: Marginscope, qtbot: QtBot) -> None:
     path = next(iter(program.session)).source
     program.files.open_files([str(path)])
     qtbot.waitUntil(lambda: program.memory.settings.recent[:1] == (str(path),))
@@ -111,24 +122,7 @@ def test_a_file_that_was_open_is_opened_again(
     assert not where.isVisible()
 
 
-def test_what_cannot_be_had_is_not_offered(qtbot: QtBot, open_program: Opener, study: Path) -> None:
-    program = open_program(study)
-    where = emptied(program, qtbot)
-    texts = [one.text() for one in visible(where)]
-    assert not program.actions["last"].isEnabled()
-    assert "Restore the last session" not in texts
-    program.actions["last"].setEnabled(True)
-    again = "Restore the last session"
-    qtbot.waitUntil(lambda: again in [one.text() for one in visible(where)])
-    qtbot.mouseClick(button(where, "Read the documents"), LEFT)
-    assert program.documents.dialog is not None
-
-
-def test_the_page_comes_over_the_runs_and_goes(
-    qtbot: QtBot, open_program: Opener, study: Path
-) -> None:
-    program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program))
+def test_the_page_comes_over_the_runs_and_goes(program: Marginscope, qtbot: QtBot) -> None:
     action = pick(qtbot, program.window, "Help", "Welcome page")
     assert page(program).isVisible() and action.isChecked()
     pick(qtbot, program.window, "Help", "Welcome page")
@@ -138,11 +132,7 @@ def test_the_page_comes_over_the_runs_and_goes(
     assert program.window.views.isVisible() and not action.isChecked()
 
 
-def test_the_page_and_a_comparison_take_turns(
-    qtbot: QtBot, open_program: Opener, study: Path
-) -> None:
-    program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program))
+def test_the_page_and_a_comparison_take_turns(program: Marginscope, qtbot: QtBot) -> None:
     welcome, compare = program.actions["welcome"], program.actions["compare"]
     compare.trigger()
     qtbot.waitUntil(compare.isChecked)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -123,29 +122,31 @@ def ran(program: Marginscope, qtbot: QtBot) -> StudyWindow:
     return window
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the first of these tests leaves the runs of the study of six for the others."""
-    return tmp_path_factory.mktemp("study") / "runs"
-
-
-@pytest.fixture
-def done(program: Marginscope, qtbot: QtBot, kept: Path) -> StudyWindow:
-    """The window of the study, all of whose cells are there."""
-    study = program.window.form.study()
-    folder = program.places.study_folder(study.id, None, study.to_toml())
-    if kept.exists():
-        shutil.copytree(kept, folder)
-        window = opened(program, qtbot)
-    else:
-        window = ran(program, qtbot)
-        shutil.copytree(folder, kept)
-    assert window.progress.words.text() == ALL_THERE
-    return window
-
-
-def test_it_says_what_there_is_to_run(program: Marginscope, qtbot: QtBot) -> None:
+def test_what_is_chosen_before_a_run(
+    program: Marginscope,
+    qtbot: QtBot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    subtests: pytest.Subtests,
+) -> None:
+    """In one window; the cost is measured before any cell is there that says what it took."""
     window = opened(program, qtbot)
+    with subtests.test("what there is to run"):
+        check_what_there_is(program, window)
+    with subtests.test("the cost"):
+        check_cost(program, window, qtbot)
+    for address, words in (("", NO_ADDRESS), ("tcp://127.0.0.1:9", "no Dask")):
+        with subtests.test("a wrong address", address=address):
+            check_wrong_address(program, window, qtbot, address, words)
+    with subtests.test("a GPU"):
+        run_on_gpu(program, window, qtbot, monkeypatch)
+    with subtests.test("a wrong folder"):
+        check_wrong_folder(program, window, qtbot, tmp_path)
+    with subtests.test("an edited study"):
+        check_folder_of_edited_study(program, window, qtbot)
+
+
+def check_what_there_is(program: Marginscope, window: StudyWindow) -> None:
     assert window.isVisible()
     assert "A study of six" in window.windowTitle()
     assert window.options.count.text() == "6 cells"
@@ -156,10 +157,148 @@ def test_it_says_what_there_is_to_run(program: Marginscope, qtbot: QtBot) -> Non
     assert "Whole study ..." in program.window.bar.text  # the main window says where the others are
 
 
-def test_every_cell_is_run_shown_and_judged(
-    program: Marginscope, qtbot: QtBot, whole: Path
+def check_cost(program: Marginscope, window: StudyWindow, qtbot: QtBot) -> None:
+    click(window.options.estimate)
+    qtbot.waitUntil(lambda: not program.whole.runner.cost.busy)
+    assert "About" in window.options.count.text()
+    assert "on 1 core" in window.options.count.text()
+
+
+def check_wrong_address(
+    program: Marginscope, window: StudyWindow, qtbot: QtBot, address: str, words: str
 ) -> None:
-    done, study = ran(program, qtbot), load_study(str(whole))
+    """A sentence says what is wrong; then cells are to run on this computer again."""
+    window.options.place.setFocus()
+    QTest.keyClick(window.options.place, Qt.Key.Key_Down)
+    assert window.options.cluster.isVisible()
+    assert not window.options.jobs.isVisible()
+    window.options.cluster.setFocus()
+    QTest.keyClicks(window.options.cluster, f"{address}\t")
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    if address:
+        click(window.progress.run)
+        qtbot.waitUntil(finished(program))
+        assert words in window.bar.text
+        assert not window.bar.text.startswith("--")
+        assert program.whole.remembered[0] == address
+    else:
+        qtbot.waitUntil(lambda: window.options.problem.text() == words)
+        assert not window.progress.run.isEnabled()
+    window.options.place.setFocus()
+    QTest.keyClick(window.options.place, Qt.Key.Key_Up)
+    qtbot.waitUntil(finished(program))
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+
+
+def run_on_gpu(
+    program: Marginscope, window: StudyWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A GPU is offered where there is one."""
+    places = window.options.place
+    assert places.findText(GPU) < 0
+    monkeypatch.setattr(pools, "cuda_is_present", lambda: True)
+    window.options.changed.emit()
+    qtbot.waitUntil(lambda: places.findText(GPU) >= 0)
+    qtbot.waitUntil(finished(program))
+    monkeypatch.setattr(pools, "cuda_is_present", lambda: False)  # the batch is on this processor
+    places.setFocus()
+    QTest.keyClick(places, Qt.Key.Key_End)
+    assert window.options.on_gpu
+    assert not window.options.jobs.isVisible()
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    click(window.progress.run)
+    qtbot.waitUntil(finished(program))
+    assert window.progress.words.text() == ALL_THERE
+    engines = {row.engine for row in program.whole.runner.worker.rows.values()}
+    assert engines == {"torch float64 cpu, batch of 2"}  # the seeds of each n
+
+
+def check_wrong_folder(
+    program: Marginscope, window: StudyWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    window.options.folder.setFocus()
+    window.options.folder.selectAll()
+    QTest.keyClicks(window.options.folder, f"{tmp_path / 'file'}\t")
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    if window.progress.run.isEnabled():
+        click(window.progress.run)
+        qtbot.waitUntil(finished(program))
+        assert "file" in window.bar.text
+        assert "Traceback" not in window.bar.text
+    window.options.folder.selectAll()
+    window.options.folder.setFocus()
+    QTest.keyClick(window.options.folder, Qt.Key.Key_Delete)
+    QTest.keyClick(window.options.folder, Qt.Key.Key_Tab)
+    assert "folder" in window.options.problem.text()
+    assert not window.progress.run.isEnabled()
+
+
+def check_folder_of_edited_study(program: Marginscope, window: StudyWindow, qtbot: QtBot) -> None:
+    """The folder is named after the study and its size, and after its text where it was edited."""
+    chooser = window.options.chooser
+    chooser.box.setFocus()
+    QTest.keyClicks(chooser.box, load_study("wei19-figure-1").title)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    assert Path(window.options.folder.text()).name == "wei19-figure-1__quick"
+    window.options.size_choice.setFocus()
+    QTest.keyClick(window.options.size_choice, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    assert Path(window.options.folder.text()).name == "wei19-figure-1__paper"
+    edited = load_study("wei19-figure-1").with_value("data.d", 24)
+    program.whole.runner.adopt(edited)
+    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    name = Path(window.options.folder.text()).name
+    assert name.startswith("wei19-figure-1__")
+    assert name != "wei19-figure-1__paper"
+    assert window.options.size_name is None
+
+
+def test_a_study_is_run_and_looked_at(
+    program: Marginscope,
+    qtbot: QtBot,
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    subtests: pytest.Subtests,
+) -> None:
+    """In one window, whose figure a process draws."""
+    done = ran(program, qtbot)
+    with subtests.test("every cell is shown and judged"):
+        check_cells(done, whole)
+    with subtests.test("a figure that nobody waits for"):
+        give_up_figure(program)
+    with subtests.test("figure and tables are saved"):
+        save_figure_and_table(program, done, qtbot, monkeypatch, tmp_path)
+    with subtests.test("another size"):
+        resize_figure(program, done, qtbot)
+    with subtests.test("another palette"):
+        click_on(program, "dark")
+        qtbot.waitUntil(lambda: done.picture.image.pixelColor(0, 0) == QColor(DARK.background))
+        qtbot.waitUntil(finished(program))
+    with subtests.test("a row"):
+        open_a_row(program, done, qtbot)
+    with subtests.test("a point of one run"):
+        open_a_single_run(program, done, qtbot)
+    with subtests.test("a point of several"):
+        choose_a_run_of_a_point(program, done, qtbot)
+    program.whole.close()
+    program.files.open_files([str(whole)])
+    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live)
+    program.window.activateWindow()
+    qtbot.waitUntil(program.window.isActiveWindow)
+    done = opened(program, qtbot)
+    with subtests.test("all is there when it is opened again"):
+        assert done.progress.words.text() == ALL_THERE
+        assert done.claims.words == ("confirmed", "refuted")
+    with subtests.test("cells that fail"):
+        fail_cells(program, tmp_path, qtbot)
+    with subtests.test("another study takes no verdicts of the one before"):
+        adopt_another(program, done, qtbot)
+
+
+def check_cells(done: StudyWindow, whole: Path) -> None:
+    study = load_study(str(whole))
     folder = Path(done.options.folder.text())
     paths, rows = ledger_rows(study, folder)
     assert sorted(rows) == sorted(cell.name for cell in study.cells())
@@ -181,17 +320,8 @@ def test_every_cell_is_run_shown_and_judged(
     assert done.picture.image.pixelColor(0, 0) == QColor("#ffffff")
 
 
-def test_another_palette_is_that_of_the_figure_too(
-    program: Marginscope, done: StudyWindow, qtbot: QtBot
-) -> None:
-    click_on(program, "dark")
-    qtbot.waitUntil(lambda: done.picture.image.pixelColor(0, 0) == QColor(DARK.background))
-    qtbot.waitUntil(finished(program))
-
-
-def test_the_figure_of_a_study_that_rests_follows_its_window(
-    program: Marginscope, done: StudyWindow, qtbot: QtBot
-) -> None:
+def resize_figure(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
+    """The figure of a study that rests follows its window."""
     display, before = program.whole.runner.display, done.picture.image.width()
     assert before == done.picture.pixels_wide()
     done.picture.resized.emit()
@@ -201,17 +331,6 @@ def test_the_figure_of_a_study_that_rests_follows_its_window(
     assert display._draw.interval() == RESIZED_MS
     qtbot.waitUntil(lambda: display.rests)
     assert before < done.picture.image.width() == done.picture.pixels_wide()
-
-
-def test_points_and_rows_open_their_runs(
-    program: Marginscope, done: StudyWindow, qtbot: QtBot, subtests: pytest.Subtests
-) -> None:
-    with subtests.test("a row"):
-        open_a_row(program, done, qtbot)
-    with subtests.test("a point of one run"):
-        open_a_single_run(program, done, qtbot)
-    with subtests.test("a point of several"):
-        choose_a_run_of_a_point(program, done, qtbot)
 
 
 def choose_a_run_of_a_point(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
@@ -271,7 +390,7 @@ def open_a_row(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
     assert "data.n=24" in run.path.name
 
 
-def test_figure_and_table_are_saved(
+def save_figure_and_table(
     program: Marginscope,
     done: StudyWindow,
     qtbot: QtBot,
@@ -308,9 +427,9 @@ def test_figure_and_table_are_saved(
 
 @pytest.fixture
 def long(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> Marginscope:
-    """The main window with a study whose cells take about half a second each."""
+    """The main window with a study of six cells, which take about half a second each."""
     path = tmp_path / "long.toml"
-    path.write_text(WHOLE.format(until=4.8, n=[16, 20, 24, 28]))
+    path.write_text(WHOLE.format(until=4.8, n=[16, 20, 24]))
     program = open_program(path)
     qtbot.waitUntil(lambda: bool(program.session))
     program.experiment.stop()
@@ -328,43 +447,6 @@ def some(program: Marginscope) -> Callable[[], bool]:
     return are_done
 
 
-def test_a_cancelled_study_goes_on_where_it_stopped(long: Marginscope, qtbot: QtBot) -> None:
-    window = opened(long, qtbot)
-    click(window.progress.run)
-    qtbot.waitUntil(some(long))
-    click(window.progress.cancel)
-    qtbot.waitUntil(finished(long))
-    assert window.progress.run.text() == CONTINUE
-    assert "so far" in window.claims.note.text()
-    folder = Path(window.options.folder.text())
-    ledger = json.loads(next(folder.glob("*.sweep.json")).read_text())
-    kept = [name for name, cell in ledger["cells"].items() if cell["state"] == "done"]
-    assert 0 < len(kept) < 8
-    times = {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
-    click(window.progress.run)
-    qtbot.waitUntil(finished(long))
-    assert window.progress.words.text() == ALL_THERE
-    assert times == {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
-
-
-def test_a_pause_holds_the_study(long: Marginscope, qtbot: QtBot) -> None:
-    window = opened(long, qtbot)
-    click(window.progress.run)
-    qtbot.waitUntil(some(long))
-    click(window.progress.pause)
-    assert window.progress.pause.text() == "Resume"
-    assert "paused" in window.progress.words.text()
-    qtbot.wait(300)
-    before = long.whole.runner.worker.control.status.done
-    qtbot.wait(900)
-    assert long.whole.runner.worker.control.status.done == before
-    click(window.progress.pause)
-    qtbot.waitUntil(lambda: long.whole.runner.worker.control.status.done > before)
-    click(window.progress.cancel)
-    qtbot.waitUntil(finished(long))
-    assert window.progress.pause.text() == "Pause"
-
-
 def states(window: StudyWindow) -> list[str]:
     """What the table says of each cell."""
     model = window.table.model_
@@ -373,20 +455,62 @@ def states(window: StudyWindow) -> list[str]:
     return [str(model.index(row, column).data()) for row in range(model.rowCount())]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_cells_that_run_are_not_called_waiting(long: Marginscope, qtbot: QtBot, jobs: int) -> None:
-    window = opened(long, qtbot, jobs)
-    assert states(window) == ["waiting"] * 8
+def watched(window: StudyWindow) -> list[list[str]]:
+    """The states of all cells after each change, which come while the list is looked at."""
+    assert states(window) == ["waiting"] * 6
     seen: list[list[str]] = []
     window.table.model_.dataChanged.connect(lambda: seen.append(states(window)))
+    return seen
+
+
+def test_a_study_is_held_cancelled_and_goes_on_where_it_stopped(
+    long: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    window = opened(long, qtbot)
+    seen = watched(window)
     click(window.progress.run)
     qtbot.waitUntil(some(long))
-    at_work = [shown.count("running") for shown in seen]
-    assert max(at_work) == jobs
-    assert seen[0].index("running") == 0  # before any is done
+    with subtests.test("cells that run are not called waiting"):
+        assert max(shown.count("running") for shown in seen) == 1
+        assert seen[0].index("running") == 0  # before any is done
+    with subtests.test("held"):
+        hold(long, window, qtbot)
     click(window.progress.cancel)
     qtbot.waitUntil(finished(long))
-    assert "running" not in states(window)
+    with subtests.test("cancelled"):
+        assert "running" not in states(window)
+        assert window.progress.pause.text() == "Pause"
+        assert window.progress.run.text() == CONTINUE
+        assert "so far" in window.claims.note.text()
+    with subtests.test("gone on with"):
+        go_on(long, window, qtbot)
+
+
+def hold(long: Marginscope, window: StudyWindow, qtbot: QtBot) -> None:
+    """Pause for longer than a cell takes."""
+    click(window.progress.pause)
+    assert window.progress.pause.text() == "Resume"
+    assert "paused" in window.progress.words.text()
+    control = long.whole.runner.worker.control
+    qtbot.wait(300)
+    before = control.status.done
+    qtbot.wait(900)
+    assert control.status.done == before
+    click(window.progress.pause)
+    qtbot.waitUntil(lambda: control.status.done > before)
+
+
+def go_on(long: Marginscope, window: StudyWindow, qtbot: QtBot) -> None:
+    """Run the cells that are left, and no other."""
+    folder = Path(window.options.folder.text())
+    ledger = json.loads(next(folder.glob("*.sweep.json")).read_text())
+    kept = [name for name, cell in ledger["cells"].items() if cell["state"] == "done"]
+    assert 0 < len(kept) < 6
+    times = {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
+    click(window.progress.run)
+    qtbot.waitUntil(finished(long))
+    assert window.progress.words.text() == ALL_THERE
+    assert times == {name: (folder / f"long__{name}.msrun").stat().st_mtime_ns for name in kept}
 
 
 def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot) -> None:
@@ -394,7 +518,7 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
     click(window.progress.run)
     qtbot.waitUntil(some(long))
     window.close()
-    qtbot.waitUntil(lambda: "of 8 cells" in long.window.status.message.text())
+    qtbot.waitUntil(lambda: "of 6 cells" in long.window.status.message.text())
     QTimer.singleShot(50, lambda: press(KEEP))
     assert not long.window.close()
     assert long.whole.busy
@@ -406,8 +530,11 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
 
 def test_cells_run_in_processes(program: Marginscope, qtbot: QtBot) -> None:
     window = opened(program, qtbot, jobs=2)
+    seen = watched(window)
     click(window.progress.run)
     qtbot.waitUntil(finished(program))
+    assert max(shown.count("running") for shown in seen) == 2
+    assert "running" not in states(window)
     assert window.progress.words.text() == ALL_THERE
     workers = {row.worker for row in program.whole.runner.worker.rows.values()}
     assert len(workers) >= 1
@@ -417,11 +544,14 @@ def test_cells_run_in_processes(program: Marginscope, qtbot: QtBot) -> None:
 # -------------------------------------------------------------------------------- wrong input
 
 
-def test_a_failed_cell_has_its_sentence(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> None:
+def fail_cells(program: Marginscope, tmp_path: Path, qtbot: QtBot) -> None:
+    """The sentence of the first cell that fails is shown."""
     path = tmp_path / "failing.toml"
     path.write_text(WHOLE.format(until=0.5, n=[16, 1]))
-    program = open_program(path)
+    program.files.open_files([str(path)])
     qtbot.waitUntil(lambda: not program.session.live and bool(program.session))
+    program.window.activateWindow()
+    qtbot.waitUntil(program.window.isActiveWindow)
     window = opened(program, qtbot)
     click(window.progress.run)
     qtbot.waitUntil(finished(program))
@@ -435,55 +565,7 @@ def test_a_failed_cell_has_its_sentence(open_program: Opener, tmp_path: Path, qt
     assert "both classes are needed" in why
 
 
-@pytest.mark.parametrize(("address", "words"), [("", NO_ADDRESS), ("tcp://127.0.0.1:9", "no Dask")])
-def test_a_wrong_address_is_a_sentence(
-    program: Marginscope, qtbot: QtBot, address: str, words: str
-) -> None:
-    window = opened(program, qtbot)
-    window.options.place.setFocus()
-    QTest.keyClick(window.options.place, Qt.Key.Key_Down)
-    assert window.options.cluster.isVisible()
-    assert not window.options.jobs.isVisible()
-    window.options.cluster.setFocus()
-    QTest.keyClicks(window.options.cluster, f"{address}\t")
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
-    if address:
-        click(window.progress.run)
-        qtbot.waitUntil(finished(program))
-        assert words in window.bar.text
-        assert not window.bar.text.startswith("--")
-        assert program.whole.remembered[0] == address
-    else:
-        qtbot.waitUntil(lambda: window.options.problem.text() == words)
-        assert not window.progress.run.isEnabled()
-
-
-def test_a_gpu_is_offered_where_there_is_one(
-    program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    window = opened(program, qtbot)
-    places = window.options.place
-    assert places.findText(GPU) < 0
-    monkeypatch.setattr(pools, "cuda_is_present", lambda: True)
-    window.options.changed.emit()
-    qtbot.waitUntil(lambda: places.findText(GPU) >= 0)
-    qtbot.waitUntil(finished(program))
-    monkeypatch.setattr(pools, "cuda_is_present", lambda: False)  # the batch is on this processor
-    places.setFocus()
-    QTest.keyClick(places, Qt.Key.Key_End)
-    assert window.options.on_gpu
-    assert not window.options.jobs.isVisible()
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
-    click(window.progress.run)
-    qtbot.waitUntil(finished(program))
-    assert window.progress.words.text() == ALL_THERE
-    engines = {row.engine for row in program.whole.runner.worker.rows.values()}
-    assert engines == {"torch float64 cpu, batch of 2"}  # the seeds of each n
-
-
-def test_another_study_takes_no_verdicts_of_the_one_before(
-    program: Marginscope, done: StudyWindow, qtbot: QtBot
-) -> None:
+def adopt_another(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
     runner = program.whole.runner
     runner.display.show_runs(runner.shown.runs, resting=True)  # judged once more
     runner.adopt(load_study("wei19-figure-1"))
@@ -493,58 +575,6 @@ def test_another_study_takes_no_verdicts_of_the_one_before(
     assert set(done.claims.words) == {"not judged yet"}
     assert done.picture.image.isNull()
     assert "Wei et al." in done.windowTitle()
-
-
-def test_a_wrong_folder_is_a_sentence(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> None:
-    window = opened(program, qtbot)
-    (tmp_path / "file").write_text("")
-    window.options.folder.setFocus()
-    window.options.folder.selectAll()
-    QTest.keyClicks(window.options.folder, f"{tmp_path / 'file'}\t")
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
-    if window.progress.run.isEnabled():
-        click(window.progress.run)
-        qtbot.waitUntil(finished(program))
-        assert "file" in window.bar.text
-        assert "Traceback" not in window.bar.text
-    window.options.folder.selectAll()
-    window.options.folder.setFocus()
-    QTest.keyClick(window.options.folder, Qt.Key.Key_Delete)
-    QTest.keyClick(window.options.folder, Qt.Key.Key_Tab)
-    assert "folder" in window.options.problem.text()
-    assert not window.progress.run.isEnabled()
-
-
-def test_an_edited_study_has_a_folder_of_its_own(
-    open_program: Opener, qtbot: QtBot, study: Path
-) -> None:
-    program = open_program(study)
-    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live)
-    window = opened(program, qtbot)
-    chooser = window.options.chooser
-    chooser.box.setFocus()
-    QTest.keyClicks(chooser.box, load_study("wei19-figure-1").title)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
-    assert Path(window.options.folder.text()).name == "wei19-figure-1__quick"
-    window.options.size_choice.setFocus()
-    QTest.keyClick(window.options.size_choice, Qt.Key.Key_Down)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
-    assert Path(window.options.folder.text()).name == "wei19-figure-1__paper"
-    edited = load_study("wei19-figure-1").with_value("data.d", 24)
-    program.whole.runner.adopt(edited)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
-    name = Path(window.options.folder.text()).name
-    assert name.startswith("wei19-figure-1__")
-    assert name != "wei19-figure-1__paper"
-    assert window.options.size_name is None
-
-
-def test_the_cost_is_measured(program: Marginscope, qtbot: QtBot) -> None:
-    window = opened(program, qtbot)
-    click(window.options.estimate)
-    qtbot.waitUntil(lambda: not program.whole.runner.cost.busy)
-    assert "About" in window.options.count.text()
-    assert "on 1 core" in window.options.count.text()
 
 
 def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
@@ -559,9 +589,7 @@ def test_no_menu_stays_open() -> None:
     assert not [w for w in QApplication.topLevelWidgets() if isinstance(w, QMenu) and w.isVisible()]
 
 
-def test_a_figure_that_nobody_waits_for_is_given_up(
-    program: Marginscope, done: StudyWindow
-) -> None:
+def give_up_figure(program: Marginscope) -> None:
     runs = program.whole.runner.shown.runs
     silent = {name: replace(row, bytes=0) for name, row in runs.rows.items()}  # of other files
     request = Request(None, (), print)
