@@ -228,8 +228,8 @@ def peak(code: str) -> int:
 
 def test_rows_take_the_memory_of_their_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("a,y\n" + "1,1\n2,-1\n" * 150_000)
-    assert peak(f"read_csv(Path({str(path)!r}), 'data.path')") < 30_000_000  # 4.8 MB of numbers
+    path.write_text("a,y\n" + "1,1\n2,-1\n" * 75_000)
+    assert peak(f"read_csv(Path({str(path)!r}), 'data.path')") < 15_000_000  # 2.4 MB of numbers
 
 
 # ------------------------------------------------------------------------- idx, pickles, images
@@ -530,9 +530,7 @@ def test_output_that_cannot_be_written() -> None:
     assert done.returncode == 2, done.stderr
     assert "standard output cannot be written" in done.stderr
     assert done.stderr.count("\n") == 1
-    for command in ("core describe data | head -c 10", "core describe data | true"):
-        done = shell(command)
-        assert done.stderr == ""
+    assert shell("core describe data | head -c 10").stderr == ""
     done = shell("core describe nothing 2>&-")
     assert done.returncode == 2
     done = shell("core describe data <&- >/dev/null 2>&-")

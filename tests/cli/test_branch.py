@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 from pathlib import Path
 
@@ -22,10 +23,17 @@ SETTINGS = ("dynamics.until_log10_time=1", "recording.log10_times=[]", "recordin
 DESCENT = (*SETTINGS, "dynamics.kind=gd", "dynamics.step=0.125")
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a run, which tests copy."""
+    path = tmp_path_factory.mktemp("trained") / "p.msrun"
+    recorded_at(path, problem(*DESCENT))
+    return path
+
+
 @pytest.fixture
-def parent(tmp_path: Path) -> Path:
-    recorded_at(tmp_path / "p.msrun", problem(*DESCENT))
-    return tmp_path / "p.msrun"
+def parent(trained: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(trained, tmp_path))
 
 
 def branch(*arguments: object) -> int:
@@ -133,7 +141,7 @@ def test_random_requests(
 
     monkeypatch.setattr(training, "_record_one", recorded)  # what would be trained is another test
     chance, before, refused = random.Random(seed), parent.read_bytes(), 0
-    for _ in range(120):
+    for _ in range(50):
         at = "".join(chance.choices(PIECES, k=chance.randint(1, 4)))
         key = "".join(chance.choices(PIECES, k=chance.randint(0, 2)))
         value = "".join(chance.choices(PIECES, k=chance.randint(0, 3)))
@@ -147,7 +155,7 @@ def test_random_requests(
             assert err.startswith("marginscope"), err
             assert "Traceback" not in err
             assert "internal" not in err, (moment, section, key, value, err)
-    assert refused > 60
+    assert refused > 25
     assert parent.read_bytes() == before
     assert others(parent) == []
 

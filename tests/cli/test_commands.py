@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,11 +35,20 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
     return run
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a run, which tests copy."""
+    folder = tmp_path_factory.mktemp("trained")
+    assert main(["run", FIGURE_1, "--out", str(folder), *TINY]) == 0
+    (path,) = folder.iterdir()
+    return path
+
+
 @pytest.fixture
-def run_file(call: Call, tmp_path: Path) -> Path:
-    status, out, _ = call("run", FIGURE_1, "--out", tmp_path / "runs", *TINY)
-    assert status == 0
-    return Path(out.strip())
+def run_file(trained: Path, tmp_path: Path) -> Path:
+    """A run of its own for a test, alone in its folder."""
+    (tmp_path / "runs").mkdir()
+    return Path(shutil.copy(trained, tmp_path / "runs"))
 
 
 def one_sentence(err: str) -> bool:

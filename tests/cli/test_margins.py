@@ -13,7 +13,7 @@ from tests.cli.helpers import interrupt_margins
 from tests.problems import FIGURE_1
 
 KEYS = {"name", "value", "lower", "upper", "certified", "method", "seconds"}
-SMALL = ("--quiet", "--limit", "20", "--set", "data.n=10")
+SMALL = ("--quiet", "--limit", "20", "--set", "data.n=8", "--set", "data.d=4")
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,8 @@ def test_numbers_that_are_not_there_are_null(capsys: pytest.CaptureFixture[str])
 def test_a_run_has_the_margins_of_its_study(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    settings = ("--set", "network.m=16", "--set", "recording.frames=6")
+    small = ("--set", "data.n=8", "--set", "data.d=4")
+    settings = ("--set", "network.m=8", "--set", "recording.frames=6", *small)
     assert main(["run", FIGURE_1, "--out", str(tmp_path), "--quiet", *settings]) == 0
     run = capsys.readouterr().out.strip()
     of_run = json.loads(answer(capsys, run, "--json", "--quiet")[1])

@@ -26,14 +26,30 @@ KEYS = {
 HYPOTHESIS = {"text", "needed", "present", "met"}
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    """A standard network on 2-parity, d = 4, n = 10, under flow."""
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A standard network on 2-parity, d = 4, n = 10, under flow; tests only read it."""
     at = problem_of(
         {"m": 16}, {"kind": "flow", "until_log10_time": 12.0}, "exponential", {"d": 4, "n": 10}
     )
-    with recorded_run(tmp_path / "small", at) as run:
+    with recorded_run(tmp_path_factory.mktemp("small") / "small", at) as run:
         return run.path
+
+
+@pytest.fixture(scope="module")
+def known(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache in which the margins of that run are known."""
+    folder = tmp_path_factory.mktemp("known")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("MARGINSCOPE_CACHE", str(folder))
+        assert main(["theorems", str(small), "--quiet", "--limit", "5"]) == 0
+    return folder
+
+
+@pytest.fixture
+def margins_known(known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the program find that cache."""
+    monkeypatch.setenv("MARGINSCOPE_CACHE", str(known))
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -54,6 +70,7 @@ def rows(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, di
     return {f"{row['source']}, {row['name']}": row for row in found}
 
 
+@pytest.mark.usefixtures("margins_known")
 def test_json(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     found = rows(capsys, small)
     assert set(found) <= {f"{one.source}, {one.name}" for one in STATEMENTS.values()}
@@ -95,6 +112,7 @@ def test_numbers_that_are_not_there_are_null(
     assert "not separable" in row["hypotheses"][0]["present"]
 
 
+@pytest.mark.usefixtures("margins_known")
 def test_delta(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     name = "telgarsky22, Lemma A.2 (outputs)"
     assert rows(capsys, small)[name]["bound"] == pytest.approx(4 * math.log(10 / 0.05))
@@ -120,6 +138,7 @@ def test_a_limit_is_positive(capsys: pytest.CaptureFixture[str], small: Path, li
     assert "--limit" in err
 
 
+@pytest.mark.usefixtures("margins_known")
 def test_text(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     status, out, _ = answer(capsys, small, "--quiet", "--limit", "5")
     assert status == 0
@@ -135,6 +154,7 @@ def test_text(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     assert "    From: Telgarsky. Feature selection with gradient descent" in out
 
 
+@pytest.mark.usefixtures("margins_known")
 def test_times_and_slack(capsys: pytest.CaptureFixture[str], small: Path) -> None:
     """From when Lemma A.4 holds: after the first frame with R < l(0)/n, by the risk itself."""
     row = rows(capsys, small)["telgarsky22, Lemma A.4"]

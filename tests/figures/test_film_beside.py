@@ -206,7 +206,9 @@ def test_one_that_neither_reads_nor_ends_is_ended(runs, tmp_path, monkeypatch, s
 
 def long(runs: tuple[Path, ...], path: Path) -> FilmRequest:
     """A film that takes far longer than a test."""
-    return FilmRequest.of(runs, path, panel="norms", seconds=300.0, frames_per_second=20.0)
+    return FilmRequest.of(
+        runs, path, panel="norms", seconds=300.0, frames_per_second=20.0, size=(200, 160)
+    )
 
 
 @pytest.mark.parametrize("suffix", [".gif", pytest.param(".webp", marks=pytest.mark.slow)])
