@@ -23,7 +23,7 @@ from app.state.session import RunSnapshot, Snapshot
 from app.views.margins import MarginsView
 from core.runs import open_run
 from tests.app.mouse import pick
-from tests.app.shell.conftest import Opener, trained
+from tests.app.shell.conftest import SLOW, Opener, trained
 from tests.continuation.test_branches import branched_at
 from tests.runs.helpers import tamper
 
@@ -53,13 +53,14 @@ def descent(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def parent(open_program: Opener, descent: Path, qtbot: QtBot) -> Marginscope:
-    """A window with a run of descent that has ended, held at t = 10."""
-    program = open_program(descent)
-    qtbot.waitUntil(lambda: trained(program))
+def show_parent(program: Marginscope, descent: Path, qtbot: QtBot) -> None:
+    """Train the run of descent to its end, and hold it at t = 10."""
+    before = list(program.session)
+    program.files.open_files([str(descent)])
+    qtbot.waitUntil(lambda: list(program.session) != before and trained(program))
+    program.window.activateWindow()  # as a window manager does when a menu is gone
+    qtbot.waitUntil(program.window.isActiveWindow)
     go_to(program, qtbot, "10")
-    return program
 
 
 def go_to(program: Marginscope, qtbot: QtBot, time: str) -> None:
@@ -140,10 +141,24 @@ def assert_beside(program: Marginscope, at: int, step: float) -> None:
     assert program.display.intent.cursor >= one.data.coordinate[at] - 1e-9
 
 
+def test_branches_are_made_in_one_window(
+    open_program: Opener, descent: Path, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    """Each case begins with the run of descent, which is trained for it."""
+    program = open_program(descent)
+    qtbot.waitUntil(lambda: trained(program))
+    go_to(program, qtbot, "10")
+    for check in CASES:
+        with subtests.test(check.__name__):
+            if check is not CASES[0]:
+                show_parent(program, descent, qtbot)
+            check(program, descent, qtbot)
+
+
 # ---------------------------------------------------------------------------------- in the form
 
 
-def test_a_branch_by_the_form(parent: Marginscope, qtbot: QtBot) -> None:
+def check_branch_by_the_form(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """Ctrl+B, another step, Ctrl+R: the child plays beside its parent, from that moment on."""
     program, line = parent, parent.window.form.branch
     at, (run,) = frame(parent), parent.session
@@ -171,7 +186,7 @@ def test_a_branch_by_the_form(parent: Marginscope, qtbot: QtBot) -> None:
     assert again.data.run.continues is None
 
 
-def test_cancel_returns_the_form(parent: Marginscope, qtbot: QtBot) -> None:
+def check_cancel_returns_the_form(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """With what was typed into it before, though it was not trained."""
     program, form = parent, parent.window.form
     type_into(program, qtbot, "data.n", "14")
@@ -190,15 +205,18 @@ def test_cancel_returns_the_form(parent: Marginscope, qtbot: QtBot) -> None:
     assert run.data.run.dataset.n == 14
 
 
-def test_another_study_is_no_branch(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
+def check_another_study_is_no_branch(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     qtbot.keyClick(parent.window, Key.Key_B, CONTROL)
     assert parent.window.form.branch.isVisible()
+    (run,) = parent.session
     parent.files.open_files([str(descent)])
-    qtbot.waitUntil(lambda: trained(parent))
+    qtbot.waitUntil(lambda: next(iter(parent.session)) is not run and trained(parent))
     assert not parent.window.form.branch.isVisible()
 
 
-def test_what_cannot_be_is_said_and_nothing_is_lost(parent: Marginscope, qtbot: QtBot) -> None:
+def check_wrong_values_are_named_and_nothing_is_lost(
+    parent: Marginscope, descent: Path, qtbot: QtBot
+) -> None:
     program, bar = parent, parent.window.bar
     (run,) = program.session
     qtbot.keyClick(program.window, Key.Key_B, CONTROL)
@@ -237,9 +255,7 @@ def test_what_cannot_be_is_said_and_nothing_is_lost(parent: Marginscope, qtbot: 
     assert bar.text == ""
 
 
-def test_nothing_to_branch_from(open_program: Opener, descent: Path, qtbot: QtBot) -> None:
-    program = open_program(descent)
-    qtbot.waitUntil(lambda: trained(program))
+def check_nothing_to_branch_from(program: Marginscope, descent: Path, qtbot: QtBot) -> None:
     (run,) = program.session
     run.stands_in = True
     program.branches.begin()
@@ -253,13 +269,12 @@ def test_nothing_to_branch_from(open_program: Opener, descent: Path, qtbot: QtBo
     assert not program.window.form.branch.isVisible()
 
 
-def test_the_run_of_the_node_that_is_pinned(
-    open_program: Opener, descent: Path, qtbot: QtBot
-) -> None:
+def check_the_run_of_the_pinned_node(program: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """Of two runs the one whose node is pinned: it moves to the left, and the other one is closed;
     a branch of a branch, too."""
-    descent.write_text(DESCENT.replace("m = 8", "") + '[axes]\n"network.m" = [8, 9]\n')
-    program = open_program(descent)
+    two = descent.with_name("two.toml")
+    two.write_text(DESCENT.replace("m = 8", "") + '[axes]\n"network.m" = [8, 9]\n')
+    program.files.open_files([str(two)])
     qtbot.waitUntil(lambda: branched(program))
     first, second = program.session
     go_to(program, qtbot, "10")
@@ -284,20 +299,24 @@ def test_the_run_of_the_node_that_is_pinned(
     assert_beside(program, at, 0.5)
 
 
-def test_a_branch_of_a_run_that_is_still_trained(
-    open_program: Opener, slow_study: Path, qtbot: QtBot
+def check_branch_of_a_run_that_is_still_trained(
+    program: Marginscope, descent: Path, qtbot: QtBot
 ) -> None:
     """Both go on side by side; the parent is not held up."""
-    program = open_program(slow_study)
-    qtbot.waitUntil(lambda: bool(program.session) and frames(program)[0] > 4)
+    slow = descent.with_name("slow.toml")
+    slow.write_text(SLOW)
+    before = list(program.session)
+    program.files.open_files([str(slow)])
+    qtbot.waitUntil(lambda: list(program.session) != before and bool(program.session.live))
     (run,) = program.session
+    qtbot.waitUntil(lambda: frames(program)[0] > 4)
     qtbot.keyClick(program.window, Key.Key_B, CONTROL)
     type_into(program, qtbot, "dynamics.step", "2e-5")
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)
     qtbot.waitUntil(lambda: len(frames(program)) == 2 and frames(program)[1] > 2)
     assert run.live
-    before = frames(program)
-    qtbot.waitUntil(lambda: all(a > b for a, b in zip(frames(program), before, strict=True)))
+    shown = frames(program)
+    qtbot.waitUntil(lambda: all(a > b for a, b in zip(frames(program), shown, strict=True)))
     one, two = program.session
     assert one is run
     assert one.data is not None
@@ -313,7 +332,7 @@ def frames(program: Marginscope) -> list[int]:
 # -------------------------------------------------------------------------------- by one click
 
 
-def test_rewind_with_half_the_step(parent: Marginscope, qtbot: QtBot) -> None:
+def check_rewind_with_half_the_step(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """Of the moment that is shown."""
     program, at = parent, frame(parent)
     rewind(program, qtbot)
@@ -322,9 +341,17 @@ def test_rewind_with_half_the_step(parent: Marginscope, qtbot: QtBot) -> None:
     assert not program.window.form.branch.isVisible()
 
 
-def test_a_branch_is_undone_and_made_again(parent: Marginscope, qtbot: QtBot) -> None:
-    """Undo shows the parent alone, redo both; an offered branch goes with its form."""
-    program, line = parent, parent.window.form.branch
+def test_a_branch_is_undone_and_made_again(
+    open_program: Opener, descent: Path, qtbot: QtBot
+) -> None:
+    """Undo shows the parent alone, redo both; an offered branch goes with its form.
+
+    The window is a new one: its history has no steps before those of the branch.
+    """
+    program = open_program(descent)
+    qtbot.waitUntil(lambda: trained(program))
+    go_to(program, qtbot, "10")
+    line = program.window.form.branch
     (one,) = program.session
     rewind(program, qtbot)
     paths = [run.path for run in program.session]
@@ -349,7 +376,7 @@ def test_a_branch_is_undone_and_made_again(parent: Marginscope, qtbot: QtBot) ->
     assert not line.isVisible()
 
 
-def test_rewind_with_any_step(parent: Marginscope, qtbot: QtBot) -> None:
+def check_rewind_with_any_step(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """A factor or a value; what is none cannot be trained, and Escape leaves all as it was."""
     program = parent
     go_to(program, qtbot, "0")
@@ -392,7 +419,7 @@ def test_a_flow_has_no_step(program: Marginscope, qtbot: QtBot) -> None:
 # ------------------------------------------------------------------------------------ to be seen
 
 
-def test_the_margins_of_the_parent_up_to_the_branch(parent: Marginscope, qtbot: QtBot) -> None:
+def check_margins_of_the_parent(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """Dimmed in the plot of the child: the parent's own curve, joined to the child's."""
     program, at = parent, frame(parent)
     rewind(program, qtbot)
@@ -431,12 +458,14 @@ def ranges(view: MarginsView) -> list[float]:
     return [end for ends in view.plot.view.viewRange() for end in ends]
 
 
-def test_a_child_that_is_opened_alone(parent: Marginscope, tmp_path: Path, qtbot: QtBot) -> None:
+def check_child_that_is_opened_alone(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """Its heading says what it is, and its past comes from its own file."""
     (run,) = parent.session
-    branched_at(tmp_path / "child.msrun", run.path, 12, "dynamics.step=0.25")
-    branched_at(tmp_path / "other.msrun", run.path, 12, "data.k=3")
-    parent.files.open_files([str(tmp_path / "child.msrun"), str(tmp_path / "other.msrun")])
+    branched_at(descent.parent / "child.msrun", run.path, 12, "dynamics.step=0.25")
+    branched_at(descent.parent / "other.msrun", run.path, 12, "data.k=3")
+    parent.files.open_files(
+        [str(descent.parent / "child.msrun"), str(descent.parent / "other.msrun")]
+    )
     qtbot.waitUntil(lambda: branched(parent))
     child, other = parent.session
     assert child.data is not None
@@ -451,20 +480,19 @@ def test_a_child_that_is_opened_alone(parent: Marginscope, tmp_path: Path, qtbot
     assert not other.data.past.left
 
 
-def test_a_past_that_is_long_or_damaged_is_left_alone(
-    parent: Marginscope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
-) -> None:
+def check_long_or_damaged_past(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """The run itself is shown all the same."""
     (run,) = parent.session
     for name in ("long", "damaged"):
-        branched_at(tmp_path / f"{name}.msrun", run.path, 12, "dynamics.step=0.25")
+        branched_at(descent.parent / f"{name}.msrun", run.path, 12, "dynamics.step=0.25")
     sql = "UPDATE array SET crc32 = crc32 + 1 WHERE name = 'history_parameters'"
-    tamper(tmp_path / "damaged.msrun", sql)
-    parent.files.open_files([str(tmp_path / "damaged.msrun")])
+    tamper(descent.parent / "damaged.msrun", sql)
+    parent.files.open_files([str(descent.parent / "damaged.msrun")])
     qtbot.waitUntil(lambda: branched(parent, 1))
-    monkeypatch.setattr(past, "MOST_BYTES", 1000)
-    parent.files.open_files([str(tmp_path / "long.msrun")], beside=True)
-    qtbot.waitUntil(lambda: branched(parent))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(past, "MOST_BYTES", 1000)
+        parent.files.open_files([str(descent.parent / "long.msrun")], beside=True)
+        qtbot.waitUntil(lambda: branched(parent))
     for one in parent.session:
         assert one.failure == ""
         assert one.data is not None
@@ -477,7 +505,7 @@ def test_a_past_that_is_long_or_damaged_is_left_alone(
     assert damaged.overlay.corner != past.TOO_LONG
 
 
-def test_the_library_shows_the_tree(parent: Marginscope, qtbot: QtBot) -> None:
+def check_the_library_shows_the_tree(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """The child below its parent, with a mark; sorted by a number the list is flat."""
     program = parent
     rewind(program, qtbot)
@@ -510,6 +538,25 @@ def test_the_library_shows_the_tree(parent: Marginscope, qtbot: QtBot) -> None:
         QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=here)
         sizes = [entry.size for entry in panel.model.entries]
         assert sizes in (sorted(sizes), sorted(sizes, reverse=True))
+    program.actions["library"].setChecked(False)
+
+
+# The library first, while the user has no other runs; last what leaves a run in training.
+CASES = (
+    check_the_library_shows_the_tree,
+    check_branch_by_the_form,
+    check_cancel_returns_the_form,
+    check_another_study_is_no_branch,
+    check_wrong_values_are_named_and_nothing_is_lost,
+    check_rewind_with_half_the_step,
+    check_rewind_with_any_step,
+    check_margins_of_the_parent,
+    check_child_that_is_opened_alone,
+    check_long_or_damaged_past,
+    check_nothing_to_branch_from,
+    check_the_run_of_the_pinned_node,
+    check_branch_of_a_run_that_is_still_trained,
+)
 
 
 def test_the_cursor_waits_at_the_branch_until_there_are_frames() -> None:

@@ -108,7 +108,9 @@ def has(program: Marginscope, count: int) -> Callable[[], bool]:
     return lambda: len(names(program)) == count
 
 
-def test_words_and_conditions_find_runs(library: Marginscope, qtbot: QtBot) -> None:
+def check_that_words_and_conditions_find_runs(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
     assert library.window.focusWidget() is panel(library).search
     search(library, qtbot, "a title")
     qtbot.waitUntil(has(library, 3))
@@ -124,7 +126,9 @@ def test_words_and_conditions_find_runs(library: Marginscope, qtbot: QtBot) -> N
     assert not panel(library).problem.isVisible()
 
 
-def test_columns_sort_and_can_be_chosen(library: Marginscope, qtbot: QtBot) -> None:
+def check_that_columns_sort_and_can_be_chosen(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
     table = panel(library).table
     header = table.horizontalHeader()
     number = next(k for k, one in enumerate(COLUMNS) if one.name == "size")
@@ -145,7 +149,9 @@ def test_columns_sort_and_can_be_chosen(library: Marginscope, qtbot: QtBot) -> N
     assert "network.m" in panel(library).shown_columns
 
 
-def test_runs_are_named_noted_and_tagged(library: Marginscope, runs: Path, qtbot: QtBot) -> None:
+def check_that_runs_are_named_noted_and_tagged(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
     change_about(runs / "small__network.m=3.msrun", lambda about: replace(about, tags=("old",)))
     table = choose(library, qtbot, "m=3", "m=4")
     qtbot.keyClick(table, Key.Key_T, Qt.KeyboardModifier.ControlModifier)
@@ -181,7 +187,7 @@ def test_runs_are_named_noted_and_tagged(library: Marginscope, runs: Path, qtbot
     qtbot.waitUntil(lambda: names(library) == ["small__network.m=3.msrun"])
 
 
-def test_runs_go_to_the_trash_come_back_and_are_removed(
+def check_that_runs_go_to_the_trash_come_back_and_are_removed(
     library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
     table = choose(library, qtbot, "m=3", "m=4")
@@ -210,7 +216,7 @@ def test_runs_go_to_the_trash_come_back_and_are_removed(
     assert not [one for one in runs.rglob("*m=4*") if one.is_file()]
 
 
-def test_the_trash_is_emptied_by_the_menu_of_the_table(
+def check_that_the_trash_is_emptied_by_the_menu_of_the_table(
     library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
     table = choose(library, qtbot, "m=3", "m=4")
@@ -232,7 +238,9 @@ def test_the_trash_is_emptied_by_the_menu_of_the_table(
     assert not list((runs / ".trash").iterdir())
 
 
-def test_a_run_that_is_open_is_not_thrown_away(library: Marginscope, qtbot: QtBot) -> None:
+def check_that_a_run_that_is_open_is_not_thrown_away(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
     name = next(iter(library.session)).path.name
     table = choose(library, qtbot, name)
     qtbot.keyClick(table, Key.Key_Delete)
@@ -240,7 +248,7 @@ def test_a_run_that_is_open_is_not_thrown_away(library: Marginscope, qtbot: QtBo
     assert next(iter(library.session)).path.exists()
 
 
-def test_runs_are_opened_and_compared(library: Marginscope, qtbot: QtBot) -> None:
+def check_that_runs_are_opened_and_compared(library: Marginscope, runs: Path, qtbot: QtBot) -> None:
     def open_names() -> list[str]:
         return [run.path.name for run in library.session]
 
@@ -262,7 +270,9 @@ def test_runs_are_opened_and_compared(library: Marginscope, qtbot: QtBot) -> Non
     assert not panel(library).deeds["compare"].isEnabled()
 
 
-def test_pictures_of_what_is_seen_are_drawn(library: Marginscope, qtbot: QtBot) -> None:
+def check_that_pictures_of_what_is_seen_are_drawn(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
     model = panel(library).model
     readable = [one for one in shown(library) if one.readable]
     library.window.grab()
@@ -270,7 +280,9 @@ def test_pictures_of_what_is_seen_are_drawn(library: Marginscope, qtbot: QtBot) 
     assert all(model.picture(one.path) for one in readable)
 
 
-def test_verdicts_of_open_runs_are_kept(library: Marginscope, qtbot: QtBot) -> None:
+def check_that_verdicts_of_open_runs_are_kept(
+    library: Marginscope, runs: Path, qtbot: QtBot
+) -> None:
     keys = {run.path: run.key for run in library.session}
     qtbot.waitUntil(lambda: all(library.theory.known(key).judgement for key in keys.values()))
     qtbot.waitUntil(
@@ -280,8 +292,8 @@ def test_verdicts_of_open_runs_are_kept(library: Marginscope, qtbot: QtBot) -> N
         assert (one.verdicts is not None) is (one.path in keys)
 
 
-def test_the_library_is_closed_remembered_and_reached_by_the_menu(
-    library: Marginscope, qtbot: QtBot
+def check_that_the_library_is_closed_remembered_and_reached_by_the_menu(
+    library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
     dock = library.library.dock
     assert dock is not None
@@ -297,9 +309,48 @@ def test_the_library_is_closed_remembered_and_reached_by_the_menu(
     qtbot.keyClick(library.window, Key.Key_F11)
     assert dock.isVisible()
     assert library.window.focusWidget() is library.window.transport.slider
+    columns = panel(library).shown_columns
     library.put_away()
     assert library.memory.settings.library_shown
-    assert library.memory.settings.library_columns == FIRST
+    assert library.memory.settings.library_columns == columns != FIRST
+
+
+CHECKS = (
+    check_that_pictures_of_what_is_seen_are_drawn,
+    check_that_verdicts_of_open_runs_are_kept,
+    check_that_words_and_conditions_find_runs,
+    check_that_columns_sort_and_can_be_chosen,
+    check_that_a_run_that_is_open_is_not_thrown_away,
+    check_that_runs_are_named_noted_and_tagged,
+    check_that_runs_are_opened_and_compared,
+    check_that_the_library_is_closed_remembered_and_reached_by_the_menu,
+)
+
+
+def test_the_library_in_one_window(
+    library: Marginscope, runs: Path, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    """All that leaves the runs where they are; the last check shuts the program down."""
+    for check in CHECKS:
+        with subtests.test(check.__name__):
+            search(library, qtbot, "")
+            qtbot.waitUntil(has(library, 6))
+            check(library, runs, qtbot)
+
+
+def test_the_trash_in_one_window(
+    library: Marginscope, runs: Path, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    with subtests.test("emptied"):
+        check_that_the_trash_is_emptied_by_the_menu_of_the_table(library, runs, qtbot)
+    panel(library).trash.setChecked(False)
+    for m in (3, 4):
+        record(runs / f"small__network.m={m}.msrun", small_problem(m=m), count=2 + m)
+    panel(library).deeds["again"].trigger()
+    qtbot.waitUntil(has(library, 6))
+    qtbot.waitUntil(lambda: all(one.facts.status != "not read yet" for one in shown(library)))
+    with subtests.test("come back"):
+        check_that_runs_go_to_the_trash_come_back_and_are_removed(library, runs, qtbot)
 
 
 def test_runs_of_first_starts_are_known_by_their_settings(tmp_path: Path) -> None:

@@ -29,22 +29,48 @@ WORDS = {
     "standard": "standard network",
     "gd": "standard network, gradient descent",
 }
-NETWORK, DYNAMICS = "none of those that are trained here", "how another program has trained"
+REASONS = {
+    "tanh": "none of those that are trained here",
+    "standard": "how another program has trained",
+}
 
 
-def opened(kind: str, folder: Path, open_program: Opener, qtbot: QtBot) -> Marginscope:
-    path = folder / f"{kind}.msrun"
-    recorded(path, 20, **KINDS[kind])
-    program = open_program(path)
-    qtbot.waitUntil(lambda: trained(program))
-    return program
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_recorded_run_says_what_it_is(
-    kind: str, tmp_path: Path, open_program: Opener, qtbot: QtBot
+def test_recorded_runs_in_one_window(
+    tmp_path: Path,
+    open_program: Opener,
+    study: Path,
+    qtbot: QtBot,
+    subtests: pytest.Subtests,
 ) -> None:
-    program = opened(kind, tmp_path, open_program, qtbot)
+    """Open a run of each kind in turn, and ask for all that may not be done with it."""
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    with subtests.test("compared"):
+        check_comparison(program, tmp_path, qtbot)
+    for kind in KINDS:
+        path = tmp_path / f"{kind}.msrun"
+        recorded(path, 20, **KINDS[kind])
+        program.files.open_files([str(path)])
+        qtbot.waitUntil(lambda path=path: paths_of(program) == [path] and trained(program))
+        with subtests.test("it says what it is", kind=kind):
+            check_words(program, kind)
+        if kind == "unknown":
+            with subtests.test("no margin", kind=kind):
+                check_that_no_margin_is_known(program)
+        if kind in ("tanh", "standard"):
+            for deed in ("run", "restart", "further", "seed", "weights"):
+                with subtests.test("not trained", kind=kind, deed=deed):
+                    check_that_it_is_not_trained(program, kind, deed)
+        if kind != "unknown":
+            with subtests.test("branch", kind=kind):
+                check_branch(program, kind, qtbot)
+
+
+def paths_of(program: Marginscope) -> list[Path]:
+    return [run.path for run in program.session]
+
+
+def check_words(program: Marginscope, kind: str) -> None:
     details = program.display.slots[0].panel.details.toolTip()
     assert details.startswith(f"recorded by another program: {WORDS[kind]}")
     assert "recorded from Python" in details
@@ -55,40 +81,32 @@ def test_a_recorded_run_says_what_it_is(
             assert box.currentText() == table.kind
 
 
-@pytest.mark.parametrize("deed", ["run", "restart", "further", "seed", "weights"])
-@pytest.mark.parametrize("kind", ["tanh", "standard"])
-def test_what_cannot_be_trained_is_told_and_stays_open(
-    kind: str, deed: str, tmp_path: Path, open_program: Opener, qtbot: QtBot
-) -> None:
-    program = opened(kind, tmp_path, open_program, qtbot)
+def check_that_it_is_not_trained(program: Marginscope, kind: str, deed: str) -> None:
+    program.window.bar.clear()
     program.actions[deed].trigger()
-    words = NETWORK if kind == "tanh" else DYNAMICS
+    words = REASONS[kind]
     words = "nothing to draw anew" if deed in ("seed", "weights") else words
     assert words.lower() in program.window.bar.text.lower()
-    assert [run.path.stem for run in program.session] == [kind] and not program.session.live
+    assert [path.stem for path in paths_of(program)] == [kind] and not program.session.live
 
 
-@pytest.mark.parametrize(("kind", "words"), [("tanh", NETWORK), ("standard", DYNAMICS), ("gd", "")])
-def test_a_branch_needs_a_network_and_dynamics_of_the_program(
-    kind: str, words: str, tmp_path: Path, open_program: Opener, qtbot: QtBot
-) -> None:
-    program = opened(kind, tmp_path, open_program, qtbot)
+def check_branch(program: Marginscope, kind: str, qtbot: QtBot) -> None:
+    """A branch needs a network and dynamics of the program."""
+    program.window.bar.clear()
     program.actions["branch"].trigger()
-    if not words:
+    if kind == "gd":
         edits = program.window.form.study().with_value("dynamics.step", 0.25)
         program.experiment.aside.take(edits)
         qtbot.waitUntil(lambda: len(program.session) == 2 and trained(program))
         assert not program.window.bar.text
         return
     program.actions["run"].trigger()
-    assert words.lower() in program.window.bar.text.lower()
+    assert REASONS[kind].lower() in program.window.bar.text.lower()
     assert len(program.session) == 1
 
 
-def test_an_unknown_activation_is_told_in_place_of_empty_plots(
-    tmp_path: Path, open_program: Opener, qtbot: QtBot
-) -> None:
-    program = opened("unknown", tmp_path, open_program, qtbot)
+def check_that_no_margin_is_known(program: Marginscope) -> None:
+    """An unknown activation is said in place of empty plots."""
     program.display.ask(views=("margins", "predictor"))
     data = next(iter(program.session)).data
     panel = program.display.slots[0].panel
@@ -99,17 +117,16 @@ def test_an_unknown_activation_is_told_in_place_of_empty_plots(
         assert np.isnan(DisplayData(run).scalars(1)["hard_margin"])
 
 
-@pytest.mark.usefixtures("own_window")
-def test_recordings_and_own_runs_are_compared(
-    tmp_path: Path, program: Marginscope, qtbot: QtBot
-) -> None:
-    recorded(tmp_path / "mine.msrun", 20)
-    program.files.open_files([str(tmp_path / "mine.msrun")], True)
+def check_comparison(program: Marginscope, folder: Path, qtbot: QtBot) -> None:
+    """A recording is compared with two runs that were trained here."""
+    recorded(folder / "mine.msrun", 20)
+    program.files.open_files([str(folder / "mine.msrun")], True)
     qtbot.waitUntil(lambda: len(program.session) == 3 and trained(program))
     program.actions["compare"].trigger()
     qtbot.waitUntil(lambda: program.display.intent.compared is not None)
     assert len(program.display.intent.compared.runs) == 3
     assert not program.window.bar.text
+    program.actions["compare"].trigger()
 
 
 def test_the_end_is_known_where_it_was_said(tmp_path: Path) -> None:
