@@ -36,6 +36,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMenu,
+    QSplitter,
     QStackedWidget,
     QTabWidget,
     QWidget,
@@ -76,7 +77,10 @@ REMEMBERED = {
     "theory": ("_chosen",),
     "whole": ("_remembered",),
 }
-CACHES = {"program.theory.margins._known", "program.final._asked"}
+CACHES = {
+    *("program.theory.margins._known", "program.final._asked"),
+    *("program.question._queue", "program.question._stop"),  # buttons of the last question
+}
 KEPT_BY_THE_PROGRAM = {"session.json", "library.sqlite", "library.sqlite-wal", "library.sqlite-shm"}
 CLAIM = ".claim"  # of a run file's name; the next run deletes those that are a minute old
 KEY = re.compile(r"\bkey=\d+")  # of an open run: each is used once
@@ -242,7 +246,9 @@ def settle(program: Marginscope, seconds: float = PATIENCE / 1000) -> None:
 @contextmanager
 def unpainted(window: QWidget, so: bool = True) -> Iterator[None]:
     """Paint a window once at the end, and not while runs come and go, which takes .2 s."""
-    window.setUpdatesEnabled(not so)
+    so = so and window.updatesEnabled()
+    if so:
+        window.setUpdatesEnabled(False)
     try:
         yield
     finally:
@@ -295,7 +301,7 @@ class SharedWindow:
 
     program: Marginscope
     scene: Scene
-    columns: QByteArray
+    splitters: dict[QSplitter, QByteArray]
     style: str
     state: dict[str, str]
     dialogs: set[tuple[str, str]]
@@ -326,11 +332,11 @@ class SharedWindow:
         scene = program.scenes.scene
         program.files.replace(())  # so that the runs are opened from files, as they always will be
         files = set(program.places.runs.parent.rglob("*"))
-        columns = program.window.columns.saveState()
+        splitters = {one: one.saveState() for one in program.window.findChildren(QSplitter)}
         shared = cls(
             program,
             scene,
-            columns,
+            splitters,
             _style(),
             {},
             set(),
@@ -444,7 +450,8 @@ class SharedWindow:
             if action.shortcut().toString() != DEFAULTS[key]:
                 set_keys(action, DEFAULTS[key])
         self._put_values_back()
-        window.columns.restoreState(self.columns)
+        for splitter, sizes in self.splitters.items():
+            splitter.restoreState(sizes)
         for area in window.findChildren(QAbstractScrollArea):
             area.horizontalScrollBar().setValue(0)
             area.verticalScrollBar().setValue(0)

@@ -23,6 +23,7 @@ def widths(program: Marginscope) -> list[int]:
 def test_other_runs_are_chosen_by_search_and_marks(
     open_program: Opener, tmp_path: Path, qtbot: QtBot
 ) -> None:
+    """Four runs: a window of its own, since it keeps the panels that it makes for them."""
     path = tmp_path / "many.toml"
     path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5, 6]\n'run.seed' = [0, 1, 2]"))
     program = open_program(path)
@@ -57,11 +58,11 @@ def test_other_runs_are_chosen_by_search_and_marks(
 
 
 def test_one_run_that_is_chosen_is_trained_alone(
-    open_program: Opener, tmp_path: Path, qtbot: QtBot
+    show_files: Opener, tmp_path: Path, qtbot: QtBot
 ) -> None:
     path = tmp_path / "many.toml"
     path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5]"))
-    program = open_program(path)
+    program = show_files(path)
     qtbot.waitUntil(lambda: trained(program))
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
     dialog = program.cells.dialog
@@ -74,11 +75,11 @@ def test_one_run_that_is_chosen_is_trained_alone(
 
 
 def test_a_study_of_one_run_has_none_to_choose(
-    open_program: Opener, tmp_path: Path, qtbot: QtBot
+    show_files: Opener, tmp_path: Path, qtbot: QtBot
 ) -> None:
     path = tmp_path / "one.toml"
     path.write_text(STUDY.split("[axes]")[0] + "[network]\nm = 4\n")
-    program = open_program(path)
+    program = show_files(path)
     qtbot.waitUntil(lambda: trained(program))
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
     assert program.cells.dialog is None

@@ -38,10 +38,10 @@ def has(program: Marginscope, frames: int) -> Callable[[], bool]:
 
 
 @pytest.fixture
-def follow(open_program: Opener, qtbot: QtBot) -> Followed:
+def follow(show_files: Opener, qtbot: QtBot) -> Followed:
     def opened(loop: Apart) -> Marginscope:
-        program = open_program(loop.path, plays=True)
-        qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).grows)
+        program = show_files(loop.path, plays=True)
+        qtbot.waitUntil(lambda: only(program).path == loop.path and only(program).grows)
         return program
 
     return opened
@@ -85,28 +85,31 @@ def test_the_end_is_stayed_at_and_other_moments_are_stayed_at_too(
         assert program.display.view.runs[0].frame == held == 17
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"time": "t", "until": 1e6}, {"dynamics": "gd", "eta": 0.1}]
-)
 def test_the_axis_of_time_ends_where_the_loop_is_or_was_to_end(
-    tmp_path: Path, follow: Followed, qtbot: QtBot, settings: dict[str, object]
+    tmp_path: Path, follow: Followed, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    with Apart(tmp_path / "mine.msrun", **settings) as loop:
-        program = follow(loop)
-        qtbot.waitUntil(has(program, loop.frames(30)))
-        span = span_of(program.session.snapshot())
-        panel = program.display.slots[0].panel
-        panel.catch_up()
-        right = dict(panel.regions())["margins"][1]
-        last = float(only(program).data.log10_time[-1])
-        if "until" in settings:
-            assert right > 6.0 and span.high > span.edge
-        else:
-            assert right == pytest.approx(last, abs=0.1) and span.high == span.edge
+    loops: list[dict[str, object]] = [
+        {},
+        {"time": "t", "until": 1e6},
+        {"dynamics": "gd", "eta": 0.1},
+    ]
+    for number, settings in enumerate(loops):
+        with subtests.test(**settings), Apart(tmp_path / f"{number}.msrun", **settings) as loop:
+            program = follow(loop)
+            qtbot.waitUntil(has(program, loop.frames(30)))
+            span = span_of(program.session.snapshot())
+            panel = program.display.slots[0].panel
+            panel.catch_up()
+            right = dict(panel.regions())["margins"][1]
+            last = float(only(program).data.log10_time[-1])
+            if "until" in settings:
+                assert right > 6.0 and span.high > span.edge
+            else:
+                assert right == pytest.approx(last, abs=0.1) and span.high == span.edge
 
 
 def test_a_run_of_the_command_line_is_followed(
-    tmp_path: Path, open_program: Opener, slow_study: Path, qtbot: QtBot
+    tmp_path: Path, show_files: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
     folder = tmp_path / "runs"
     command = [sys.executable, "-m", "core", "run", str(slow_study), "--out", str(folder)]
@@ -114,7 +117,7 @@ def test_a_run_of_the_command_line_is_followed(
     process = subprocess.Popen(command, stdout=quiet, stderr=quiet, stdin=quiet)
     try:
         qtbot.waitUntil(lambda: any(folder.glob("*.msrun")))
-        program = open_program(next(folder.glob("*.msrun")))
+        program = show_files(next(folder.glob("*.msrun")))
         qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).grows)
         seen = only(program).data.frames
         qtbot.waitUntil(lambda: only(program).data.frames > max(seen, 1) + 2)
@@ -144,40 +147,47 @@ def test_a_loop_that_is_killed_is_told_once_and_its_frames_stay(
 
 
 def test_a_file_that_a_crash_left_is_not_taken_for_one_that_grows(
-    tmp_path: Path, open_program: Opener, qtbot: QtBot
+    tmp_path: Path, show_files: Opener, qtbot: QtBot
 ) -> None:
     with Apart(tmp_path / "mine.msrun") as loop:
         loop.frames(9)
         loop.kill()
     for suffix in ("", "-wal"):
         os.utime(f"{loop.path}{suffix}", (1e9, 1e9))
-    program = open_program(loop.path, plays=True)
+    program = show_files(loop.path, plays=True)
     qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).growth is Growth.RESTS)
     assert not program.display.view.span.live and not program.window.bar.text
     assert "not finished" in program.display.slots[0].panel.heading.text()
 
 
-@pytest.mark.parametrize("other", [True, False])
 def test_a_file_that_is_taken_away_leaves_what_was_seen(
-    tmp_path: Path, follow: Followed, qtbot: QtBot, other: bool
+    tmp_path: Path, follow: Followed, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    with Apart(tmp_path / "mine.msrun") as loop, Apart(tmp_path / "other.msrun") as another:
-        program = follow(loop)
-        frames = loop.frames(9)
-        qtbot.waitUntil(has(program, frames))
+    """The file of a recording is deleted, or another one has its name."""
+    with Apart(tmp_path / "other.msrun") as another:
         another.frames(3)
         another.end()
-        for suffix in ("", "-wal", "-shm"):
-            Path(f"{loop.path}{suffix}").unlink()
-        if other:
-            shutil.copy(another.path, loop.path)
-        qtbot.waitUntil(lambda: only(program).growth is Growth.LOST)
-        words = "was replaced by another file" if other else "There is no run file"
-        assert words in program.window.bar.text and "seen so far stay" in program.window.bar.text
-        program.actions["start"].trigger()
-        program.actions["forward"].trigger()
-        assert program.display.view.runs[0].frame == 1 and only(program).data.frames == frames
-        assert program.following.interval == 0
+    for other in (another.path, None):
+        name = tmp_path / f"mine-{other is None}.msrun"
+        with subtests.test(other=other is not None), Apart(name) as loop:
+            take_away(loop, other, follow, qtbot)
+
+
+def take_away(loop: Apart, other: Path | None, follow: Followed, qtbot: QtBot) -> None:
+    program = follow(loop)
+    frames = loop.frames(9)
+    qtbot.waitUntil(has(program, frames))
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{loop.path}{suffix}").unlink()
+    if other is not None:
+        shutil.copy(other, loop.path)
+    qtbot.waitUntil(lambda: only(program).growth is Growth.LOST)
+    words = "There is no run file" if other is None else "was replaced by another file"
+    assert words in program.window.bar.text and "seen so far stay" in program.window.bar.text
+    program.actions["start"].trigger()
+    program.actions["forward"].trigger()
+    assert program.display.view.runs[0].frame == 1 and only(program).data.frames == frames
+    assert program.following.interval == 0
 
 
 def test_a_recording_that_replaces_an_old_one_is_followed_to_its_name(

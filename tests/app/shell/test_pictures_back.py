@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.controllers.session_keeper import SessionKeeper
 from app.controllers.theory import WHILE_TRAINING
 from app.places import Places
 from app.state.compared import Compared
@@ -389,9 +390,7 @@ def test_links_are_typed_and_wrong_ones_lose_nothing(
     assert program.scenes.picture() == before
 
 
-def test_a_link_puts_a_study_into_the_form(
-    program: Marginscope, qtbot: QtBot, open_program: Opener
-) -> None:
+def test_a_link_puts_a_study_into_the_form(program: Marginscope, qtbot: QtBot) -> None:
     open_runs, link = len(program.session), study_link("wei19-figure-5")
     assert study_in(link) == "wei19-figure-5" and study_in("marginscope://view?t=1") is None
     for text, said in ((link, ""), ("marginscope://study?name=../evil", "'../evil'")):
@@ -403,7 +402,12 @@ def test_a_link_puts_a_study_into_the_form(
         study = program.window.form.study()
         assert study is not None and study.id == "wei19-figure-5"
     assert len(program.session) == open_runs and not program.session.live  # it trains nothing
-    began = open_program(link)
+
+
+def test_a_start_with_a_link_puts_its_study_into_the_form(
+    open_program: Opener, qtbot: QtBot
+) -> None:
+    began = open_program(study_link("wei19-figure-5"))
     qtbot.waitUntil(lambda: getattr(began.window.form.study(), "id", "") == "wei19-figure-5")
     assert len(began.session) == 0
 
@@ -416,7 +420,9 @@ def test_without_a_run_there_is_no_link(program: Marginscope, qtbot: QtBot) -> N
     assert "Open a run first" in program.window.bar.text
 
 
-def test_the_next_start_goes_on(program: Marginscope, qtbot: QtBot, open_program: Opener) -> None:
+def test_the_next_start_goes_on(
+    program: Marginscope, qtbot: QtBot, open_program: Opener, subtests: pytest.Subtests
+) -> None:
     arranged(program, qtbot)
     QTest.keyClicks(program.window.form.sections["network"].rows[0].control, "7")
     qtbot.waitUntil(lambda: not program.scenes.waiting)
@@ -424,10 +430,20 @@ def test_the_next_start_goes_on(program: Marginscope, qtbot: QtBot, open_program
     program.window.close()
     again = open_program()
     qtbot.waitUntil(lambda: trained(again))
-    assert seen(again.scenes.picture(named=False)) == seen(before)
-    assert frames(again) == shown
-    assert not again.session.live
-    assert not again.actions["undo"].isEnabled()
+    with subtests.test("all is there"):
+        assert seen(again.scenes.picture(named=False)) == seen(before)
+        assert frames(again) == shown
+        assert not again.session.live
+        assert not again.actions["undo"].isEnabled()
+    first, second = (run.path for run in again.session)
+    again.window.close()
+    first.unlink()
+    with subtests.test("runs that are gone are named"):
+        third = open_program()
+        qtbot.waitUntil(lambda: trained(third))
+        assert [run.path for run in third.session] == [second]
+        assert first.name in third.window.bar.text
+        assert "not there any more" in third.window.bar.text
 
 
 def test_a_start_that_was_asked_for_something_opens_that(
@@ -453,6 +469,10 @@ def test_a_session_that_was_killed_is_asked_about(
     program.window.close()
     assert killed != place.read_text()
     place.write_text(killed)
+    asks = open_program()
+    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
+    asks.window.close()
+    assert place.read_text() == killed  # nobody has answered: it is asked again
     again = open_program()
     qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
     press("Restore")
@@ -474,45 +494,33 @@ def test_a_window_that_nobody_has_touched_is_kept(
     assert not parse_session(place.read_text()).ended
 
 
-def test_an_unanswered_question_is_asked_again(
-    program: Marginscope, qtbot: QtBot, open_program: Opener, tmp_path: Path
-) -> None:
-    place = Places.under(tmp_path / "user").session
-    program.keeper.save()
-    killed = place.read_text()
-    program.window.close()
-    place.write_text(killed)
-    again = open_program()
-    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
-    again.window.close()
-    assert place.read_text() == killed
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"version": 1}', b"[" * 9999])
+@pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"version": 1}', b"[" * 9999])
 def test_a_broken_session_is_set_aside(
-    open_program: Opener, study: Path, qtbot: QtBot, tmp_path: Path, content: bytes
+    program: Marginscope, tmp_path: Path, content: bytes
 ) -> None:
     place = Places.under(tmp_path / "user").session
     place.parent.mkdir(parents=True)
     place.write_bytes(content)
+    keeper = SessionKeeper(
+        Places.under(tmp_path / "user"), program.window, program.display, program.scenes
+    )
+    assert keeper.previous is None and "could not be read" in keeper.warning
+    assert Path(f"{place}.broken").read_bytes() == content
+    keeper.stop()
+    keeper.deleteLater()
+
+
+def test_a_start_with_a_broken_session_says_so(
+    open_program: Opener, study: Path, qtbot: QtBot, tmp_path: Path
+) -> None:
+    place = Places.under(tmp_path / "user").session
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"{")
     program = open_program(study)
     qtbot.waitUntil(lambda: len(program.session) > 0)
     assert "could not be read" in program.window.bar.text
-    assert Path(f"{place}.broken").read_bytes() == content
+    assert Path(f"{place}.broken").read_bytes() == b"{"
     program.experiment.stop()
-
-
-def test_runs_of_the_last_session_that_are_gone_are_named(
-    program: Marginscope, qtbot: QtBot, open_program: Opener
-) -> None:
-    first, second = (run.path for run in program.session)
-    program.window.close()
-    first.unlink()
-    again = open_program()
-    qtbot.waitUntil(lambda: trained(again))
-    assert [run.path for run in again.session] == [second]
-    assert first.name in again.window.bar.text
-    assert "not there any more" in again.window.bar.text
 
 
 def test_two_windows_do_not_write_over_each_other(

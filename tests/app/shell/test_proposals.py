@@ -16,7 +16,7 @@ from core.errors import InputError
 from core.observables.planes import PLANES
 from core.observables.registry import OBSERVABLES
 from tests.app.mouse import pick
-from tests.app.shell.conftest import STUDY, Opener, trained
+from tests.app.shell.conftest import STUDY, trained
 from tests.app.views.test_every_network import RUNS, shown
 
 LINE = """
@@ -42,11 +42,32 @@ def names_of(program: Marginscope) -> tuple[str, ...]:
     return program.display.slots[0].panel.names
 
 
-def opened(open_program: Opener, qtbot: QtBot, path: Path, text: str) -> Marginscope:
-    path.write_text(text)
-    program = open_program(path)
-    qtbot.waitUntil(lambda: trained(program))
-    return program
+class Chooser:
+    """The shared window, in which nobody has chosen anything before each part of a test."""
+
+    def __init__(self, program: Marginscope, qtbot: QtBot, folder: Path) -> None:
+        self.program, self.qtbot, self.folder = program, qtbot, folder
+
+    def forget(self) -> None:
+        """Take back what was chosen in an earlier part."""
+        self.program.display.ask(views=(), curves=None, neuron_points="", plane=None)
+
+    def train(self, name: str, text: str) -> None:
+        """Open a study and train it."""
+        path = self.folder / name
+        path.write_text(text)
+        self.program.files.open_files([str(path)])
+        self.qtbot.waitUntil(lambda: trained(self.program))
+
+    def pick(self, *titles: str) -> None:
+        """Choose an entry of a menu."""
+        pick(self.qtbot, self.program.window, *titles)
+
+
+@pytest.fixture
+def chooser(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> Chooser:
+    """The shared window."""
+    return Chooser(program, qtbot, tmp_path)
 
 
 @pytest.mark.parametrize("kind", list(RUNS))
@@ -86,15 +107,24 @@ def test_every_view_can_take_the_place_of_another() -> None:
     assert set(NEXT) == set(VIEWS)
 
 
-def test_a_head_and_a_line_have_views_of_their_own(
-    open_program: Opener, qtbot: QtBot, tmp_path: Path
-) -> None:
-    program = opened(open_program, qtbot, tmp_path / "line.toml", LINE)
+def test_studies_propose_views_and_curves(chooser: Chooser, subtests: pytest.Subtests) -> None:
+    for part in (
+        propose_views_of_line_and_head,
+        keep_views_chosen_by_hand,
+        name_no_view,
+        keep_curves_and_points_chosen_by_hand,
+    ):
+        with subtests.test(part.__name__):
+            chooser.forget()
+            part(chooser)
+
+
+def propose_views_of_line_and_head(chooser: Chooser) -> None:
+    program = chooser.program
+    chooser.train("line.toml", LINE)
     assert names_of(program) == ON_A_LINE
     head = LINE.replace("intervals", "parity").replace('"bias"', '"head"')
-    (tmp_path / "head.toml").write_text(head.replace("n = 8", "n = 8\nd = 6"))
-    program.files.open_files([str(tmp_path / "head.toml")])
-    qtbot.waitUntil(lambda: trained(program))
+    chooser.train("head.toml", head.replace("n = 8", "n = 8\nd = 6"))
     assert names_of(program) == ("norms", "margins", "curves", "predictor")
     assert [panel.plot.overlay.note for panel in program.display.slots[0].panel.views][:2] == [
         "",
@@ -104,43 +134,31 @@ def test_a_head_and_a_line_have_views_of_their_own(
     assert marked == list(names_of(program))
 
 
-def test_a_study_names_its_views_and_a_choice_by_hand_stays(
-    open_program: Opener, qtbot: QtBot, tmp_path: Path
-) -> None:
-    text = STUDY + '[window]\nviews = ["spectrum", "margins"]\n'
-    program = opened(open_program, qtbot, tmp_path / "named.toml", text)
+def keep_views_chosen_by_hand(chooser: Chooser) -> None:
+    program = chooser.program
+    chooser.train("named.toml", STUDY + '[window]\nviews = ["spectrum", "margins"]\n')
     assert names_of(program) == ("margins", "spectrum")
-    pick(qtbot, program.window, "View", "Views", "Curves")
+    chooser.pick("View", "Views", "Curves")
     assert names_of(program) == ("margins", "curves", "spectrum")
-    (tmp_path / "plain.toml").write_text(STUDY)
-    program.files.open_files([str(tmp_path / "plain.toml")])
-    qtbot.waitUntil(lambda: trained(program))
+    chooser.train("plain.toml", STUDY)
     assert names_of(program) == ("margins", "curves", "spectrum")
-    pick(qtbot, program.window, "View", "Views", "The study's views")
+    chooser.pick("View", "Views", "The study's views")
     assert names_of(program) == FIGURE_1
 
 
-def test_a_name_that_is_no_view_is_said(
-    open_program: Opener, study: Path, qtbot: QtBot, tmp_path: Path
-) -> None:
-    text = STUDY + '[window]\nviews = ["margin", "norms"]\n'
+def name_no_view(chooser: Chooser) -> None:
     said: list[str] = []
-    (tmp_path / "wrong.toml").write_text(text)
-    program = open_program(study)
-    program.proposals.message.connect(said.append)
-    qtbot.waitUntil(lambda: trained(program))
-    program.files.open_files([str(tmp_path / "wrong.toml")])
+    chooser.program.proposals.message.connect(said.append)
+    chooser.train("wrong.toml", STUDY + '[window]\nviews = ["margin", "norms"]\n')
     assert said == ["wrong: window.views names margin, which is no view; did you mean 'margins'?"]
-    qtbot.waitUntil(lambda: trained(program))
-    assert names_of(program) == ("norms",)
+    assert names_of(chooser.program) == ("norms",)
 
 
-def test_a_study_names_curves_and_points_and_choices_by_hand_stay(
-    open_program: Opener, qtbot: QtBot, tmp_path: Path
-) -> None:
+def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
+    program = chooser.program
     table = '[window]\nviews = ["neurons", "curves"]\ncurves = ["sharpness"]\n'
     text = STUDY + table + 'points = "directions"\n'
-    program = opened(open_program, qtbot, tmp_path / "named.toml", text)
+    chooser.train("named.toml", text)
     panel = program.display.slots[0].panel
     assert panel.view("curves").names == ("sharpness",)
     wishes = program.display.view.wishes
@@ -149,20 +167,16 @@ def test_a_study_names_curves_and_points_and_choices_by_hand_stay(
     assert ("neuron_points", "directions") in marked
     assert "sharpness" in program.scenes.picture().intent.curves  # a link says what is shown
     assert "sharpness" not in text_of(program)  # and the session that nobody chose it
-    pick(qtbot, program.window, "View", "Curves", OBSERVABLES["sharpness"].title)
+    chooser.pick("View", "Curves", OBSERVABLES["sharpness"].title)
     assert program.display.view.wishes.curves == ()
     assert panel.view("curves").plot.overlay.note.startswith("choose curves")
-    pick(qtbot, program.window, "View", "Neurons", NEURON_POINTS["weights"])
-    (tmp_path / "other.toml").write_text(text)
-    program.files.open_files([str(tmp_path / "other.toml")])
-    qtbot.waitUntil(lambda: trained(program))
+    chooser.pick("View", "Neurons", NEURON_POINTS["weights"])
+    chooser.train("other.toml", text)
     wishes = program.display.view.wishes
     assert (wishes.curves, wishes.neuron_points) == ((), "weights")
-    pick(qtbot, program.window, "View", "Curves", "The study's curves")
+    chooser.pick("View", "Curves", "The study's curves")
     assert program.display.view.wishes.curves == ("sharpness",)
-    (tmp_path / "plain.toml").write_text(STUDY)
-    program.files.open_files([str(tmp_path / "plain.toml")])
-    qtbot.waitUntil(lambda: trained(program))
+    chooser.train("plain.toml", STUDY)
     assert program.display.view.wishes.curves == FIRST_CURVES
 
 
@@ -204,51 +218,44 @@ def plane_of(program: Marginscope) -> str:
     return program.display.view.wishes.shown_plane.kind
 
 
-def test_pictures_are_drawn_on_their_principal_components(
-    open_program: Opener, study: Path, tmp_path: Path, qtbot: QtBot
-) -> None:
-    path = tmp_path / "digits.toml"
-    path.write_text(DIGITS)
-    program = open_program(path)
-    qtbot.waitUntil(lambda: trained(program))
+def test_studies_propose_planes(chooser: Chooser, subtests: pytest.Subtests) -> None:
+    for part in (propose_principal_components, name_a_plane, name_a_plane_that_data_lack):
+        with subtests.test(part.__name__):
+            chooser.forget()
+            part(chooser)
+
+
+def propose_principal_components(chooser: Chooser) -> None:
+    """For pictures."""
+    program = chooser.program
+    chooser.train("digits.toml", DIGITS)
     assert plane_of(program) == "components"
     assert program.display.intent.plane is None  # nobody has chosen it
     (run,) = program.session
     assert run.data is not None and run.data.plane.kind == "components"
     # A plane that is chosen stays, also for other data.
-    pick(qtbot, program.window, "View", "Neurons", "Principal directions of the motion")
+    chooser.pick("View", "Neurons", "Principal directions of the motion")
     assert plane_of(program) == "motion"
-    program.files.open_files([str(study)])
-    qtbot.waitUntil(lambda: trained(program))
+    chooser.train("small.toml", STUDY)
     assert plane_of(program) == "motion"
 
 
-def test_a_study_names_its_plane(
-    open_program: Opener, study: Path, tmp_path: Path, qtbot: QtBot
-) -> None:
-    path = tmp_path / "named.toml"
-    path.write_text(DIGITS + '[window]\nplane = "motion"\n')
-    program = open_program(path)
-    qtbot.waitUntil(lambda: trained(program))
-    assert plane_of(program) == "motion"
-    program.files.open_files([str(study)])
-    qtbot.waitUntil(lambda: trained(program))
-    assert plane_of(program) == "coordinates"
+def name_a_plane(chooser: Chooser) -> None:
+    chooser.train("named.toml", DIGITS + '[window]\nplane = "motion"\n')
+    assert plane_of(chooser.program) == "motion"
+    chooser.train("small.toml", STUDY)
+    assert plane_of(chooser.program) == "coordinates"
 
 
-def test_a_plane_that_the_data_do_not_have_is_not_proposed(
-    open_program: Opener, tmp_path: Path, qtbot: QtBot
-) -> None:
+def name_a_plane_that_data_lack(chooser: Chooser) -> None:
     corners = "[[1.0, 1.0, 1], [-1.0, -1.0, 1], [1.0, -1.0, -1], [-1.0, 1.0, -1]]"  # equal means
     rest = DIGITS.partition("n = 30\n")[2]
-    path = tmp_path / "corners.toml"
-    path.write_text(
-        f'[data]\nkind = "points"\npoints = {corners}\n{rest}[window]\nplane = "means"\n'
+    chooser.train(
+        "corners.toml",
+        f'[data]\nkind = "points"\npoints = {corners}\n{rest}[window]\nplane = "means"\n',
     )
-    program = open_program(path)
-    qtbot.waitUntil(lambda: trained(program))
-    (run,) = program.session
+    (run,) = chooser.program.session
     assert run.data is not None
     with pytest.raises(InputError):
         PLANES["means"].load()(run.data.run, ())
-    assert plane_of(program) == "coordinates"
+    assert plane_of(chooser.program) == "coordinates"

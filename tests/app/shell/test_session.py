@@ -161,13 +161,14 @@ def test_a_new_seed_trains_again_and_plays_from_the_start(
     program = playing_program
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     old = [run.path for run in program.session]
+    recorded = len(list(program.places.runs.glob("*.msrun")))
     click_on(program, "seed")
     assert playing(program)
     qtbot.waitUntil(lambda: trained(program))
     runs = [run.data.run for run in program.session]
     assert [run.experiment.run.seed for run in runs] == [1, 1]
     assert all(path.exists() for path in old)
-    assert len(set(program.places.runs.glob("*.msrun"))) == 4
+    assert len(list(program.places.runs.glob("*.msrun"))) == recorded + 2
 
 
 def test_new_weights_keep_the_data(program: Marginscope, qtbot: QtBot) -> None:
@@ -201,28 +202,56 @@ def test_what_was_edited_is_trained(program: Marginscope, qtbot: QtBot) -> None:
     assert not program.display.slots[1].panel.isVisible()
 
 
-def test_training_is_held_and_stopped(open_program: Opener, slow_study: Path, qtbot: QtBot) -> None:
-    program = open_program(slow_study)
+def test_training_is_held_begun_again_and_stopped(
+    show_files: Opener, slow_study: Path, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    program = show_files(slow_study)
     qtbot.waitUntil(lambda: frames(program) != [] and frames(program)[0] >= 0)
     (run,) = program.session
     assert run.live
-    click_on(program, "pause")
-    qtbot.waitUntil(lambda: run.control.status.state.value == "paused")
-    step = run.control.status.step
-    qtbot.wait(100)
-    assert run.control.status.step == step
-    click_on(program, "pause")
-    qtbot.waitUntil(lambda: run.control.status.step > step)
+    with subtests.test("held"):
+        click_on(program, "pause")
+        qtbot.waitUntil(lambda: run.control.status.state.value == "paused")
+        step = run.control.status.step
+        qtbot.wait(100)
+        assert run.control.status.step == step
+        click_on(program, "pause")
+        qtbot.waitUntil(lambda: run.control.status.step > step)
+    with subtests.test("the button is let go by a restart"):
+        click_on(program, "pause")
+        assert program.actions["pause"].isChecked()
+        click_on(program, "restart")
+        qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
+        press("Stop and train")
+        assert not program.actions["pause"].isChecked()
+        qtbot.waitUntil(lambda: frames(program)[0] >= 0)
+    (run,) = program.session
+    with subtests.test("stopped"):
+        click_on(program, "stop")
+        qtbot.waitUntil(lambda: trained(program))
+        # At a tick, which reads the file.
+        qtbot.waitUntil(lambda: run.data.run.reason == "cancelled")
+        qtbot.waitUntil(lambda: not program.actions["stop"].isEnabled())
+    with subtests.test("stopped before it began"):
+        stop_before_it_begins(program, qtbot)
+
+
+def stop_before_it_begins(program: Marginscope, qtbot: QtBot) -> None:
+    """It leaves no file."""
+    click_on(program, "restart")
     click_on(program, "stop")
-    qtbot.waitUntil(lambda: trained(program))
-    qtbot.waitUntil(lambda: run.data.run.reason == "cancelled")  # at a tick, which reads the file
-    qtbot.waitUntil(lambda: not program.actions["stop"].isEnabled())  # at a tick
+    (run,) = program.session
+    qtbot.waitUntil(lambda: not run.live)
+    qtbot.waitUntil(lambda: bool(run.failure) or run.data is not None)
+    if run.data is None:
+        assert "before it began" in program.display.slots[0].panel.message.text()
+        assert not run.path.exists()
 
 
 def test_the_slider_stays_while_frames_arrive_unless_it_follows(
-    open_program: Opener, slow_study: Path, qtbot: QtBot
+    show_files: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
-    program = open_program(slow_study, plays=True)
+    program = show_files(slow_study, plays=True)
     qtbot.waitUntil(lambda: program.display.view.span.edge > program.display.view.span.low)
     qtbot.keyClick(program.window, Qt.Key.Key_Home)
     qtbot.keyClick(program.window, Qt.Key.Key_Space)
@@ -244,18 +273,18 @@ def test_the_slider_stays_while_frames_arrive_unless_it_follows(
 
 
 def test_a_run_that_diverges_says_what_to_do(
-    open_program: Opener, tmp_path: Path, qtbot: QtBot
+    show_files: Opener, tmp_path: Path, qtbot: QtBot
 ) -> None:
     path = tmp_path / "wild.toml"
     path.write_text('[network]\nm = 8\n[dynamics]\nkind = "gd"\nstep = 100.0\n')
-    program = open_program(path)
+    program = show_files(path)
     qtbot.waitUntil(lambda: bool(program.window.bar.text))
     assert "diverged" in program.window.bar.text
     assert "try dynamics.step = " in program.window.bar.text
 
 
 def test_a_run_that_fits_nothing_says_so_and_how_it_ends(
-    open_program: Opener, tmp_path: Path, qtbot: QtBot
+    program: Marginscope, show_files: Opener, tmp_path: Path, qtbot: QtBot
 ) -> None:
     """Both sentences of the dynamics come to the bar, one after the other."""
     np.savez(tmp_path / "both.npz", x=[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], y=[1, -1, 1])
@@ -264,8 +293,9 @@ def test_a_run_that_fits_nothing_says_so_and_how_it_ends(
         '[data]\nkind = "file"\npath = "both.npz"\n[network]\nm = 4\n'
         '[dynamics]\nkind = "flow"\nuntil_log10_time = 30.0\n'
     )
-    program, said = open_program(path), []
+    said: list[str] = []
     program.display.message.connect(said.append)
+    show_files(path)
     qtbot.waitUntil(lambda: "the run ends here" in program.window.bar.text)
     assert any("1 of 3 examples is not classified, and hardly anything moves" in w for w in said)
     assert not any("steps became too small" in words for words in said)
@@ -357,20 +387,14 @@ def test_closing_in_mid_run_asks_stops_and_loses_nothing(
         kept.parameters(kept.frames - 1)
 
 
-@pytest.mark.usefixtures("own_window")
-def test_closing_ended_runs_asks_nothing(program: Marginscope, qtbot: QtBot) -> None:
-    qtbot.keyClick(program.window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    assert program.window.close()
-    assert program.places.settings.exists()
-    assert '"palette": "dark"' in program.places.settings.read_text()
-
-
 def test_the_view_is_what_resolve_says(program: Marginscope) -> None:
     assert program.display.view == resolve(program.display.intent, program.session.snapshot())
 
 
 @pytest.mark.usefixtures("own_window")
-def test_a_lecture_shows_the_views_alone_and_comes_back(program: Marginscope, qtbot: QtBot) -> None:
+def test_a_lecture_comes_back_and_closing_ended_runs_asks_nothing(
+    program: Marginscope, qtbot: QtBot
+) -> None:
     window, size = program.window, QApplication.font().pointSizeF()
     qtbot.keyClick(program.window, Qt.Key.Key_F11)
     assert not window.form.isVisible()
@@ -381,6 +405,10 @@ def test_a_lecture_shows_the_views_alone_and_comes_back(program: Marginscope, qt
     assert window.form.isVisible()
     assert window.side.isVisible()
     assert QApplication.font().pointSizeF() == size
+    qtbot.keyClick(program.window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    assert program.window.close()
+    assert program.places.settings.exists()
+    assert '"palette": "dark"' in program.places.settings.read_text()
 
 
 def test_closing_the_runs_leaves_an_invitation(program: Marginscope, qtbot: QtBot) -> None:
@@ -390,35 +418,6 @@ def test_closing_the_runs_leaves_an_invitation(program: Marginscope, qtbot: QtBo
     qtbot.mouseClick(program.window.welcome.run_button, LEFT)
     assert len(program.session) == 2
     qtbot.waitUntil(lambda: trained(program))
-
-
-def test_a_run_stopped_before_it_began_leaves_no_file(
-    open_program: Opener, slow_study: Path, qtbot: QtBot
-) -> None:
-    program = open_program(slow_study)
-    qtbot.waitUntil(lambda: trained(program) or len(program.session) == 1)
-    click_on(program, "restart")
-    click_on(program, "stop")
-    (run,) = program.session
-    qtbot.waitUntil(lambda: not run.live)
-    qtbot.waitUntil(lambda: bool(run.failure) or run.data is not None)
-    if run.data is None:
-        assert "before it began" in program.display.slots[0].panel.message.text()
-        assert not run.path.exists()
-
-
-def test_the_pause_button_is_let_go_by_a_restart(
-    open_program: Opener, slow_study: Path, qtbot: QtBot
-) -> None:
-    program = open_program(slow_study)
-    qtbot.waitUntil(lambda: frames(program) != [] and frames(program)[0] >= 0)
-    click_on(program, "pause")
-    assert program.actions["pause"].isChecked()
-    click_on(program, "restart")
-    qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
-    press("Stop and train")
-    assert not program.actions["pause"].isChecked()
-    qtbot.waitUntil(lambda: frames(program)[0] >= 0)
 
 
 def test_coordinates_and_margin_axis_are_chosen(program: Marginscope, qtbot: QtBot) -> None:
