@@ -22,7 +22,7 @@ from marginscope._files.new_file import claim
 from tests.problems import FIGURE_1, figure_1
 
 M16 = "network.m=16"
-LONG = ("--set", "network.m=256", "--set", "dynamics.until_log10_time=1e12")
+LONG = ("--set", M16, "--set", "dynamics.until_log10_time=1e12")
 SLOW = ("--set", "dynamics.scheme=euler", "--set", "recording.frames=2000")
 
 

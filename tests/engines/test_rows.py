@@ -21,7 +21,7 @@ from core.study_file.dynamics import GradientDescent, GradientFlow
 from core.training.trajectory import chunks, run
 from tests.networks import HOMOGENEOUS, TWO_LAYER, Case, small_problem
 
-D, N, M = 300, 40, 24
+D, N, M = 100, 20, 12
 cases = pytest.mark.parametrize("case", TWO_LAYER, ids=str)
 
 

@@ -79,7 +79,7 @@ def test_every_panel_makes_a_film_of_two_runs(panel) -> None:
 
 
 def test_axes_do_not_move() -> None:
-    pictures = np.array(list(film_frames([two_runs()[0]], "norms", 8, SIZE, Shown(LIGHT))))
+    pictures = np.array(list(film_frames([two_runs()[0]], "norms", 4, SIZE, Shown(LIGHT))))
     left_and_below = pictures[:, 40:, :20], pictures[:, -18:, :]
     for strip in left_and_below:
         assert (strip == strip[0]).all()
@@ -282,7 +282,7 @@ def test_an_encoder_that_fails_is_one_sentence_and_no_file(encoder, each, end, s
     path = encoder(each or "pass", end)
     path.write_text("the one before")
     with pytest.raises((InputError, DiskError)) as caught:
-        saved(path)
+        saved(path, seconds=0.2)
     assert said in str(caught.value)
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
     assert path.read_text() == "the one before"
@@ -330,8 +330,8 @@ def test_the_camera_of_films_is_that_of_the_window() -> None:
 def test_axes_that_follow_leave_nothing_behind() -> None:
     """The same frame after others is the same picture, and the figure holds no more axes."""
     run = two_runs()[0]
-    pictures = list(film_frames([run], "neurons", 6, SIZE, Shown(LIGHT)))
-    again = list(film_frames([run], "neurons", 6, SIZE, Shown(LIGHT)))
+    pictures = list(film_frames([run], "neurons", 4, SIZE, Shown(LIGHT)))
+    again = list(film_frames([run], "neurons", 4, SIZE, Shown(LIGHT)))
     for one, other in zip(pictures, again, strict=True):
         np.testing.assert_array_equal(one, other)
     # Corners are background in every frame: no ticks of earlier ones stay.

@@ -208,7 +208,8 @@ def test_letters_of_both_families_are_embedded() -> None:
         scene = build_scene([two_runs()[0]], ["margins"], sheet=Sheet(family=family))
         content = figure_bytes(scene, ".pdf")
         assert name in content and b"/Type3" not in content
-        assert figure_bytes(scene, SVG) == figure_bytes(scene, SVG)
+    # Of the other family tests.figures.test_export says so.
+    assert figure_bytes(scene, SVG) == figure_bytes(scene, SVG)
 
 
 @pytest.mark.parametrize(
@@ -255,8 +256,8 @@ def test_what_is_no_size(text: str) -> None:
 def test_films_of_the_other_views_end_as_their_figures(kind: str) -> None:
     run = two_runs()[0]
     shown = Shown(LIGHT, NodePlane("coordinates", (0, 1)))
-    pictures = list(film_frames([run], kind, 6, (320, 240), shown))
-    assert len(pictures) == 6
+    pictures = list(film_frames([run], kind, 3, (320, 240), shown))
+    assert len(pictures) == 3
     assert (pictures[0] != pictures[-1]).any()
-    again = list(film_frames([run], kind, 6, (320, 240), shown))
+    again = list(film_frames([run], kind, 3, (320, 240), shown))
     assert all((one == two).all() for one, two in zip(pictures, again, strict=True))

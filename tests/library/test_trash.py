@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -150,13 +151,14 @@ def test_folders_of_others_in_the_trash_are_left_alone(tmp_path: Path, origin: s
     library.close()
 
 
-# The names of the calls after which the process is killed: each that changes the disk.
+# One process starts another for each line that it reads, and prints how that ended. Each of them is
+# killed after so many of the calls named below: those that change the disk.
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
 from pathlib import Path
 from core.library.trash import Trash
 
-left = int(sys.argv[3])
+left = 0
 
 def counted(name):
     done = getattr(Path, name)
@@ -171,14 +173,32 @@ def counted(name):
 
 for name in ("rename", "replace", "unlink", "hardlink_to", "mkdir", "rmdir"):
     counted(name)
-getattr(Trash(Path(sys.argv[1])), sys.argv[2])(Path(sys.argv[4]))
-print("done")
+for line in sys.stdin:
+    root, act, left, run = json.loads(line)
+    child = os.fork()
+    if not child:
+        getattr(Trash(Path(root)), act)(Path(run))
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+
+
+@pytest.fixture
+def killer() -> Iterator[subprocess.Popen[str]]:
+    """The process of KILLED."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", KILLED]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize("act", ["throw", "restore"])
-def test_killed_at_any_moment_nothing_is_lost(tmp_path: Path, act: str) -> None:
+def test_killed_at_any_moment_nothing_is_lost(
+    tmp_path: Path, act: str, killer: subprocess.Popen[str]
+) -> None:
     template = tmp_path / "template"
     path = with_note(crash(_made(template) / "a.msrun"))
     expected = {p.name: p.read_bytes() for p in template.iterdir()}
@@ -191,8 +211,9 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path: Path, act: str) -> None:
         run = root / "a.msrun"
         if act == "restore":
             run = Trash(root).throw(run)
-        command = [sys.executable, "-c", KILLED, str(root), act, str(moment), str(run)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert killer.stdin is not None and killer.stdout is not None
+        print(json.dumps([str(root), act, moment, str(run)]), file=killer.stdin, flush=True)
+        ended = int(killer.stdout.readline())
         trash = Trash(root)
         trash.mend()
         items = trash.items()
@@ -200,9 +221,9 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path: Path, act: str) -> None:
         found = {p.name: p.read_bytes() for p in home.iterdir() if p.is_file()}
         found.pop(ORIGIN, None)
         assert found == expected, (moment, sorted(found))
-        if done.returncode == 0:
+        if ended == 0:
             break
-        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert ended == -signal.SIGKILL
         moments += 1
     assert moments >= 4
 

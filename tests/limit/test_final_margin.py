@@ -24,7 +24,7 @@ from tests.recording import recorded
 from tests.theorems.judging import problem_of, recorded_run
 
 SMALL = ("recording.frames=40", "data.n=12", "data.d=5", "network.m=24")
-FRAMES = "recording.frames=40"
+FRAMES = "recording.frames=24"
 # The study, and settings of its first cell that make it quick.
 STUDIES = {
     "telgarsky22-figure-1": (*SMALL, "dynamics.until_log10_time=1e3"),

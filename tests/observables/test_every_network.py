@@ -107,7 +107,7 @@ def facts(
     """The last frame of a run that all tests of its network read."""
     case, dynamics = request.param
     path = tmp_path_factory.mktemp("facts") / "run.msrun"
-    with recorded(small_problem(case, dynamics), path) as run:
+    with recorded(small_problem(case, dynamics, recording={"frames": 4}), path) as run:
         yield Facts(run, case)
 
 
@@ -250,7 +250,8 @@ def on_kinks(run: Run) -> float:
 
 @pytest.mark.parametrize("case", TWO_LAYER, ids=str)
 def test_row_space_runs_read_as_direct_ones(case: Case, tmp_path: Path) -> None:
-    at = small_problem(case, {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}, d=40, n=8, m=9)
+    dynamics = {"kind": "gd", "step": 0.1, "until_log10_time": 1.5}
+    at = small_problem(case, dynamics, d=40, n=8, m=9, recording={"frames": 4})
     with (
         recorded(at, tmp_path / "direct.msrun") as direct,
         recorded(reduced(at), tmp_path / "rows.msrun") as rows,

@@ -36,7 +36,7 @@ def on_cones() -> Problem:
         data={"kind": "cones", "d": 4, "n": 12},
         network={"m": 20},
         dynamics=LATE,
-        recording={"frames": 5},
+        recording={"frames": 4},
     )
 
 
@@ -58,11 +58,11 @@ def _until(value: float) -> dict[str, float]:
 
 def of(case: Case) -> Callable[[], Problem]:
     late = SLOW if case.kind in NORMALISED else LATE
-    return lambda: small_problem(case, late, n=FEW, m=WIDE, recording={"frames": 5})
+    return lambda: small_problem(case, late, n=FEW, m=WIDE, recording={"frames": 4})
 
 
 def descent(case: Case, **dynamics: Any) -> Callable[[], Problem]:
-    return lambda: small_problem(case, DESCENT | dynamics, recording={"frames": 5})
+    return lambda: small_problem(case, DESCENT | dynamics, recording={"frames": 4})
 
 
 KINDS: dict[str, Callable[[], Problem]] = {

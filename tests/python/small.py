@@ -16,6 +16,7 @@ FIGURE_1 = "telgarsky22-figure-1"
 SHORT: dict[str, Any] = {
     "network.m": 8,
     "data.n": 16,
+    "data.d": 4,
     "dynamics.until_log10_time": 1,
     "recording.frames": 20,
     "recording.log10_times": [0.5],

@@ -18,7 +18,7 @@ from core.runs import RecordedRun, open_run
 from core.theorems.registry import assess_all
 from tests.recording import recorded
 
-DESCENT = ("dynamics.kind=gd", "dynamics.step=0.25", "dynamics.until_log10_time=1.5", "data.d=6")
+DESCENT = ("dynamics.kind=gd", "dynamics.step=0.25", "dynamics.until_log10_time=1", "data.d=6")
 # That test points are all there are is known of a law, and not of a file; its directions are too.
 NOT_SEEN = {"test_error_se", "covering_radius"}
 
@@ -37,8 +37,9 @@ def copy_of(run: RecordedRun, path: Path, **settings: object) -> None:
             r.frame(int(run.steps[index]), **parts, **run.diagnostics(index))
 
 
-@pytest.fixture
-def pair(tmp_path: Path) -> Iterator[tuple[RecordedRun, RecordedRun]]:
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RecordedRun, RecordedRun]]:
+    tmp_path = tmp_path_factory.mktemp("pair")
     recorded(tmp_path / "own.msrun", *DESCENT)
     with open_run(tmp_path / "own.msrun") as own:
         copy_of(own, tmp_path / "copy.msrun", dynamics="gd", eta=0.25)

@@ -120,9 +120,9 @@ def test_a_run_that_ends_early_says_why(tmp_path: Path) -> None:
     x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     np.savez(tmp_path / "both.npz", x=x, y=[1, -1, 1])
     text = '[data]\nkind = "file"\npath = "both.npz"\n[network]\nm = 4\n[dynamics]\nkind = "flow"\n'
-    text += 'until_log10_time = 100.0\n[axes]\n"run.seed" = [0, 1]\n'
+    text += 'until_log10_time = 100.0\n[axes]\n"run.seed" = [0]\n'
     made = plan(parse_study(text, "both", tmp_path), tmp_path / "out")
-    assert swept(made)[-1].failed == 2
+    assert swept(made)[-1].failed == 1
     for entry in read_ledger(made.ledger.path).entries.values():
         assert entry.row.state == "failed"
         assert "the risk stays at R = 0.6666666" in entry.row.reason

@@ -32,7 +32,8 @@ GALLERY: dict[str, dict[str, Any]] = {
         "dynamics": FLOW,
         "loss": "exponential",
     },
-    "normalised": {"network": {"kind": "normalised", "m": 8}, "dynamics": FLOW},
+    # As wide as Lemma B.1 needs: without a good measure its search takes a second.
+    "normalised": {"network": {"kind": "normalised", "m": 100}, "dynamics": FLOW},
     "leaky": {
         "network": {"kind": "fixed_outer", "m": 6},
         "dynamics": FLOW,
