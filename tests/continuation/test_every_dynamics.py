@@ -66,7 +66,7 @@ KINDS = (
     Kind("flow, late", EXPONENTIAL, {"kind": "flow", "until_log10_time": 31.0}, sizes=FEW),
     Kind("flow, unfitted", EXPONENTIAL, {"kind": "flow", "until_log10_time": 3.3}, sizes=UNFITTED),
     Kind("flow, euler", STANDARD, {"kind": "flow", "scheme": "euler"}),
-    Kind("flow, head", HEAD, {"kind": "flow", "until_log10_time": -0.4}),
+    Kind("flow, head", HEAD, {"kind": "flow", "until_log10_time": -0.7}),
     Kind("gd", STANDARD, {"kind": "gd", "step": 0.03125}, exact=False),
     Kind(
         "gd, pairs",
@@ -215,7 +215,8 @@ def test_a_run_that_goes_on_further(kind: Kind, tmp_path: Path) -> None:
     problem = kind.problem()
     end = end_of(problem)
     middle = 0.5 * end if end > 1.0 else end - 0.5
-    early, late = np.linspace(-1.0, middle, 9).tolist(), np.linspace(middle, end, 7)[1:].tolist()
+    early = np.linspace(min(-1.0, middle - 0.5), middle, 9).tolist()
+    late = np.linspace(middle, end, 7)[1:].tolist()
     recorded_at(tmp_path / "first.msrun", with_marks(problem, early))
     continued_at(
         tmp_path / "second.msrun",
