@@ -39,16 +39,12 @@ def shown(program: Marginscope) -> list[Path]:
     return [run.path for run in program.session]
 
 
-def test_files_that_come_together_are_opened_together(
+def test_files_that_come_together_are_opened_together_and_a_link_is_shown(
     program: Marginscope, paths: list[Path], qtbot: QtBot
 ) -> None:
     listening(program)
     hand_over(*map(str, paths))
     qtbot.waitUntil(lambda: shown(program) == paths and trained(program))
-
-
-def test_a_link_is_shown(program: Marginscope, paths: list[Path], qtbot: QtBot) -> None:
-    listening(program)
     hand_over(f"marginscope://view?run={paths[1].as_posix().replace(' ', '%20')}&views=margins")
     qtbot.waitUntil(lambda: shown(program) == paths[1:] and trained(program))
     assert program.display.view.wishes.views == ("margins",)

@@ -116,9 +116,9 @@ def test_what_is_agreed_to_is_trained(
     qtbot.waitUntil(lambda: [run.key for run in program.session] != before and trained(program))
 
 
-def test_a_question_goes_with_the_window(open_program: Opener, study: object, qtbot: QtBot) -> None:
+def test_a_question_goes_with_the_window(open_program: Opener, study: Path, qtbot: QtBot) -> None:
     program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program))
+    qtbot.waitUntil(lambda: program.window.form.study() is not None)
     type_into(program, "data.n", "40000")
     type_into(program, "network.m", "5000")
     pick(qtbot, program.window, "Experiment", "Run")

@@ -18,6 +18,7 @@ from PySide6.QtSvg import QSvgRenderer
 from pytestqt.qtbot import QtBot
 
 from app import scheme
+from app.application import Marginscope
 from app.desktop import (
     FILES,
     FOLDER,
@@ -31,7 +32,6 @@ from app.desktop import (
 )
 from app.scheme import DONE, NO_TOOL, UNDONE
 from tests.app.mouse import pick
-from tests.app.shell.conftest import Opener, trained
 
 pytestmark = pytest.mark.skipif(
     sys.platform in ("win32", "darwin"), reason="desktop entries are for other systems"
@@ -197,11 +197,9 @@ def test_the_system_is_told_by_its_own_tool(data: Path, tmp_path: Path) -> None:
 
 
 def test_it_is_asked_for_in_the_menu(
-    qtbot: QtBot, open_program: Opener, study: Path, data: Path, tmp_path: Path
+    program: Marginscope, qtbot: QtBot, data: Path, tmp_path: Path
 ) -> None:
     tool(tmp_path / "tools", "xdg-mime")
-    program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program))
     said: list[str] = []
     program.links.status.connect(said.append)
     pick(qtbot, program.window, "Edit", "Let the system open links and runs here")
@@ -209,10 +207,7 @@ def test_it_is_asked_for_in_the_menu(
     assert (data / "applications" / LINKS).is_file()
 
 
-def test_a_folder_that_cannot_be_made_is_told(
-    qtbot: QtBot, open_program: Opener, study: Path, data: Path
-) -> None:
+def test_a_folder_that_cannot_be_made_is_told(program: Marginscope, data: Path) -> None:
     data.write_text("a file where a folder should be")
-    program = open_program(study)
     program.actions["register"].trigger()
     assert "cannot be made" in program.window.bar.text

@@ -163,9 +163,9 @@ def test_callers_that_say_nothing_are_let_go(
 
 
 def test_a_window_that_trains_is_left_alone(
-    open_program: Opener, slow_study: Path, place: Path, tmp_path: Path, qtbot: QtBot
+    show_files: Opener, slow_study: Path, place: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
-    program = open_program(slow_study)
+    program = show_files(slow_study)
     qtbot.waitUntil(lambda: bool(program.session.live))
     server = ShowServer(training(program.session), program)
     asked: list[str] = []
@@ -174,6 +174,7 @@ def test_a_window_that_trains_is_left_alone(
     link = f"marginscope://view?run={tmp_path}/a.msrun\n"
     assert ask(qtbot, place, link.encode()) == BUSY and not asked
     server.close()
+    server.deleteLater()
 
 
 def test_one_window_listens_and_what_a_dead_one_left_is_removed(place: Path, qtbot: QtBot) -> None:
