@@ -178,7 +178,7 @@ def test_a_run_begins_without_its_kernels_and_takes_them_up(
 def test_figure_1_plays_from_a_recording_until_it_is_trained(
     cold: Cold, open_program: Opener, qtbot: QtBot
 ) -> None:
-    program = open_program()
+    program = open_program(plays=True)
     session, display = program.session, program.display
     qtbot.waitUntil(lambda: [run.stands_in for run in session] == [True, True])
     assert program.window.bar.text == RECORDING
