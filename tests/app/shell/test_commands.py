@@ -104,22 +104,6 @@ def test_the_keyboard_alone_is_enough(program: Marginscope, qtbot: QtBot) -> Non
     assert program.commands.used == ()
 
 
-def test_an_action_is_done_and_stands_first_then(
-    program: Marginscope, open_program: Opener, qtbot: QtBot
-) -> None:
-    palette = opened(program, qtbot)
-    chosen(palette, "dark", "action:dark")
-    assert program.display.intent.palette == "dark"
-    palette = opened(program, qtbot)
-    assert palette.line.text() == ""
-    assert palette.model.found[0].key == "action:dark"
-    assert palette.model.found[0].detail.startswith("on")
-    QTest.keyClick(palette.line, Key.Key_Escape)
-    program.put_away()
-    assert load_settings(program.places.settings)[0].commands == ("action:dark",)
-    assert open_program().commands.used == ("action:dark",)
-
-
 def test_what_cannot_be_had_says_why(program: Marginscope, qtbot: QtBot) -> None:
     palette = opened(program, qtbot)
     assert typed(palette, "stop")[0].key == "action:stop"
@@ -163,8 +147,19 @@ def recorded(program: Marginscope) -> Path:
     return path
 
 
-@pytest.mark.usefixtures("own_window")
-def test_runs_are_found_by_name_tag_and_file_and_opened(
+def test_runs_that_come_while_it_is_open_leave_the_choice_alone(
+    program: Marginscope, recorded: Path, qtbot: QtBot
+) -> None:
+    palette = opened(program, qtbot)
+    typed(palette, "o")
+    QTest.keyClick(palette.line, Key.Key_Down)
+    there = palette.present()
+    program.commands._on_listed(replace(program.commands._listing or Listing()))
+    assert palette.present() == there
+    QTest.keyClick(palette.line, Key.Key_Escape)
+
+
+def check_that_runs_are_found_by_name_tag_and_file_and_opened(
     program: Marginscope, recorded: Path, qtbot: QtBot
 ) -> None:
     palette = opened(program, qtbot)
@@ -182,25 +177,12 @@ def test_runs_are_found_by_name_tag_and_file_and_opened(
     qtbot.waitUntil(lambda: trained(program))
 
 
-def test_runs_that_come_while_it_is_open_leave_the_choice_alone(
-    program: Marginscope, recorded: Path, qtbot: QtBot
-) -> None:
-    palette = opened(program, qtbot)
-    typed(palette, "o")
-    QTest.keyClick(palette.line, Key.Key_Down)
-    there = palette.present()
-    program.commands._on_listed(replace(program.commands._listing or Listing()))
-    assert palette.present() == there
-    QTest.keyClick(palette.line, Key.Key_Escape)
-
-
-@pytest.mark.usefixtures("own_window")
-def test_the_entries_of_many_runs_are_made_a_few_in_each_turn(
+def check_that_the_entries_of_many_runs_are_made_a_few_in_each_turn(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until all are there those of the listing before are found; a newer listing takes over."""
     palette = opened(program, qtbot)
-    qtbot.waitUntil(lambda: len(of_kind(palette, "Run")) == 2)
+    qtbot.waitUntil(lambda: len(of_kind(palette, "Run")) == 3)
     before = of_kind(palette, "Run")
     turns: list[int] = []
 
@@ -220,6 +202,36 @@ def test_the_entries_of_many_runs_are_made_a_few_in_each_turn(
     assert turns == [MADE_AT_ONCE] * 7 + [100]
     assert not program.commands._rest.isActive()
     QTest.keyClick(palette.line, Key.Key_Escape)
+
+
+@pytest.mark.usefixtures("own_window")
+def test_runs_are_found_and_their_entries_made(
+    program: Marginscope,
+    recorded: Path,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    subtests: pytest.Subtests,
+) -> None:
+    with subtests.test("found"):
+        check_that_runs_are_found_by_name_tag_and_file_and_opened(program, recorded, qtbot)
+    with subtests.test("many"):
+        check_that_the_entries_of_many_runs_are_made_a_few_in_each_turn(program, qtbot, monkeypatch)
+
+
+def test_an_action_is_done_and_stands_first_then(
+    program: Marginscope, open_program: Opener, qtbot: QtBot
+) -> None:
+    palette = opened(program, qtbot)
+    chosen(palette, "loop", "action:loop")
+    assert program.actions["loop"].isChecked()
+    palette = opened(program, qtbot)
+    assert palette.line.text() == ""
+    assert palette.model.found[0].key == "action:loop"
+    assert palette.model.found[0].detail.startswith("on")
+    QTest.keyClick(palette.line, Key.Key_Escape)
+    program.put_away()
+    assert load_settings(program.places.settings)[0].commands == ("action:loop",)
+    assert open_program().commands.used == ("action:loop",)
 
 
 def test_no_key_goes_through_to_the_window(program: Marginscope, qtbot: QtBot) -> None:

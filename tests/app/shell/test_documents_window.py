@@ -18,7 +18,6 @@ from app.panels.documents import MISSING, NONE, DocumentsWindow
 from app.state import documents as state
 from app.state.documents import Document, documents, folder, found, slug
 from tests.app.mouse import keys, pick
-from tests.app.shell.conftest import Opener
 
 ROOT = Path(__file__).resolve().parents[3]
 LEFT = Qt.MouseButton.LeftButton
@@ -26,8 +25,7 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
 @pytest.fixture
-def reader(qtbot: QtBot, open_program: Opener, study: Path) -> DocumentsWindow:
-    program: Marginscope = open_program(study)
+def reader(qtbot: QtBot, program: Marginscope) -> DocumentsWindow:
     keys(qtbot, program.window, Qt.Key.Key_F1, Qt.KeyboardModifier.NoModifier)
     dialog = program.documents.dialog
     assert dialog is not None
@@ -118,13 +116,10 @@ def test_nothing_found_is_said(reader: DocumentsWindow) -> None:
 
 
 def test_the_web_site_is_opened_in_the_browser(
-    qtbot: QtBot,
-    open_program: Opener,
-    study: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    qtbot: QtBot, program: Marginscope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program, asked, works = open_program(study), [], [True]
+    asked: list[Path] = []
+    works = [True]
 
     def browse(address: QUrl) -> bool:
         asked.append(Path(address.toLocalFile()))
@@ -144,9 +139,8 @@ def test_the_web_site_is_opened_in_the_browser(
 
 
 def test_documents_that_are_not_there_are_told(
-    qtbot: QtBot, open_program: Opener, study: Path, tmp_path: Path
+    qtbot: QtBot, program: Marginscope, tmp_path: Path
 ) -> None:
-    program = open_program(study)
     assert documents(tmp_path) == ()
     window = DocumentsWindow((), program.window)
     qtbot.addWidget(window)

@@ -26,7 +26,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def program(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
+def ahead(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
     """A window that computes where margins are going."""
     program = open_program(study, looks_ahead=True)
     qtbot.waitUntil(lambda: settled(program))
@@ -57,7 +57,9 @@ def press(qtbot: QtBot, program: Marginscope) -> None:
     qtbot.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
 
 
-def test_the_panel_says_what_the_headless_program_says(program: Marginscope, qtbot: QtBot) -> None:
+def check_that_the_panel_says_what_the_headless_program_says(
+    program: Marginscope, qtbot: QtBot, folder: Path
+) -> None:
     line, run = program.window.theory.final, list(program.session)[-1]
     found = program.theory.known(run.key).final
     assert found is not None and line.isVisible()
@@ -73,8 +75,8 @@ def test_the_panel_says_what_the_headless_program_says(program: Marginscope, qtb
     assert line.words.accessibleName().startswith("Final margin ")
 
 
-def test_its_ends_are_drawn_on_request_and_undone_by_name(
-    program: Marginscope, qtbot: QtBot
+def check_that_its_ends_are_drawn_on_request_and_undone_by_name(
+    program: Marginscope, qtbot: QtBot, folder: Path
 ) -> None:
     assert FINAL == KEY
     assert not [text for text in labels(program) if text.startswith("final")]
@@ -97,45 +99,55 @@ def test_its_ends_are_drawn_on_request_and_undone_by_name(
     assert not program.window.theory.final.shown.isChecked()
 
 
-def test_the_view_of_margins_is_brought_up_with_it(program: Marginscope, qtbot: QtBot) -> None:
+def check_that_the_view_of_margins_is_brought_up_with_it(
+    program: Marginscope, qtbot: QtBot, folder: Path
+) -> None:
     program.display.ask(views=("rotation",))
     press(qtbot, program)
     assert "margins" in program.display.view.wishes.views
 
 
-def test_a_network_without_a_bracket_has_no_line(
-    open_program: Opener, tmp_path: Path, qtbot: QtBot
+def check_that_a_network_without_a_bracket_has_no_line(
+    program: Marginscope, qtbot: QtBot, folder: Path
 ) -> None:
-    path = tmp_path / "other.toml"
+    path = folder / "other.toml"
     path.write_text(
         'title = "Other"\n[data]\nd = 6\nn = 12\n[network]\nkind = "batch_norm"\nm = 8\n'
         '[loss]\nkind = "logistic"\n'
         '[dynamics]\nkind = "gd"\nstep = 0.1\nuntil_log10_time = 0.5\n[recording]\nframes = 8\n'
     )
-    program = open_program(path, looks_ahead=True)
-    qtbot.waitUntil(lambda: trained(program) and not program.final.busy)
+    before = list(program.session)
+    program.files.open_files([str(path)])
+    qtbot.waitUntil(lambda: list(program.session) != before and trained(program))
+    qtbot.waitUntil(lambda: not program.final.busy)
     run = next(iter(program.session))
     assert program.theory.known(run.key).final is None
     assert not program.window.theory.final.isVisible()
 
 
 def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
-    open_program: Opener, slow_study: Path, qtbot: QtBot
+    open_program: Opener, slow_study: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("app.controllers.final_margins.GROWING_MS", 1)
     few = slow_study.read_text().replace("m = 256", "m = 8").replace("n = 64", "n = 16")
     slow_study.write_text(few.replace("step = 1e-5", "step = 1e-6"))
     program = open_program(slow_study, looks_ahead=True)
     qtbot.waitUntil(lambda: any(run.data is not None for run in program.session))
+    program.experiment.pause(True)  # theory has little of the processor beside training
     key = next(iter(program.session)).key
     qtbot.waitUntil(lambda: program.theory.known(key).final is not None)
     found = program.theory.known(key).final
     assert found is not None and found.why  # descent may lower the smoothed margin
     assert "\u2264" in program.window.theory.final.words.text()
+    program.experiment.pause(False)
+    qtbot.waitUntil(lambda: program.final.worker.busy)
     program.final.stop()
     assert program.final.worker._thread is None or not program.final.worker._thread.is_alive()
 
 
-def test_nothing_is_computed_twice_of_the_same_frames(program: Marginscope, qtbot: QtBot) -> None:
+def check_that_nothing_is_computed_twice_of_the_same_frames(
+    program: Marginscope, qtbot: QtBot, folder: Path
+) -> None:
     """A margin that is proved later becomes the upper end without another program."""
     run = list(program.session)[-1]
     known = program.theory.known(run.key)
@@ -147,3 +159,21 @@ def test_nothing_is_computed_twice_of_the_same_frames(program: Marginscope, qtbo
     assert again.found is not None
     assert again.found.above_while is found.above_while
     assert again.found.above_always == 2.0 * found.above_always
+
+
+CHECKS = (
+    check_that_the_panel_says_what_the_headless_program_says,
+    check_that_nothing_is_computed_twice_of_the_same_frames,
+    check_that_its_ends_are_drawn_on_request_and_undone_by_name,
+    check_that_the_view_of_margins_is_brought_up_with_it,
+    check_that_a_network_without_a_bracket_has_no_line,
+)
+
+
+def test_final_margins_in_one_window(
+    ahead: Marginscope, qtbot: QtBot, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """The runs stay the same until the last check, which opens another study."""
+    for check in CHECKS:
+        with subtests.test(check.__name__):
+            check(ahead, qtbot, tmp_path)

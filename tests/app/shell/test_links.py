@@ -102,13 +102,12 @@ def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None
     assert (one.shown().left(), one.shown().right()) == pytest.approx(
         (other.shown().left(), other.shown().right())
     )
-
-
-@pytest.mark.usefixtures("own_window")
-def test_one_run_alone_has_its_own_range(wide: Marginscope) -> None:
+    # And one run alone has its own range.
     wide.display.slots[1].panel.set_data(None, "")
-    one = plots(wide, "margins")[0]
     assert one.shown().top() == pytest.approx(one.home.bottom)
+    assert (one.shown().left(), one.shown().right()) == pytest.approx(
+        (one.home.left, one.home.right)
+    )
 
 
 def test_the_choice_is_remembered(program: Marginscope, open_program: Opener, qtbot: QtBot) -> None:

@@ -119,52 +119,6 @@ def ribbon(slider: TimeSlider, name: str) -> QPoint:
     return QPoint(place + 4, 5)
 
 
-def test_a_bookmark_is_kept_with_the_run_and_brings_its_picture_back(
-    program: Marginscope, qtbot: QtBot, open_program: Opener
-) -> None:
-    display = program.display
-    display.ask(playing=False)
-    program.playback.to_typed("10^1.25")
-    display.ask(views=("margins",))
-    display.slots[0].panel.node_clicked.emit(4)
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
-    before = program.scenes.picture()
-    keys(qtbot, program.window, Qt.Key.Key_B, NONE)
-    answer(qtbot, "the turn & back")
-    first = next(iter(program.session)).path
-    (mark,) = read_about(first).bookmarks
-    assert mark.name == "the turn & back"
-    assert coordinate(mark.log10_time) == pytest.approx(coordinate(1.25), abs=1e-9)
-    program.playback.to_start()
-    display.ask(views=("neurons",), pinned=frozenset())
-    slider = program.window.transport.slider
-    QTest.mouseClick(slider, LEFT, NONE, ribbon(slider, mark.name))
-    assert program.scenes.picture() == before
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
-    assert program.actions["undo"].text() == "&Undo Bookmark the turn && back"
-    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
-    assert display.intent.views == ("neurons",)
-    # In another window, and from the menu.
-    program.window.close()
-    again = open_program()
-    qtbot.waitUntil(lambda: trained(again))
-    again.playback.to_start()
-    entry = "the turn && back\tt = 10^1.25".replace("&", "")
-    pick(qtbot, again.window, "Play", "Go to a bookmark", entry)
-    assert again.display.intent.views == ("margins",)
-    assert again.display.view.cursor == pytest.approx(float(coordinate(1.25)), abs=1e-6)
-    pick(
-        qtbot,
-        again.window,
-        "Play",
-        "Go to a bookmark",
-        "Remove bookmark",
-        mark.name.replace("&", ""),
-    )
-    assert read_about(first).bookmarks == ()
-    assert not place(first).exists()
-
-
 def test_bookmarks_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:
     first = next(iter(program.session)).path
     program.bookmarks.keep("   ")
@@ -205,9 +159,54 @@ def test_a_layout_needs_a_name_of_its_own(name: str) -> None:
         checked_name(name, {})
 
 
-def test_layouts_are_chosen_kept_and_removed(
-    program: Marginscope, qtbot: QtBot, open_program: Opener
-) -> None:
+def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: QtBot) -> None:
+    """It is kept with the run."""
+    display = program.display
+    display.ask(playing=False)
+    program.playback.to_typed("10^1.25")
+    display.ask(views=("margins",))
+    display.slots[0].panel.node_clicked.emit(4)
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    before = program.scenes.picture()
+    keys(qtbot, program.window, Qt.Key.Key_B, NONE)
+    answer(qtbot, "the turn & back")
+    first = next(iter(program.session)).path
+    (mark,) = read_about(first).bookmarks
+    assert mark.name == "the turn & back"
+    assert coordinate(mark.log10_time) == pytest.approx(coordinate(1.25), abs=1e-9)
+    program.playback.to_start()
+    display.ask(views=("neurons",), pinned=frozenset())
+    slider = program.window.transport.slider
+    QTest.mouseClick(slider, LEFT, NONE, ribbon(slider, mark.name))
+    assert program.scenes.picture() == before
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    assert program.actions["undo"].text() == "&Undo Bookmark the turn && back"
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
+    assert display.intent.views == ("neurons",)
+
+
+def check_that_a_bookmark_is_there_and_removed(again: Marginscope, qtbot: QtBot) -> None:
+    """In another window, from the menu."""
+    first = next(iter(again.session)).path
+    (mark,) = read_about(first).bookmarks
+    again.playback.to_start()
+    entry = "the turn && back\tt = 10^1.25".replace("&", "")
+    pick(qtbot, again.window, "Play", "Go to a bookmark", entry)
+    assert again.display.intent.views == ("margins",)
+    assert again.display.view.cursor == pytest.approx(float(coordinate(1.25)), abs=1e-6)
+    pick(
+        qtbot,
+        again.window,
+        "Play",
+        "Go to a bookmark",
+        "Remove bookmark",
+        mark.name.replace("&", ""),
+    )
+    assert read_about(first).bookmarks == ()
+    assert not place(first).exists()
+
+
+def check_that_layouts_are_chosen_and_kept(program: Marginscope, qtbot: QtBot) -> None:
     window, display = program.window, program.display
     pick(qtbot, window, "View", "Layouts", "Lecture")
     assert display.slots[0].panel.names == ("neurons", "margins")
@@ -226,13 +225,29 @@ def test_layouts_are_chosen_kept_and_removed(
     keys(qtbot, window, Qt.Key.Key_Z, CTRL)
     assert display.intent.margin_unit == "plain"
     assert "spectrum" not in display.slots[0].panel.names
-    window.close()
-    assert set(load_settings(program.places.settings)[0].layouts) == {"mine"}
-    again = open_program()
-    qtbot.waitUntil(lambda: trained(again))
+
+
+def check_that_a_layout_is_there_and_removed(again: Marginscope, qtbot: QtBot) -> None:
     pick(qtbot, again.window, "View", "Layouts", "mine")
     assert again.display.slots[0].panel.names == ("curves", "spectrum")
     assert again.display.intent.neuron_range == "root"
     assert again.display.intent.margin_unit == "share"
     pick(qtbot, again.window, "View", "Layouts", "Remove layout", "mine")
     assert again.layouts.own == {}
+
+
+def test_bookmarks_and_layouts_are_there_in_another_window(
+    program: Marginscope, qtbot: QtBot, open_program: Opener, subtests: pytest.Subtests
+) -> None:
+    with subtests.test("layouts"):
+        check_that_layouts_are_chosen_and_kept(program, qtbot)
+    with subtests.test("bookmark"):
+        check_that_a_bookmark_brings_its_picture_back(program, qtbot)
+    program.window.close()
+    assert set(load_settings(program.places.settings)[0].layouts) == {"mine"}
+    again = open_program()
+    qtbot.waitUntil(lambda: trained(again))
+    with subtests.test("bookmark in another window"):
+        check_that_a_bookmark_is_there_and_removed(again, qtbot)
+    with subtests.test("layout in another window"):
+        check_that_a_layout_is_there_and_removed(again, qtbot)

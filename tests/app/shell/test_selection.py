@@ -198,10 +198,12 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     pick(qtbot, again.window, "Edit", "Selections", "Remove selection", "right  late")
     assert not place(second).exists()
     assert again.window.inspector.group.heading() == "Selection in m = 12"
+    check_names_that_cannot_be_kept(again)
 
 
-@pytest.mark.usefixtures("own_window")
-def test_names_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:
+def check_names_that_cannot_be_kept(program: Marginscope) -> None:
+    """Each is a sentence; a damaged file is put aside."""
+    program.display.ask(pinned=frozenset())
     program.actions["name"].trigger()
     assert "Select some nodes first" in program.window.bar.text
     run = next(iter(program.session))

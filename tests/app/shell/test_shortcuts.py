@@ -22,6 +22,10 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def page(program: Marginscope, qtbot: QtBot) -> ShortcutDialog:
     """The page, opened by its key."""
+    return open_page(program, qtbot)
+
+
+def open_page(program: Marginscope, qtbot: QtBot) -> ShortcutDialog:
     program.window.transport.slider.setFocus()
     keys(qtbot, program.window, Key.Key_Question, Qt.KeyboardModifier.NoModifier)
     dialog = program.shortcuts.dialog
@@ -62,13 +66,18 @@ def test_it_is_searched_by_names_and_keys(page: ShortcutDialog) -> None:
 
 
 @pytest.mark.usefixtures("own_window")
-def test_keys_of_parts_stand_there_too(page: ShortcutDialog, program: Marginscope) -> None:
+def test_keys_of_parts_stand_there_too(program: Marginscope, qtbot: QtBot) -> None:
+    """Where the library has the focus, a question mark that is typed is typed."""
+    keys(qtbot, program.window, Key.Key_L, CTRL)
+    library = program.library.panel
+    assert library is not None
+    QTest.keyClicks(library.search, "?")
+    assert library.search.text() == "?"
+    assert program.shortcuts.dialog is None
+    page = open_page(program, qtbot)
     shown = {(title, one.name, one.keys) for title, one in page.fixed}
     assert ("In the library of runs", "Rename", "F2") in shown
     assert ("Where data are drawn", "Undo", "Ctrl+Z") in shown
-    program.library.set_shown(True)
-    library = program.library.panel
-    assert library is not None
     for name, action in library.deeds.items():  # those that the library really has
         keys_there = action.shortcut().toString(action.shortcut().SequenceFormat.NativeText)
         words = action.text().replace("&", "").removesuffix(" ...")
@@ -84,21 +93,21 @@ def test_keys_of_parts_stand_there_too(page: ShortcutDialog, program: Marginscop
 def test_keys_are_changed_and_do_it_then(
     page: ShortcutDialog, program: Marginscope, open_program: Opener, qtbot: QtBot
 ) -> None:
-    press(page, "dark", Key.Key_F4, CTRL)
-    assert "Ctrl+F4 is for Dark." in page.told.text()
-    action = program.actions["dark"]
+    press(page, "loop", Key.Key_F4, CTRL)
+    assert "Ctrl+F4 is for Loop." in page.told.text()
+    action = program.actions["loop"]
     assert action.shortcut().toString() == "Ctrl+F4"
     assert action.toolTip().endswith("(Ctrl+F4)")
     page.accept()
     keys(qtbot, program.window, Key.Key_F4, CTRL)
     assert action.isChecked()
-    keys(qtbot, program.window, Key.Key_D, CTRL)
+    keys(qtbot, program.window, Key.Key_L, Qt.KeyboardModifier.NoModifier)
     assert action.isChecked()  # the keys from before do nothing
     program.put_away()
-    assert load_settings(program.places.settings)[0].shortcuts == {"dark": "Ctrl+F4"}
+    assert load_settings(program.places.settings)[0].shortcuts == {"loop": "Ctrl+F4"}
     again = open_program()
-    assert again.actions["dark"].shortcut().toString() == "Ctrl+F4"
-    assert again.actions["dark"].toolTip().endswith("(Ctrl+F4)")
+    assert again.actions["loop"].shortcut().toString() == "Ctrl+F4"
+    assert again.actions["loop"].toolTip().endswith("(Ctrl+F4)")
 
 
 def test_a_conflict_is_named_and_refused_or_moved(
@@ -143,15 +152,6 @@ def test_tab_goes_on_and_is_nobody_s_key(page: ShortcutDialog, program: Marginsc
     QTest.keyClick(row.clear, Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)
     assert row.edit.isAncestorOf(page.focusWidget()) or page.focusWidget() is row.edit
     assert program.shortcuts.own == {}
-
-
-@pytest.mark.usefixtures("own_window")
-def test_a_question_mark_that_is_typed_is_typed(program: Marginscope, qtbot: QtBot) -> None:
-    keys(qtbot, program.window, Key.Key_L, CTRL)
-    assert program.library.panel is not None
-    QTest.keyClicks(program.library.panel.search, "?")
-    assert program.library.panel.search.text() == "?"
-    assert program.shortcuts.dialog is None
 
 
 def test_the_page_is_in_the_menu(program: Marginscope, qtbot: QtBot) -> None:

@@ -17,7 +17,6 @@ from core.studies.papers import PAPERS
 from core.studies.study import shipped_ids, shipped_summaries
 from core.studies.thumbnails import thumbnails
 from tests.app.mouse import keys
-from tests.app.shell.conftest import Opener, trained
 
 Key = Qt.Key
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -87,10 +86,9 @@ def test_return_trains_the_study(page: StudyDialog, program: Marginscope, qtbot:
 
 
 def test_a_click_does_too_and_it_opens_at_the_study_that_is_loaded(
-    open_program: Opener, qtbot: QtBot
+    program: Marginscope,
 ) -> None:
-    program = open_program("telgarsky22-theorem-3-3")
-    qtbot.waitUntil(lambda: trained(program))
+    program.experiment.offer("telgarsky22-theorem-3-3")
     box = program.window.chooser.box
     box.setFocus()
     QTest.keyClicks(box, BROWSE_TEXT[:12])

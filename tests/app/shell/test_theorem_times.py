@@ -110,18 +110,6 @@ def test_it_lies_on_the_axis_of_the_slider(judged: Marginscope, qtbot: QtBot) ->
             assert here.x() == there.x()
 
 
-@pytest.mark.usefixtures("own_window")
-def test_another_run_of_the_panel_has_its_own(judged: Marginscope) -> None:
-    panel = judged.window.theory
-    panel.runs.setCurrentIndex(0)
-    panel.runs.activated.emit(0)
-    assert "of m = 8" in judged.window.times.heading.text()
-    first = next(iter(judged.session))
-    assert first.data is not None
-    begins = float(coordinate(first.data.log10_time[stand_ins.BEGINS]))
-    assert rows_of(judged).lines[0].conclusion[2].begin == begins
-
-
 # -------------------------------------------------------------------------- mouse and keyboard
 
 
@@ -177,8 +165,23 @@ def test_the_keyboard_reaches_every_stretch(judged: Marginscope, qtbot: QtBot) -
     QToolTip.hideText()
 
 
-@pytest.mark.usefixtures("own_window")
-def test_what_the_cursor_moves_over_is_not_painted_anew(judged: Marginscope, qtbot: QtBot) -> None:
+# ------------------------------------------------------------------------------- shown or not
+
+
+def check_that_another_run_of_the_panel_has_its_own(judged: Marginscope, qtbot: QtBot) -> None:
+    panel = judged.window.theory
+    panel.runs.setCurrentIndex(0)
+    panel.runs.activated.emit(0)
+    assert "of m = 8" in judged.window.times.heading.text()
+    first = next(iter(judged.session))
+    assert first.data is not None
+    begins = float(coordinate(first.data.log10_time[stand_ins.BEGINS]))
+    assert rows_of(judged).lines[0].conclusion[2].begin == begins
+
+
+def check_that_what_the_cursor_moves_over_is_not_painted_anew(
+    judged: Marginscope, qtbot: QtBot
+) -> None:
     """So that it costs nothing while a run plays; another verdict is another picture."""
     rows = rows_of(judged)
     rows.repaint()
@@ -199,12 +202,10 @@ def _ends(program: Marginscope) -> tuple[float, float]:
     return span.low, span.high
 
 
-# ------------------------------------------------------------------------------- shown or not
-
-
-@pytest.mark.usefixtures("own_window")
-def test_it_is_shown_by_its_action_and_undone(judged: Marginscope, qtbot: QtBot) -> None:
+def check_that_it_is_shown_by_its_action_and_undone(judged: Marginscope, qtbot: QtBot) -> None:
     window = judged.window
+    judged.display.ask(views=("margins",))  # another look of fewer views takes less time
+    qtbot.waitUntil(lambda: not judged.scenes.waiting)
     assert window.times.isVisible()
     pick(qtbot, window, "View", "Theorem time line")
     assert not window.times.isVisible()
@@ -218,6 +219,31 @@ def test_it_is_shown_by_its_action_and_undone(judged: Marginscope, qtbot: QtBot)
     assert window.times.isVisible()
 
 
+def check_that_a_run_without_such_statements_says_so(judged: Marginscope, qtbot: QtBot) -> None:
+    judged.window.times.show_lines("", (), any_run=True)
+    assert judged.window.times.note.text() == NO_LINES
+    assert judged.window.times.note.isVisible()
+    assert rows_of(judged).height() <= 2 * rows_of(judged).row_height()
+
+
+CHECKS = (
+    check_that_another_run_of_the_panel_has_its_own,
+    check_that_what_the_cursor_moves_over_is_not_painted_anew,
+    check_that_it_is_shown_by_its_action_and_undone,
+    check_that_a_run_without_such_statements_says_so,
+)
+
+
+@pytest.mark.usefixtures("own_window")
+def test_rows_in_a_window_of_their_own(
+    judged: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    """The last check takes the rows away."""
+    for check in CHECKS:
+        with subtests.test(check.__name__):
+            check(judged, qtbot)
+
+
 def test_small_windows_have_none_unless_it_is_wanted(open_program: Opener) -> None:
     program = open_program()
     program.window.resize(1024, 640)
@@ -229,14 +255,6 @@ def test_small_windows_have_none_unless_it_is_wanted(open_program: Opener) -> No
     settings, _ = load_settings(program.places.settings)
     assert (settings.times_shown, settings.times_small) == (True, True)
     assert not is_open("times", 1024, {})
-
-
-@pytest.mark.usefixtures("own_window")
-def test_a_run_without_such_statements_says_so(judged: Marginscope) -> None:
-    judged.window.times.show_lines("", (), any_run=True)
-    assert judged.window.times.note.text() == NO_LINES
-    assert judged.window.times.note.isVisible()
-    assert rows_of(judged).height() <= 2 * rows_of(judged).row_height()
 
 
 # ------------------------------------------------------------------------------------- lines

@@ -226,32 +226,6 @@ def test_lines_are_chosen_from_the_menu(judged: Marginscope, qtbot: QtBot) -> No
     ]
 
 
-def test_a_statement_opens_with_the_keyboard_and_shows_its_bound(
-    judged: Marginscope, qtbot: QtBot
-) -> None:
-    panel = judged.window.theory
-    row = panel.row(panel.names[0])
-    row.line.setFocus()
-    qtbot.keyClick(row.line, Qt.Key.Key_Space)
-    assert row.formula.isVisible()
-    assert row.formula.readable
-    assert "not met" in row.hypotheses.text()
-    assert ".0318" in row.comparison.text()
-    assert ".0203" in row.comparison.text()
-    assert "evaluated is" in row.slip.text()
-    assert row.citation.text() == (
-        "Telgarsky. Feature selection with gradient descent on two-layer networks in low-rotation "
-        "regimes. 2022. Theorem 1, Section 2."
-    )
-    qtbot.mouseClick(row.bound, LEFT, pos=QPoint(8, row.bound.height() // 2))
-    view = margins_view(judged)
-    assert "Thm 1" in [level.label for level in view.plot.overlay.levels]
-    qtbot.keyClick(row.bound, Qt.Key.Key_Space)
-    assert "Thm 1" not in [level.label for level in view.plot.overlay.levels]
-    qtbot.keyClick(row.line, Qt.Key.Key_Space)
-    assert not row.formula.isVisible()
-
-
 def test_a_row_says_what_is_stated_since_when_and_by_how_much(
     judged: Marginscope, qtbot: QtBot
 ) -> None:
@@ -267,18 +241,6 @@ def test_a_row_says_what_is_stated_since_when_and_by_how_much(
     # All of it is seen, at any width of the panel: a narrow one has more lines.
     qtbot.waitUntil(lambda: row.line.height() == row.line.heightForWidth(row.line.width()))
     assert row.line.heightForWidth(160) > row.line.heightForWidth(400)
-
-
-@pytest.mark.usefixtures("own_window")
-def test_a_bound_on_an_observable_brings_up_its_curve(judged: Marginscope, qtbot: QtBot) -> None:
-    panel = judged.window.theory
-    row = panel.row(panel.names[1])
-    qtbot.mouseClick(row.line, LEFT)
-    qtbot.keyClick(row.bound, Qt.Key.Key_Space)
-    assert "curves" in judged.display.view.wishes.views
-    assert "distance" in judged.display.view.wishes.curves
-    view = judged.display.slots[0].panel.view("curves")
-    assert [level.label for level in view.plot.overlay.levels] == ["Thm 2"]
 
 
 def test_another_delta_judges_anew(judged: Marginscope, qtbot: QtBot) -> None:
@@ -317,7 +279,48 @@ def test_alarms_are_marked_on_the_slider_and_jumped_to(judged: Marginscope, qtbo
     assert judged.display.intent.cursor == pytest.approx(moment, abs=1e-12)
 
 
-def test_what_is_only_worth_knowing_is_marked_in_grey(judged: Marginscope) -> None:
+def check_that_a_statement_opens_with_the_keyboard_and_shows_its_bound(
+    judged: Marginscope, qtbot: QtBot
+) -> None:
+    panel = judged.window.theory
+    row = panel.row(panel.names[0])
+    row.line.setFocus()
+    qtbot.keyClick(row.line, Qt.Key.Key_Space)
+    assert row.formula.isVisible()
+    assert row.formula.readable
+    assert "not met" in row.hypotheses.text()
+    assert ".0318" in row.comparison.text()
+    assert ".0203" in row.comparison.text()
+    assert "evaluated is" in row.slip.text()
+    assert row.citation.text() == (
+        "Telgarsky. Feature selection with gradient descent on two-layer networks in low-rotation "
+        "regimes. 2022. Theorem 1, Section 2."
+    )
+    qtbot.mouseClick(row.bound, LEFT, pos=QPoint(8, row.bound.height() // 2))
+    view = margins_view(judged)
+    assert "Thm 1" in [level.label for level in view.plot.overlay.levels]
+    qtbot.keyClick(row.bound, Qt.Key.Key_Space)
+    assert "Thm 1" not in [level.label for level in view.plot.overlay.levels]
+    qtbot.keyClick(row.line, Qt.Key.Key_Space)
+    assert not row.formula.isVisible()
+
+
+def check_that_a_bound_on_an_observable_brings_up_its_curve(
+    judged: Marginscope, qtbot: QtBot
+) -> None:
+    panel = judged.window.theory
+    row = panel.row(panel.names[1])
+    qtbot.mouseClick(row.line, LEFT)
+    qtbot.keyClick(row.bound, Qt.Key.Key_Space)
+    assert "curves" in judged.display.view.wishes.views
+    assert "distance" in judged.display.view.wishes.curves
+    view = judged.display.slots[0].panel.view("curves")
+    assert [level.label for level in view.plot.overlay.levels] == ["Thm 2"]
+
+
+def check_that_what_is_only_worth_knowing_is_marked_in_grey(
+    judged: Marginscope, qtbot: QtBot
+) -> None:
     """As the edge of stability is; an alarm at the same moment is louder."""
     slider = judged.window.transport.slider
     run = next(iter(judged.session))
@@ -335,6 +338,23 @@ def test_what_is_only_worth_knowing_is_marked_in_grey(judged: Marginscope) -> No
     assert both == loud
     slider.set_alarms((calm,))
     assert "edge of stability" in str(slider.alarm_at(place.x()))
+
+
+CHECKS = (
+    check_that_a_statement_opens_with_the_keyboard_and_shows_its_bound,
+    check_that_a_bound_on_an_observable_brings_up_its_curve,
+    check_that_what_is_only_worth_knowing_is_marked_in_grey,
+)
+
+
+@pytest.mark.usefixtures("own_window")
+def test_rows_and_alarms_in_a_window_of_their_own(
+    judged: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    """A row that was opened remembers it, and the slider's alarms are replaced by others."""
+    for check in CHECKS:
+        with subtests.test(check.__name__):
+            check(judged, qtbot)
 
 
 def cards() -> list[HelpCard]:

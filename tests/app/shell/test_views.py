@@ -40,9 +40,7 @@ def computed(program: Marginscope, qtbot: QtBot) -> None:
     drawn(program, qtbot)
 
 
-def test_the_papers_figure_comes_first(open_program: Opener, study: Path, qtbot: QtBot) -> None:
-    program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program))
+def check_the_papers_figure_comes_first(program: Marginscope, qtbot: QtBot) -> None:
     for slot in program.display.slots:
         assert slot.panel.names == FIGURE_1
     marked = [a.data() for a in program.window.view_choice.actions() if a.isChecked()]
@@ -50,25 +48,7 @@ def test_the_papers_figure_comes_first(open_program: Opener, study: Path, qtbot:
     assert program.display.calculator._worker._thread is None  # nothing takes long
 
 
-@pytest.mark.usefixtures("own_window")
-def test_a_window_that_grew_for_many_views_can_be_made_small_again(
-    program: Marginscope, qtbot: QtBot
-) -> None:
-    window, before = program.window, program.display.view.wishes.views
-    program.display.ask(views=tuple(VIEWS))
-    qtbot.waitUntil(lambda: window.height() > 800)
-    program.display.ask(views=before)
-    qtbot.waitUntil(lambda: window.minimumSizeHint().height() < 640)
-
-    def is_small() -> bool:
-        window.resize(1024, 640)  # as a mouse that drags its edge
-        return bool(window.size().toTuple() == (1024, 640))
-
-    qtbot.waitUntil(is_small)
-
-
-@pytest.mark.usefixtures("own_window")
-def test_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> None:
+def check_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> None:
     for name in VIEWS:
         if name not in FIGURE_1:
             choose_view(qtbot, program, VIEWS[name].title)
@@ -89,6 +69,71 @@ def test_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> N
     assert program.display.view.wishes.views == FIGURE_1
     marked = [a.data() for a in program.window.view_choice.actions() if a.isChecked()]
     assert marked == list(FIGURE_1)
+
+
+def check_a_window_that_grew_can_be_made_small_again(program: Marginscope, qtbot: QtBot) -> None:
+    window, before = program.window, program.display.view.wishes.views
+    program.display.ask(views=tuple(VIEWS))
+    qtbot.waitUntil(lambda: window.height() > 800)
+    program.display.ask(views=before)
+    qtbot.waitUntil(lambda: window.minimumSizeHint().height() < 640)
+
+    def is_small() -> bool:
+        window.resize(1024, 640)  # as a mouse that drags its edge
+        return bool(window.size().toTuple() == (1024, 640))
+
+    qtbot.waitUntil(is_small)
+
+
+def check_the_picture_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) -> None:
+    window, panel = program.window, program.display.slots[0].panel
+    view = panel.view("neurons")
+    assert entry(opened(qtbot, window, "View", "Neurons"), "This moment").isChecked()
+    close_menus()
+    pick(qtbot, window, "View", "Neurons", "The whole run, as signed roots")
+    assert "signed roots" in view.header.text
+    pick(qtbot, window, "View", "Neurons", NEURON_POINTS["directions"])
+    assert view.header.text.startswith("directions")
+    menu = opened(qtbot, window, "View", "Neurons")
+    chosen = [action.data() for action in menu.actions() if action.isChecked()]
+    assert chosen[:2] == [("neuron_range", "root"), ("neuron_points", "directions")]
+    assert chosen[2:] == [("plane", "coordinates")]
+    close_menus()
+
+
+CHECKS = (
+    check_the_papers_figure_comes_first,
+    check_views_are_added_and_taken_away,
+    check_a_window_that_grew_can_be_made_small_again,
+    check_the_picture_of_the_neurons_is_chosen,
+)
+
+
+def test_views_are_chosen_and_remembered(
+    open_program: Opener, study: Path, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    """Settings that name no view show the paper's figure again."""
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    for check in CHECKS:
+        with subtests.test(check.__name__):
+            check(program, qtbot)
+    choose_view(qtbot, program, VIEWS["spectrum"].title)
+    program.display.ask(curves=("risk", "atoms"))
+    program.window.close()
+    path = program.places.settings
+    settings, warning = load_settings(path)
+    assert warning == ""
+    assert settings.views == (*FIGURE_1, "spectrum")
+    assert settings.curves == ("risk", "atoms")
+    assert (settings.neuron_range, settings.neuron_points) == ("root", "directions")
+    path.write_text('{"views": ["nothing", "like it"], "curves": ["no curve"]}')
+    again = open_program(study)
+    qtbot.waitUntil(lambda: trained(again))
+    assert again.display.slots[0].panel.names == FIGURE_1
+    choose_view(qtbot, again, "Curves")
+    note = again.display.slots[0].panel.view("curves").plot.overlay.note
+    assert note.startswith("choose curves")
 
 
 def test_the_last_view_stays(program: Marginscope, qtbot: QtBot) -> None:
@@ -122,34 +167,6 @@ def test_without_a_run_there_is_no_curve_to_choose(open_program: Opener, qtbot: 
     close_menus()
 
 
-@pytest.mark.usefixtures("own_window")
-def test_the_choice_is_remembered(program: Marginscope, qtbot: QtBot) -> None:
-    choose_view(qtbot, program, VIEWS["spectrum"].title)
-    program.display.ask(curves=("risk", "atoms"))
-    program.window.close()
-    settings, warning = load_settings(program.places.settings)
-    assert warning == ""
-    assert settings.views == (*FIGURE_1, "spectrum")
-    assert settings.curves == ("risk", "atoms")
-
-
-def test_settings_that_name_no_view_show_the_papers_figure(
-    open_program: Opener, study: Path, tmp_path: Path, qtbot: QtBot
-) -> None:
-    path = tmp_path / "user" / "settings.json"
-    first = open_program(study)
-    first.places.settings.parent.mkdir(parents=True, exist_ok=True)
-    first.window.close()
-    path = first.places.settings
-    path.write_text('{"views": ["nothing", "like it"], "curves": ["no curve"]}')
-    program = open_program(study)
-    qtbot.waitUntil(lambda: trained(program))
-    assert program.display.slots[0].panel.names == FIGURE_1
-    choose_view(qtbot, program, "Curves")
-    note = program.display.slots[0].panel.view("curves").plot.overlay.note
-    assert note.startswith("choose curves")
-
-
 def test_new_runs_take_over_the_chosen_views(program: Marginscope, qtbot: QtBot) -> None:
     program.display.ask(views=("curves", "predictor"))
     computed(program, qtbot)
@@ -171,28 +188,6 @@ def test_the_heading_names_what_was_run_by_what(program: Marginscope) -> None:
 def test_the_tool_bar_has_the_menu_of_views(program: Marginscope) -> None:
     buttons = program.window.tools.findChildren(QToolButton)
     assert any(button.menu() is program.window.view_choice for button in buttons)
-
-
-@pytest.mark.usefixtures("own_window")
-def test_the_picture_of_the_neurons_is_chosen_and_remembered(
-    program: Marginscope, qtbot: QtBot
-) -> None:
-    window, panel = program.window, program.display.slots[0].panel
-    view = panel.view("neurons")
-    assert entry(opened(qtbot, window, "View", "Neurons"), "This moment").isChecked()
-    close_menus()
-    pick(qtbot, window, "View", "Neurons", "The whole run, as signed roots")
-    assert "signed roots" in view.header.text
-    pick(qtbot, window, "View", "Neurons", NEURON_POINTS["directions"])
-    assert view.header.text.startswith("directions")
-    menu = opened(qtbot, window, "View", "Neurons")
-    chosen = [action.data() for action in menu.actions() if action.isChecked()]
-    assert chosen[:2] == [("neuron_range", "root"), ("neuron_points", "directions")]
-    assert chosen[2:] == [("plane", "coordinates")]
-    close_menus()
-    window.close()
-    settings = load_settings(program.places.settings)[0]
-    assert (settings.neuron_range, settings.neuron_points) == ("root", "directions")
 
 
 def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) -> None:

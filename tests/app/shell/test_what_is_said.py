@@ -55,10 +55,10 @@ def test_runs_in_the_window_are_headed_by_what_differs(
     program = open_program(path)
     qtbot.waitUntil(lambda: trained(program))
     assert [slot.panel.heading.text() for slot in program.display.slots] == ["seed = 0", "seed = 1"]
+    check_files_for_which_there_is_no_room(program)
 
 
-@pytest.mark.usefixtures("own_window")
-def test_files_for_which_there_is_no_room_are_named(program: Marginscope, tmp_path: Path) -> None:
+def check_files_for_which_there_is_no_room(program: Marginscope) -> None:
     runs = [run.path for run in program.session]
     copies = [runs[0].with_name(f"copy{k}.msrun") for k in range(5)]
     for copy in copies:

@@ -48,6 +48,9 @@ def test_the_timer_follows_the_pace(
 ) -> None:
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: program.session.training)
+    check_that_a_paused_run_is_not_computed(program, qtbot)
+    program.experiment.pause(False)
+    qtbot.waitUntil(lambda: program.session.training)
     asked: list[bool] = []
 
     def following(pace: TickPace, yielding: bool) -> int:
@@ -64,11 +67,7 @@ def test_the_timer_follows_the_pace(
     assert asked[-1] is False
 
 
-def test_a_session_knows_whether_something_is_computed_now(
-    open_program: Opener, slow_study: Path, qtbot: QtBot
-) -> None:
-    program = open_program(slow_study)
-    qtbot.waitUntil(lambda: program.session.training)
+def check_that_a_paused_run_is_not_computed(program: Marginscope, qtbot: QtBot) -> None:
     program.experiment.pause(True)
     qtbot.waitUntil(lambda: not program.session.training)
     assert program.session.live
