@@ -66,7 +66,7 @@ def test_every_margin_that_is_a_line_has_a_place_of_its_own() -> None:
 def test_margins_of_one_problem_have_different_colours() -> None:
     for name in shipped_ids():
         study = load_study(name)
-        problem = resolve(study.cells()[0].experiment, study.folder)
+        problem = resolve(next(study.each()).experiment, study.folder)
         names = [one.name for one in references_of(problem) if one.drawn_in(problem)]
         for one, other in combinations(names, 2):
             assert PLACES[one] != PLACES[other], (name, one, other)
