@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -120,9 +117,3 @@ def test_pictures_are_drawn(page: StudyDialog) -> None:
         if any(image.pixelColor(x, y) != back for y in range(image.height()))
     ]
     assert len(ink) > 60
-
-
-def test_nothing_of_it_is_loaded_with_the_window() -> None:
-    code = "import app.application, sys; print('core.studies.thumbnails' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
