@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
@@ -64,10 +65,23 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
         value = margin * multipliers.sum() + (xlogy(u, m * u) - u + 1.0 / m - u * s).sum()
         return -float(value), Z @ u - margin
 
+    # Below the cap D is largest for u = 0 or u = cap. No dual value exceeds it where u exists.
+    largest = max(1.0, m * (cap * math.log(m * cap) - cap) + 1.0)
+
+    def stop(intermediate_result: Any) -> None:
+        if -intermediate_result.fun > 1.001 * largest:
+            raise StopIteration
+
     options = {"maxiter": 2000, "ftol": 1e-14, "gtol": 1e-12}
     bounds = [(0.0, None)] * n
     solution = minimize(
-        negative, np.zeros(n), jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        negative,
+        np.zeros(n),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=stop,
+        options=options,
     )
     u = measure(np.asarray(solution.x))[1]
     # The dual is unbounded where no measure has the margin: its iterates then lack it.

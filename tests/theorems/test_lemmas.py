@@ -268,6 +268,21 @@ def test_the_nearest_measure_is_that_of_another_solver() -> None:
     assert nearest_measure(Z, 100.0)[0] == math.inf
 
 
+def test_measures_exist_up_to_the_largest_margin() -> None:
+    generator = np.random.default_rng(3)
+    for n, m in ((1, 4), (6, 20), (16, 100)):
+        Z = generator.normal(size=(n, m))
+        # Maximise t over Z u >= t and 0 <= u <= 1/sqrt(m).
+        within = [(0.0, 1.0 / math.sqrt(m))] * m + [(None, None)]
+        columns = np.column_stack([-Z, np.ones(n)])
+        cost = np.append(np.zeros(m), -1.0)
+        largest = -linprog(cost, A_ub=columns, b_ub=np.zeros(n), bounds=within).fun
+        assert largest > 0.0
+        shares = (0.5, 0.999, 1.001, 2.0, 50.0)
+        exist = [nearest_measure(Z, share * largest)[0] < math.inf for share in shares]
+        assert exist == [True, True, False, False, False]
+
+
 def test_lemma_b_1(tmp_path: Path) -> None:
     at = problem_of({"kind": "normalised", "m": 400}, FLOW, data={"d": 2, "n": 8}, frames=2)
     gamma = 0.25
