@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 JUDGE_MS = 400  # after a margin has arrived or the run has ended
 GROWING_MS = 2000  # while it grows
+SHOW_MS = 16  # after an answer: those that come together are shown together
 WHILE_TRAINING = 0.1  # of a core, for each thread: together they cost the training a few per cent
 FAILED = "The statements could not be judged because of an error; the log says more."
 NO_LINE = "Lines appear here once reference margins are computed for a run that is shown."
@@ -66,6 +67,8 @@ class TheoryController(QObject):
         self._pause = QTimer(self, singleShot=True)
         self._pause.setObjectName("judge")
         self._pause.timeout.connect(self._judge)
+        self._soon = QTimer(self, singleShot=True, interval=SHOW_MS)
+        self._soon.timeout.connect(self._show)
         self._connect()
 
     def _connect(self) -> None:
@@ -102,7 +105,7 @@ class TheoryController(QObject):
         """What is known of a run's final margin."""
         if ahead.key in self._known:
             self._known[ahead.key].final = ahead.found
-            self._show()
+            self._show_soon()
 
     def reach_of(self, run: OpenRun) -> tuple[str, str]:
         """When a run's hard margin came to 90 % of what is promised, in words."""
@@ -126,6 +129,7 @@ class TheoryController(QObject):
         """Cancel everything, and wait for it."""
         self._ended = True
         self._pause.stop()
+        self._soon.stop()
         self.margins.close()
         self.judge.close()
 
@@ -189,25 +193,25 @@ class TheoryController(QObject):
         if key in self._known:
             self._known[key].references = tuple(references)
             self._known[key].planned = True
-            self._show()
+            self._show_soon()
 
     def _on_began(self, lane: int, reference: Reference | None) -> None:
         self._current[lane] = "" if reference is None else reference.name
         names = ", ".join(greek(name) for name in self._current.values() if name)
         self.status.emit(f"computing {names} ..." if names else "")
-        self._show_panel()
+        self._show_soon()
 
     def _on_margin(self, key: int, margin: ReferenceMargin) -> None:
         if key in self._known:
             self._known[key].margins[margin.reference.name] = margin
             self._look()
-            self._show()
+            self._show_soon()
 
     def _on_judged(self, judgement: Judgement) -> None:
         if judgement.key in self._known:
             self._known[judgement.key].judgement = judgement
             self._look()
-            self._show()
+            self._show_soon()
             self._tell_alarms()
 
     def _tell_alarms(self) -> None:
@@ -278,7 +282,12 @@ class TheoryController(QObject):
 
     # ------------------------------------------------------------------------------- showing
 
+    def _show_soon(self) -> None:
+        if not (self._ended or self._soon.isActive()):
+            self._soon.start()
+
     def _show(self) -> None:
+        self._soon.stop()
         self._show_panel()
         self._show_lines()
 

@@ -268,6 +268,7 @@ def is_quiet(program: Marginscope) -> bool:
     return (
         not theory.margins.busy
         and not theory.judge.busy
+        and not theory._soon.isActive()
         and all(theory.known(run.key).judged[1] == MARGINS for run in program.session)
         and not program.display.calculator.busy
         and not program.display.ticking

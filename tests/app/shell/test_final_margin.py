@@ -138,7 +138,7 @@ def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
     qtbot.waitUntil(lambda: program.theory.known(key).final is not None)
     found = program.theory.known(key).final
     assert found is not None and found.why  # descent may lower the smoothed margin
-    assert "\u2264" in program.window.theory.final.words.text()
+    qtbot.waitUntil(lambda: "\u2264" in program.window.theory.final.words.text())
     program.experiment.pause(False)
     qtbot.waitUntil(lambda: program.final.worker.busy)
     program.final.stop()

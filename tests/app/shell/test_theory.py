@@ -168,7 +168,7 @@ def test_a_slow_margin_is_named_and_cancelled_from_the_status_line(
     first = ("gamma_ntk", ".0511", "gap 0.2 %")
     qtbot.waitUntil(lambda: first in listed.texts())
     qtbot.waitUntil(lambda: listed.texts()[1][2] == "heuristic")
-    assert listed.texts()[2] == ("gamma_gl", "\u2013", COMPUTING)
+    qtbot.waitUntil(lambda: listed.texts()[2] == ("gamma_gl", "\u2013", COMPUTING))
     qtbot.mouseClick(button, LEFT)
     qtbot.waitUntil(lambda: not program.theory.margins.busy)
     qtbot.waitUntil(button.isHidden)
