@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
+from app.panels.final_line import FINAL
 from app.state.session import OpenRun
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.symbols import greek, rich
 from app.workers.judge import Judgement
 from core.figures.numbers import time_text
+from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
     from core.observables.final_bracket import FinalMargin
@@ -48,6 +51,17 @@ class Knowledge:
         from core.observables.final_bracket import traces
 
         return () if self.final is None else traces(self.final)
+
+    def bounds(self, wanted: Container[str]) -> Iterator[tuple[str, str, str, Any, str]]:
+        """Yield the wanted bounds: key, name, view, what is promised at each frame, and a tip."""
+        for one in self.judgement.assessments if self.judgement else ():
+            trace, view = one.comparison.bound_trace, one.comparison.view
+            key, statement = key_of(one.statement), one.statement
+            if trace is not None and key in wanted and view:
+                tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
+                yield key, statement.name, view, trace, tip
+        for name, trace in self.final_ends() if FINAL in wanted else ():
+            yield FINAL, name, "margins", trace, self.final_words()[2]
 
     def final_words(self) -> tuple[str, str, str]:
         """Between what the run's final margin is, under which condition and since when it has held,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -13,7 +13,7 @@ from app.controllers.knowledge import Knowledge
 from app.main_window import MainWindow
 from app.panels.final_line import FINAL
 from app.state.session import OpenRun
-from app.widgets.symbols import greek, margin_tip, rich, short_name
+from app.widgets.symbols import greek, margin_tip, short_name
 from app.workers.judge import Case, Judge, Judgement
 from app.workers.margin_worker import MarginWorker
 from core.theorems.naming import key_of
@@ -96,6 +96,11 @@ class TheoryController(QObject):
     def give_way(self, others: Callable[[], bool]) -> None:
         """Take little of a core also while `others` are at work, which any thread may ask."""
         self._others = others
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being computed or judged, or not shown yet."""
+        return self.margins.busy or self.judge.busy or self._soon.isActive()
 
     def known(self, key: int) -> Knowledge:
         """What is known of a run."""
@@ -368,7 +373,8 @@ class TheoryController(QObject):
         """The bounds that are drawn for a run, for figures of it."""
         from core.figures.look import BoundCurve
 
-        return tuple(BoundCurve(*one[:4]) for one in self._drawn_bounds(self.known(key)))
+        wanted = self._display.view.wishes.shown_bounds
+        return tuple(BoundCurve(*one[:4]) for one in self.known(key).bounds(wanted))
 
     def sources_of(self, key: int) -> tuple[str, ...]:
         """Where the margins that are drawn and the statements that are judged come from."""
@@ -389,17 +395,5 @@ class TheoryController(QObject):
     def _bounds_of(self, known: Knowledge) -> list[Bound]:
         from app.views.trace_view import Bound
 
-        drawn = self._drawn_bounds(known)
+        drawn = known.bounds(self._display.view.wishes.shown_bounds)
         return [Bound(short_name(name), *rest) for _, name, *rest in drawn]
-
-    def _drawn_bounds(self, known: Knowledge) -> Iterator[tuple[str, str, str, Any, str]]:
-        """Bounds that are shown: key, name, where, what is promised at each frame, and a tip."""
-        wanted = self._display.view.wishes.shown_bounds
-        for one in known.judgement.assessments if known.judgement else ():
-            trace, view = one.comparison.bound_trace, one.comparison.view
-            key, statement = key_of(one.statement), one.statement
-            if trace is not None and key in wanted and view:
-                tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
-                yield key, statement.name, view, trace, tip
-        for name, trace in known.final_ends() if FINAL in wanted else ():
-            yield FINAL, name, "margins", trace, known.final_words()[2]

@@ -266,9 +266,7 @@ def is_quiet(program: Marginscope) -> bool:
     """Return whether no worker is busy and nothing waits for the event loop."""
     theory = program.theory
     return (
-        not theory.margins.busy
-        and not theory.judge.busy
-        and not theory._soon.isActive()
+        not theory.busy
         and all(theory.known(run.key).judged[1] == MARGINS for run in program.session)
         and not program.display.calculator.busy
         and not program.display.ticking

@@ -38,7 +38,7 @@ def settled(program: Marginscope) -> bool:
     theory = program.theory
     return (
         trained(program)
-        and not (theory.margins.busy or program.final.busy)
+        and not (theory.busy or program.final.busy)
         and all(
             theory.known(run.key).final is not None and len(theory.known(run.key).margins) == 5
             for run in program.session

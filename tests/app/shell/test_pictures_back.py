@@ -320,7 +320,7 @@ def at_rest(program: Marginscope) -> bool:
     """Whether all is read, drawn and judged."""
     theory, display = program.theory, program.display
     judged = all(theory.known(run.key).judgement is not None for run in program.session)
-    busy = theory.judge.busy or theory.margins.busy or display.ticking
+    busy = theory.busy or display.ticking
     return judged and not busy and not any(slot.panel.owed for slot in display.slots)
 
 

@@ -54,15 +54,11 @@ def settled(program: Marginscope) -> bool:
     """Whether all that was to be computed is shown."""
     theory = program.theory
     runs = list(program.session)
-    return (
-        not theory.margins.busy
-        and all(
-            len(theory.known(run.key).margins) == 5
-            and theory.known(run.key).judgement is not None
-            and theory.known(run.key).judged[1] == 5
-            for run in runs
-        )
-        and not theory.judge.busy
+    return not theory.busy and all(
+        len(theory.known(run.key).margins) == 5
+        and theory.known(run.key).judgement is not None
+        and theory.known(run.key).judged[1] == 5
+        for run in runs
     )
 
 

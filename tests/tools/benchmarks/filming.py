@@ -85,7 +85,7 @@ def main(rounds: int) -> None:
         program.display.ask(playing=False, follow=False)
         theory = program.theory
         event_loop(2.0)
-        until(lambda: not (theory.judge.busy or theory.margins.busy), application)
+        until(lambda: not theory.busy, application)
         job = FilmJob((path,), folder / "film.gif", seconds=FRAMES / 20, size=PIXELS)
         drawn: list[object] = []
         program.export.worker.progress.connect(drawn.append)

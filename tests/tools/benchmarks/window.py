@@ -249,7 +249,7 @@ def at_rest(program: Marginscope, application: QApplication) -> float:
     theory = program.theory
     for _ in range(3):  # it begins a moment after the last change
         event_loop(1.0)
-        until(lambda: not (theory.judge.busy or theory.margins.busy), application)
+        until(lambda: not theory.busy, application)
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     gc.collect()
     return resident()

@@ -152,8 +152,8 @@ class Walk(QObject):
         for window in QApplication.topLevelWidgets():
             for drawer in window.findChildren(Drawer):
                 drawer.rest()  # as it does by itself, half a minute after its last figure
-        busy = (program.whole.busy, program.export.waited_for(), program.theory.judge.busy)
-        return not any((*busy, program.theory.margins.busy, program.library.librarian.busy))
+        busy = (program.whole.busy, program.export.waited_for(), program.theory.busy)
+        return not (any(busy) or program.library.librarian.busy)
 
     def tidy(self) -> None:
         """Take the oldest runs away, as somebody does with the file manager: the list of all that
