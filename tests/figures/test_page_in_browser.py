@@ -285,6 +285,7 @@ def test_nodes_are_drawn_to_a_tenth_of_a_pixel_where_a_film_has_them(shown, name
 # ------------------------------------------------------------------------- keys and the pointer
 
 
+@pytest.mark.slow
 def test_keys_play_step_and_change_the_speed(shown) -> None:
     page = shown(figure())
     last = int(page.value("Number(document.querySelector('input').max)"))
@@ -332,6 +333,7 @@ def test_all_controls_and_pictures_have_names(shown) -> None:
     assert text_of(page, "[role=status]").startswith("t = 10^4.00; m = 6: hard")
 
 
+@pytest.mark.slow
 def test_the_pointer_reads_nodes_curves_and_reference_margins(shown) -> None:
     run = two_runs()[0]
     page = shown(figure())
@@ -372,6 +374,7 @@ def test_the_pointer_reads_nodes_curves_and_reference_margins(shown) -> None:
     assert page.value("document.querySelector('.note').innerText") != before
 
 
+@pytest.mark.slow
 def test_a_click_pins_a_node_and_a_pull_along_curves_goes_through_time(shown) -> None:
     page = shown(figure(), (1280, 800), "#frame=6")
     assert text_of(page, ".number") == "6 / 12"
@@ -426,6 +429,7 @@ def near(found: dict[str, int], wanted: str) -> int:
     return sum(count for colour, count in each if np.abs(colour - aim).max() <= 2)
 
 
+@pytest.mark.slow
 def test_what_is_to_come_is_faint_and_the_start_stands_at_the_left(shown) -> None:
     """At t = 0, which a logarithmic axis does not have, as at any other moment."""
     page = shown(page_html([two_runs()[1]], ["margins", "norms"]))
@@ -550,6 +554,7 @@ def test_a_browser_without_unpacking_says_so(chromium, tmp_path) -> None:
         chromium.call("Page.removeScriptToEvaluateOnNewDocument", **added)
 
 
+@pytest.mark.slow
 def test_a_zoomed_page_shows_the_chosen_range(shown) -> None:
     run = two_runs()[0]
     region = Region(0, "margins", 0.0, 2.0, -1.0, 1.0)

@@ -37,6 +37,8 @@ def licences(request: pytest.FixtureRequest) -> ModuleType:
     return module
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("licences", ["all"], indirect=True)
 def test_each_part_has_its_text_and_qt_says_how_to_replace_it(
     licences: ModuleType, tmp_path: Path
 ) -> None:

@@ -36,7 +36,6 @@ FAULTS: tuple[Fault, ...] = (
         kills.export,
         50,
         1,
-        quick=(5,),  # a table, which starts faster than a figure
     ),
     Fault(
         "kill -9: library",
@@ -93,7 +92,6 @@ FAULTS: tuple[Fault, ...] = (
         disks.locked,
         18,
         1,
-        quick=(0,),
         mounts=True,
     ),
     Fault(
