@@ -17,21 +17,14 @@ from core.compiled import mirror as kernel
 from core.dynamics import saved
 from core.dynamics.integrator import Integrator, Pace, first_units
 from core.dynamics.log_time_flow import LogTimeFlow, apart
+from core.dynamics.mirror_field import MirrorField, is_balanced
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.errors import InputError
-from core.network.parametrisation import Network
 from core.problem.problem import Problem, with_dynamics
 from core.study_file.dynamics import GradientFlow, MirrorFlow
 
 Array = NDArray[np.float64]
-IMBALANCE = 1e-9  # of a_j^2: more is no rounding
-
-
-def is_balanced(network: Network, flat: Array) -> bool:
-    """Whether |a_j| = |b_j| for every node, to rounding."""
-    a, b = flat[: network.m], flat[network.m : 2 * network.m]
-    return bool(np.all(np.abs(a * a - b * b) <= IMBALANCE * (a * a + b * b)))
 
 
 def check_balanced(problem: Problem) -> None:
@@ -93,45 +86,6 @@ class ScalarMirror(LogTimeFlow):
             # |a|^2 + |b|^2 = 2 sum u is 1 at the stored scale.
             self.direction = (work.signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
         return code
-
-
-@final
-class MirrorField:
-    """The field of (ln u, V) for any network whose first two blocks are a and b (m,) each."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._m = problem.network.m
-        flat = problem.physical_start()
-        self._signs = np.sign(flat[: 2 * self._m])
-
-    def state(self, flat: Array) -> Array:
-        """(ln u (m,), V flat) of parameters with a^2 = b^2 = u."""
-        m = self._m
-        with np.errstate(divide="ignore"):
-            return np.concatenate([np.log(np.abs(flat[:m] * flat[m : 2 * m])), flat[2 * m :]])
-
-    def flat(self, state: Array) -> Array:
-        """The parameters (a, b, V) of a state."""
-        root = np.exp(0.5 * state[: self._m])
-        return np.concatenate([self._signs * np.tile(root, 2), state[self._m :]])
-
-    def outputs(self, state: Array) -> Array:
-        """f(x_i) on the training data."""
-        return self._problem.outputs(self.flat(state))
-
-    def __call__(self, state: Array, f: Array | None = None) -> Array:
-        """(d ln u/dt, dV/dt) = (-2 dR/du, -dR/dV); `f` are the outputs, if they are known."""
-        problem, m = self._problem, self._m
-        flat = self.flat(state)
-        f = problem.outputs(flat) if f is None else f
-        g = problem.loss.output_gradient(f, problem.dataset.y) / problem.dataset.n
-        slope = np.asarray(problem.network.gradient(flat, problem.inputs, g))
-        a = flat[:m]
-        alive = a != 0.0
-        # ln u_j = 2 ln |a_j| and da_j/dt = -dR/da_j.
-        logarithmic = np.where(alive, -2.0 * slope[:m] / np.where(alive, a, 1.0), 0.0)
-        return np.concatenate([logarithmic, -slope[2 * m :]])
 
 
 @final

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.dynamics.mirror import MirrorField, is_balanced
+from core.dynamics.mirror_field import MirrorField, is_balanced
 from core.observables.observable import Observable, once
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent
