@@ -201,10 +201,15 @@ class WindowPool:
 
 @pytest.fixture(scope="package")  # a visible window disturbs the mouse in tests of other folders
 def window_pool(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WindowPool]:
-    """The shared window of this process; only `program` uses it."""
-    pool = WindowPool(tmp_path_factory)
-    yield pool
-    pool.close()
+    """The shared window of this process; only `program` uses it.
+
+    Frames are few between tests too: what waits for the event loop then says how much a run takes.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.state.watched.WATCHED_FRAMES", FRAMES)
+        pool = WindowPool(tmp_path_factory)
+        yield pool
+        pool.close()
 
 
 def shares(request: pytest.FixtureRequest) -> bool:
@@ -218,17 +223,15 @@ def no_leaks(
     request: pytest.FixtureRequest, window_pool: WindowPool, own_cache: Path
 ) -> Iterator[None]:
     """The guard of all tests, around those that share a window once this is there."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.state.watched.WATCHED_FRAMES", FRAMES)
-        if not shares(request):
-            with guarded(window_pool.program, window_pool.threads):
-                window_pool.touched = True
-                window_pool.set_painted(False)
-                yield
-            return
-        with guarded(window_pool.get(), window_pool.threads, shared=True):
+    if not shares(request):
+        with guarded(window_pool.program, window_pool.threads):
+            window_pool.touched = True
+            window_pool.set_painted(False)
             yield
-            window_pool.put_back()
+        return
+    with guarded(window_pool.get(), window_pool.threads, shared=True):
+        yield
+        window_pool.put_back()
 
 
 @pytest.fixture
