@@ -24,6 +24,7 @@ from app.views.margins import MarginsView
 from core.runs import open_run
 from tests.app.mouse import pick
 from tests.app.shell.conftest import SLOW, Opener, trained
+from tests.app.shell.shared_window import unpainted
 from tests.continuation.test_branches import branched_at
 from tests.runs.helpers import tamper
 
@@ -53,10 +54,10 @@ def descent(tmp_path: Path) -> Path:
     return path
 
 
-def show_parent(program: Marginscope, descent: Path, qtbot: QtBot) -> None:
-    """Train the run of descent to its end, and hold it at t = 10."""
+def show_parent(program: Marginscope, parent: Path, qtbot: QtBot) -> None:
+    """Open the run of descent or train it, and hold it at t = 10."""
     before = list(program.session)
-    program.files.open_files([str(descent)])
+    program.files.open_files([str(parent)])
     qtbot.waitUntil(lambda: list(program.session) != before and trained(program))
     program.window.activateWindow()  # as a window manager does when a menu is gone
     qtbot.waitUntil(program.window.isActiveWindow)
@@ -144,14 +145,16 @@ def assert_beside(program: Marginscope, at: int, step: float) -> None:
 def test_branches_are_made_in_one_window(
     open_program: Opener, descent: Path, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    """Each case begins with the run of descent, which is trained for it."""
+    """Each case begins with the run of descent, and is painted once it is over."""
     program = open_program(descent)
     qtbot.waitUntil(lambda: trained(program))
+    program.display.ask(views=("margins",))
+    parent = next(iter(program.session)).path
     go_to(program, qtbot, "10")
     for check in CASES:
-        with subtests.test(check.__name__):
+        with subtests.test(check.__name__), unpainted(program.window):
             if check is not CASES[0]:
-                show_parent(program, descent, qtbot)
+                show_parent(program, parent, qtbot)
             check(program, descent, qtbot)
 
 
@@ -160,6 +163,7 @@ def test_branches_are_made_in_one_window(
 
 def check_branch_by_the_form(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
     """Ctrl+B, another step, Ctrl+R: the child plays beside its parent, from that moment on."""
+    show_parent(parent, descent, qtbot)  # a run that is trained here is called by its title
     program, line = parent, parent.window.form.branch
     at, (run,) = frame(parent), parent.session
     assert run.data is not None
@@ -351,6 +355,11 @@ def test_a_branch_is_undone_and_made_again(
     program = open_program(descent)
     qtbot.waitUntil(lambda: trained(program))
     go_to(program, qtbot, "10")
+    with unpainted(program.window):
+        undo_and_redo_a_branch(program, qtbot)
+
+
+def undo_and_redo_a_branch(program: Marginscope, qtbot: QtBot) -> None:
     line = program.window.form.branch
     (one,) = program.session
     rewind(program, qtbot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from core.training.trajectory import run
 from tests.app.drawing import FOUR, begin_with_four, click, drag, press
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import STUDY, Opener, trained
+from tests.app.shell.shared_window import unpainted
 
 Key, Button = Qt.Key, Qt.MouseButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
@@ -38,15 +40,16 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def window(program: Marginscope, qtbot: QtBot) -> DrawingWindow:
-    """The window to draw in, opened by its keys, with four points."""
+def window(program: Marginscope, qtbot: QtBot) -> Iterator[DrawingWindow]:
+    """The window to draw in, opened by its keys, with four points; it alone is painted."""
     keys(qtbot, program.window, Key.Key_F8, SHIFT)
     found = program.drawing.window
     assert found is not None
     qtbot.waitUntil(found.isVisible)
     assert found.sketch.points == ISLAND
     begin_with_four(found)
-    return found
+    with unpainted(program.window):
+        yield found
 
 
 def test_keys_do_what_the_mouse_does(window: DrawingWindow) -> None:
@@ -93,6 +96,8 @@ def points_in(program: Marginscope) -> object:
 def test_the_run_is_trained_on_exactly_the_points(
     program: Marginscope, window: DrawingWindow, qtbot: QtBot
 ) -> None:
+    button = program.window.form.sections["data"].draw
+    assert not button.isVisible()
     click(window, 0.3, 0.7)
     drag(window, (0.5, 0.0), (0.8, 0.4))
     window.biases.click()
@@ -120,21 +125,10 @@ def test_the_run_is_trained_on_exactly_the_points(
     assert window.sketch.points == points  # what was drawn is still there
     keys(qtbot, program.window, Key.Key_Z, CONTROL | SHIFT)
     assert points_in(program) == points
-
-
-def test_the_menu_and_the_form_lead_there(program: Marginscope, qtbot: QtBot) -> None:
-    assert not program.window.form.sections["data"].draw.isVisible()
-    pick(qtbot, program.window, "Experiment", "Draw data ...")
-    window = program.drawing.window
-    assert window is not None
-    assert window.isVisible()
-    QTest.mouseClick(window.train, Button.LeftButton)
+    # The form leads back to the window.
     window.close()
-    button = program.window.form.sections["data"].draw
-    qtbot.waitUntil(button.isVisible)
     QTest.mouseClick(button, Button.LeftButton)
     assert window.isVisible()
-    qtbot.waitUntil(lambda: trained(program))
 
 
 def test_what_is_drawn_is_in_the_form_when_the_window_is_left(
@@ -146,7 +140,8 @@ def test_what_is_drawn_is_in_the_form_when_the_window_is_left(
     assert points_in(program) == points
     assert [step.words for step in program.scenes.history.past] == ["Draw the data"]
     # What is no data waits, and is there again.
-    program.drawing.show()
+    pick(qtbot, program.window, "Experiment", "Draw data ...")
+    assert window.isVisible()
     for row in (0, 3):
         click(window, *points[row][:2], Button.RightButton)
     window.close()
@@ -234,6 +229,8 @@ def test_training_follows_the_drawing(
     Runs between go to the trash, unless they are tagged, a later run continues them, or a step of
     their own brings them back.
     """
+    program.display.ask(views=("neurons", "predictor"))
+    program.scenes.begin()
     first = runs_of(program)
     QTest.mouseClick(window.always, Button.LeftButton, pos=QPoint(8, 8))
     assert window.always.isChecked()
@@ -297,44 +294,44 @@ def test_studies_of_other_data_take_points(name: str, said: str) -> None:
     assert dict(edits.texts)["data.d"] == said
 
 
-@pytest.mark.parametrize(
-    ("name", "said", "key", "text"),
-    [
-        ("frei23-figure-2", "batch = 128 is larger than n = 12", "batch", "12"),
-        ("telgarsky22-theorem-2-1", "fresh = true needs a distribution", "fresh", "false"),
-    ],
+UNSUITED = (
+    ("frei23-figure-2", "batch = 128 is larger than n = 12", "batch", "12"),
+    ("telgarsky22-theorem-2-1", "fresh = true needs a distribution", "fresh", "false"),
 )
+
+
 def test_studies_that_points_do_not_suit_say_why_and_what_to_change(
-    program: Marginscope, window: DrawingWindow, name: str, said: str, key: str, text: str
+    program: Marginscope, window: DrawingWindow, subtests: pytest.Subtests
 ) -> None:
     """A batch of more points than there are, and fresh examples of a distribution that is not
     there: neither can be trained. What the sentence says to change helps."""
+    window.replace(ISLAND, "twelve")
+    for name, said, key, text in UNSUITED:
+        with subtests.test(name):
+            words = refused(program, window, name)
+            assert words.startswith(MEND_FIRST)
+            assert said in words
+            edits = program.window.form.edits
+            assert edits is not None
+            mended = replace(edits, texts=(*edits.texts, (f"dynamics.{key}", text)))
+            outcome = StudyEdits.of(mended).outcome()
+            assert outcome.study is not None, outcome.problems
+            assert next(outcome.study.each()).experiment.data.kind == "points"
+    with subtests.test("variants that need a distribution"):
+        # The form has no field for what variants say: no value of it would help.
+        words = refused(program, window, "telgarsky22-table-1")
+        assert "its variants SGD, lazy SGD" in words
+        assert words.endswith("choose another study.")
+
+
+def refused(program: Marginscope, window: DrawingWindow, name: str) -> str:
+    """Ask to train a study on the points; return what is said in place of that."""
     program.experiment.offer(name)
-    window.replace(ISLAND, "twelve")
+    window.bar.clear()
     before = runs_of(program)
     QTest.mouseClick(window.train, Button.LeftButton)
-    assert window.bar.text.startswith(MEND_FIRST)
-    assert said in window.bar.text
     assert runs_of(program) == before
-    edits = program.window.form.edits
-    assert edits is not None
-    mended = replace(edits, texts=(*edits.texts, (f"dynamics.{key}", text)))
-    outcome = StudyEdits.of(mended).outcome()
-    assert outcome.study is not None, outcome.problems
-    assert next(outcome.study.each()).experiment.data.kind == "points"
-
-
-def test_a_study_whose_variants_need_a_distribution_says_so(
-    program: Marginscope, window: DrawingWindow
-) -> None:
-    """The form has no field for what variants say: no value of it would help."""
-    program.experiment.offer("telgarsky22-table-1")
-    window.replace(ISLAND, "twelve")
-    before = runs_of(program)
-    QTest.mouseClick(window.train, Button.LeftButton)
-    assert "its variants SGD, lazy SGD" in window.bar.text
-    assert window.bar.text.endswith("choose another study.")
-    assert runs_of(program) == before
+    return window.bar.text
 
 
 # ---------------------------------------------------------------------------------- files, looks
