@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, final
 
 from core.errors import DiskError, MarginscopeError, RunFileError
 from core.files import scratch
-from core.network import pytorch
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, RecorderAt, Run, open_run
 from core.settings import Registry
@@ -184,11 +184,10 @@ def one_thread() -> None:
     """
     from threadpoolctl import threadpool_limits
 
-    if pytorch.is_installed():
-        import torch
-
-        if torch.get_num_threads() != 1:
-            torch.set_num_threads(1)
+    # PyTorch takes two seconds to import and few cells need it: it reads this when it is loaded.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_num_threads(1)
     # Not as a context: for as long as this process lives.
     threadpool_limits(1)
 
