@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, final, get_args, get_origin
 
@@ -141,7 +142,12 @@ def section_of(section: str, kind: str) -> type[Section]:
 
 def fields_of(section: str, kind: str) -> tuple[Field, ...]:
     """The fields of a section of a kind, in the order in which its class names them."""
-    cls = section_of(section, kind)
+    return _fields_of_class(section, section_of(section, kind))
+
+
+@cache
+def _fields_of_class(section: str, cls: type[Section]) -> tuple[Field, ...]:
+    """Build the fields of a class once: the form asks for them at each key that is typed."""
     fields = []
     for name, info in cls.model_fields.items():
         if name == "kind":

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.panels.fields import value_of
+from app.panels.fields import fields_of, value_of
 from app.panels.study_edits import StudyEdits
 from app.state.watched import watched
 from core.errors import InputError
 from core.studies.changes import changes_between, comes_from
 from core.studies.study import Study, load_study, shipped_ids
+from core.study_file.experiment import KINDS
 
 # Right ones and wrong ones; which are which depends on the formulas and variants of a study.
 EDITS = {
@@ -42,7 +44,9 @@ def refusal(study: Study, key: str, value: object) -> str:
 
 @pytest.mark.parametrize("name", shipped_ids())
 def test_form_and_core_agree_on_edits_of_shipped_studies(name: str) -> None:
+    """Two values of each axis are enough: each edit is judged in every cell of the grid."""
     study = load_study(name)
+    study = replace(study, axes={key: values[:2] for key, values in study.axes.items()})
     seen = set()
     for key, texts in EDITS.items():
         for text in texts:
@@ -62,6 +66,15 @@ def test_form_and_core_agree_on_edits_of_shipped_studies(name: str) -> None:
             assert not why or any(first in said for said in outcome.problems.values()), why
             seen.add(bool(why))
     assert seen == {True, False}  # else the edits say nothing of this study
+
+
+def test_the_fields_of_every_kind_are_those_of_its_class_and_built_once() -> None:
+    for section, kinds in KINDS.items():
+        for kind, cls in kinds.items():
+            found = fields_of(section, kind)
+            assert [field.name for field in found] == [n for n in cls.model_fields if n != "kind"]
+            assert {field.section for field in found} <= {section}
+            assert fields_of(section, kind) is found
 
 
 @pytest.mark.parametrize(
