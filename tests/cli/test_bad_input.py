@@ -494,54 +494,81 @@ def test_numbers_of_options() -> None:
             whole(text)
 
 
-def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def shell(command: str) -> subprocess.CompletedProcess[str]:
     line = command.replace("core", f"{sys.executable} -m core", 1)
-    return subprocess.run(
-        ["/bin/sh", "-c", line],
+    return subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60)
+
+
+# The program, started once for several commands in a terminal of ASCII. Each command is a process
+# of its own from there on, whose streams are as Python has them where a shell closed or redirected
+# them. Prints what each said on standard error, and its status.
+COMMANDS = """
+import json, os, sys, tempfile
+import core.cli.studies, core.studies.study, core.studies.tables
+from core.cli.main import main
+
+NAMES = ("stdin", "stdout", "stderr")
+for case in json.loads(sys.argv[1]):
+    said = tempfile.TemporaryFile()
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        os.dup2(said.fileno(), 2)
+        reader, writer = os.pipe()
+        os.close(reader)
+        places = {"full": os.open("/dev/full", os.O_WRONLY), "pipe": writer}
+        if case["output"] in places:
+            os.dup2(places[case["output"]], 1)
+        for place in (writer, places["full"]):
+            os.close(place)
+        for number in case["closed"]:
+            os.close(number)
+            setattr(sys, NAMES[number], None)
+            setattr(sys, f"__{NAMES[number]}__", None)
+        sys.exit(main(case["command"]))
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    said.seek(0)
+    print("status", json.dumps([status, said.read().decode()]), flush=True)
+"""
+UNWRITTEN = "standard output cannot be written"
+OUTPUTS: tuple[tuple[str, str, list[int], int, str], ...] = (
+    ("describe data", "full", [], 2, UNWRITTEN),  # more than a buffer
+    ("describe run", "full", [], 2, UNWRITTEN),  # less
+    ("describe data", "", [1], 2, UNWRITTEN),
+    ("describe data", "pipe", [], 0, ""),
+    ("describe nothing", "", [2], 2, ""),
+    ("describe data", "", [0, 2], 0, ""),
+)
+
+
+def test_output_that_cannot_be_written(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """A full disk, a closed stream, a pipe without a reader, and letters that a terminal lacks."""
+    path = tmp_path / "mine.toml"
+    path.write_text('title = "na\u00efve"\n[network]\nm = 4\n', encoding="utf-8")
+    cases = [
+        {"command": words.split(), "output": output, "closed": closed}
+        for words, output, closed, _, _ in OUTPUTS
+    ]
+    cases.append({"command": ["describe", str(path)], "output": "", "closed": []})
+    ascii_only = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS, json.dumps(cases)],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, **environment},
+        env={**os.environ, **ascii_only},
     )
-
-
-# The program started once for several commands: each is a process of its own from there on.
-COMMANDS = """
-import os, sys
-from core.cli.main import main
-for command in sys.argv[1:]:
-    child = os.fork()
-    if not child:
-        sys.exit(main(command.split()))
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=sys.stderr)
-"""
-
-
-def test_output_that_cannot_be_written() -> None:
-    full = [sys.executable, "-c", COMMANDS, "list --json", "describe data"]
-    with Path("/dev/full").open("w") as device:
-        done = subprocess.run(full, stdout=device, stderr=subprocess.PIPE, text=True, timeout=60)
-    lines = done.stderr.splitlines()
-    assert lines[1::2] == ["2"] * 2, done.stderr
-    assert len(lines) == 4
-    assert all("standard output cannot be written" in line for line in lines[::2])
-    # `describe data` starts in a third of the time of `list`.
-    done = shell("core describe data >&-")
-    assert done.returncode == 2, done.stderr
-    assert "standard output cannot be written" in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert shell("core describe data | head -c 10").stderr == ""
-    done = shell("core describe nothing 2>&-")
-    assert done.returncode == 2
-    done = shell("core describe data <&- >/dev/null 2>&-")
-    assert done.returncode == 0
-
-
-def test_output_on_a_terminal_of_ascii(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text('title = "na\u00efve"\n[network]\nm = 4\n', encoding="utf-8")
-    done = shell(f"core describe {path}", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("status ")]
+    results = [json.loads(line.removeprefix("status ")) for line in lines]
+    assert len(results) == len(cases)
+    for (*case, status, said), result in zip(OUTPUTS, results, strict=False):
+        with subtests.test(case=case):
+            assert result[0] == status
+            assert said in result[1]
+            assert result[1].count("\n") == bool(said)
+    assert results[-1] == [0, ""]
     assert "na\\xefve" in done.stdout
 
 

@@ -110,17 +110,6 @@ def test_no_progress_bar_without_a_terminal(
     assert capfd.readouterr().err == ""
 
 
-def test_a_closed_pipe_is_no_error() -> None:
-    process = start("describe", "data")
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    err = process.stderr.read()
-    process.stderr.close()
-    process.wait(timeout=60)
-    assert "Traceback" not in err
-
-
 @pytest.mark.parametrize("more", [(), ("--jobs", "2")])
 def test_what_this_machine_cannot_hold_is_refused_with_its_size(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]

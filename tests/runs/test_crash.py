@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -63,30 +64,39 @@ for argument in sys.argv[1:]:
     os.waitpid(child, 0)
 """
 
-# Records until the disk, that is a limit on the size of files, is full.
+# Records until the disk, that is a limit on the size of files, is full: a process for each limit.
 FILL_THE_DISK = """
-import resource, sys
+import json, os, resource, sys
 from pathlib import Path
 from core.errors import DiskError
 from tests.runs.helpers import frame_of, recorder_at, small_problem
-problem, path = small_problem(8, 40, 6), Path(sys.argv[1])
-recorder = recorder_at(path, problem, planned=2000)
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
-errors = []
-for index in range(2000):
+problem = small_problem(8, 40, 6)
+
+def fill(path, limit, force):
+    recorder = recorder_at(path, problem, planned=2000, force=force)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    errors = []
+    for index in range(2000):
+        try:
+            recorder.append([frame_of(problem, index)])
+            recorder.flush()
+        except DiskError as error:
+            errors.append(str(error))
+            break
     try:
-        recorder.append([frame_of(problem, index)])
-        recorder.flush()
+        recorder.append([frame_of(problem, 0)])
     except DiskError as error:
         errors.append(str(error))
-        break
-try:
-    recorder.append([frame_of(problem, 0)])
-except DiskError as error:
-    errors.append(str(error))
-    window = error.sentence
-recorder.finish("disk_full")
-print(recorder.committed, *errors, window, sep="\\n")
+        window = error.sentence
+    recorder.finish("disk_full")
+    return [recorder.committed, *errors, window]
+
+for path, limit, force in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        print(json.dumps(fill(Path(path), limit, force)), flush=True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
 """
 
 
@@ -123,18 +133,24 @@ def test_kill_loses_no_committed_frame(tmp_path: Path, kills: int) -> None:
         with open_run(path) as run:
             assert run.frames > told
             frames += [frame_of(problem, index) for index in range(len(frames), run.frames)]
-            assert_frames(run, frames[: run.frames])
+            with run.batch():
+                assert_frames(run, frames[: run.frames])
             assert run.status == "recording" or run.reason == "completed"
             cut_short += run.status == "recording"
         assert content(folder) == before
     assert cut_short >= len(folders) // 2
 
 
-@pytest.mark.parametrize("limit", [100_000, 300_000])
-def test_a_full_disk_is_a_sentence(tmp_path: Path, limit: int) -> None:
-    path = tmp_path / "a.msrun"
+def test_a_full_disk_is_a_sentence(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """Also where it is met while a run is to be replaced, which stays."""
+    problem = small_problem(8, 40, 6)
+    paths = {limit: tmp_path / f"{limit}.msrun" for limit in (100_000, 300_000)}
+    old = record(tmp_path / "old.msrun", problem)
+    before = old.read_bytes()
+    told: list[tuple[str, int, bool]] = [(str(path), limit, False) for limit, path in paths.items()]
+    told.append((str(old), 300_000, True))
     done = subprocess.run(
-        python(FILL_THE_DISK, str(path), str(limit)),
+        python(FILL_THE_DISK, json.dumps(told)),
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -142,21 +158,25 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, limit: int) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    committed, first, second, window = done.stdout.strip().split("\n")
-    assert int(committed) >= 2
-    assert first == second
-    assert f"first {int(committed) + 1} frames are safe" in first
-    assert str(path) in first
-    assert "`python -m core continue`" in first
-    assert "--out" in first
-    # A user of the window has neither options nor commands.
-    assert window == first.partition("; make room")[0] + (
-        "; make room on the disk, then continue the run."
-    )
-    problem = small_problem(8, 40, 6)
-    with open_run(path) as run:
-        assert_frames(run, frames_of(problem, int(committed) + 1))
-        assert (run.status, run.reason) == ("finished", "disk_full")
+    *new, replacing = map(json.loads, done.stdout.splitlines())
+    for path, (committed, first, second, window) in zip(paths.values(), new, strict=True):
+        with subtests.test(path=path.name):
+            assert committed >= 2
+            assert first == second
+            assert f"first {committed + 1} frames are safe" in first
+            assert str(path) in first
+            assert "`python -m core continue`" in first
+            assert "--out" in first
+            # A user of the window has neither options nor commands.
+            assert window == first.partition("; make room")[0] + (
+                "; make room on the disk, then continue the run."
+            )
+            with open_run(path) as run:
+                assert_frames(run, frames_of(problem, committed + 1))
+                assert (run.status, run.reason) == ("finished", "disk_full")
+    assert "safe in " in replacing[1]
+    assert "old.new.msrun" in replacing[1]
+    assert old.read_bytes() == before
 
 
 def test_what_a_crash_left_is_recovered(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from tests.runs.helpers import (
     recorder_at,
     small_problem,
 )
-from tests.runs.test_crash import FILL_THE_DISK, ROOT
+from tests.runs.test_crash import ROOT
 
 
 def test_the_old_run_is_there_until_the_new_one_is(tmp_path: Path) -> None:
@@ -87,23 +87,6 @@ def test_the_old_run_survives_a_kill(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     with open_run(tmp_path / "a.new.msrun") as run:
         assert_frames(run, frames_of(small_problem(), 9))
-
-
-def test_the_old_run_survives_a_full_disk(tmp_path: Path) -> None:
-    path = record(tmp_path / "a.msrun", small_problem(8, 40, 6))
-    before = path.read_bytes()
-    code = FILL_THE_DISK.replace("planned=2000)", "planned=2000, force=True)")
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path), "300000"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "safe in " in done.stdout
-    assert "a.new.msrun" in done.stdout
-    assert path.read_bytes() == before
 
 
 def test_a_disk_that_refuses_at_the_start_leaves_the_old_run(
