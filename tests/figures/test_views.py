@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from core.figures.look import BoundCurve, Look, Region
 from core.figures.material import Shown
 from core.figures.names import EVERY_PANEL
 from core.figures.palette import DARK, LIGHT, rgb
-from core.figures.primitives import FigureScene, Marker, Panel
+from core.figures.primitives import FigureScene, Marker, Panel, TimeKey
 from core.figures.scene import build_scene
 from core.figures.sheet import Sheet, parse_size
 from core.observables.nodes import positions
@@ -33,16 +34,41 @@ def panel_of(scene: FigureScene, kind: str, row: int = 0) -> Panel:
     return next(one for one in scene.panels if (one.kind, one.row) == (kind, row))
 
 
-@pytest.mark.parametrize("name", [*DEGENERATE, "far"])
-def test_every_view_of_every_run_is_drawn(name: str) -> None:
-    run = far_run() if name == "far" else DEGENERATE[name]()
-    scene = build_scene([run], EVERY_PANEL, palette=DARK, sheet=Sheet(180.0))
-    assert [panel.kind for panel in scene.panels] == list(EVERY_PANEL)
-    content = figure_bytes(scene, PNG, 60)
-    assert content.startswith(b"\x89PNG")
-    with Image.open(io.BytesIO(content)) as image:
-        assert len(image.convert("RGB").getcolors(100_000) or ()) > 20
-    assert build_scene([run], palette=DARK).panels  # the panels of a figure by default
+def key_of(panel: Panel) -> object:
+    """What the key of a panel says; of moments in order their texts."""
+    key = panel.key.texts if isinstance(panel.key, TimeKey) else panel.key
+    return key, panel.key_columns
+
+
+def test_every_view_of_every_run_is_drawn(subtests: pytest.Subtests) -> None:
+    """Every panel of every run; a title, a key or a line around the panels once for all runs."""
+    drawn: list[object] = []
+
+    def is_new(part: object) -> bool:
+        new = part not in drawn
+        drawn.append(part)
+        return new
+
+    for name, make in (("far", far_run), *DEGENERATE.items()):
+        with subtests.test(run=name):
+            run = make()
+            scene = build_scene([run], EVERY_PANEL, palette=DARK, sheet=Sheet(180.0))
+            assert [panel.kind for panel in scene.panels] == list(EVERY_PANEL)
+            panels = tuple(
+                replace(
+                    panel,
+                    title=panel.title if is_new(panel.title) else "",
+                    letter=panel.letter if is_new(panel.letter) else "",
+                    key=panel.key if is_new(key_of(panel)) else (),
+                )
+                for panel in scene.panels
+            )
+            texts = tuple(text for text in scene.texts if is_new(text.text))
+            content = figure_bytes(replace(scene, panels=panels, texts=texts), PNG, 60)
+            assert content.startswith(b"\x89PNG")
+            with Image.open(io.BytesIO(content)) as image:
+                assert len(image.convert("RGB").getcolors(100_000) or ()) > 20
+            assert build_scene([run], palette=DARK).panels  # the panels of a figure by default
 
 
 def test_curves_are_the_observables_and_logarithms_stand_as_they_are() -> None:
