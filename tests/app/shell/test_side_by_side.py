@@ -19,6 +19,7 @@ from app.state.session import MOST_RUNS
 from app.widgets.run_grid import RunGrid, columns_of
 from tests.app.mouse import wheel
 from tests.app.shell.conftest import Opener, trained
+from tests.app.shell.shared_window import unpainted
 from tests.runs.helpers import record, small_problem
 
 
@@ -105,6 +106,7 @@ def check_a_small_window_does_not_grow(
     program: Marginscope, qtbot: QtBot, files: list[str]
 ) -> None:
     program.window.resize(1024, 640)
+    program.display.ask(views=("neurons", "margins", "norms", "rotations"))  # too high for it
     program.files.open_files(files[:4])
     qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (1, 0), (1, 1)])
     assert (program.window.width(), program.window.height()) == (1024, 640)
@@ -225,6 +227,7 @@ def test_runs_side_by_side_in_one_window(
 ) -> None:
     """The first check of each window finds it with two panels, as a window begins."""
     assert len(program.display.slots) == 2  # others are made when they are needed
+    program.display.ask(views=("margins",))
     for check in checks:
-        with subtests.test(check.__name__):
+        with subtests.test(check.__name__), unpainted(program.window):
             check(program, qtbot, files)

@@ -204,8 +204,6 @@ def _ends(program: Marginscope) -> tuple[float, float]:
 
 def check_that_it_is_shown_by_its_action_and_undone(judged: Marginscope, qtbot: QtBot) -> None:
     window = judged.window
-    judged.display.ask(views=("margins",))  # another look of fewer views takes less time
-    qtbot.waitUntil(lambda: not judged.scenes.waiting)
     assert window.times.isVisible()
     pick(qtbot, window, "View", "Theorem time line")
     assert not window.times.isVisible()
@@ -239,6 +237,8 @@ def test_rows_in_a_window_of_their_own(
     judged: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
     """The last check takes the rows away."""
+    judged.display.ask(views=("margins",))  # another look of fewer views takes less time
+    qtbot.waitUntil(lambda: not judged.scenes.waiting)
     for check in CHECKS:
         with subtests.test(check.__name__):
             check(judged, qtbot)
