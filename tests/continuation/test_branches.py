@@ -312,10 +312,11 @@ def test_what_is_said_of_branches(
     """Observables have values at both ends, and no statement is called violated; the child goes on
     as any run does, and so does its child."""
     child, after = tmp_path / "child.msrun", tmp_path / "after.msrun"
-    branched_at(child, parents("gd"), 0 if name == "start" else 15, *EVERY_KIND[name])
+    frame = 0 if name == "start" else 15
+    branched_at(child, parents("gd"), frame, *EVERY_KIND[name], "recording.frames=8")
     continued_at(after, child)
     further = tmp_path / "further.msrun"
-    branched_at(further, after, 3, "recording.frames=10")
+    branched_at(further, after, 1, "recording.frames=6")
     with open_run(child) as found:
         of = found.problem
         named = [one for one in references_of(of) if one.name == "gamma_gl"]
@@ -337,7 +338,8 @@ def test_what_is_said_of_branches(
 def test_branches_of_a_run_in_row_space(tmp_path: Path) -> None:
     """d > n: the coordinates go on where the points stay, and are left where a network needs it."""
     wide = ("data.kind=gaussian_mixture", "data.d=200", "data.n=20", "data.flips=0.1")
-    made = prepared(problem(*FRAMES, *wide, "loss.kind=logistic", m=300))
+    short = ("dynamics.until_log10_time=0", "recording.log10_times=[]", "recording.frames=12")
+    made = prepared(problem(*short, *wide, "loss.kind=logistic", m=300))
     assert made.reduction is not None
     path, risk = tmp_path / "wide.msrun", OBSERVABLES["risk"]
     recorded_at(path, made)
@@ -348,15 +350,15 @@ def test_branches_of_a_run_in_row_space(tmp_path: Path) -> None:
         ("bias", ("network.kind=bias",), False),
     ):
         child = tmp_path / f"{name}.msrun"
-        branched_at(child, path, 20, *settings)
+        branched_at(child, path, 6, *settings)
         with open_run(path) as parent, open_run(child) as begun:
             assert (begun.reduction is not None) == reduced, name
-            f = parent.network.outputs(parent.parameters(20), parent.inputs)
+            f = parent.network.outputs(parent.parameters(6), parent.inputs)
             g = begun.network.outputs(begun.parameters(0), begun.inputs)
-            scale = parent.network.degree * (parent.rho[20] - begun.rho[0])
+            scale = parent.network.degree * (parent.rho[6] - begun.rho[0])
             assert np.allclose(np.exp(scale) * f, g, rtol=1e-10, atol=1e-12), name
             if name != "labels":
-                assert risk.at(begun, 0) == pytest.approx(risk.at(parent, 20), rel=1e-10)
+                assert risk.at(begun, 0) == pytest.approx(risk.at(parent, 6), rel=1e-10)
 
 
 # ---------------------------------------------------------------------------------- wrong requests

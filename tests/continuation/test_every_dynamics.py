@@ -64,9 +64,20 @@ SINGLE = {"run": {"precision": "float32"}}
 KINDS = (
     Kind("flow", STANDARD, {"kind": "flow"}),
     Kind("flow, late", EXPONENTIAL, {"kind": "flow", "until_log10_time": 31.0}, sizes=FEW),
-    Kind("flow, unfitted", EXPONENTIAL, {"kind": "flow", "until_log10_time": 3.3}, sizes=UNFITTED),
+    Kind(
+        "flow, unfitted",
+        EXPONENTIAL,
+        {"kind": "flow", "until_log10_time": 3.1},
+        {"recording": {"frames": 24, "log10_times": [3.04, 3.07]}},
+        sizes=UNFITTED,
+    ),
     Kind("flow, euler", STANDARD, {"kind": "flow", "scheme": "euler"}),
-    Kind("flow, head", HEAD, {"kind": "flow", "until_log10_time": -0.7}),
+    Kind(
+        "flow, head",
+        HEAD,
+        {"kind": "flow", "until_log10_time": -1.0},
+        {"recording": {"frames": 10, "log10_times": np.linspace(-1.7, -1.05, 8).tolist()}},
+    ),
     Kind("gd", STANDARD, {"kind": "gd", "step": 0.03125}, exact=False),
     Kind(
         "gd, pairs",

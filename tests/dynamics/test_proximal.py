@@ -202,7 +202,7 @@ def test_the_flow_agrees_with_short_explicit_steps(m: int) -> None:
 )
 def test_a_million_takes_few_steps(m: int) -> None:
     """Figure 1 with too few nodes; explicit steps took some 2 n/(h n R) of them, 10^7 and more."""
-    at = unfitted(6.0, m=m)
+    at = unfitted(6.0, m=m, frames=16)
     flow = Flow(at)
     frames, events, outcome = frames_of(flow)
     assert outcome is Outcome.COMPLETED
@@ -221,7 +221,7 @@ def test_a_million_takes_few_steps(m: int) -> None:
 @pytest.mark.parametrize(("kind", "slides"), [("standard", True), ("fixed_outer", False)])
 def test_a_flow_that_was_begun_without_kernels_has_them_too(kind: str, slides: bool) -> None:
     """Or not, as its network asks: the engine before has no implicit steps."""
-    at = unfitted(3.3 if slides else 1.0, f"network.kind={kind}")
+    at = unfitted(3.1 if slides else 1.0, f"network.kind={kind}")
     general, flow = GeneralFlow(at), Flow(at)
     for _ in range(3):
         general.advance()
@@ -247,7 +247,7 @@ def conflicting(folder: Path, until: float, *settings: str, m: int) -> Problem:
 
 def test_points_with_both_labels_have_the_risk_of_their_odds(tmp_path: Path) -> None:
     """l(p) + l(-p) >= 2 for e^-p: R >= 12/30 with 6 pairs, and it is reached from above."""
-    at = conflicting(tmp_path, 4.0, m=16)
+    at = conflicting(tmp_path, 3.6, m=16)
     frames, events, outcome = frames_of(Flow(at))
     assert outcome is Outcome.COMPLETED
     assert "unfitted" in [kind for kind, _ in events]
