@@ -21,10 +21,11 @@ from core.observables.registry import last_values
 from core.runs import open_run
 from tests.app.shell.conftest import Opener
 from tests.app.shell.test_session import press
-from tests.app.shell.test_whole_study import click, opened
+from tests.app.shell.test_whole_study import begun, click, opened
 from tests.extremes.made_up import TEXT
 
 LEFT = Qt.MouseButton.LeftButton
+VIEW = '[window]\nviews = ["margins"]\n'
 OWN = """
 [hunt]
 maximise = "norm_squared"
@@ -40,7 +41,7 @@ runs = 4
 def hunted(tmp_path: Path) -> Path:
     """The file of a small study that asks for nothing by itself."""
     path = tmp_path / "small.toml"
-    path.write_text(TEXT)
+    path.write_text(TEXT + VIEW)
     return path
 
 
@@ -66,12 +67,6 @@ def chosen(box: ChoiceBox, words: str) -> None:
     box.setFocus()
     QTest.keyClicks(box, words[:7])
     assert box.currentText() == words
-
-
-def begun(open_program: Opener, path: Path, qtbot: QtBot) -> Marginscope:
-    program = open_program(path)
-    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live)
-    return program
 
 
 def shown(page: HuntPage, column: int) -> list[str]:
@@ -141,7 +136,7 @@ def test_the_same_question_goes_on_and_another_one_has_a_folder_of_its_own(
 def test_a_study_s_own_question_stands_on_the_page(
     open_program: Opener, hunted: Path, qtbot: QtBot
 ) -> None:
-    hunted.write_text(TEXT + OWN)
+    hunted.write_text(TEXT + VIEW + OWN)
     _, page = page_of(begun(open_program, hunted, qtbot), qtbot)
     own = Question("norm_squared", False, "start", Frames("last", 0.3), drawn=3)
     assert page.question() == own and page.limits()[0] == 4

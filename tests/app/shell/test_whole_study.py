@@ -41,20 +41,16 @@ from tests.app.shell.conftest import Opener
 from tests.app.shell.test_session import press
 from tests.sweep.studies import BASE
 
-WHOLE = (
-    BASE.replace("A sweep", "A study of six")
+GRID = (
+    BASE.replace("A sweep", "A study of {cells}")
     + """
+[window]
+views = ["margins"]
 [axes]
 "data.n" = {n}
 "run.seed" = [0, 1]
 [sweep]
 columns = ["hard_margin", "train_error"]
-[[figure.panels]]
-kind = "sweep"
-x = "data.n"
-y = "hard_margin"
-x_label = "examples"
-y_label = "margin"
 [[claims]]
 text = "The norm stays below 10^9."
 measure = "norm_squared"
@@ -69,13 +65,28 @@ compare = ">="
 value = 9.0
 """
 )
+FIGURE = """
+[[figure.panels]]
+kind = "sweep"
+x = "data.n"
+y = "hard_margin"
+x_label = "examples"
+y_label = "margin"
+"""
+
+
+def text_of(until: float, n: list[int], figure: str = FIGURE) -> str:
+    """The file of a study; without a layout it has a figure where its cells are six at most."""
+    return (
+        GRID.format(cells={4: "four", 6: "six", 8: "eight"}[2 * len(n)], until=until, n=n) + figure
+    )
 
 
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
     """The file of a study of six quick cells."""
     path = tmp_path / "whole.toml"
-    path.write_text(WHOLE.format(until=0.5, n=[8, 16, 24]))
+    path.write_text(text_of(0.5, [8, 16, 24]))
     return path
 
 
@@ -104,32 +115,31 @@ def finished(program: Marginscope) -> Callable[[], bool]:
     return lambda: not program.whole.busy and program.whole.runner.display.rests
 
 
-@pytest.fixture
-def program(open_program: Opener, whole: Path, qtbot: QtBot) -> Marginscope:
-    """The main window with the study of six in its form."""
-    program = open_program(whole)
-    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live)
+def begun(open_program: Opener, path: Path, qtbot: QtBot) -> Marginscope:
+    """A main window with a study in its form, whose runs were stopped; it is painted once."""
+    program = open_program(path)
+    qtbot.waitUntil(lambda: program.upkeep.begun)
+    program.window.setUpdatesEnabled(False)
+    qtbot.waitUntil(lambda: bool(program.session))
+    program.experiment.stop()
+    qtbot.waitUntil(lambda: not program.session.live)
     return program
 
 
-def ran(program: Marginscope, qtbot: QtBot) -> StudyWindow:
-    """The window of the study after a mouse has pressed Run."""
-    window = opened(program, qtbot)
-    click(window.progress.run)
-    assert program.whole.busy
-    assert not window.options.size_choice.isEnabled()
-    qtbot.waitUntil(finished(program))
-    return window
-
-
-def test_what_is_chosen_before_a_run(
-    program: Marginscope,
+def test_what_is_chosen_before_a_run_and_found_after_it(
+    open_program: Opener,
     qtbot: QtBot,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     subtests: pytest.Subtests,
 ) -> None:
-    """In one window; the cost is measured before any cell is there that says what it took."""
+    """In two windows; the cost is measured before any cell is there that says what it took.
+
+    No process draws a figure of eight cells.
+    """
+    path = tmp_path / "whole.toml"
+    path.write_text(text_of(0.5, [8, 16, 24, 32], figure=""))
+    program = begun(open_program, path, qtbot)
     window = opened(program, qtbot)
     with subtests.test("what there is to run"):
         check_what_there_is(program, window)
@@ -140,6 +150,13 @@ def test_what_is_chosen_before_a_run(
             check_wrong_address(program, window, qtbot, address, words)
     with subtests.test("a GPU"):
         run_on_gpu(program, window, qtbot, monkeypatch)
+    program.whole.close()
+    program.window.activateWindow()
+    qtbot.waitUntil(program.window.isActiveWindow)
+    window = opened(program, qtbot)
+    with subtests.test("all is there when it is opened again"):
+        assert window.progress.words.text() == ALL_THERE
+        assert window.claims.words == ("confirmed", "refuted")
     with subtests.test("a wrong folder"):
         check_wrong_folder(program, window, qtbot, tmp_path)
     with subtests.test("an edited study"):
@@ -148,12 +165,12 @@ def test_what_is_chosen_before_a_run(
 
 def check_what_there_is(program: Marginscope, window: StudyWindow) -> None:
     assert window.isVisible()
-    assert "A study of six" in window.windowTitle()
-    assert window.options.count.text() == "6 cells"
+    assert "A study of eight" in window.windowTitle()
+    assert window.options.count.text() == "8 cells"
     assert window.progress.run.text() == RUN
     assert window.claims.words == ("not judged yet", "not judged yet")
     assert program.places.runs in Path(window.options.folder.text()).parents
-    assert window.table.model_.rowCount() == 6
+    assert window.table.model_.rowCount() == 8
     assert "Whole study ..." in program.window.bar.text  # the main window says where the others are
 
 
@@ -255,15 +272,25 @@ def check_folder_of_edited_study(program: Marginscope, window: StudyWindow, qtbo
 
 
 def test_a_study_is_run_and_looked_at(
-    program: Marginscope,
+    open_program: Opener,
     qtbot: QtBot,
     whole: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     subtests: pytest.Subtests,
 ) -> None:
-    """In one window, whose figure a process draws."""
-    done = ran(program, qtbot)
+    """In one window; two processes run its cells, and another one draws its figure."""
+    program = begun(open_program, whole, qtbot)
+    done = opened(program, qtbot, jobs=2)
+    seen = watched(done)
+    click(done.progress.run)
+    assert program.whole.busy
+    assert not done.options.size_choice.isEnabled()
+    qtbot.waitUntil(finished(program))
+    with subtests.test("cells run in two processes"):
+        assert max(shown.count("running") for shown in seen) == 2
+        assert "running" not in states(done)
+        assert "" not in {row.worker for row in program.whole.runner.worker.rows.values()}
     with subtests.test("every cell is shown and judged"):
         check_cells(done, whole)
     with subtests.test("a figure that nobody waits for"):
@@ -282,15 +309,6 @@ def test_a_study_is_run_and_looked_at(
         open_a_single_run(program, done, qtbot)
     with subtests.test("a point of several"):
         choose_a_run_of_a_point(program, done, qtbot)
-    program.whole.close()
-    program.files.open_files([str(whole)])
-    qtbot.waitUntil(lambda: bool(program.session) and not program.session.live)
-    program.window.activateWindow()
-    qtbot.waitUntil(program.window.isActiveWindow)
-    done = opened(program, qtbot)
-    with subtests.test("all is there when it is opened again"):
-        assert done.progress.words.text() == ALL_THERE
-        assert done.claims.words == ("confirmed", "refuted")
     with subtests.test("cells that fail"):
         fail_cells(program, tmp_path, qtbot)
     with subtests.test("another study takes no verdicts of the one before"):
@@ -429,12 +447,8 @@ def save_figure_and_table(
 def long(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> Marginscope:
     """The main window with a study of six cells, which take about half a second each."""
     path = tmp_path / "long.toml"
-    path.write_text(WHOLE.format(until=4.8, n=[16, 20, 24]))
-    program = open_program(path)
-    qtbot.waitUntil(lambda: bool(program.session))
-    program.experiment.stop()
-    qtbot.waitUntil(lambda: not program.session.live)
-    return program
+    path.write_text(text_of(4.8, [16, 20, 24]))
+    return begun(open_program, path, qtbot)
 
 
 def some(program: Marginscope) -> Callable[[], bool]:
@@ -472,7 +486,8 @@ def test_a_study_is_held_cancelled_and_goes_on_where_it_stopped(
     qtbot.waitUntil(lambda: any("done" in shown for shown in seen))
     with subtests.test("cells that run are not called waiting"):
         assert max(shown.count("running") for shown in seen) == 1
-        assert seen[0].index("running") == 0  # before any is done
+        first = next(shown for shown in seen if "running" in shown)
+        assert first.index("running") == 0  # before any is done
     with subtests.test("held"):
         hold(long, window, qtbot)
     click(window.progress.cancel)
@@ -528,26 +543,13 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
     assert '"jobs": 1' in long.places.settings.read_text()
 
 
-def test_cells_run_in_processes(program: Marginscope, qtbot: QtBot) -> None:
-    window = opened(program, qtbot, jobs=2)
-    seen = watched(window)
-    click(window.progress.run)
-    qtbot.waitUntil(finished(program))
-    assert max(shown.count("running") for shown in seen) == 2
-    assert "running" not in states(window)
-    assert window.progress.words.text() == ALL_THERE
-    workers = {row.worker for row in program.whole.runner.worker.rows.values()}
-    assert len(workers) >= 1
-    assert "" not in workers
-
-
 # -------------------------------------------------------------------------------- wrong input
 
 
 def fail_cells(program: Marginscope, tmp_path: Path, qtbot: QtBot) -> None:
     """The sentence of the first cell that fails is shown."""
     path = tmp_path / "failing.toml"
-    path.write_text(WHOLE.format(until=0.5, n=[16, 1]))
+    path.write_text(text_of(0.5, [16, 1]))
     program.files.open_files([str(path)])
     qtbot.waitUntil(lambda: not program.session.live and bool(program.session))
     program.window.activateWindow()
