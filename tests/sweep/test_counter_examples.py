@@ -180,12 +180,15 @@ def test_without_the_effect_a_claim_is_refuted(kind: str) -> None:
 
 
 SMALL_HEAD = (
-    "data.n=12",
-    "network.m=8",
+    "data.n=4",
+    "data.d=4",
+    "network.m=4",
     "network.normaliser=rms",
     "network.depth=2",
     "run.seed=0",
-    "recording.frames=30",
+    "recording.log10_times=[]",
+    "recording.frames=15",
+    "dynamics.until_log10_time=1.3",
 )
 CONES = (
     "data.n=12",
@@ -217,7 +220,7 @@ RECORDED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]
         "homogeneity-theorem-3-6",
         ("The risk goes below l(0)/n, and",),
         SMALL_HEAD,
-        (*SMALL_HEAD, "dynamics.until_log10_time=0.5"),
+        (*SMALL_HEAD, "dynamics.until_log10_time=-0.5"),
     ),
     "a theorem's bound, and from a time on, too early": (
         "telgarsky22-theorem-3-2",
