@@ -32,6 +32,8 @@ frames = 24
 [axes]
 "network.m" = [8, 12]
 """
+# Where a window is not about several runs or views: it costs half as much.
+PLAIN = STUDY.partition("[axes]")[0] + '[network]\nm = 8\n[window]\nviews = ["margins"]\n'
 FRAMES = 24  # of the runs of windows: what they show costs less
 # Descent with so small a step that it is still going on whenever a test looks at it.
 SLOW = """
@@ -50,7 +52,7 @@ frames = 400
 """
 Opener = Callable[..., Marginscope]
 PLAYS = "plays"  # property of a program: what it opens is played, not held at t = 0
-__all__ = ["SLOW", "STUDY", "Opener", "trained"]
+__all__ = ["PLAIN", "SLOW", "STUDY", "Opener", "trained"]
 
 
 @pytest.fixture
@@ -58,6 +60,14 @@ def study(tmp_path: Path) -> Path:
     """The file of a study of two small runs."""
     path = tmp_path / "small.toml"
     path.write_text(STUDY)
+    return path
+
+
+@pytest.fixture
+def plain_study(tmp_path: Path) -> Path:
+    """The file of a study of one small run with one view."""
+    path = tmp_path / "plain.toml"
+    path.write_text(PLAIN)
     return path
 
 
@@ -264,10 +274,16 @@ def show_files(program: Marginscope) -> Iterator[Opener]:
 
 
 @pytest.fixture
-def playing_program(program: Marginscope, qtbot: QtBot) -> Iterator[Marginscope]:
-    """The window with the small study, trained once more and playing."""
+def plays(program: Marginscope) -> Iterator[Marginscope]:
+    """The window with the small study, which plays what is trained or opened from now on."""
     program.setProperty(PLAYS, True)
-    program.experiment.restart()
-    qtbot.waitUntil(lambda: trained(program))
     yield program
     program.setProperty(PLAYS, False)
+
+
+@pytest.fixture
+def playing_program(plays: Marginscope, qtbot: QtBot) -> Marginscope:
+    """The window with the small study, trained once more and playing."""
+    plays.experiment.restart()
+    qtbot.waitUntil(lambda: trained(plays))
+    return plays

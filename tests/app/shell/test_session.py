@@ -49,10 +49,17 @@ def scrub(qtbot: QtBot, program: Marginscope, share: float) -> None:
     qtbot.mouseClick(slider, LEFT, pos=QPoint(round(place), 12))
 
 
-def test_it_plays_by_itself_and_is_held_by_space(
-    playing_program: Marginscope, qtbot: QtBot
+def test_it_plays_and_is_held_at_a_pace_and_again(
+    playing_program: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    program = playing_program
+    """In one window that is trained and plays."""
+    with subtests.test("it plays by itself and is held by space"):
+        check_playing(playing_program, qtbot)
+    with subtests.test("pace and loop"):
+        check_pace_and_loop(playing_program, qtbot)
+
+
+def check_playing(program: Marginscope, qtbot: QtBot) -> None:
     assert len(program.session) == 2
     assert [run.heading for run in program.session] == ["m = 8", "m = 12"]
     assert playing(program)
@@ -66,6 +73,27 @@ def test_it_plays_by_itself_and_is_held_by_space(
     assert not program.display.ticking
     qtbot.keyClick(program.window, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: program.display.view.cursor > held)
+
+
+def check_pace_and_loop(program: Marginscope, qtbot: QtBot) -> None:
+    qtbot.keyClick(program.window, Qt.Key.Key_BracketRight)
+    assert program.display.intent.pace == 2.0
+    assert program.window.transport.pace.currentText() == "2\u00d7"
+    qtbot.keyClick(program.window, Qt.Key.Key_BracketLeft)
+    qtbot.keyClick(program.window, Qt.Key.Key_BracketLeft)
+    assert program.window.transport.pace.currentText() == ".5\u00d7"
+    for _ in PACES:
+        qtbot.keyClick(program.window, Qt.Key.Key_BracketRight)
+    assert program.display.intent.pace == PACES[-1]
+    qtbot.keyClick(program.window, Qt.Key.Key_L)
+    scrub(qtbot, program, 0.95)
+    late = program.display.view.cursor
+    qtbot.waitUntil(lambda: program.display.view.cursor < late)  # once more
+    assert playing(program)
+    qtbot.keyClick(program.window, Qt.Key.Key_L)
+    scrub(qtbot, program, 0.95)
+    qtbot.waitUntil(lambda: not playing(program))
+    assert not program.display.ticking
 
 
 def test_keys_go_from_frame_to_frame(program: Marginscope, qtbot: QtBot) -> None:
@@ -155,10 +183,17 @@ def test_nodes_that_were_boxed_are_pinned_in_their_own_run(
     assert second == frozenset(range(12)) - {node}
 
 
-def test_a_new_seed_trains_again_and_plays_from_the_start(
-    playing_program: Marginscope, qtbot: QtBot
+def test_runs_are_trained_again_and_continued(
+    plays: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    program = playing_program
+    """In one window, one after the other."""
+    for part in (train_new_seed, train_new_weights, continue_runs, train_what_was_edited):
+        with subtests.test(part.__name__):
+            part(plays, qtbot)
+
+
+def train_new_seed(program: Marginscope, qtbot: QtBot) -> None:
+    """It plays from the start."""
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     old = [run.path for run in program.session]
     recorded = len(list(program.places.runs.glob("*.msrun")))
@@ -171,7 +206,8 @@ def test_a_new_seed_trains_again_and_plays_from_the_start(
     assert len(list(program.places.runs.glob("*.msrun"))) == recorded + 2
 
 
-def test_new_weights_keep_the_data(program: Marginscope, qtbot: QtBot) -> None:
+def train_new_weights(program: Marginscope, qtbot: QtBot) -> None:
+    """They keep the data."""
     x = [np.array(run.data.run.dataset.x) for run in program.session]
     start = [np.array(run.data.run.origin) for run in program.session]
     click_on(program, "weights")
@@ -181,7 +217,7 @@ def test_new_weights_keep_the_data(program: Marginscope, qtbot: QtBot) -> None:
         assert (run.data.run.origin != before).any()
 
 
-def test_runs_are_continued(program: Marginscope, qtbot: QtBot) -> None:
+def continue_runs(program: Marginscope, qtbot: QtBot) -> None:
     ends = [float(run.data.log10_time[-1]) for run in program.session]
     click_on(program, "further")
     qtbot.waitUntil(lambda: trained(program))
@@ -191,7 +227,7 @@ def test_runs_are_continued(program: Marginscope, qtbot: QtBot) -> None:
         assert run.data.log10_time[-1] == pytest.approx(3.0, abs=0.01)
 
 
-def test_what_was_edited_is_trained(program: Marginscope, qtbot: QtBot) -> None:
+def train_what_was_edited(program: Marginscope, qtbot: QtBot) -> None:
     field = program.window.form.findChild(ValueEdit, "network.m")
     qtbot.mouseClick(field, LEFT)
     qtbot.keyClick(field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
@@ -276,7 +312,9 @@ def test_a_run_that_diverges_says_what_to_do(
     show_files: Opener, tmp_path: Path, qtbot: QtBot
 ) -> None:
     path = tmp_path / "wild.toml"
-    path.write_text('[network]\nm = 8\n[dynamics]\nkind = "gd"\nstep = 100.0\n')
+    path.write_text(
+        '[network]\nm = 8\n[dynamics]\nkind = "gd"\nstep = 100.0\n[window]\nviews = ["margins"]\n'
+    )
     program = show_files(path)
     qtbot.waitUntil(lambda: bool(program.window.bar.text))
     assert "diverged" in program.window.bar.text
@@ -292,6 +330,7 @@ def test_a_run_that_fits_nothing_says_so_and_how_it_ends(
     path.write_text(
         '[data]\nkind = "file"\npath = "both.npz"\n[network]\nm = 4\n'
         '[dynamics]\nkind = "flow"\nuntil_log10_time = 30.0\n'
+        '[recording]\nframes = 24\n[window]\nviews = ["margins"]\n'
     )
     said: list[str] = []
     program.display.message.connect(said.append)
@@ -391,10 +430,11 @@ def test_the_view_is_what_resolve_says(program: Marginscope) -> None:
     assert program.display.view == resolve(program.display.intent, program.session.snapshot())
 
 
-@pytest.mark.usefixtures("own_window")
 def test_a_lecture_comes_back_and_closing_ended_runs_asks_nothing(
-    program: Marginscope, qtbot: QtBot
+    open_program: Opener, plain_study: Path, qtbot: QtBot
 ) -> None:
+    program = open_program(plain_study)
+    qtbot.waitUntil(lambda: trained(program))
     window, size = program.window, QApplication.font().pointSizeF()
     qtbot.keyClick(program.window, Qt.Key.Key_F11)
     assert not window.form.isVisible()
@@ -438,28 +478,6 @@ def test_coordinates_and_margin_axis_are_chosen(program: Marginscope, qtbot: QtB
     assert program.display.view.wishes.plane.numbers == (2, 4)
     assert program.session.snapshot().runs[0].m == 8
     assert all(run.data.coordinates == (2, 4) for run in program.session)
-
-
-def test_pace_and_loop(playing_program: Marginscope, qtbot: QtBot) -> None:
-    program = playing_program
-    qtbot.keyClick(program.window, Qt.Key.Key_BracketRight)
-    assert program.display.intent.pace == 2.0
-    assert program.window.transport.pace.currentText() == "2\u00d7"
-    qtbot.keyClick(program.window, Qt.Key.Key_BracketLeft)
-    qtbot.keyClick(program.window, Qt.Key.Key_BracketLeft)
-    assert program.window.transport.pace.currentText() == ".5\u00d7"
-    for _ in PACES:
-        qtbot.keyClick(program.window, Qt.Key.Key_BracketRight)
-    assert program.display.intent.pace == PACES[-1]
-    qtbot.keyClick(program.window, Qt.Key.Key_L)
-    scrub(qtbot, program, 0.95)
-    late = program.display.view.cursor
-    qtbot.waitUntil(lambda: program.display.view.cursor < late)  # once more
-    assert playing(program)
-    qtbot.keyClick(program.window, Qt.Key.Key_L)
-    scrub(qtbot, program, 0.95)
-    qtbot.waitUntil(lambda: not playing(program))
-    assert not program.display.ticking
 
 
 def test_a_name_that_is_nothing_leaves_a_study_to_run(open_program: Opener, qtbot: QtBot) -> None:

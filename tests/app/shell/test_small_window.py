@@ -30,13 +30,27 @@ def resized(program: Marginscope, width: int) -> tuple[bool, bool]:
 
 
 def test_a_window_with_little_room(
-    open_program: Opener, study: Path, subtests: pytest.Subtests
+    open_program: Opener, plain_study: Path, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    program = open_program(study)
+    """In one window; a lecture is begun and ended once."""
+    program = open_program(plain_study)
     with subtests.test("panels fold by themselves"):
         fold_panels(program)
+    with subtests.test("tools that do not fit", width=800):
+        check_what_does_not_fit(program, 800, qtbot)
+    resized(program, 1280)
+    program.actions["lecture"].trigger()
+    with subtests.test("no panels in a lecture"):
+        assert panels(program) == (False, False)
+        assert resized(program, 1000) == (False, False)
+    for width in (1024, 1280):
+        with subtests.test("tools that do not fit in a lecture", width=width):
+            check_what_does_not_fit(program, width, qtbot)
+    resized(program, 1000)
+    program.actions["lecture"].trigger()
     with subtests.test("a lecture leaves the panels as they were"):
-        leave_panels_in_lecture(program)
+        assert panels(program) == (True, False)  # as fits the width by now
+        assert resized(program, 1280) == (True, True)
 
 
 def fold_panels(program: Marginscope) -> None:
@@ -49,8 +63,10 @@ def fold_panels(program: Marginscope) -> None:
     assert resized(program, 1280) == (True, True)
 
 
-def test_what_is_chosen_by_hand_stays_at_such_a_size(open_program: Opener, study: Path) -> None:
-    program = open_program(study)
+def test_what_is_chosen_by_hand_stays_at_such_a_size(
+    open_program: Opener, plain_study: Path
+) -> None:
+    program = open_program(plain_study)
     resized(program, 1000)
     program.actions["inspector"].trigger()
     assert panels(program) == (True, True)
@@ -67,17 +83,8 @@ def test_what_is_chosen_by_hand_stays_at_such_a_size(open_program: Opener, study
     settings, _ = load_settings(program.places.settings)
     assert (settings.form_shown, settings.form_small) == (False, True)
     assert (settings.inspector_shown, settings.inspector_small) == (True, True)
-    again = open_program(study)
+    again = open_program(plain_study)
     assert resized(again, 1280) == (False, True)
-
-
-def leave_panels_in_lecture(program: Marginscope) -> None:
-    program.actions["lecture"].trigger()
-    assert panels(program) == (False, False)
-    assert resized(program, 1000) == (False, False)
-    program.actions["lecture"].trigger()
-    assert panels(program) == (True, False)  # as fits the width by now
-    assert resized(program, 1280) == (True, True)
 
 
 def test_what_was_folded_by_itself_was_not_chosen() -> None:
@@ -116,12 +123,8 @@ def test_every_button_is_seen_at_usual_widths(
     assert beside == (width >= 1280)
 
 
-@pytest.mark.parametrize(("width", "lecture"), [(800, False), (1024, True), (1280, True)])
-def test_what_does_not_fit_is_behind_a_button_that_is_seen(
-    open_program: Opener, study: Path, qtbot: QtBot, width: int, lecture: bool
-) -> None:
-    program = open_program(study)
-    program.actions["lecture"].setChecked(lecture)
+def check_what_does_not_fit(program: Marginscope, width: int, qtbot: QtBot) -> None:
+    """It is behind a button that is seen."""
     program.window.resize(width, 700)
     qtbot.waitUntil(lambda: program.window.tools.width() == width)
     QApplication.processEvents()
@@ -140,4 +143,4 @@ def test_what_does_not_fit_is_behind_a_button_that_is_seen(
         assert len(colours) > 2  # there is something to be seen in it
         QTest.mouseClick(extension, Qt.MouseButton.LeftButton)
         qtbot.waitUntil(lambda: unreachable(program) == set())
-    program.actions["lecture"].setChecked(False)
+        QTest.mouseClick(extension, Qt.MouseButton.LeftButton)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytest import MonkeyPatch
@@ -11,8 +9,11 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.settings import Settings, load_settings
+from app.state.link import study_link
 from tests.app.mouse import click_on, pick
 from tests.app.shell.conftest import Opener
+
+NO_RUNS = study_link("wei19-figure-5")  # it is put into the form, and not trained
 
 
 class System:
@@ -38,11 +39,11 @@ def state(program: Marginscope) -> tuple[str, bool, bool]:
 
 
 def test_a_first_start_is_as_the_system_and_follows_it(
-    open_program: Opener, study: Path, monkeypatch: MonkeyPatch
+    open_program: Opener, monkeypatch: MonkeyPatch
 ) -> None:
     system = System(monkeypatch)
     system.palette = "dark"
-    program = open_program(study)
+    program = open_program(NO_RUNS)
     assert state(program) == ("dark", True, True)
     system.turn("light")
     assert state(program) == ("light", False, True)
@@ -53,17 +54,17 @@ def test_a_first_start_is_as_the_system_and_follows_it(
 
 
 def test_a_choice_by_hand_stays(
-    open_program: Opener, study: Path, monkeypatch: MonkeyPatch, qtbot: QtBot
+    open_program: Opener, monkeypatch: MonkeyPatch, qtbot: QtBot
 ) -> None:
     system = System(monkeypatch)
-    program = open_program(study)
+    program = open_program(NO_RUNS)
     click_on(program, "dark")
     assert state(program) == ("dark", True, False)
     system.turn("dark")
     system.turn("light")
     assert state(program) == ("dark", True, False)
     program.put_away()
-    again = open_program(study)
+    again = open_program(NO_RUNS)
     assert state(again) == ("dark", True, False)
     pick(qtbot, again.window, "View", "Dark or light as the system")
     assert state(again) == ("light", False, True)
