@@ -43,6 +43,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from app import style
 from app.actions import set_keys
 from app.application import Marginscope
 from app.controllers.tour import TourController
@@ -255,6 +256,17 @@ def unpainted(window: QWidget, so: bool = True) -> Iterator[None]:
         if so:
             window.setUpdatesEnabled(True)
             window.repaint()
+
+
+@contextmanager
+def unstyled() -> Iterator[None]:
+    """Change colours without Qt's style sheet, which takes .4 s beside a second window.
+
+    The scene, the actions and what is painted by the program's own colours change.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(style, "apply", lambda *_: None)
+        yield
 
 
 def workers_of(program: Marginscope) -> set[Worker]:

@@ -19,6 +19,7 @@ from core.observables.planes import NodePlane
 from core.studies.study import load_study
 from tests.app.mouse import keys, pick, wheel
 from tests.app.shell.conftest import trained
+from tests.app.shell.shared_window import unpainted, unstyled
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 ALT = Qt.KeyboardModifier.AltModifier
@@ -145,6 +146,11 @@ def noted(program: Marginscope, qtbot: QtBot) -> list[str]:
 
 
 def test_views_zoom_and_colours_are_undone_by_name(program: Marginscope, qtbot: QtBot) -> None:
+    with unstyled(), unpainted(program.window):
+        undo_and_redo_by_name(program, qtbot)
+
+
+def undo_and_redo_by_name(program: Marginscope, qtbot: QtBot) -> None:
     window, display = program.window, program.display
     program.playback.to_end()
     assert noted(program, qtbot) == []

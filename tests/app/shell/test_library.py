@@ -27,6 +27,7 @@ from core.problem.problem import resolve
 from core.studies.study import load_study
 from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
+from tests.app.shell.shared_window import unstyled
 from tests.runs.helpers import record, small_problem
 
 Key = Qt.Key
@@ -304,10 +305,11 @@ def check_that_the_library_is_closed_remembered_and_reached_by_the_menu(
     close_menus()
     pick(qtbot, library.window, "View", "Library of runs")
     assert dock.isVisible()
-    qtbot.keyClick(library.window, Key.Key_F11)
-    assert not dock.isVisible()
-    library.window.transport.slider.setFocus()
-    qtbot.keyClick(library.window, Key.Key_F11)
+    with unstyled():
+        qtbot.keyClick(library.window, Key.Key_F11)
+        assert not dock.isVisible()
+        library.window.transport.slider.setFocus()
+        qtbot.keyClick(library.window, Key.Key_F11)
     assert dock.isVisible()
     assert library.window.focusWidget() is library.window.transport.slider
     columns = panel(library).shown_columns

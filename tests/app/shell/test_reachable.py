@@ -17,6 +17,7 @@ from app.style import shades
 from app.views.neurons import NeuronsView
 from app.widgets.plot_item import Plot
 from core.figures.palette import LIGHT
+from tests.app.shell.shared_window import unstyled
 
 Key = Qt.Key
 
@@ -69,7 +70,8 @@ def test_buttons_with_the_focus_are_pressed_by_space_and_return(
     assert isinstance(button, QToolButton)
     for key, palette in ((Key.Key_Space, "dark"), (Key.Key_Return, "light")):
         button.setFocus(Qt.FocusReason.TabFocusReason)
-        QTest.keyClick(button, key)
+        with unstyled():
+            QTest.keyClick(button, key)
         assert program.display.intent.palette == palette
         assert not program.display.intent.playing
     # Elsewhere Space plays.

@@ -19,7 +19,7 @@ from app.state.session import MOST_RUNS
 from app.widgets.run_grid import RunGrid, columns_of
 from tests.app.mouse import wheel
 from tests.app.shell.conftest import Opener, trained
-from tests.app.shell.shared_window import unpainted
+from tests.app.shell.shared_window import unpainted, unstyled
 from tests.runs.helpers import record, small_problem
 
 
@@ -132,7 +132,8 @@ def check_ranges_and_zoom_are_shared(program: Marginscope, qtbot: QtBot, files: 
 
 def check_wishes_of_later_panels(program: Marginscope, qtbot: QtBot, files: list[str]) -> None:
     program.actions["equal"].setChecked(True)
-    program.looks.set_dark(True)
+    with unstyled():
+        program.looks.set_dark(True)
     program.display.ask(views=("margins", "curves"), margin_axis="step")
     program.files.open_files(files[:4])
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
