@@ -40,8 +40,9 @@ MARKS = "recording.log10_times=[10, 30, 100, 300, 1000, 10000, 1e12]"
 @cache
 def late_run(m: int) -> tuple[Problem, Flow, tuple[Frame, ...]]:
     """Return seed 0 with all its frames: to log10 t = 10^30 at m = 16, and to 10^4 at m = 256."""
-    until = 1e30 if m == 16 else 1e4
-    at = problem(f"dynamics.until_log10_time={until}", MARKS, "recording.frames=400", m=m)
+    until, frames = (1e30, 400) if m == 16 else (1e4, 120)
+    many = f"recording.frames={frames}"
+    at = problem(f"dynamics.until_log10_time={until}", MARKS, many, m=m)
     flow = Flow(at)
     return at, flow, tuple(frame for chunk in chunks(flow) for frame in chunk.frames)
 

@@ -24,7 +24,7 @@ FEW, WIDE = 6, 40  # examples and nodes: data that the network can fit, or t gro
 LATE = {"kind": "flow", "until_log10_time": 1e5}
 NORMALISED = ("normalised", "batch_norm")  # stiff: they get there in more steps
 SLOW = {"kind": "flow", "until_log10_time": 300.0}
-DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}
+DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 1.5}
 
 
 def built(**tables: dict[str, Any]) -> Problem:
@@ -100,7 +100,7 @@ def check_finite(run: Run) -> None:
 def test_no_observable_of_a_late_head_is_infinite(tmp_path: Path) -> None:
     """Record made-up frames of a fit until t = 10^100000, which the flow reaches in 12 s."""
     at = small_problem(HEADS[1], LATE, n=FEW)
-    fit = small_problem(HEADS[1], DESCENT | {"until_log10_time": 1.5}, n=FEW)
+    fit = small_problem(HEADS[1], DESCENT, n=FEW)
     scaled = at.network.scaled
     last = list(trajectory(fit))[-1].parameters.astype(np.float64)
     margin = float(at.margins(last).min() / np.linalg.norm(last[:scaled]) ** at.network.degree)

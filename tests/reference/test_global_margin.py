@@ -165,9 +165,9 @@ def test_no_network_is_above(seed: int) -> None:
 
 
 def test_more_columns_than_rows() -> None:
-    """Row space: points embedded in 500 dimensions by a rotation have the same margin."""
-    x, y = parity(20, 6)
-    basis = np.linalg.qr(np.random.default_rng(1).standard_normal((500, 6)))[0]
+    """Row space: points embedded in 200 dimensions by a rotation have the same margin."""
+    x, y = parity(16, 5)
+    basis = np.linalg.qr(np.random.default_rng(1).standard_normal((200, 5)))[0]
     low, high = checked(x, y).bracket, checked(x @ basis.T, y).bracket
     assert high.lower <= low.upper * (1.0 + 1e-9)
     assert low.lower <= high.upper * (1.0 + 1e-9)
@@ -184,7 +184,7 @@ def test_scale_and_start() -> None:
 
 
 def test_deterministic() -> None:
-    x, y = parity(24, 6)
+    x, y = parity(16, 5)
     first, second = (global_margin(x, y, Watch()) for _ in range(2))
     assert first.bracket == second.bracket
     assert np.array_equal(first.beta, second.beta)
