@@ -50,19 +50,21 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
+LEAVES = frozenset({ast.Name, ast.Constant, *ast.expr_context.__subclasses__()})
+
+
 @cache
 def nodes_by_kind(path: Path) -> dict[type[ast.AST], list[ast.AST]]:
-    """Nodes of one file by their exact class; contexts (Load, Store) are left out."""
+    """Nodes of one file by their exact class; LEAVES are left out."""
     found: dict[type[ast.AST], list[ast.AST]] = {}
     todo: list[ast.AST] = [tree(path)]
     for node in todo:
         found.setdefault(type(node), []).append(node)
-        if isinstance(node, ast.Name | ast.Constant):  # two nodes in five, without children
-            continue
-        for value in vars(node).values():
-            if isinstance(value, list):
+        for value in node.__dict__.values():
+            if type(value) is list:
                 todo += [one for one in value if isinstance(one, ast.AST)]
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+            # Two nodes in five are names and constants, which have no children.
+            elif isinstance(value, ast.AST) and type(value) not in LEAVES:
                 todo.append(value)
     return found
 
@@ -143,11 +145,19 @@ for name in {WITHOUT_KERNELS!r}:
     importlib.import_module(name)
     loaded[name] = [one for one in ("numba", "torch", "scipy.optimize") if one in sys.modules]
 import core
+class WithoutTorch:
+    def find_spec(name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError("left out", name=name)
+sys.meta_path.insert(0, WithoutTorch)
 count = 0
-for module in pkgutil.walk_packages(core.__path__, "core."):
+for module in pkgutil.walk_packages(core.__path__, "core.", onerror=lambda name: None):
     if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
-        count += 1
+        try:
+            importlib.import_module(module.name)
+            count += 1
+        except ModuleNotFoundError as error:
+            assert error.name == "torch", error
 loaded["all of core"] = [one for one in {(*WINDOW_MODULES, "app")!r} if one in sys.modules]
 assert count > 100, count
 print(loaded)
@@ -155,6 +165,16 @@ print(loaded)
     assert python(code) == repr(
         {name: [] for name in ("core.cli.parser", *LIGHT, *WITHOUT_KERNELS, "all of core")}
     )
+
+
+def find_imports_of_the_window() -> list[str]:
+    """A module of core imports Qt or the window."""
+    kept_out = {*WINDOW_MODULES, "app"}
+    return [
+        place
+        for place, node in nodes(SOURCES, ast.Import, ast.ImportFrom)
+        if place.startswith("core/") and kept_out & {name.split(".")[0] for name in imports(node)}
+    ]
 
 
 def find_imports_of_numba() -> list[str]:
@@ -417,6 +437,7 @@ def find_foreign_code() -> list[str]:
 
 
 RULES = (
+    find_imports_of_the_window,
     find_imports_of_numba,
     find_long_functions,
     find_open_classes,
