@@ -39,13 +39,20 @@ def small_scene():
     return build_scene(two_runs()[:1], ["neurons"])
 
 
+@cache
+def small_bytes(suffix: str) -> bytes:
+    """Its file, of which tests only read."""
+    return figure_bytes(small_scene(), suffix, 80)
+
+
 def test_pdf_has_truetype_fonts_and_its_physical_size(tmp_path) -> None:
     scene = small_scene()
     path = tmp_path / "deep" / "figure.pdf"
-    save_figure(scene, path)
+    save_figure(scene, path, draw=lambda scene, suffix, dpi: small_bytes(suffix))
     content = path.read_bytes()
     assert content.startswith(b"%PDF")
     assert b"/FontFile2" in content
+    assert b"DejaVuSans" in content
     assert b"/Type3" not in content
     assert b"CreationDate" not in content
     box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", content)
@@ -79,7 +86,7 @@ def test_png_has_its_resolution_and_size(tmp_path, dpi) -> None:
 @pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
 def test_equal_scenes_give_equal_bytes(suffix) -> None:
     before = dict(matplotlib.rcParams)
-    first = figure_bytes(small_scene(), suffix, 80)
+    first = small_bytes(suffix)
     with matplotlib.rc_context({"lines.linewidth": 9.0, "font.size": 30.0, "axes.grid": True}):
         second = figure_bytes(build_scene(two_runs()[:1], ["neurons"]), suffix, 80)
     assert first == second
@@ -87,7 +94,7 @@ def test_equal_scenes_give_equal_bytes(suffix) -> None:
 
 
 def test_a_far_run_is_drawn() -> None:
-    assert figure_bytes(build_scene([far_run()]), ".svg")
+    assert figure_bytes(build_scene([far_run()], ["rotations", "margins"]), ".svg")
 
 
 def test_nothing_is_drawn_outside_the_page() -> None:
