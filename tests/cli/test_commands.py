@@ -16,7 +16,10 @@ from core.runs import open_run
 from tests.problems import FIGURE_1
 
 SMALL = ("--set", "network.m=[16, 17]", "--set", "recording.frames=8", "--quiet")
-TINY = ("--set", "network.m=16", "--set", "recording.frames=6", "--quiet")
+TINY = (
+    *("--set", "network.m=16", "--set", "data.d=6", "--set", "data.n=12"),
+    *("--set", "recording.frames=6", "--quiet"),
+)
 Call = Callable[..., tuple[int, str, str]]
 
 
@@ -130,7 +133,7 @@ def test_info(call: Call, run_file: Path) -> None:
     assert set(told) == wanted
     assert told["status"] == "finished"
     assert told["reason"] == "completed"
-    assert told["sizes"] == {"n": 64, "d": 20, "m": 16}
+    assert told["sizes"] == {"n": 12, "d": 6, "m": 16}
     assert told["bytes"] == run_file.stat().st_size
     assert told["study"]["network"]["m"] == 16
     scalars = {"risk", "log10_risk", "hard_margin", "smoothed_margin", "l1_margin", "distance"}
@@ -150,8 +153,8 @@ def test_tables(call: Call, run_file: Path, tmp_path: Path) -> None:
         assert table["frame"].dtype == table["step"].dtype == np.int64
         assert table["rotation"].shape == table["relative_norm"].shape == (frames, 16)
         assert table["a"].shape == (frames, 16)
-        assert table["V"].shape == (frames, 16, 20)
-        assert table["x"].shape == (64, 20)
+        assert table["V"].shape == (frames, 16, 6)
+        assert table["x"].shape == (12, 6)
         header, *rows = csv.read_text().splitlines()
         assert len(rows) == frames
         names = header.split(",")
