@@ -212,6 +212,7 @@ def test_runs_are_found_and_their_entries_made(
     monkeypatch: pytest.MonkeyPatch,
     subtests: pytest.Subtests,
 ) -> None:
+    program.display.ask(views=("margins",))
     with subtests.test("found"):
         check_that_runs_are_found_by_name_tag_and_file_and_opened(program, recorded, qtbot)
     with subtests.test("many"):

@@ -97,6 +97,7 @@ def test_a_film_of_the_window_is_drawn_by_another_process(
     assert (films / "here.gif").read_bytes() == job.path.read_bytes()
 
 
+@pytest.mark.usefixtures("drawing")
 def test_cancelling_ends_the_process(
     program: Marginscope, qtbot: QtBot, films: Path, started
 ) -> None:
@@ -156,6 +157,7 @@ def test_a_film_of_a_run_that_is_still_trained(
     open_program: Opener, slow_study: Path, qtbot: QtBot, films: Path
 ) -> None:
     program = open_program(slow_study)
+    program.display.ask(views=("margins",))
     qtbot.waitUntil(lambda: any(run.begun and run.data for run in program.session.live))
     program.actions["pause"].trigger()
     with qtbot.waitSignal(program.export.finished) as told:

@@ -15,6 +15,7 @@ from app.state.display import DisplayData
 from core.figures.margin_curves import margin_traces
 from core.runs import open_run
 from tests.app.shell.conftest import Opener, trained
+from tests.app.shell.shared_window import unpainted
 from tests.python.loops import loop, recorded
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -45,6 +46,14 @@ def test_recorded_runs_in_one_window(
     """Open a run of each kind in turn, and ask for all that may not be done with it."""
     program = open_program(study)
     qtbot.waitUntil(lambda: trained(program))
+    program.display.ask(views=("margins",))
+    with unpainted(program.window):
+        check_each_kind(program, tmp_path, qtbot, subtests)
+
+
+def check_each_kind(
+    program: Marginscope, tmp_path: Path, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
     with subtests.test("compared"):
         check_comparison(program, tmp_path, qtbot)
     for kind in KINDS:

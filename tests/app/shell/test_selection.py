@@ -192,6 +192,7 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     # In another window, and there it is removed.
     window.close()
     again = open_program()
+    again.display.ask(views=("neurons",))
     qtbot.waitUntil(lambda: trained(again))
     pick(qtbot, again.window, "Edit", "Selections", "right  late")
     assert again.display.view.runs[1].selected == chosen
