@@ -85,6 +85,14 @@ def own_window() -> None:
 
 
 @pytest.fixture
+def restyles() -> None:
+    """Close the shared window before a test that changes the application's style.
+
+    Each style is given to all widgets there are: three take longer than to make the window again.
+    """
+
+
+@pytest.fixture
 def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
     """Opens windows, and closes them after the test."""
     programs: list[Marginscope] = []
@@ -234,6 +242,8 @@ def no_leaks(
 ) -> Iterator[None]:
     """The guard of all tests, around those that share a window once this is there."""
     if not shares(request):
+        if "restyles" in request.fixturenames:
+            window_pool.close()
         with guarded(window_pool.program, window_pool.threads):
             window_pool.touched = True
             window_pool.set_painted(False)

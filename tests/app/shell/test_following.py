@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.state.intent import FIGURE_1
 from app.state.resolve import span_of
 from app.state.session import Growth, OpenRun
 from marginscope._files.in_use import held_elsewhere
@@ -25,7 +26,7 @@ from tests.app.shell.conftest import Opener, trained
 # Where the system tells who has a file open.
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the list of locks")
 
-Followed = Callable[[Apart], Marginscope]
+Followed = Callable[..., Marginscope]
 
 
 def only(program: Marginscope) -> OpenRun:
@@ -38,9 +39,12 @@ def has(program: Marginscope, frames: int) -> Callable[[], bool]:
 
 
 @pytest.fixture
-def follow(show_files: Opener, qtbot: QtBot) -> Followed:
-    def opened(loop: Apart) -> Marginscope:
-        program = show_files(loop.path, plays=True)
+def follow(show_files: Opener, program: Marginscope, qtbot: QtBot) -> Followed:
+    """Open a file that is being recorded, with one view unless a test is about what is drawn."""
+
+    def opened(loop: Apart, *views: str) -> Marginscope:
+        program.display.ask(views=views or ("margins",))
+        show_files(loop.path, plays=True)
         qtbot.waitUntil(lambda: only(program).path == loop.path and only(program).grows)
         return program
 
@@ -51,7 +55,7 @@ def test_frames_come_while_another_program_records(
     tmp_path: Path, follow: Followed, qtbot: QtBot
 ) -> None:
     with Apart(tmp_path / "mine.msrun") as loop:
-        program = follow(loop)
+        program = follow(loop, *FIGURE_1)
         heading = program.display.slots[0].panel.heading
         for count in (3, 20, 400):  # the last: more than are planned without an end
             qtbot.waitUntil(has(program, loop.frames(count)))

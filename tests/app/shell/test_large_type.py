@@ -112,6 +112,7 @@ def whole(qtbot: QtBot, top: QWidget) -> None:
     assert cut(top) == []
 
 
+@pytest.mark.usefixtures("restyles")
 def test_nothing_is_cut(
     points: float,
     open_program: Opener,

@@ -430,27 +430,6 @@ def test_the_view_is_what_resolve_says(program: Marginscope) -> None:
     assert program.display.view == resolve(program.display.intent, program.session.snapshot())
 
 
-def test_a_lecture_comes_back_and_closing_ended_runs_asks_nothing(
-    open_program: Opener, plain_study: Path, qtbot: QtBot
-) -> None:
-    program = open_program(plain_study)
-    qtbot.waitUntil(lambda: trained(program))
-    window, size = program.window, QApplication.font().pointSizeF()
-    qtbot.keyClick(program.window, Qt.Key.Key_F11)
-    assert not window.form.isVisible()
-    assert not window.side.isVisible()
-    assert not window.status.isVisible()
-    assert QApplication.font().pointSizeF() > size
-    qtbot.keyClick(program.window, Qt.Key.Key_F11)
-    assert window.form.isVisible()
-    assert window.side.isVisible()
-    assert QApplication.font().pointSizeF() == size
-    qtbot.keyClick(program.window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    assert program.window.close()
-    assert program.places.settings.exists()
-    assert '"palette": "dark"' in program.places.settings.read_text()
-
-
 def test_closing_the_runs_leaves_an_invitation(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
     assert len(program.session) == 0

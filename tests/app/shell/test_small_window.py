@@ -14,7 +14,7 @@ from app.actions import ROWS, TOOL_BAR, TOOL_BAR_RIGHT
 from app.application import Marginscope
 from app.controllers.folding import is_open
 from app.settings import load_settings
-from tests.app.shell.conftest import Opener
+from tests.app.shell.conftest import Opener, trained
 
 
 def panels(program: Marginscope) -> tuple[bool, bool]:
@@ -29,28 +29,37 @@ def resized(program: Marginscope, width: int) -> tuple[bool, bool]:
     return panels(program)
 
 
+@pytest.mark.usefixtures("restyles")
 def test_a_window_with_little_room(
     open_program: Opener, plain_study: Path, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    """In one window; a lecture is begun and ended once."""
+    """In one window; a lecture is begun and ended once, and closing after a run asks nothing."""
     program = open_program(plain_study)
+    qtbot.waitUntil(lambda: trained(program))
     with subtests.test("panels fold by themselves"):
         fold_panels(program)
     with subtests.test("tools that do not fit", width=800):
         check_what_does_not_fit(program, 800, qtbot)
     resized(program, 1280)
-    program.actions["lecture"].trigger()
+    size = QApplication.font().pointSizeF()
+    qtbot.keyClick(program.window, Qt.Key.Key_F11)
     with subtests.test("no panels in a lecture"):
         assert panels(program) == (False, False)
+        assert not program.window.status.isVisible()
+        assert QApplication.font().pointSizeF() > size
         assert resized(program, 1000) == (False, False)
     for width in (1024, 1280):
         with subtests.test("tools that do not fit in a lecture", width=width):
             check_what_does_not_fit(program, width, qtbot)
     resized(program, 1000)
-    program.actions["lecture"].trigger()
+    qtbot.keyClick(program.window, Qt.Key.Key_F11)
     with subtests.test("a lecture leaves the panels as they were"):
         assert panels(program) == (True, False)  # as fits the width by now
         assert resized(program, 1280) == (True, True)
+        assert QApplication.font().pointSizeF() == size
+    qtbot.keyClick(program.window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    assert program.window.close()
+    assert '"palette": "dark"' in program.places.settings.read_text()
 
 
 def fold_panels(program: Marginscope) -> None:

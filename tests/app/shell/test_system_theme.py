@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytest import MonkeyPatch
@@ -38,6 +39,7 @@ def state(program: Marginscope) -> tuple[str, bool, bool]:
     return (program.display.intent.palette, *marks)
 
 
+@pytest.mark.usefixtures("restyles")
 def test_a_first_start_is_as_the_system_and_follows_it(
     open_program: Opener, monkeypatch: MonkeyPatch
 ) -> None:
@@ -53,6 +55,7 @@ def test_a_first_start_is_as_the_system_and_follows_it(
     assert program.window.palette().window().color().lightness() < 60
 
 
+@pytest.mark.usefixtures("restyles")
 def test_a_choice_by_hand_stays(
     open_program: Opener, monkeypatch: MonkeyPatch, qtbot: QtBot
 ) -> None:
