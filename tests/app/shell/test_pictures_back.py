@@ -447,14 +447,15 @@ def test_the_next_start_goes_on(
 
 
 def test_a_start_that_was_asked_for_something_opens_that(
-    program: Marginscope, qtbot: QtBot, open_program: Opener, slow_study: Path
+    qtbot: QtBot, open_program: Opener, plain_study: Path
 ) -> None:
+    program = open_program(plain_study)
+    qtbot.waitUntil(lambda: trained(program))
     runs = [run.path for run in program.session]
     program.window.close()
-    again = open_program(slow_study)
-    qtbot.waitUntil(lambda: bool(again.session.live))
-    again.experiment.stop()
-    qtbot.waitUntil(lambda: not again.session.live)
+    again = open_program(plain_study)
+    qtbot.waitUntil(lambda: trained(again))
+    assert [run.path for run in again.session] != runs
     again.actions["last"].trigger()
     assert [run.path for run in again.session] == runs
 
@@ -511,12 +512,12 @@ def test_a_broken_session_is_set_aside(
 
 
 def test_a_start_with_a_broken_session_says_so(
-    open_program: Opener, study: Path, qtbot: QtBot, tmp_path: Path
+    open_program: Opener, plain_study: Path, qtbot: QtBot, tmp_path: Path
 ) -> None:
     place = Places.under(tmp_path / "user").session
     place.parent.mkdir(parents=True)
     place.write_bytes(b"{")
-    program = open_program(study)
+    program = open_program(plain_study)
     qtbot.waitUntil(lambda: len(program.session) > 0)
     assert "could not be read" in program.window.bar.text
     assert Path(f"{place}.broken").read_bytes() == b"{"
@@ -524,10 +525,12 @@ def test_a_start_with_a_broken_session_says_so(
 
 
 def test_two_windows_do_not_write_over_each_other(
-    program: Marginscope, qtbot: QtBot, open_program: Opener, study: Path, tmp_path: Path
+    qtbot: QtBot, open_program: Opener, plain_study: Path, tmp_path: Path
 ) -> None:
+    program = open_program(plain_study)
+    qtbot.waitUntil(lambda: trained(program))
     runs = [run.path for run in program.session]
-    other = open_program(study)
+    other = open_program(plain_study)
     qtbot.waitUntil(lambda: trained(other))
     assert not other.keeper.keeps
     assert other.keeper.previous is None

@@ -116,8 +116,10 @@ def test_what_is_agreed_to_is_trained(
     qtbot.waitUntil(lambda: [run.key for run in program.session] != before and trained(program))
 
 
-def test_a_question_goes_with_the_window(open_program: Opener, study: Path, qtbot: QtBot) -> None:
-    program = open_program(study)
+def test_a_question_goes_with_the_window(
+    open_program: Opener, plain_study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(plain_study)
     qtbot.waitUntil(lambda: program.window.form.study() is not None)
     type_into(program, "data.n", "40000")
     type_into(program, "network.m", "5000")
