@@ -38,6 +38,9 @@ frames = 4
 """
 
 
+ONE_RUN = STUDY.partition("[axes]")[0] + "[network]\nm = 8\n"
+
+
 def names_of(program: Marginscope) -> tuple[str, ...]:
     return program.display.slots[0].panel.names
 
@@ -136,11 +139,11 @@ def propose_views_of_line_and_head(chooser: Chooser) -> None:
 
 def keep_views_chosen_by_hand(chooser: Chooser) -> None:
     program = chooser.program
-    chooser.train("named.toml", STUDY + '[window]\nviews = ["spectrum", "margins"]\n')
+    chooser.train("named.toml", ONE_RUN + '[window]\nviews = ["spectrum", "margins"]\n')
     assert names_of(program) == ("margins", "spectrum")
     chooser.pick("View", "Views", "Curves")
     assert names_of(program) == ("margins", "curves", "spectrum")
-    chooser.train("plain.toml", STUDY)
+    chooser.train("plain.toml", ONE_RUN)
     assert names_of(program) == ("margins", "curves", "spectrum")
     chooser.pick("View", "Views", "The study's views")
     assert names_of(program) == FIGURE_1
@@ -149,7 +152,7 @@ def keep_views_chosen_by_hand(chooser: Chooser) -> None:
 def name_no_view(chooser: Chooser) -> None:
     said: list[str] = []
     chooser.program.proposals.message.connect(said.append)
-    chooser.train("wrong.toml", STUDY + '[window]\nviews = ["margin", "norms"]\n')
+    chooser.train("wrong.toml", ONE_RUN + '[window]\nviews = ["margin", "norms"]\n')
     assert said == ["wrong: window.views names margin, which is no view; did you mean 'margins'?"]
     assert names_of(chooser.program) == ("norms",)
 
@@ -157,7 +160,7 @@ def name_no_view(chooser: Chooser) -> None:
 def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
     program = chooser.program
     table = '[window]\nviews = ["neurons", "curves"]\ncurves = ["sharpness"]\n'
-    text = STUDY + table + 'points = "directions"\n'
+    text = ONE_RUN + table + 'points = "directions"\n'
     chooser.train("named.toml", text)
     panel = program.display.slots[0].panel
     assert panel.view("curves").names == ("sharpness",)
@@ -176,7 +179,7 @@ def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
     assert (wishes.curves, wishes.neuron_points) == ((), "weights")
     chooser.pick("View", "Curves", "The study's curves")
     assert program.display.view.wishes.curves == ("sharpness",)
-    chooser.train("plain.toml", STUDY)
+    chooser.train("plain.toml", ONE_RUN)
     assert program.display.view.wishes.curves == FIRST_CURVES
 
 
@@ -236,14 +239,14 @@ def propose_principal_components(chooser: Chooser) -> None:
     # A plane that is chosen stays, also for other data.
     chooser.pick("View", "Neurons", "Principal directions of the motion")
     assert plane_of(program) == "motion"
-    chooser.train("small.toml", STUDY)
+    chooser.train("small.toml", ONE_RUN)
     assert plane_of(program) == "motion"
 
 
 def name_a_plane(chooser: Chooser) -> None:
     chooser.train("named.toml", DIGITS + '[window]\nplane = "motion"\n')
     assert plane_of(chooser.program) == "motion"
-    chooser.train("small.toml", STUDY)
+    chooser.train("small.toml", ONE_RUN)
     assert plane_of(chooser.program) == "coordinates"
 
 
