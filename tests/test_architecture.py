@@ -456,6 +456,7 @@ def test_sources_keep_the_rules(subtests: pytest.Subtests) -> None:
         with subtests.test(rule=rule.__name__):
             wrong = rule()
             assert not wrong, f"{rule.__doc__}\n{wrong}"
+    nodes_by_kind.cache_clear()  # collections of garbage would look through a million nodes
 
 
 CALLS = (
