@@ -53,12 +53,18 @@ def proving(run: Run) -> ProvedSharpness | None:
 
 @memoised
 def block_start(run: Run, index: int) -> Array:
-    """Where Lanczos begins in the block of frames from `index` on: the sum of its vectors there."""
+    """Where Lanczos begins in the block of frames from `index` on: its vectors there, and chance.
+
+    Where nodes do not meet in the Hessian, what comes to the top later lies across these vectors,
+    and is only found from a direction that has a part in everything.
+    """
     flat = physical(run, index)
     if not np.isfinite(flat).all():
         return np.ones(flat.size)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        return np.asarray(sharpness(run.problem, flat, COUNT, ROUGHLY).vectors.sum(axis=0))
+        top = sharpness(run.problem, flat, COUNT, ROUGHLY).vectors.sum(axis=0)
+    chance = np.random.default_rng(0).standard_normal(flat.size)
+    return np.asarray(top + chance * (np.linalg.norm(top) / np.linalg.norm(chance)))
 
 
 def _largest(run: Run, index: int, count: int) -> Array:

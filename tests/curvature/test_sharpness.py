@@ -11,7 +11,7 @@ import pytest
 
 from core.dynamics.curvature import TOLERANCE, Curvature, sharpness
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, usual_of
-from core.observables.sharpness import BLOCK
+from core.observables.sharpness import BLOCK, block_start
 from core.observables.table import check_columns, scalar_columns
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, Run, open_run
@@ -42,6 +42,21 @@ def test_eigenvalues_are_those_of_the_dense_hessian(tmp_path: Path, case: Case) 
             assert found == pytest.approx(whole[:3].tolist(), abs=TOLERANCE * whole[0])
             other = OBSERVABLES["gauss_newton"].at(run, index)
             assert other == pytest.approx(part[-1], rel=TOLERANCE)
+
+
+def test_the_top_is_found_from_every_block(tmp_path: Path) -> None:
+    """Also where it came up meanwhile, from a node that was not among the largest."""
+    dynamics = {"kind": "gd", "step": 0.0625, "until_log10_time": 1.5}
+    case, frames = Case("scalar", "exponential"), {"frames": 7}
+    problem = small_problem(case, dynamics=dynamics, n=8, m=9, recording=frames)
+    with closing(recorded(problem, tmp_path / "a.msrun")) as run:
+        for index in range(run.frames):
+            flat = run.network.physical(run.parameters(index), float(run.rho[index]))
+            curvature = Curvature(run.problem, flat)
+            dense = np.linalg.eigvalsh(np.array([curvature(one) for one in np.eye(flat.size)]))
+            for begins in range(run.frames):
+                found = sharpness(run.problem, flat, 1, start=block_start(run, begins))
+                assert found.largest == pytest.approx(dense[-1], rel=TOLERANCE)
 
 
 def test_stability_is_the_factor_of_a_step(tmp_path: Path) -> None:
