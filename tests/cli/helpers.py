@@ -3,13 +3,33 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
+from core.errors import RunFileError
 from core.problem.problem import Problem
 from core.reference.linear import LinearMargin
 from core.reference.margin import Bracket
 from core.reference.watch import Watch
+from core.runs import open_run
+
+
+def wait_for_frames(path: Path, count: int, process: subprocess.Popen[str]) -> None:
+    """Wait until a live file shows so many frames."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if path.exists():
+            try:
+                with open_run(path) as run:
+                    if run.frames >= count:
+                        return
+            except RunFileError:
+                pass  # not yet whole: its tables are being made
+        time.sleep(0.02)
+    raise AssertionError(f"no {count} frames in {path}")
 
 
 def interrupt_margins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,8 @@ import json
 import random
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ import pytest
 from core.cli.main import main
 from core.errors import RunFileError
 from core.runs import open_run
-from tests.cli.test_processes import start, wait_for_frames
+from tests.cli.helpers import wait_for_frames
 from tests.continuation.helpers import recorded_at
 from tests.problems import problem
 from tests.tools.fuzz.mutations import damaged_bytes
@@ -186,12 +188,13 @@ def test_a_branch_that_is_killed_leaves_both_readable(tmp_path: Path) -> None:
     recorded_at(parent, problem(*SETTINGS))
     before = parent.read_bytes()
     long = ("--set", "dynamics.until_log10_time=1e12", "--set", "recording.frames=2000")
-    process = start("branch", parent, "--at", 9, *long, "--out", child)
+    words = ["branch", str(parent), "--at", "9", *long, "--out", str(child)]
+    process = subprocess.Popen([sys.executable, "-m", "core", *words])
     wait_for_frames(child, 4, process)
     with open_run(child) as run:
         seen, last = run.frames, np.array(run.parameters(run.frames - 1))
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.wait()
     assert parent.read_bytes() == before
     with open_run(parent) as begun, open_run(child) as run:
         assert run.status == "recording"

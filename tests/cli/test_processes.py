@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +15,12 @@ import numpy as np
 import pytest
 
 from core.cli.main import main
-from core.errors import InputError, RunFileError
+from core.errors import InputError
 from core.runs import open_run
 from core.study_file.size import size_of
 from core.study_file.weight import Room, check_room
 from marginscope._files.new_file import claim
+from tests.cli.helpers import wait_for_frames
 from tests.problems import FIGURE_1, figure_1
 
 M16 = "network.m=16"
@@ -67,21 +67,6 @@ def started(*commands: tuple[tuple[str, ...], int, Path]) -> Iterator[subprocess
         finally:
             if process.poll() is None:  # a test that failed: its commands would go on
                 os.killpg(process.pid, signal.SIGKILL)
-
-
-def wait_for_frames(path: Path, count: int, process: subprocess.Popen[str]) -> None:
-    """Until a live file shows so many frames."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        if path.exists():
-            try:
-                with open_run(path) as run:
-                    if run.frames >= count:
-                        return
-            except RunFileError:
-                pass  # not yet whole: its tables are being made
-        time.sleep(0.02)
-    raise AssertionError(f"no {count} frames in {path}")
 
 
 def test_interrupted_or_on_a_full_disk_it_keeps_what_is_recorded(
