@@ -19,6 +19,8 @@ from app.application import Marginscope
 from app.state.intent import FIGURE_1
 from app.state.resolve import span_of
 from app.state.session import Growth, OpenRun
+from core.errors import RunFileError
+from core.runs import open_run
 from marginscope._files.in_use import held_elsewhere
 from tests.app.shell.apart import Apart
 from tests.app.shell.conftest import Opener, trained
@@ -31,6 +33,15 @@ Followed = Callable[..., Marginscope]
 
 def only(program: Marginscope) -> OpenRun:
     return next(iter(program.session))
+
+
+def is_readable(path: Path) -> bool:
+    """Return whether a file is a run already: its tables are made after the file itself."""
+    try:
+        with open_run(path):
+            return True
+    except RunFileError:
+        return False
 
 
 def has(program: Marginscope, frames: int) -> Callable[[], bool]:
@@ -120,7 +131,7 @@ def test_a_run_of_the_command_line_is_followed(
     quiet = subprocess.DEVNULL
     process = subprocess.Popen(command, stdout=quiet, stderr=quiet, stdin=quiet)
     try:
-        qtbot.waitUntil(lambda: any(folder.glob("*.msrun")))
+        qtbot.waitUntil(lambda: any(map(is_readable, folder.glob("*.msrun"))))
         program = show_files(next(folder.glob("*.msrun")))
         qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).grows)
         seen = only(program).data.frames
