@@ -52,8 +52,8 @@ class Knowledge:
 
         return () if self.final is None else traces(self.final)
 
-    def bounds(self, wanted: Container[str]) -> Iterator[tuple[str, str, str, Any, str]]:
-        """Yield the wanted bounds: key, name, view, what is promised at each frame, and a tip."""
+    def find_bounds(self, wanted: Container[str]) -> Iterator[tuple[str, str, str, Any, str]]:
+        """Yield key, name, view, values at the frames and tool tip of each wanted bound."""
         for one in self.judgement.assessments if self.judgement else ():
             trace, view = one.comparison.bound_trace, one.comparison.view
             key, statement = key_of(one.statement), one.statement

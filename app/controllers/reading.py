@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.state.intent import Intent
 from app.state.session import OpenRun
-from app.workers.one_core import on_one_core
+from app.workers.one_core import limit_to_one_core
 from core.problem.schedule import coordinate
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def read_on(run: OpenRun, data: DisplayData, intent: Intent) -> int:
     if HANDS == 1:
         return data.update(LONG_READ, most=most)
     with (
-        on_one_core(),
+        limit_to_one_core(),
         ThreadPoolExecutor(HANDS, "marginscope-reading") as hands,
     ):
         return data.update(LONG_READ, hands, most)

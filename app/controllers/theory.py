@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 JUDGE_MS = 400  # after a margin has arrived or the run has ended
 GROWING_MS = 2000  # while it grows
-SHOW_MS = 16  # after an answer: those that come together are shown together
+SHOW_MS = 16  # from an answer to the update of the panel, which shows all answers until then
 WHILE_TRAINING = 0.1  # of a core, for each thread: together they cost the training a few per cent
 FAILED = "The statements could not be judged because of an error; the log says more."
 NO_LINE = "Lines appear here once reference margins are computed for a run that is shown."
@@ -99,7 +99,7 @@ class TheoryController(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether something is being computed or judged, or not shown yet."""
+        """True while a worker computes or judges, or until its last answer is shown."""
         return self.margins.busy or self.judge.busy or self._soon.isActive()
 
     def known(self, key: int) -> Knowledge:
@@ -110,7 +110,7 @@ class TheoryController(QObject):
         """What is known of a run's final margin."""
         if ahead.key in self._known:
             self._known[ahead.key].final = ahead.found
-            self._show_soon()
+            self._schedule_show()
 
     def reach_of(self, run: OpenRun) -> tuple[str, str]:
         """When a run's hard margin came to 90 % of what is promised, in words."""
@@ -198,25 +198,25 @@ class TheoryController(QObject):
         if key in self._known:
             self._known[key].references = tuple(references)
             self._known[key].planned = True
-            self._show_soon()
+            self._schedule_show()
 
     def _on_began(self, lane: int, reference: Reference | None) -> None:
         self._current[lane] = "" if reference is None else reference.name
         names = ", ".join(greek(name) for name in self._current.values() if name)
         self.status.emit(f"computing {names} ..." if names else "")
-        self._show_soon()
+        self._schedule_show()
 
     def _on_margin(self, key: int, margin: ReferenceMargin) -> None:
         if key in self._known:
             self._known[key].margins[margin.reference.name] = margin
             self._look()
-            self._show_soon()
+            self._schedule_show()
 
     def _on_judged(self, judgement: Judgement) -> None:
         if judgement.key in self._known:
             self._known[judgement.key].judgement = judgement
             self._look()
-            self._show_soon()
+            self._schedule_show()
             self._tell_alarms()
 
     def _tell_alarms(self) -> None:
@@ -287,7 +287,7 @@ class TheoryController(QObject):
 
     # ------------------------------------------------------------------------------- showing
 
-    def _show_soon(self) -> None:
+    def _schedule_show(self) -> None:
         if not (self._ended or self._soon.isActive()):
             self._soon.start()
 
@@ -374,7 +374,7 @@ class TheoryController(QObject):
         from core.figures.look import BoundCurve
 
         wanted = self._display.view.wishes.shown_bounds
-        return tuple(BoundCurve(*one[:4]) for one in self.known(key).bounds(wanted))
+        return tuple(BoundCurve(*one[:4]) for one in self.known(key).find_bounds(wanted))
 
     def sources_of(self, key: int) -> tuple[str, ...]:
         """Where the margins that are drawn and the statements that are judged come from."""
@@ -395,5 +395,5 @@ class TheoryController(QObject):
     def _bounds_of(self, known: Knowledge) -> list[Bound]:
         from app.views.trace_view import Bound
 
-        drawn = known.bounds(self._display.view.wishes.shown_bounds)
+        drawn = known.find_bounds(self._display.view.wishes.shown_bounds)
         return [Bound(short_name(name), *rest) for _, name, *rest in drawn]

@@ -142,12 +142,12 @@ def section_of(section: str, kind: str) -> type[Section]:
 
 def fields_of(section: str, kind: str) -> tuple[Field, ...]:
     """The fields of a section of a kind, in the order in which its class names them."""
-    return _fields_of_class(section, section_of(section, kind))
+    return _build_fields(section, section_of(section, kind))
 
 
 @cache
-def _fields_of_class(section: str, cls: type[Section]) -> tuple[Field, ...]:
-    """Build the fields of a class once: the form asks for them at each key that is typed."""
+def _build_fields(section: str, cls: type[Section]) -> tuple[Field, ...]:
+    """Build the fields of a class, once: the form needs them at each key press."""
     fields = []
     for name, info in cls.model_fields.items():
         if name == "kind":

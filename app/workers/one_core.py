@@ -1,4 +1,4 @@
-"""BLAS on one core, for what is computed beside the window."""
+"""One core for BLAS in worker threads."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-BRING_A_BLAS = frozenset({"numpy", "scipy.linalg", "torch"})
+BLAS_PACKAGES = frozenset({"numpy", "scipy.linalg", "torch"})
 
 
-def on_one_core() -> AbstractContextManager[object]:
-    """Keep every BLAS that is loaded on one core: its idle threads spin, and slow the window."""
-    libraries = _libraries(BRING_A_BLAS.intersection(sys.modules))
+def limit_to_one_core() -> AbstractContextManager[object]:
+    """Return a context in which BLAS uses one core: its idle threads spin and slow the window."""
+    libraries = _find_libraries(BLAS_PACKAGES.intersection(sys.modules))
     context: AbstractContextManager[object] = libraries.limit(limits=1, user_api="blas")
     return context
 
 
 @cache
-def _libraries(_loaded: frozenset[str]) -> Any:
-    """Look through all loaded libraries, which takes 20 ms, once for what is loaded."""
+def _find_libraries(_loaded: frozenset[str]) -> Any:
+    """Find the BLAS libraries of the loaded packages, once: each search takes 20 ms."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

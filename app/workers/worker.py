@@ -18,7 +18,7 @@ from typing import Any, final
 from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
-from app.workers.one_core import on_one_core
+from app.workers.one_core import limit_to_one_core
 from core.errors import MarginscopeError
 from core.reference.watch import Watch
 
@@ -157,7 +157,7 @@ class Worker(QObject):
 
     def _work(self) -> None:
         while (request := self._next()) is not None:
-            with on_one_core() if self._one_core else nullcontext():
+            with limit_to_one_core() if self._one_core else nullcontext():
                 request.begin(self.share)
                 value, sentence = self._answer_to(request)
             with self._changed:

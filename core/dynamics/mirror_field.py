@@ -1,6 +1,6 @@
-"""The field of the mirror flow in (ln u, V), u = |a b|, and the starts for which it is that flow.
+"""Vector field of the mirror flow in (ln u, V), u = |a b|, and the balance that it needs.
 
-d ln u/dt = -2 dR/du (homogeneity, Lemma 3.2). Observables use it too: it compiles nothing.
+d ln u/dt = -2 dR/du (homogeneity, Lemma 3.2). Observables import this module without kernels.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ IMBALANCE = 1e-9  # of a_j^2: more is no rounding
 
 
 def is_balanced(network: Network, flat: Array) -> bool:
-    """Whether |a_j| = |b_j| for every node, to rounding."""
+    """Return True if |a_j| = |b_j| for every node, to rounding."""
     a, b = flat[: network.m], flat[network.m : 2 * network.m]
     return bool(np.all(np.abs(a * a - b * b) <= IMBALANCE * (a * a + b * b)))
 
 
 @final
 class MirrorField:
-    """The field of (ln u, V) for any network whose first two blocks are a and b (m,) each."""
+    """Vector field of (ln u, V) for networks whose first two blocks are a and b, (m,) each."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -34,22 +34,22 @@ class MirrorField:
         self._signs = np.sign(flat[: 2 * self._m])
 
     def state(self, flat: Array) -> Array:
-        """(ln u (m,), V flat) of parameters with a^2 = b^2 = u."""
+        """Return (ln u (m,), V flat) of parameters with a^2 = b^2 = u."""
         m = self._m
         with np.errstate(divide="ignore"):
             return np.concatenate([np.log(np.abs(flat[:m] * flat[m : 2 * m])), flat[2 * m :]])
 
     def flat(self, state: Array) -> Array:
-        """The parameters (a, b, V) of a state."""
+        """Return the parameters (a, b, V) of a state."""
         root = np.exp(0.5 * state[: self._m])
         return np.concatenate([self._signs * np.tile(root, 2), state[self._m :]])
 
     def outputs(self, state: Array) -> Array:
-        """f(x_i) on the training data."""
+        """Return f(x_i) on the training data."""
         return self._problem.outputs(self.flat(state))
 
     def __call__(self, state: Array, f: Array | None = None) -> Array:
-        """(d ln u/dt, dV/dt) = (-2 dR/du, -dR/dV); `f` are the outputs, if they are known."""
+        """Return (d ln u/dt, dV/dt) = (-2 dR/du, -dR/dV); `f` are the outputs, if known."""
         problem, m = self._problem, self._m
         flat = self.flat(state)
         f = problem.outputs(flat) if f is None else f

@@ -53,10 +53,10 @@ def proving(run: Run) -> ProvedSharpness | None:
 
 @memoised
 def block_start(run: Run, index: int) -> Array:
-    """Where Lanczos begins in the block of frames from `index` on: its vectors there, and chance.
+    """Return the start vector of Lanczos for the block of frames from `index` on.
 
-    Where nodes do not meet in the Hessian, what comes to the top later lies across these vectors,
-    and is only found from a direction that has a part in everything.
+    It is the sum of the top eigenvectors at `index` and a random vector of the same length. In a
+    block-diagonal Hessian a later top eigenvector can be orthogonal to the sum alone.
     """
     flat = physical(run, index)
     if not np.isfinite(flat).all():

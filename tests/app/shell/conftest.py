@@ -16,7 +16,7 @@ from app.places import Places
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from tests.app import theory_stand_ins as stand_ins
-from tests.app.shell.shared_window import SharedWindow, trained, unpainted, wait_until
+from tests.app.shell.shared_window import SharedWindow, defer_painting, trained, wait_until
 from tests.guards import finish_deletions, guarded
 
 STUDY = """
@@ -173,7 +173,7 @@ class WindowPool:
             program = make_program(folder / "user", [path])
             program.start()
             wait_until(lambda: program.upkeep.begun)  # with the first paint
-            with unpainted(program.window):
+            with defer_painting(program.window):
                 wait_until(lambda: trained(program))
                 self._shared = SharedWindow.of(program)
         program = self._shared.program

@@ -245,7 +245,7 @@ def settle(program: Marginscope, seconds: float = PATIENCE / 1000) -> None:
 
 
 @contextmanager
-def unpainted(window: QWidget, so: bool = True) -> Iterator[None]:
+def defer_painting(window: QWidget, so: bool = True) -> Iterator[None]:
     """Paint a window once at the end, and not while runs come and go, which takes .2 s."""
     so = so and window.updatesEnabled()
     if so:
@@ -259,7 +259,7 @@ def unpainted(window: QWidget, so: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def unstyled() -> Iterator[None]:
+def skip_style_sheet() -> Iterator[None]:
     """Change colours without Qt's style sheet, which takes .4 s beside a second window.
 
     The scene, the actions and what is painted by the program's own colours change.
@@ -386,7 +386,7 @@ class SharedWindow:
             program.experiment.stop()
             wait_until(lambda: not program.session.live, RESET_S)
             self._remove_files()
-            with unpainted(program.window, program.experiment.paths != self.scene.runs):
+            with defer_painting(program.window, program.experiment.paths != self.scene.runs):
                 self._take_back()
                 return self._has_come_back()
         except Exception:  # whatever the test left: the next one gets another window

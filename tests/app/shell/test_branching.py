@@ -24,7 +24,7 @@ from app.views.margins import MarginsView
 from core.runs import open_run
 from tests.app.mouse import pick
 from tests.app.shell.conftest import SLOW, Opener, trained
-from tests.app.shell.shared_window import unpainted
+from tests.app.shell.shared_window import defer_painting
 from tests.continuation.test_branches import branched_at
 from tests.runs.helpers import tamper
 
@@ -152,7 +152,7 @@ def test_branches_are_made_in_one_window(
     parent = next(iter(program.session)).path
     go_to(program, qtbot, "10")
     for check in CASES:
-        with subtests.test(check.__name__), unpainted(program.window):
+        with subtests.test(check.__name__), defer_painting(program.window):
             if check is not CASES[0]:
                 show_parent(program, parent, qtbot)
             check(program, descent, qtbot)
@@ -355,7 +355,7 @@ def test_a_branch_is_undone_and_made_again(
     program = open_program(descent)
     qtbot.waitUntil(lambda: trained(program))
     go_to(program, qtbot, "10")
-    with unpainted(program.window):
+    with defer_painting(program.window):
         undo_and_redo_a_branch(program, qtbot)
 
 

@@ -123,7 +123,7 @@ def test_it_ends_while_there_is_much_to_do_and_takes_one_thread(calculator: Calc
     assert not threads()
 
 
-def test_libraries_are_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blas_libraries_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     controller = threadpoolctl.ThreadpoolController
     looks: list[threadpoolctl.ThreadpoolController] = []
 
@@ -132,9 +132,9 @@ def test_libraries_are_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> N
         return looks[-1]
 
     monkeypatch.setattr(threadpoolctl, "ThreadpoolController", look)
-    one_core._libraries.cache_clear()
+    one_core._find_libraries.cache_clear()
     for _ in range(3):
-        with one_core.on_one_core():
+        with one_core.limit_to_one_core():
             found = controller().info()
             assert {one["num_threads"] for one in found if one["user_api"] == "blas"} == {1}
     assert len(looks) == 1

@@ -24,7 +24,7 @@ from core.observables.registry import OBSERVABLES
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.runs import open_run
 from tests.app.mouse import move
-from tests.app.shell.shared_window import unstyled
+from tests.app.shell.shared_window import skip_style_sheet
 from tests.recording import recorded
 from tests.runs.helpers import frames_of, recorder_at, small_problem
 
@@ -252,7 +252,7 @@ def test_other_runs_end_the_comparison(comparing: Marginscope, qtbot: QtBot) -> 
 
 
 def test_the_palette_and_small_windows_suit_it(comparing: Marginscope, qtbot: QtBot) -> None:
-    with unstyled():
+    with skip_style_sheet():
         comparing.actions["dark"].trigger()
     assert view(comparing).colours() == run_colours(DARK)[:2]
     comparing.window.resize(1024, 640)

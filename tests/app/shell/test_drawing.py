@@ -32,7 +32,7 @@ from core.training.trajectory import run
 from tests.app.drawing import FOUR, begin_with_four, click, drag, press
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import STUDY, Opener, trained
-from tests.app.shell.shared_window import unpainted
+from tests.app.shell.shared_window import defer_painting
 
 Key, Button = Qt.Key, Qt.MouseButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
@@ -48,7 +48,7 @@ def window(program: Marginscope, qtbot: QtBot) -> Iterator[DrawingWindow]:
     qtbot.waitUntil(found.isVisible)
     assert found.sketch.points == ISLAND
     begin_with_four(found)
-    with unpainted(program.window):
+    with defer_painting(program.window):
         yield found
 
 

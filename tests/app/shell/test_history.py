@@ -19,7 +19,7 @@ from core.observables.planes import NodePlane
 from core.studies.study import load_study
 from tests.app.mouse import keys, pick, wheel
 from tests.app.shell.conftest import trained
-from tests.app.shell.shared_window import unpainted, unstyled
+from tests.app.shell.shared_window import defer_painting, skip_style_sheet
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 ALT = Qt.KeyboardModifier.AltModifier
@@ -146,7 +146,7 @@ def noted(program: Marginscope, qtbot: QtBot) -> list[str]:
 
 
 def test_views_zoom_and_colours_are_undone_by_name(program: Marginscope, qtbot: QtBot) -> None:
-    with unstyled(), unpainted(program.window):
+    with skip_style_sheet(), defer_painting(program.window):
         undo_and_redo_by_name(program, qtbot)
 
 

@@ -27,7 +27,7 @@ from core.problem.problem import resolve
 from core.studies.study import load_study
 from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
-from tests.app.shell.shared_window import unstyled
+from tests.app.shell.shared_window import skip_style_sheet
 from tests.runs.helpers import record, small_problem
 
 Key = Qt.Key
@@ -305,7 +305,7 @@ def check_that_the_library_is_closed_remembered_and_reached_by_the_menu(
     close_menus()
     pick(qtbot, library.window, "View", "Library of runs")
     assert dock.isVisible()
-    with unstyled():
+    with skip_style_sheet():
         qtbot.keyClick(library.window, Key.Key_F11)
         assert not dock.isVisible()
         library.window.transport.slider.setFocus()

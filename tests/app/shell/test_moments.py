@@ -26,7 +26,7 @@ from core.library.about import place, read_about
 from core.problem.schedule import coordinate
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener, trained
-from tests.app.shell.shared_window import unpainted
+from tests.app.shell.shared_window import defer_painting
 from tests.app.shell.test_share import SHARE
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -240,9 +240,9 @@ def check_that_a_layout_is_there_and_removed(again: Marginscope, qtbot: QtBot) -
 def test_bookmarks_and_layouts_are_there_in_another_window(
     program: Marginscope, qtbot: QtBot, open_program: Opener, subtests: pytest.Subtests
 ) -> None:
-    with subtests.test("layouts"), unpainted(program.window):
+    with subtests.test("layouts"), defer_painting(program.window):
         check_that_layouts_are_chosen_and_kept(program, qtbot)
-    with subtests.test("bookmark"), unpainted(program.window):
+    with subtests.test("bookmark"), defer_painting(program.window):
         check_that_a_bookmark_brings_its_picture_back(program, qtbot)
     program.window.close()
     assert set(load_settings(program.places.settings)[0].layouts) == {"mine"}

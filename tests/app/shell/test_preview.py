@@ -18,7 +18,7 @@ from core.figures.palette import DARK, LIGHT, PALETTES
 from core.studies.study import load_study
 from core.study_file.experiment import KINDS
 from tests.app.mouse import click_on
-from tests.app.shell.shared_window import unstyled
+from tests.app.shell.shared_window import skip_style_sheet
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_it_and_the_window_to_draw_in_take_the_palette(
     drawing = program.drawing.window
     assert drawing is not None
     for name in ("dark", "light"):
-        with unstyled():
+        with skip_style_sheet():
             click_on(program, "dark")
         palette = PALETTES[name]
         assert dialog.plot.palette_of_plot is drawing.canvas.plot.palette_of_plot is palette

@@ -17,7 +17,7 @@ from app.style import shades
 from app.views.neurons import NeuronsView
 from app.widgets.plot_item import Plot
 from core.figures.palette import LIGHT
-from tests.app.shell.shared_window import unstyled
+from tests.app.shell.shared_window import skip_style_sheet
 
 Key = Qt.Key
 
@@ -70,7 +70,7 @@ def test_buttons_with_the_focus_are_pressed_by_space_and_return(
     assert isinstance(button, QToolButton)
     for key, palette in ((Key.Key_Space, "dark"), (Key.Key_Return, "light")):
         button.setFocus(Qt.FocusReason.TabFocusReason)
-        with unstyled():
+        with skip_style_sheet():
             QTest.keyClick(button, key)
         assert program.display.intent.palette == palette
         assert not program.display.intent.playing

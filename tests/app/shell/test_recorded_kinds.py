@@ -15,7 +15,7 @@ from app.state.display import DisplayData
 from core.figures.margin_curves import margin_traces
 from core.runs import open_run
 from tests.app.shell.conftest import Opener, trained
-from tests.app.shell.shared_window import unpainted
+from tests.app.shell.shared_window import defer_painting
 from tests.python.loops import loop, recorded
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -47,7 +47,7 @@ def test_recorded_runs_in_one_window(
     program = open_program(study)
     qtbot.waitUntil(lambda: trained(program))
     program.display.ask(views=("margins",))
-    with unpainted(program.window):
+    with defer_painting(program.window):
         check_each_kind(program, tmp_path, qtbot, subtests)
 
 

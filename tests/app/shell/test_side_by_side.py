@@ -19,7 +19,7 @@ from app.state.session import MOST_RUNS
 from app.widgets.run_grid import RunGrid, columns_of
 from tests.app.mouse import wheel
 from tests.app.shell.conftest import Opener, trained
-from tests.app.shell.shared_window import unpainted, unstyled
+from tests.app.shell.shared_window import defer_painting, skip_style_sheet
 from tests.runs.helpers import record, small_problem
 
 
@@ -132,7 +132,7 @@ def check_ranges_and_zoom_are_shared(program: Marginscope, qtbot: QtBot, files: 
 
 def check_wishes_of_later_panels(program: Marginscope, qtbot: QtBot, files: list[str]) -> None:
     program.actions["equal"].setChecked(True)
-    with unstyled():
+    with skip_style_sheet():
         program.looks.set_dark(True)
     program.display.ask(views=("margins", "curves"), margin_axis="step")
     program.files.open_files(files[:4])
@@ -230,5 +230,5 @@ def test_runs_side_by_side_in_one_window(
     assert len(program.display.slots) == 2  # others are made when they are needed
     program.display.ask(views=("margins",))
     for check in checks:
-        with subtests.test(check.__name__), unpainted(program.window):
+        with subtests.test(check.__name__), defer_painting(program.window):
             check(program, qtbot, files)

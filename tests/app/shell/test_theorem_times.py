@@ -29,7 +29,7 @@ from core.theorems.timing import timed
 from tests.app import theory_stand_ins as stand_ins
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
-from tests.app.shell.shared_window import unstyled
+from tests.app.shell.shared_window import skip_style_sheet
 from tests.app.shell.test_theory import settled
 
 LEFT = Qt.MouseButton.LeftButton
@@ -212,7 +212,7 @@ def check_that_it_is_shown_by_its_action_and_undone(judged: Marginscope, qtbot: 
     assert "theorem time line" in judged.actions["undo"].text()
     keys(qtbot, window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert window.times.isVisible()
-    with unstyled():
+    with skip_style_sheet():
         judged.actions["lecture"].trigger()
         assert not window.times.isVisible()
         judged.actions["lecture"].trigger()

@@ -20,7 +20,7 @@ from core.observables.planes import PLANES, NodePlane
 from core.observables.registry import scalars_of
 from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
-from tests.app.shell.shared_window import unpainted
+from tests.app.shell.shared_window import defer_painting
 
 
 def choose_view(qtbot: QtBot, program: Marginscope, title: str) -> None:
@@ -169,7 +169,7 @@ def test_without_a_run_there_is_no_curve_to_choose(open_program: Opener, qtbot: 
 
 
 def test_new_runs_take_over_the_chosen_views(program: Marginscope, qtbot: QtBot) -> None:
-    with unpainted(program.window):
+    with defer_painting(program.window):
         check_new_runs(program, qtbot)
 
 
