@@ -445,9 +445,9 @@ def save_figure_and_table(
 
 @pytest.fixture
 def long(open_program: Opener, tmp_path: Path, qtbot: QtBot) -> Marginscope:
-    """The main window with a study of six cells, which take about half a second each."""
+    """Open a study of six cells of about half a second each; the first ones take longer."""
     path = tmp_path / "long.toml"
-    path.write_text(text_of(4.8, [16, 20, 24]))
+    path.write_text(text_of(4.8, [64, 20, 16]))
     return begun(open_program, path, qtbot)
 
 
@@ -470,7 +470,7 @@ def states(window: StudyWindow) -> list[str]:
 
 
 def watched(window: StudyWindow) -> list[list[str]]:
-    """The states of all cells after each change, which come while the list is looked at."""
+    """Return a list that collects the states of all cells after each change of the table."""
     assert states(window) == ["waiting"] * 6
     seen: list[list[str]] = []
     window.table.model_.dataChanged.connect(lambda: seen.append(states(window)))
