@@ -231,8 +231,8 @@ class StudyRunner(QObject):
     def _on_finished(self, wrong: str) -> None:
         """It is done, or was cancelled, or could not go on."""
         self._look_again.stop()
-        self.window.table.model_.set_at_work(frozenset())
         self._refresh(resting=True)
+        self.window.table.model_.set_resting()
         self._show_idle()
         self.window.bar.say(wrong or self.shown.runs.failures)
         status = self.worker.control.status

@@ -47,14 +47,14 @@ class CellModel(QAbstractTableModel):
         self._rows: Mapping[str, Row] = {}
         self._axes: tuple[str, ...] = ()
         self._columns: tuple[str, ...] = ()
-        self._at_work: frozenset[str] = frozenset()
+        self._at_work: dict[str, Row | None] = {}  # each with the row it had before it ran
         self._danger = QColor()
         self._order: list[int] = []  # the cells as the rows show them
         self._sorted_by: tuple[int, Qt.SortOrder] | None = None
 
     def set_cells(self, cells: Sequence[Cell], columns: Sequence[str]) -> None:
         self.beginResetModel()
-        self._cells, self._rows, self._at_work = cells, {}, frozenset()
+        self._cells, self._rows, self._at_work = cells, {}, {}
         self._order, self._sorted_by = list(range(len(cells))), None
         self._axes = tuple(cells[0].values) if cells else ()
         self._columns = ("state", *columns, "seconds", LAST)
@@ -71,10 +71,19 @@ class CellModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, len(self._axes)), last)
 
     def set_at_work(self, names: frozenset[str]) -> None:
-        """The cells that are run now."""
-        if names == self._at_work:
+        """The cells that run now; those that have ended stay among them until their rows come."""
+        waited = {n for n, row in self._at_work.items() if self._rows.get(n) is row}
+        shown = names | waited
+        self._show_at_work({n: self._at_work.get(n, self._rows.get(n)) for n in shown})
+
+    def set_resting(self) -> None:
+        """No cell runs any more, not even one whose row will never come."""
+        self._show_at_work({})
+
+    def _show_at_work(self, at_work: dict[str, Row | None]) -> None:
+        if at_work.keys() == self._at_work.keys():
             return
-        self._at_work = names
+        self._at_work = at_work
         if self._sorted_by is not None:
             self.sort(*self._sorted_by)
         elif self._cells:

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.panels.cell_table import CellTable
+from app.panels.cell_table import CellModel, CellTable
 from app.panels.claim_list import ClaimList
 from app.panels.study_picture import StudyPicture
 from app.panels.sweep_axes import SweepAxes
@@ -178,6 +178,34 @@ def test_rows_stay_sorted_and_selected_as_cells_come(
     table.show_rows(rows)
     (selected,) = table.selectionModel().selectedRows()
     assert table.model_.name(selected.row()) == chosen
+
+
+def test_a_cell_runs_until_its_row_comes_or_the_study_rests(
+    study: Study, rows: dict[str, Row]
+) -> None:
+    model = CellModel()
+    model.set_cells(study.cells(), study.sweep.columns)
+    a, b, *_, bad = rows
+    failed = Row(a, "failed", "the disk was full")
+    states = {cell.name: row for row, cell in enumerate(study.cells())}
+
+    def shown(*names: str) -> list[str]:
+        return [model.index(states[name], 3).data() for name in names]
+
+    model.set_rows({a: failed})
+    model.set_at_work(frozenset({a, b}))
+    assert shown(a, b) == ["running", "running"]
+    model.set_at_work(frozenset({bad}))
+    assert shown(a, b, bad) == ["running", "running", "running"]
+    model.set_rows({a: rows[a]})
+    model.set_at_work(frozenset({bad}))
+    assert shown(a, b, bad) == ["done", "running", "running"]
+    model.set_rows({a: rows[a], bad: rows[bad]})
+    assert shown(bad) == ["running"]  # it is tried again
+    model.set_at_work(frozenset())
+    assert shown(a, b, bad) == ["done", "running", "failed"]
+    model.set_resting()
+    assert shown(a, b, bad) == ["done", "waiting", "failed"]
 
 
 # ------------------------------------------------------------------------------------- claims
