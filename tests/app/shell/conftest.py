@@ -35,6 +35,21 @@ frames = 24
 # Where a window is not about several runs or views: it costs half as much.
 PLAIN = STUDY.partition("[axes]")[0] + '[network]\nm = 8\n[window]\nviews = ["margins"]\n'
 FRAMES = 24  # of the runs of windows: what they show costs less
+# What the program waits for readers and typists, in modules of `app`; here there are none.
+PACES = {
+    "controllers.compare.LOOK_MS": 50,
+    "controllers.export.PREVIEW_MS": 20,
+    "controllers.final_margins.SOON_MS": 20,
+    "controllers.following.LATER_MS": 50,
+    "controllers.following.REST_MS": 100,
+    "controllers.following.SOON_MS": 50,
+    "controllers.library.TYPING_MS": 10,
+    "controllers.readout.TEXT_MS": 60,
+    "controllers.study_display.LEAST_REST": 0.1,
+    "controllers.study_display.REDRAW_MS": 50,
+    "controllers.study_display.RESIZED_MS": 50,
+    "controllers.study_runner.LOOK_MS": 50,
+}
 # Descent with so small a step that it is still going on whenever a test looks at it.
 SLOW = """
 title = "A slow study"
@@ -225,6 +240,8 @@ def window_pool(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("app.state.watched.WATCHED_FRAMES", FRAMES)
+        for name, pace in PACES.items():
+            patch.setattr(f"app.{name}", pace)
         pool = WindowPool(tmp_path_factory)
         yield pool
         pool.close()

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.controllers import following
 from app.state.intent import FIGURE_1
 from app.state.resolve import span_of
 from app.state.session import Growth, OpenRun
@@ -156,7 +157,7 @@ def test_a_loop_that_is_killed_is_told_once_and_its_frames_stay(
     assert f"The {frames} frames" in program.window.bar.text
     assert program.display.slots[0].panel.heading.text() == "mine \u2013 left unfinished"
     assert only(program).data.frames == frames and not program.display.view.span.live
-    assert program.following.interval >= 1000
+    assert program.following.interval == following.REST_MS
     program.actions["end"].trigger()
     qtbot.waitUntil(lambda: not program.display.ticking)
 

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.controllers import study_display
 from app.controllers.closing import KEEP, STOP
-from app.controllers.study_display import RESIZED_MS
 from app.controllers.study_runner import NO_ADDRESS
 from app.panels.study_options import GPU
 from app.panels.study_window import StudyWindow
@@ -348,7 +348,7 @@ def resize_figure(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None
     assert display.rests  # it is as wide as before
     done.resize(done.width() + 200, done.height())
     qtbot.waitUntil(lambda: not display.rests)
-    assert display._draw.interval() == RESIZED_MS
+    assert display._draw.interval() == study_display.RESIZED_MS
     qtbot.waitUntil(lambda: display.rests)
     assert before < done.picture.image.width() == done.picture.pixels_wide()
 
