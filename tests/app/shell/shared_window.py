@@ -19,12 +19,13 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, final
 
 import pytest
-from PySide6.QtCore import QByteArray, QObject, QRect
+from PySide6.QtCore import QByteArray, QObject, QRect, SignalInstance
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -191,10 +192,13 @@ def _add_object(value: Any, path: str, found: dict[str, str], seen: set[int], de
 
 
 def _add_value(value: Any, path: str, found: dict[str, str], seen: set[int], depth: int) -> None:
-    if isinstance(value, PLAIN) or _is_plain(value):
+    kind = type(value)
+    if kind in (SignalInstance, QAction):  # actions are listed by their keys
+        return
+    if _is_atom(kind) or _is_plain(value):
         found[path] = KEY.sub("key=", repr(value))
-    elif isinstance(value, list | tuple) and not isinstance(value, str):
-        found[path] = f"{type(value).__name__} of {len(value)}"
+    elif isinstance(value, list | tuple):
+        found[path] = f"{kind.__name__} of {len(value)}"
         for number, one in enumerate(value):
             _add_value(one, f"{path}[{number}]", found, seen, depth)
     elif isinstance(value, dict):
@@ -203,8 +207,8 @@ def _add_value(value: Any, path: str, found: dict[str, str], seen: set[int], dep
         for number, one in enumerate(value.values()):
             _add_value(one, f"{path}[{number}]", found, seen, depth)
     else:
-        found[path] = type(value).__name__
-        if _is_of_the_program(value):
+        found[path] = kind.__name__
+        if _is_of_the_program(kind) and not (isinstance(value, QObject) and not isValid(value)):
             _add_object(value, path, found, seen, depth + 1)
 
 
@@ -212,23 +216,32 @@ def _named(key: Any) -> str:
     return repr(key) if isinstance(key, PLAIN) or _is_plain(key) else type(key).__name__
 
 
+@cache
+def _is_atom(kind: type) -> bool:
+    return issubclass(kind, PLAIN)
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...] | None:
+    """Return the names of a dataclass's fields, None for another kind."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
+
+
 def _is_plain(value: Any) -> bool:
     """Return whether a value consists of plain values, so that its text says all of it."""
-    if isinstance(value, PLAIN):
+    kind = type(value)
+    if _is_atom(kind):
         return True
-    if isinstance(value, tuple | frozenset | set):
+    if kind in (tuple, frozenset, set):
         return all(map(_is_plain, value))
-    if is_dataclass(value) and not isinstance(value, type):
-        return all(_is_plain(getattr(value, field.name)) for field in fields(value))
-    return False
+    names = _fields(kind)
+    return names is not None and all(_is_plain(getattr(value, name)) for name in names)
 
 
-def _is_of_the_program(value: Any) -> bool:
-    if isinstance(value, ModuleType | QWidget) or (
-        isinstance(value, QObject) and not isValid(value)
-    ):
-        return False
-    return type(value).__module__.startswith("app.")
+@cache
+def _is_of_the_program(kind: type) -> bool:
+    widget_or_module = issubclass(kind, ModuleType | QWidget)
+    return kind.__module__.startswith("app.") and not widget_or_module
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE / 1000) -> None:
