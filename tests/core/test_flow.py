@@ -39,8 +39,8 @@ MARKS = "recording.log10_times=[10, 30, 100, 300, 1000, 10000, 1e12]"
 
 @cache
 def late_run(m: int) -> tuple[Problem, Flow, tuple[Frame, ...]]:
-    """Return seed 0 with all its frames: to log10 t = 10^30 at m = 16, and to 10^4 at m = 256."""
-    until, frames = (1e30, 400) if m == 16 else (1e4, 120)
+    """Return seed 0 with all its frames: to log10 t = 10^15 at m = 16, and to 10^4 at m = 256."""
+    until, frames = (1e15, 240) if m == 16 else (1e4, 120)
     many = f"recording.frames={frames}"
     at = problem(f"dynamics.until_log10_time={until}", MARKS, many, m=m)
     flow = Flow(at)
@@ -48,11 +48,14 @@ def late_run(m: int) -> tuple[Problem, Flow, tuple[Frame, ...]]:
 
 
 @cache
-def run_to_1000(m: int, seed: int) -> tuple[Problem, Frame]:
-    """Return a seed of Figure 1 and its frame at t = 1000."""
+def run_to_1000(m: int, seed: int, longer: float = 1.0) -> tuple[Problem, Frame]:
+    """Return a seed of Figure 1 and its frame at t = 1000, by steps so many times as long."""
     settings = ("dynamics.until_log10_time=3", "recording.frames=3", "recording.log10_times=[]")
     at = problem(f"run.seed={seed}", *settings, m=m)
-    return at, list(trajectory(at))[-1]
+    flow = Flow(at)
+    flow.kernel_state.tau_early *= longer
+    flow.kernel_state.h_early *= longer
+    return at, frames_of(flow)[-1]
 
 
 def pick(frames: Iterable[Frame], times: tuple[float, ...]) -> list[Frame]:
@@ -126,7 +129,7 @@ def sixteen_drawn(until: float) -> Problem:
 @pytest.mark.parametrize(
     ("until", "make"),
     [
-        pytest.param(1e30, None, id="1e30"),
+        pytest.param(1e15, None, id="1e15"),
         pytest.param(1e200, four_axes, id="1e200"),  # as far as studies allow
         pytest.param(1e200, sixteen_drawn, marks=pytest.mark.slow, id="1e200-drawn"),
     ],
@@ -153,7 +156,7 @@ def test_the_clock_agrees_with_the_smoothed_margin(
     assert smoothed(last.parameters, last.rho) == pytest.approx(until * np.log(10), rel=7e-5)
     if make is None:
         assert margin_of(at, last) == pytest.approx(0.0406, abs=2e-4)
-    else:  # what is reached by t = 10^30 is kept
+    else:  # what is reached by log10 t = 30 is kept
         early = next(frame for frame in frames if frame.log10_time > 30.0)
         assert margin_of(at, last) == pytest.approx(margin_of(at, early), rel=1e-3)
         assert margin_of(at, last) > margin_of(at, early) - 1e-9
@@ -366,11 +369,11 @@ def test_zero_parameters_are_refused() -> None:
 
 
 def error_on_points(at: Problem, frame: Frame) -> float:
-    """The test error on the fixed sample; its standard error is about .004."""
+    """The test error on half of the fixed sample; its standard error is about .006."""
     points = points_for_test(at)
     assert points is not None
-    f = outputs(*at.network.effective(frame.parameters), points.x)
-    return float(np.mean(~(points.y * f > 0)))
+    f = outputs(*at.network.effective(frame.parameters), points.x[::2])
+    return float(np.mean(~(points.y[::2] * f > 0)))
 
 
 def test_parity_is_solved_only_late() -> None:
@@ -384,7 +387,10 @@ def test_parity_is_solved_only_late() -> None:
 
 @pytest.mark.parametrize("m", [16, 256])
 def test_ten_seeds(m: int) -> None:
-    """docs/theory.md, 7.2: medians over ten seeds at t = 1000."""
+    """docs/theory.md, 7.2: medians over ten seeds at t = 1000.
+
+    Steps four times as long change the medians by a tenth of what is allowed.
+    """
     from scipy.stats import spearmanr
 
     wanted = {
@@ -400,7 +406,7 @@ def test_ten_seeds(m: int) -> None:
     }
     rows = []
     for seed in range(10):
-        at, last = run_to_1000(m, seed)
+        at, last = run_to_1000(m, seed, longer=4.0)
         a, V = at.network.effective(last.parameters)
         V0 = at.network.directions(at.start.parameters)
         lengths = np.linalg.norm(V, axis=1)
