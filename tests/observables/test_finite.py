@@ -24,7 +24,7 @@ FEW, WIDE = 6, 40  # examples and nodes: data that the network can fit, or t gro
 LATE = {"kind": "flow", "until_log10_time": 1e5}
 NORMALISED = ("normalised", "batch_norm")  # stiff: they get there in more steps
 SLOW = {"kind": "flow", "until_log10_time": 300.0}
-DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 1.5}
+DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 1.0}
 
 
 def built(**tables: dict[str, Any]) -> Problem:
