@@ -16,7 +16,6 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp, softmax
 
 Array = NDArray[np.float64]
 # The losses' codes, by which compiled kernels tell them apart.
@@ -34,7 +33,7 @@ def log_sum_exp(values: Array) -> float:
     """
     largest = float(values.max(initial=-np.inf))
     if not np.isfinite(largest):
-        return float(logsumexp(values))
+        return largest
     # The largest are counted and not added: a sum that they dominate keeps the others' digits.
     powers = np.exp(values - largest)
     top = values == largest
@@ -73,9 +72,9 @@ class LossFunction(ABC):
     def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
         """The Hessian of l in the outputs applied to df, of the shape of f."""
 
-    @abstractmethod
     def inverse_of_log(self, log_s: float) -> float:
         """l^-1(exp(log_s)) for one score; NaN where l is not monotone."""
+        return float("nan")
 
     @abstractmethod
     def dual(self, p: Array) -> Array:
@@ -194,13 +193,15 @@ class Logistic(MarginLoss):
         return softplus(-z)
 
     def slope(self, z: Array) -> Array:
+        from scipy.special import expit  # slow to load
+
         with np.errstate(under="ignore"):
             return np.asarray(-expit(-z))
 
     def curvature(self, z: Array) -> Array:
         with np.errstate(under="ignore"):
             # l'' is the product of both; s (1 - s) would cancel where s is near 1.
-            return np.asarray(expit(z) * expit(-z))
+            return np.asarray(self.slope(z) * self.slope(-z))
 
     def inverse_of_log(self, log_s: float) -> float:
         # S itself may underflow: -ln(e^S - 1) = -ln S - S/2 - S^2/24, the last below 4e-15 here.
@@ -249,9 +250,6 @@ class Squared(MarginLoss):
     def curvature(self, z: Array) -> Array:
         return np.full(z.shape, 2.0)
 
-    def inverse_of_log(self, log_s: float) -> float:
-        return float("nan")
-
     def dual(self, p: Array) -> Array:
         return np.full(p.shape, np.nan)
 
@@ -289,9 +287,6 @@ class LeastSquares(LossFunction):
     def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
         return np.array(df, dtype=np.float64)
 
-    def inverse_of_log(self, log_s: float) -> float:
-        return float("nan")
-
     def dual(self, p: Array) -> Array:
         return np.full(p.shape, np.nan)
 
@@ -315,6 +310,8 @@ class CrossEntropy(LossFunction):
 
     @staticmethod
     def _against_all(P: Array) -> Array:
+        from scipy.special import logsumexp
+
         return np.asarray(-logsumexp(-P, axis=-1))
 
     def log_value(self, z: Array) -> Array:
@@ -331,11 +328,15 @@ class CrossEntropy(LossFunction):
         return np.asarray(gaps[others].reshape(n, k - 1))
 
     def output_gradient(self, f: Array, y: Array) -> Array:
+        from scipy.special import softmax
+
         gradient = softmax(f, axis=1)
         gradient[np.arange(f.shape[0]), y.astype(np.int64)] -= 1.0
         return np.asarray(gradient)
 
     def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
+        from scipy.special import softmax
+
         p = softmax(f, axis=1)
         return np.asarray(p * (df - (p * df).sum(axis=1, keepdims=True)))
 
@@ -343,6 +344,8 @@ class CrossEntropy(LossFunction):
         return _logistic.inverse_of_log(log_s)
 
     def dual(self, p: Array) -> Array:
+        from scipy.special import softmax
+
         weights = _logistic.dual(self._against_all(p))
         with np.errstate(under="ignore"):
             return np.asarray(weights[:, None] * softmax(-p, axis=1))
@@ -374,9 +377,6 @@ class Unknown(LossFunction):
 
     def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
         return np.full(f.shape, np.nan)
-
-    def inverse_of_log(self, log_s: float) -> float:
-        return float("nan")
 
     def dual(self, p: Array) -> Array:
         return np.full(p.shape, np.nan)

@@ -123,16 +123,20 @@ def imports(node: ast.AST) -> list[str]:
 # ------------------------------------------------------------------------------------ imports
 
 
-LIGHT = ("core", "core.study_file.experiment", "core.studies.study")
-WITHOUT_KERNELS = (
+LIGHT = (
+    "core",
+    "core.study_file.experiment",
+    "core.studies.study",
     "core.observables.registry",
     "core.theorems.registry",
     "core.figures.film_request",
+    "core.cli.drawing",
+    "core.cli.sweeping",
 )
 
 
 def test_modules_load_no_package_that_they_do_without() -> None:
-    """A command line loads least, a study nothing heavy, what looks at runs no kernels, none Qt."""
+    """A command line loads least, no study, run or command anything heavy, and nothing Qt."""
     code = f"""
 import importlib, pkgutil, sys
 loaded = {{}}
@@ -141,9 +145,6 @@ loaded["core.cli.parser"] = [one for one in ("numpy", "pydantic") if one in sys.
 for name in {LIGHT!r}:
     importlib.import_module(name)
     loaded[name] = [one for one in {(*WINDOW_MODULES, *HEAVY_MODULES)!r} if one in sys.modules]
-for name in {WITHOUT_KERNELS!r}:
-    importlib.import_module(name)
-    loaded[name] = [one for one in ("numba", "torch", "scipy.optimize") if one in sys.modules]
 import core
 class WithoutTorch:
     def find_spec(name, path=None, target=None):
@@ -162,9 +163,7 @@ loaded["all of core"] = [one for one in {(*WINDOW_MODULES, "app")!r} if one in s
 assert count > 100, count
 print(loaded)
 """
-    assert python(code) == repr(
-        {name: [] for name in ("core.cli.parser", *LIGHT, *WITHOUT_KERNELS, "all of core")}
-    )
+    assert python(code) == repr({name: [] for name in ("core.cli.parser", *LIGHT, "all of core")})
 
 
 def find_imports_of_the_window() -> list[str]:

@@ -19,7 +19,6 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dstevd
 
 Array = NDArray[np.float64]
 # Of a vector that is left over, against the operator's size: below it nothing is left but rounding.
@@ -143,6 +142,8 @@ class _Search:
 
     def _ritz(self, first: int = 0, end: int | None = None) -> tuple[Array, Array]:
         """Values, decreasing, and vectors of a part of the tridiagonal matrix."""
+        from scipy.linalg.lapack import dstevd  # slow to load
+
         end = self._steps if end is None else end
         beside = self._beside[first : max(end - 1, first + 1)]  # LAPACK wants one, if beside none
         values, rows, _ = dstevd(self._diagonal[first:end], beside)

@@ -11,6 +11,7 @@ bound of 1e-3 the value has been met 2 % too small.
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,12 @@ from core.dynamics.curvature import (
     needs_pytorch,
     sharpness,
 )
-from core.dynamics.example_span import ProvedSharpness, has_span
 from core.observables.observable import Landmark, Observable, memoised, once
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent
+
+if TYPE_CHECKING:
+    from core.dynamics.example_span import ProvedSharpness
 
 Array = NDArray[np.float64]
 BLOCK = 8  # frames; with 16 the second largest has been met in place of the largest, .3 % below it
@@ -48,6 +51,8 @@ def physical(run: Run, index: int) -> Array:
 @once
 def proving(run: Run) -> ProvedSharpness | None:
     """What proves the top of this run's Hessians, where it is known to."""
+    from core.dynamics.example_span import ProvedSharpness, has_span  # SciPy is slow to load
+
     return ProvedSharpness(run.problem) if has_span(run.problem) else None
 
 

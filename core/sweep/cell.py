@@ -21,7 +21,6 @@ from core.settings import Registry
 from core.studies.row import Row, State
 from core.study_file.experiment import Experiment
 from core.training.control import Control
-from core.training.trajectory import run
 from marginscope._files.meta import printable
 
 if TYPE_CHECKING:
@@ -142,6 +141,8 @@ def ended_row(task: Task, path: Path, worker: str = "") -> Row:
 
 def _record(task: Task, control: Control | None) -> Path | None:
     """Record the run and return its file; None where the sweep was stopped before there was one."""
+    from core.training.trajectory import run  # loads numba, which a plan does without
+
     path = Path(task.path)
     for module in task.extensions:  # a worker is another process
         import_module(module)

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import xlogy
 
 from core.observables.observable import once
 from core.runs import Run
@@ -50,6 +49,7 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
     u_j s_j]. D is infinite where no u has that margin.
     """
     from scipy.optimize import minimize  # slow to load
+    from scipy.special import xlogy
 
     n, m = Z.shape
     # The lemma's own bound on |u|, without which a lesser D could lie on few nodes.

@@ -18,7 +18,6 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.data.registry import draw
-from core.dynamics.registry import prepared
 from core.dynamics.rows import restored
 from core.errors import InputError
 from core.network.parametrisation import Network, Shape
@@ -210,6 +209,8 @@ def _another(
     run: RecordedRun, index: int, problem: Problem, facts: Mapping[str, object]
 ) -> Problem:
     """Another problem, that of other labels or another network, which starts at the frame."""
+    from core.dynamics.registry import prepared  # loads numba
+
     flat, time = np.array(run.parameters(index)), float(run.log10_time[index])
     rho, step, first = float(run.rho[index]), int(run.steps[index]), time == -np.inf
     said = {**facts_about(run, index), **facts, "anew": not first, "changed": not first}

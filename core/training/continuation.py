@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import Array
-from core.dynamics.registry import prepared
 from core.dynamics.saved import STATE_VERSION
 from core.errors import InputError
 from core.problem.problem import Problem, Start, resolve
@@ -72,6 +71,8 @@ def taken_up(
 
     Raises InputError for a dynamics that takes up no parameters.
     """
+    from core.dynamics.registry import prepared  # loads numba
+
     refuse_fitted(experiment)
     facts = {**facts_about(run, index), **facts}
     if run.log10_time[index] == -np.inf:  # the same start, to the last digit
