@@ -18,7 +18,7 @@ from core.figures.look import BoundCurve, Look, Region
 from core.figures.material import Shown
 from core.figures.names import EVERY_PANEL
 from core.figures.palette import DARK, LIGHT, rgb
-from core.figures.primitives import FigureScene, Marker, Panel, TimeKey
+from core.figures.primitives import Axis, FigureScene, Marker, Panel, TimeKey
 from core.figures.scene import build_scene
 from core.figures.sheet import Sheet, parse_size
 from core.observables.nodes import positions
@@ -41,13 +41,18 @@ def key_of(panel: Panel) -> object:
 
 
 def test_every_view_of_every_run_is_drawn(subtests: pytest.Subtests) -> None:
-    """Every panel of every run; a title, a key or a line around the panels once for all runs."""
+    """Every panel of every run; each text of axes, titles, keys or around the panels once."""
     drawn: list[object] = []
 
     def is_new(part: object) -> bool:
         new = part not in drawn
         drawn.append(part)
         return new
+
+    def with_new_texts(axis: Axis) -> Axis:
+        assert all(math.isfinite(place) for place, _ in axis.ticks)
+        ticks = tuple(tick for tick in axis.ticks if is_new(tick[1]))
+        return replace(axis, ticks=ticks, label=axis.label if is_new(axis.label) else "")
 
     for name, make in (("far", far_run), *DEGENERATE.items()):
         with subtests.test(run=name):
@@ -57,6 +62,8 @@ def test_every_view_of_every_run_is_drawn(subtests: pytest.Subtests) -> None:
             panels = tuple(
                 replace(
                     panel,
+                    x=with_new_texts(panel.x),
+                    y=with_new_texts(panel.y),
                     title=panel.title if is_new(panel.title) else "",
                     letter=panel.letter if is_new(panel.letter) else "",
                     key=panel.key if is_new(key_of(panel)) else (),
