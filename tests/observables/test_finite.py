@@ -58,11 +58,11 @@ def _until(value: float) -> dict[str, float]:
 
 def of(case: Case) -> Callable[[], Problem]:
     late = SLOW if case.kind in NORMALISED else LATE
-    return lambda: small_problem(case, late, n=FEW, m=WIDE, recording={"frames": 4})
+    return lambda: small_problem(case, late, n=FEW, m=WIDE, recording={"frames": 3})
 
 
 def descent(case: Case, **dynamics: Any) -> Callable[[], Problem]:
-    return lambda: small_problem(case, DESCENT | dynamics, recording={"frames": 4})
+    return lambda: small_problem(case, DESCENT | dynamics, recording={"frames": 2})
 
 
 KINDS: dict[str, Callable[[], Problem]] = {
