@@ -158,6 +158,8 @@ class RunPanel(QWidget):
             if name not in names:
                 self._made[name].set_data(None)
                 self._made[name].hide()
+                # Where it took two columns, Qt would keep the space between them.
+                self._grid.removeWidget(self._made[name])
         for name in names:
             view = self.view(name)
             if name not in before:

@@ -319,3 +319,12 @@ def test_views_that_are_behind_are_drawn_in_turn(
     panel.catch_up()
     assert not panel.owed
     assert {panel.view(name).frame for name in useful} == {3}
+
+
+def test_views_have_the_whole_width_whatever_was_shown_before(qtbot, panel: RunPanel) -> None:
+    panel.resize(400, 700)
+    for before in (("neurons", "rotations", "norms"), tuple(VIEWS)):
+        panel.set_views(before)
+        qtbot.waitUntil(lambda: panel.view("rotations").x() > 0)
+        panel.set_views(("neurons", "margins"))
+        qtbot.waitUntil(lambda: {view.width() for view in panel.views} == {panel.width()})
