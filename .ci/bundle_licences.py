@@ -70,8 +70,8 @@ def _said(found: Distribution) -> str:
 def _owners() -> dict[Path, str]:
     """The distribution that every installed file belongs to."""
     return {
-        Path(found.locate_file(file)).resolve(): found.metadata["Name"]
-        for found in distributions()
+        Path(found.locate_file(file)).resolve(): name
+        for found, name in ((found, found.metadata["Name"]) for found in distributions())
         for file in found.files or ()
     }
 

@@ -31,7 +31,7 @@ from tests.tools.faults.processes import Program, core, crashed, is_sentence
 
 FULL = 1
 # So slow that the disk is full before it ends.
-SLOW = GD.replace("1e-3", "2e-4")
+SLOW = GD.replace("4e-3", "2e-4")
 
 
 def refused(arguments: list[object], folder: Path, status: int) -> Tally:

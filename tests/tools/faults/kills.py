@@ -29,7 +29,7 @@ n = 12
 m = 8
 [dynamics]
 kind = "gd"
-step = 1e-3
+step = 4e-3
 until_log10_time = 3.2
 [recording]
 frames = 1500

@@ -30,7 +30,7 @@ from tests.tools.faults.mounting import disk
 from tests.tools.faults.processes import Program, core, crashed, is_sentence, marked
 from tests.tools.faults.window import Window
 
-SLOW = GD.replace("1e-3", "1e-4")
+SLOW = GD.replace("4e-3", "1e-4")
 
 
 def _ended(window: Window) -> Tally:
