@@ -99,7 +99,7 @@ KINDS = (
     Kind("adam", STANDARD, ADAM),
     Kind("adam, batches", STANDARD, {**ADAM, "batch": 5}),
     Kind("adam, float32", STANDARD, {**ADAM, "batch": 5}, SINGLE),
-    Kind("adam, head", HEAD, {**ADAM, **SHORT}),
+    Kind("adam, head", HEAD, {**ADAM, "until_log10_time": 0.3}),
     Kind("adam, decay, l23", QUADRATIC, {**ADAM, "weight_decay": 0.1}, L23),
     Kind("mirror", SCALAR, {"kind": "mirror"}),
     Kind("mirror, late", SCALAR, {"kind": "mirror", "until_log10_time": 5.0}),

@@ -31,7 +31,7 @@ def recorded(problem: Problem, path: Path) -> Run:
 def test_eigenvalues_are_those_of_the_dense_hessian(tmp_path: Path, case: Case) -> None:
     """To the tolerance of the bound, at frames of two blocks; the Gauss-Newton part too."""
     dynamics = {"kind": "gd", "step": 0.05, "until_log10_time": 0.5}
-    problem = small_problem(case, dynamics=dynamics, loss={"l2": 0.01})
+    problem = small_problem(case, dynamics=dynamics, d=4, n=8, m=6, loss={"l2": 0.01})
     with closing(recorded(problem, tmp_path / "a.msrun")) as run:
         for index in (0, 3, min(BLOCK + 2, run.frames - 1)):
             curvature = Curvature(run.problem, run.parameters(index))

@@ -97,7 +97,7 @@ def test_refining_data_finds_the_known_best_directions(tmp_path: Path) -> None:
         x = problem.dataset.x
         return float(np.mean(1.0 - x[:, 0] / np.linalg.norm(x, axis=1)))
 
-    run(hunt, MadeUpPool(turned), 400)
+    run(hunt, MadeUpPool(turned), 250)
     best = hunt.ranked()[0]
     drawn = min(one.value for one in hunt.ranked() if one.phase == "drawn")
     assert best.value < 0.25 * drawn

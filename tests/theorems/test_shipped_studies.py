@@ -81,7 +81,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "telgarsky22-theorem-3-3-room": ("network.m=16",),
     "telgarsky22-figure-1-statistics": ("data.d=4", "data.n=8", "network.m=8"),
     "telgarsky22-figure-2": ("data.n=9", "network.m=16"),
-    "telgarsky22-table-1": ("data.d=4", "factor.c=1.41"),
+    "telgarsky22-table-1": ("data.d=4", "network.m=24", "factor.c=1.41"),
     "telgarsky22-table-1-scalar": ("data.d=4", "network.m=24", "factor.c=1.41"),
     "telgarsky22-theorem-2-1": (
         "data.d=4",
