@@ -19,8 +19,8 @@ from tests.networks import Case, small_problem
 from tests.runs.helpers import tamper
 from tests.theorems.judging import margins_of
 
-FLOW = {"kind": "flow", "until_log10_time": 1.5}
-DESCENT = {"kind": "gd", "step": 0.0625, "until_log10_time": 1.5}
+FLOW = {"kind": "flow", "until_log10_time": 1.0}
+DESCENT = {"kind": "gd", "step": 0.0625, "until_log10_time": 1.0}
 RUNS = (
     (Case("normalised", "logistic"), FLOW),
     (Case("normalised", "logistic"), DESCENT),

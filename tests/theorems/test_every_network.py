@@ -18,7 +18,7 @@ from tests.theorems.judging import check_margins, judged, margins_of, recorded_r
 FLOW = {"kind": "flow", "until_log10_time": 2.5}
 GD = {"kind": "gd", "step": 0.1, "until_log10_time": 2.0}
 # The flow of a head has no kernel: a step takes 10 ms.
-HEAD_FLOWS = ((HEADS[0], {"kind": "flow", "until_log10_time": -0.25}, 12),)
+HEAD_FLOWS = ((HEADS[0], {"kind": "flow", "until_log10_time": -0.75}, 12),)
 
 
 @pytest.mark.parametrize(
