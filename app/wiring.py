@@ -31,6 +31,7 @@ def connect(parts: Parts) -> None:
     parts.experiment.loaded.connect(parts.upkeep.show_study)
     parts.experiment.loaded.connect(parts.proposals.set_study)
     display.runs_changed.connect(parts.proposals.refresh)
+    parts.keeper.restored.connect(parts.proposals.refresh)
     parts.experiment.loaded.connect(parts.preview.refresh)
     window.form.drawing_requested.connect(parts.drawing.show)
     parts.experiment.loaded.connect(parts.drawing.refresh)

@@ -31,10 +31,12 @@ RESTORE, ANEW = "Restore", "Start anew"
 class SessionKeeper(QObject):
     """`previous`: how the last session was left, None where there was none.
 
-    answered(restore): the question after a crash. `message` carries a sentence.
+    answered(restore): the question after a crash. restored: the runs of a session and its study
+    are there. `message` carries a sentence.
     """
 
     answered = Signal(bool)
+    restored = Signal()
     message = Signal(str)
 
     def __init__(
@@ -120,12 +122,17 @@ class SessionKeeper(QObject):
             return False
         # Colours are a setting of their own, which may be the system's by now.
         intent = replace(scene.intent, palette=self._scenes.scene.intent.palette)
-        return self._scenes.show(replace(scene, runs=there, intent=intent))
+        if not self._scenes.show(replace(scene, runs=there, intent=intent)):
+            return False
+        self.restored.emit()
+        return True
 
     def again(self) -> None:
         """Show the session that was left last, as a step that can be undone."""
-        if self.previous is not None:
-            self._scenes.restore(self.previous.scene, "The last session")
+        if self.previous is not None and self._scenes.restore(
+            self.previous.scene, "The last session"
+        ):
+            self.restored.emit()
 
     # ------------------------------------------------------------------------------- writing
 
