@@ -13,13 +13,14 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.places import Places
+from app.state.intent import FIGURE_1
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
 from tests.app import theory_stand_ins as stand_ins
 from tests.app.shell.shared_window import SharedWindow, defer_painting, trained, wait_until
 from tests.guards import finish_deletions, guarded
 
-STUDY = """
+FIGURE_1_STUDY = """
 title = "A small study"
 [data]
 d = 6
@@ -32,7 +33,9 @@ frames = 24
 [axes]
 "network.m" = [8, 12]
 """
-# Where a window is not about several runs or views: it costs half as much.
+# Where a window is not about all views: it costs two thirds as much.
+STUDY = FIGURE_1_STUDY + '[window]\nviews = ["neurons", "margins"]\n'
+# Nor about several runs: a third.
 PLAIN = STUDY.partition("[axes]")[0] + '[network]\nm = 8\n[window]\nviews = ["margins"]\n'
 FRAMES = 24  # of the runs of windows: what they show costs less
 # What the program waits for readers and typists, in modules of `app`; here there are none.
@@ -84,6 +87,12 @@ def plain_study(tmp_path: Path) -> Path:
     path = tmp_path / "plain.toml"
     path.write_text(PLAIN)
     return path
+
+
+@pytest.fixture
+def figure_1_views(program: Marginscope) -> None:
+    """Show the four views of Figure 1."""
+    program.display.ask(views=FIGURE_1)
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ REMEMBERED = {
     "export": ("_folder",),
     "folding": ("chosen",),
     "memory": ("settings",),
+    "proposals": ("_wished",),
     "readout": ("_message",),
     "record": ("deeds",),
     "selections": ("_sets",),

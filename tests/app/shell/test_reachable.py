@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.panels.field_row import FieldRow
+from app.state.intent import FIGURE_1
 from app.style import shades
 from app.views.neurons import NeuronsView
 from app.widgets.plot_item import Plot
@@ -93,7 +94,7 @@ def tab_to(program: Marginscope, name: str, qtbot: QtBot) -> Plot:
     program.window.resize(1280, 800)
     program.window.activateWindow()
     qtbot.waitUntil(program.window.isActiveWindow)
-    program.display.ask(playing=False)
+    program.display.ask(playing=False, views=FIGURE_1)
     plot = program.display.slots[0].panel.view(name).plot
     for _ in range(100):
         focused = QApplication.focusWidget()
@@ -117,12 +118,12 @@ def test_plots_are_reached_by_tab_before_the_theory(program: Marginscope) -> Non
     plots = [view.plot for slot in program.display.slots for view in slot.panel.views]
     shown = [plot for plot in plots if plot.isVisible()]
     places = [found.index(plot) for plot in shown]
-    assert len(shown) == 8
+    assert len(shown) == 4
     assert places == sorted(places)
     side = min(place for place, one in enumerate(found) if program.window.side.isAncestorOf(one))
     assert max(places) < side
     names = {plot.accessibleName() for plot in shown}
-    assert len(names) == 8  # of every view and run another one
+    assert len(names) == 4  # of every view and run another one
     heading = next(iter(program.session)).heading
     assert f"nodes |a\u2c7c| v\u2c7c, {heading}" in names
     assert not [name for name in names if "&" in name]

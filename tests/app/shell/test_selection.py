@@ -77,7 +77,9 @@ def by_hand(run: Run, frame: int, nodes: frozenset[int]) -> dict[str, float]:
     }
 
 
-def test_a_box_dims_the_others_and_says_what_is_in_it(program: Marginscope, qtbot: QtBot) -> None:
+def test_a_box_dims_the_others_and_says_what_is_in_it(
+    program: Marginscope, figure_1_views: None, qtbot: QtBot
+) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     neurons, norms = (view_of(program, 1, name) for name in ("neurons", "norms"))
     assert isinstance(neurons, NeuronsView) and isinstance(norms, SortedView)

@@ -61,7 +61,9 @@ def test_the_tour_goes_through_figure_1(program: Marginscope, qtbot: QtBot) -> N
     assert not card.isVisible() and program.tour.step is None
 
 
-def test_the_card_does_not_hide_what_it_speaks_of(program: Marginscope, qtbot: QtBot) -> None:
+def test_the_card_does_not_hide_what_it_speaks_of(
+    program: Marginscope, figure_1_views: None, qtbot: QtBot
+) -> None:
     card = begun(program, qtbot)
     for step in STEPS:
         target = program.tour._target(step.place)

@@ -19,7 +19,7 @@ from app.state.views import VIEWS
 from core.observables.planes import PLANES, NodePlane
 from core.observables.registry import scalars_of
 from tests.app.mouse import click, close_menus, entry, opened, pick
-from tests.app.shell.conftest import Opener, trained
+from tests.app.shell.conftest import FIGURE_1_STUDY, Opener, trained
 from tests.app.shell.shared_window import defer_painting
 
 
@@ -111,9 +111,11 @@ CHECKS = (
 
 
 def test_views_are_chosen_and_remembered(
-    open_program: Opener, study: Path, qtbot: QtBot, subtests: pytest.Subtests
+    open_program: Opener, tmp_path: Path, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
     """Settings that name no view show the paper's figure again."""
+    study = tmp_path / "figure_1.toml"
+    study.write_text(FIGURE_1_STUDY)
     program = open_program(study)
     qtbot.waitUntil(lambda: trained(program))
     for check in CHECKS:
@@ -137,14 +139,16 @@ def test_views_are_chosen_and_remembered(
     assert note.startswith("choose curves")
 
 
-def test_the_last_view_stays(program: Marginscope, qtbot: QtBot) -> None:
+def test_the_last_view_stays(program: Marginscope, figure_1_views: None, qtbot: QtBot) -> None:
     for name in FIGURE_1:
         choose_view(qtbot, program, VIEWS[name].title)
     assert program.display.view.wishes.views == ("margins",)
     assert entry(program.window.view_choice, "Margins").isChecked()
 
 
-def test_curves_are_chosen_from_what_the_run_has(program: Marginscope, qtbot: QtBot) -> None:
+def test_curves_are_chosen_from_what_the_run_has(
+    program: Marginscope, figure_1_views: None, qtbot: QtBot
+) -> None:
     menu = opened(qtbot, program.window, "View", "Curves")
     run = next(iter(program.session)).data.run
     assert menu.actions()[0].data() == OF_STUDY and menu.actions()[1].isSeparator()
