@@ -126,15 +126,15 @@ def test_the_command_answers_no_request_in_a_sentence() -> None:
 
 
 def test_another_process_draws_the_same_bytes(runs, tmp_path: Path, started) -> None:
-    request, seen = whole(runs, tmp_path / "a.gif"), []
+    request, seen = whole(runs, tmp_path / "a.webp"), []
     assert draw_beside(request, lambda *done: seen.append(done), never)
     assert seen == [(1, 3), (2, 3), (3, 3)]
     (process,) = started
     assert process.poll() is not None
-    here = request.model_copy(update={"path": tmp_path / "b.gif"})
+    here = request.model_copy(update={"path": tmp_path / "b.webp"})
     assert here.save(lambda done, total: None, never)
-    assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.gif", "b.gif"]
+    assert (tmp_path / "a.webp").read_bytes() == (tmp_path / "b.webp").read_bytes()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.webp", "b.webp"]
 
 
 @pytest.mark.slow
@@ -145,12 +145,12 @@ def test_a_bundled_window_starts_itself(runs, tmp_path: Path, monkeypatch) -> No
     assert program == sys.executable
     # As the bundle does: the script of the window, with these words.
     monkeypatch.setattr(beside, "headless", lambda command: [sys.executable, "-m", "app", *words])
-    assert draw_beside(whole(runs, tmp_path / "a.gif"), lambda done, total: None, never)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["a.gif"]
+    assert draw_beside(whole(runs, tmp_path / "a.webp"), lambda done, total: None, never)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.webp"]
 
 
 def test_errors_are_the_same_sentences(runs, tmp_path: Path) -> None:
-    request = whole((tmp_path / "none.msrun",), tmp_path / "a.gif")
+    request = whole((tmp_path / "none.msrun",), tmp_path / "a.webp")
     with pytest.raises(InputError) as here:
         request.save(lambda done, total: None, never)
     with pytest.raises(MarginscopeError) as there:
@@ -173,21 +173,21 @@ def test_errors_are_the_same_sentences(runs, tmp_path: Path) -> None:
 def test_how_a_process_ends_is_told(runs, tmp_path, answering, code, error, said) -> None:
     answering(code)
     with pytest.raises(error, match=said):
-        draw_beside(whole(runs, tmp_path / "a.gif"), lambda done, total: None, never)
+        draw_beside(whole(runs, tmp_path / "a.webp"), lambda done, total: None, never)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_process_that_cannot_be_started_is_a_sentence(runs, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(beside, "headless", lambda name: [str(tmp_path / "no program")])
     with pytest.raises(MarginscopeError, match=r"cannot be started .*; close other programs"):
-        draw_beside(whole(runs, tmp_path / "a.gif"), lambda done, total: None, never)
+        draw_beside(whole(runs, tmp_path / "a.webp"), lambda done, total: None, never)
 
 
 def test_one_that_neither_reads_nor_ends_is_ended(runs, tmp_path, monkeypatch, started) -> None:
     """More than a pipe takes is told to a process that sleeps."""
     command = [sys.executable, "-S", "-c", "import time; time.sleep(1000)"]
     monkeypatch.setattr(beside, "headless", lambda name: command)
-    request = whole(runs, tmp_path / "a.gif")
+    request = whole(runs, tmp_path / "a.webp")
     request = request.model_copy(update={"panel": "x" * 1_000_000})
     asked = iter((False, False, False))
     assert not draw_beside(request, lambda done, total: None, lambda: next(asked, True))
@@ -201,7 +201,7 @@ def long(runs: tuple[Path, ...], path: Path) -> FilmRequest:
     )
 
 
-@pytest.mark.parametrize("suffix", [".gif", pytest.param(".webp", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("suffix", [".webp", pytest.param(".gif", marks=pytest.mark.slow)])
 def test_a_cancelled_film_leaves_nothing(runs, tmp_path: Path, started, suffix: str) -> None:
     seen: list[int] = []
     request = long(runs, tmp_path / f"a{suffix}")
@@ -215,7 +215,7 @@ def test_a_film_whose_process_is_killed_leaves_nothing(runs, tmp_path: Path, sta
         started[0].send_signal(signal.SIGKILL)
 
     with pytest.raises(MarginscopeError, match="was ended by signal 9; try again, with fewer"):
-        draw_beside(long(runs, tmp_path / "a.gif"), kill, never)
+        draw_beside(long(runs, tmp_path / "a.webp"), kill, never)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -232,7 +232,7 @@ def other(runs, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         "say = lambda done, total: print(found[0].pid, flush=True)\n"
         "draw_beside(FilmRequest.read(sys.argv[1]), say, lambda: False)\n"
     )
-    command = [sys.executable, "-c", code, long(runs, tmp_path / "a.gif").text()]
+    command = [sys.executable, "-c", code, long(runs, tmp_path / "a.webp").text()]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         yield process
         process.kill()
@@ -242,7 +242,7 @@ def other(runs, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def test_it_ends_with_the_program_that_asked(other, tmp_path: Path) -> None:
     assert other.stdout is not None
     number = int(other.stdout.readline())
-    assert [entry.suffix for entry in tmp_path.iterdir()] == [".gif"]
+    assert [entry.suffix for entry in tmp_path.iterdir()] == [".webp"]
     other.kill()
     other.wait()
     while runs_still(number) or list(tmp_path.iterdir()):

@@ -415,7 +415,7 @@ def test_a_window_that_is_left_writes_nothing(
         (lambda run, folder: FigureJob((folder / "none.msrun",), folder / "a.pdf"), "none.msrun"),
         (lambda run, folder: FigureJob((run,), folder / "a.pdf", dpi=1.0), "A resolution of 1"),
         (
-            lambda run, folder: FigureJob((run,), run / "a.pdf", ("margins",)),
+            lambda run, folder: FigureJob((run,), run / "a.svg", ("margins",)),
             "choose another place.",
         ),
         (lambda run, folder: FigureJob((run,) * 7, folder / "a.pdf"), "at most 6 runs"),
