@@ -72,7 +72,7 @@ def _nodes(ink: Ink) -> list[tuple[tuple[float, float], tuple[int, ...]]]:
 @pytest.mark.parametrize("kind", ["neurons", "norms"])
 def test_a_film_is_dim_as_well(run: Run, kind: str) -> None:
     films = [
-        list(film_frames([run], kind, 4, (320, 240), Shown(LIGHT, selected=given)))
+        list(film_frames([run], kind, 2, (200, 160), Shown(LIGHT, selected=given)))
         for given in ((), [NodeSet("", NODES)], [None])
     ]
     plain, chosen, none = (np.array(film, dtype=np.int64) for film in films)
@@ -88,7 +88,8 @@ def test_the_command_takes_a_name_or_nodes(
     pictures = {}
     for text in ("early", "0,3,7", "1-2"):
         out = tmp_path / f"{len(pictures)}.svg"
-        assert main(["figure", str(run.path), "--out", str(out), "--select", text]) == 0
+        words = ["figure", str(run.path), "--panels", "neurons", "--out", str(out)]
+        assert main([*words, "--select", text]) == 0
         pictures[text] = out.read_text()
     assert "early" in pictures["early"] and "early" not in pictures["0,3,7"]
     assert pictures["0,3,7"] != pictures["1-2"]

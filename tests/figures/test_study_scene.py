@@ -185,16 +185,16 @@ def test_a_panel_without_runs_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("palette", "starts"),
-    [(LIGHT, {".pdf": b"%PDF", ".png": b"\x89PNG"}), (DARK, {".svg": b"<?xml"})],
+    ("palette", "form"),
+    [(LIGHT, (".png", b"\x89PNG")), (DARK, (".svg", b"<?xml"))],
     ids=["light", "dark"],
 )
-def test_files_are_the_same_every_time(palette: Any, starts: dict[str, bytes]) -> None:
+def test_files_are_the_same_every_time(palette: Any, form: tuple[str, bytes]) -> None:
     pages = [scene(SWEEP, TRACE, palette=palette) for _ in range(2)]
-    for suffix, start in starts.items():
-        one, two = (figure_bytes(page, suffix, dpi=40) for page in pages)
-        assert one == two
-        assert one.startswith(start)
+    suffix, start = form
+    one, two = (figure_bytes(page, suffix, dpi=40) for page in pages)
+    assert one == two
+    assert one.startswith(start)
     for shown in pages[0].panels:
         for curves in shown.ink.curves:
             assert contrast(curves.colours, palette.background).min() > 2.0
