@@ -91,7 +91,7 @@ def test_ascent_and_descent_end_at_them(n: int, d: int, slope: float) -> None:
     vectors = extremal_vectors(X, y, slope)
     u = np.random.default_rng(3).standard_normal((60, d))
     way = np.where(np.arange(60) % 2, 1.0, -1.0)
-    for step in np.geomspace(0.5, 1e-7, 3000):
+    for step in np.geomspace(0.5, 1e-7, 1000):
         u /= np.linalg.norm(u, axis=1)[:, None]
         z = u @ X.T
         field = (np.where(z > 0, 1.0, slope) * y) @ X / n

@@ -139,7 +139,7 @@ def test_samples_it_needs() -> None:
                 at = two_phase(*settings, "recording.frames=3", m=500)
                 last, points = list(trajectory(at))[-1], points_for_test(at)
                 assert points is not None
-                margins = at.network.margins(last.parameters, points.x, points.y)
+                margins = at.network.margins(last.parameters, points.x[::4], points.y[::4])
                 found.append(float(np.mean(~(margins > 0))))
             errors[d, share] = float(np.median(found))
     for d in (20, 30):

@@ -48,7 +48,7 @@ def test_observables_are_those_of_a_plain_run(
     case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"kind": "gd", "step": 0.01, "until_log10_time": 0.5}
-    at = small_problem(case, settings, d=120, n=20, m=12, recording={"frames": 4})
+    at = small_problem(case, settings, d=48, n=20, m=12, recording={"frames": 4})
     run(at, partial(Recorder, tmp_path / "plain.msrun"))
     monkeypatch.setattr(rows, "SMALLEST", 0)
     run(at, partial(Recorder, tmp_path / "low.msrun"))
