@@ -72,10 +72,10 @@ def nodes_by_kind(path: Path) -> dict[type[ast.AST], list[ast.AST]]:
 def nodes(paths: list[Path], *kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
     """Yield place and node of every node of exactly these classes."""
     for path in paths:
-        found = nodes_by_kind(path)
+        found, name = nodes_by_kind(path), relative(path)
         for kind in kinds:
             for node in found.get(kind, ()):
-                yield f"{relative(path)}:{getattr(node, 'lineno', 1)}", node
+                yield f"{name}:{getattr(node, 'lineno', 1)}", node
 
 
 def python(code: str) -> str:

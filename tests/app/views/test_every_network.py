@@ -82,21 +82,27 @@ def ink(panel: RunPanel, name: str) -> float:
     return float((pixels != np.uint8(255)).any(axis=2).mean())
 
 
-@pytest.mark.parametrize("kind", list(RUNS))
 def test_every_view_shows_every_network(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    qtbot: QtBot, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    if kind == "row-space":
-        monkeypatch.setattr(rows, "SMALLEST", 0)
-    data = shown(tmp_path, RUNS[kind])
+    """One panel shows one run after another, each in both palettes."""
+    panel = RunPanel(LIGHT)
+    qtbot.addWidget(panel)
+    panel.resize(1000, 900)
+    panel.set_views(tuple(VIEWS))
+    panel.show()
+    qtbot.waitExposed(panel)
+    for kind in RUNS:
+        with subtests.test(kind=kind), pytest.MonkeyPatch.context() as patch:
+            if kind == "row-space":
+                patch.setattr(rows, "SMALLEST", 0)
+            check_views(panel, shown(tmp_path / kind, RUNS[kind]), kind)
+
+
+def check_views(panel: RunPanel, data: DisplayData, kind: str) -> None:
+    """Show a run of a kind of network in every view, and put it away."""
     with data.run:
-        panel = RunPanel(LIGHT)
-        qtbot.addWidget(panel)
-        panel.resize(1000, 900)
-        panel.set_views(tuple(VIEWS))
         panel.set_data(data, "a run")
-        panel.show()
-        qtbot.waitExposed(panel)
         for frame in (0, data.frames - 1):
             panel.show_frame(frame)
             panel.set_marked(0, frozenset({1, 2}))
@@ -112,6 +118,7 @@ def test_every_view_shows_every_network(
             assert ink(panel, name) > 0.001
         panel.set_colours(DARK)
         panel.set_data(None, "")
+        panel.set_colours(LIGHT)
 
 
 def sentence(kind: str, name: str) -> str:
