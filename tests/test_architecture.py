@@ -87,13 +87,6 @@ def python(code: str) -> str:
     return done.stdout.strip()
 
 
-def imported_by(code: str, watched: tuple[str, ...]) -> str:
-    """Which of the watched packages are loaded after some code, as printed by an interpreter."""
-    return python(
-        f"{code}\nimport sys\nprint(*[name for name in {watched!r} if name in sys.modules])"
-    )
-
-
 def name_of(node: ast.AST) -> str:
     """The last part of a dotted name; of a call or a subscript that of what it is applied to."""
     if isinstance(node, ast.Call):
@@ -130,9 +123,11 @@ LIGHT = (
     "core.observables.registry",
     "core.theorems.registry",
     "core.figures.film_request",
+    "core.figures.scene",
     "core.cli.drawing",
     "core.cli.sweeping",
 )
+NEITHER = (*WINDOW_MODULES, *HEAVY_MODULES, "PIL")
 
 
 def test_modules_load_no_package_that_they_do_without() -> None:
@@ -144,7 +139,7 @@ import core.cli.parser
 loaded["core.cli.parser"] = [one for one in ("numpy", "pydantic") if one in sys.modules]
 for name in {LIGHT!r}:
     importlib.import_module(name)
-    loaded[name] = [one for one in {(*WINDOW_MODULES, *HEAVY_MODULES)!r} if one in sys.modules]
+    loaded[name] = [one for one in {NEITHER!r} if one in sys.modules]
 import core
 class WithoutTorch:
     def find_spec(name, path=None, target=None):

@@ -176,7 +176,7 @@ def test_figures_and_films(call: Call, run_file: Path, tmp_path: Path) -> None:
         assert out.read_bytes().startswith(start)
     for suffix, start in ((".gif", b"GIF8"), (".webp", b"RIFF")):
         out = tmp_path / f"film{suffix}"
-        short = ("--seconds", "0.3", "--fps", "10", "--quiet")
+        short = ("--seconds", "0.3", "--fps", "10", "--pixels", "320x240", "--quiet")
         assert call("movie", run_file, "--out", out, *short)[0] == 0
         assert out.read_bytes().startswith(start)
 

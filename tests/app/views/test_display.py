@@ -17,7 +17,6 @@ from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.training.control import Control
 from tests.recording import recorded
-from tests.test_architecture import HEAVY_MODULES, imported_by
 
 
 def test_numbers_are_those_of_the_tables(data: DisplayData) -> None:
@@ -144,9 +143,3 @@ def test_a_growing_run_is_followed(tmp_path: Path) -> None:
     finally:
         control.stop()
         thread.join(10)
-
-
-def test_importing_it_loads_no_heavy_package() -> None:
-    """Nor does the whole window, which loads the pictures of studies with their page."""
-    code = "import app.application, app.state.display, app.views.run_panel"
-    assert imported_by(code, (*HEAVY_MODULES, "core.studies.thumbnails")) == ""
