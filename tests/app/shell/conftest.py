@@ -67,6 +67,8 @@ step = 1e-5
 until_log10_time = 2.0
 [recording]
 frames = 400
+[window]
+views = ["neurons", "margins"]
 """
 Opener = Callable[..., Marginscope]
 PLAYS = "plays"  # property of a program: what it opens is played, not held at t = 0

@@ -44,6 +44,8 @@ step = 0.125
 until_log10_time = 2.0
 [recording]
 frames = 40
+[window]
+views = ["neurons", "margins"]
 """
 
 
