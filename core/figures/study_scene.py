@@ -89,17 +89,15 @@ def _check_formulas(layout: FigureLayout) -> None:
         words += [mark.text for mark in (*panel.levels, *panel.slopes)]
     # Before anything is drawn: matplotlib would stop in the middle of the figure.
     parser = MathTextParser("path")
-    for text in words:
-        if "$" not in text:
-            continue
-        try:
-            with borrowed_fonts():
+    with borrowed_fonts():
+        for text in (one for one in words if "$" in one):
+            try:
                 parser.parse(text)
-        except (ValueError, RuntimeError) as error:
-            raise InputError(
-                f"The words {text!r} of the figure cannot be set; check what stands between the "
-                "dollar signs."
-            ) from error
+            except (ValueError, RuntimeError) as error:
+                raise InputError(
+                    f"The words {text!r} of the figure cannot be set; check what stands between "
+                    "the dollar signs."
+                ) from error
 
 
 def _key_lines(panel: Panel) -> int:
