@@ -203,7 +203,8 @@ def test_descent_continued_equals_descent_in_one_go(tmp_path: Path) -> None:
 
 def test_flow_continued_agrees_with_flow_in_one_go(tmp_path: Path) -> None:
     first = tmp_path / "first.msrun"
-    recorded(first, "dynamics.until_log10_time=2", "recording.log10_times=[]")
+    small = ("data.n=16", "data.d=6")
+    recorded(first, *small, "dynamics.until_log10_time=2", "recording.log10_times=[]")
     with open_run(first) as begun:
         onward, _ = continued(begun, None, ["dynamics.until_log10_time=3"])
         assert np.array_equal(onward.start.origin, begun.origin)
@@ -211,7 +212,7 @@ def test_flow_continued_agrees_with_flow_in_one_go(tmp_path: Path) -> None:
     with jit.traced() as called_onward:
         frames = list(trajectory(onward))
     with jit.traced() as called:
-        whole = list(trajectory(problem("dynamics.until_log10_time=3")))[-1]
+        whole = list(trajectory(problem(*small, "dynamics.until_log10_time=3")))[-1]
     # No other types of arguments: compiling holds the interpreter for ten seconds.
     assert called_onward == called
     assert frames[0].log10_time == 2.0
