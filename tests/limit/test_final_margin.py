@@ -30,7 +30,7 @@ STUDIES = {
     "telgarsky22-figure-1": (*SMALL, "dynamics.until_log10_time=1e3"),
     "telgarsky22-figure-2": (FRAMES, "dynamics.until_log10_time=100"),
     "telgarsky22-theorem-3-2": (FRAMES, "dynamics.until_log10_time=100"),
-    "telgarsky22-theorem-3-3": (FRAMES, "network.m=32"),
+    "telgarsky22-theorem-3-3": (FRAMES, "network.m=16"),
     "homogeneity-theorem-4-1": (FRAMES, "network.m=16", "data.d=6", "data.n=20"),
     "frei23-theorem-3-2": (FRAMES, "dynamics.until_log10_time=100"),
 }

@@ -22,7 +22,8 @@ APART = re.compile(
     r"independent|Descent with|known to 3e-5|As at d = 2|Marchenko|by \(1 - gamma\)|"
     r"the same in every draw|Ours, by 1/log t"
 )
-CLAIMS = [(name, claim) for name in shipped_ids() for claim in load_study(name).claims]
+STUDIES = {name: load_study(name) for name in shipped_ids()}
+CLAIMS = [(name, claim) for name, study in STUDIES.items() for claim in study.claims]
 
 
 def test_every_study_makes_claims() -> None:
@@ -30,20 +31,21 @@ def test_every_study_makes_claims() -> None:
     assert len(CLAIMS) >= 233
 
 
-@pytest.mark.parametrize("name", shipped_ids())
-def test_claims_say_where_they_come_from(name: str) -> None:
+def test_claims_say_where_they_come_from(subtests: pytest.Subtests) -> None:
     """A place in the paper, or that the figure is ours; and why the value is what it is."""
-    for claim in load_study(name).claims:
-        told = f"{claim.text} {claim.basis}".lower()
-        assert PLACE.search(claim.basis) or "our figure" in told, claim.text
-        assert len(claim.basis) > 20, claim.text
+    for name, study in STUDIES.items():
+        with subtests.test(study=name):
+            for claim in study.claims:
+                told = f"{claim.text} {claim.basis}".lower()
+                assert PLACE.search(claim.basis) or "our figure" in told, claim.text
+                assert len(claim.basis) > 20, claim.text
 
 
-@pytest.mark.parametrize("name", shipped_ids())
+@pytest.mark.parametrize("name", STUDIES)
 def test_claims_are_about_cells_that_the_study_has(name: str) -> None:
     """At every size that a claim is judged at, what it names is on the study's grid."""
     for size in SIZES:
-        study = load_study(name).at_size(size)
+        study = STUDIES[name].at_size(size)
         for claim in study.claims:
             for quantity in filter(None, (claim, claim.against)):
                 wanted = dict(quantity.where)
@@ -68,7 +70,7 @@ def test_statements_that_claims_name_exist() -> None:
     known = {(one.source, one.name) for one in STATEMENTS.values()}
     for name, claim in CLAIMS:
         if claim.measure == "statement":
-            source = load_study(name).source
+            source = STUDIES[name].source
             assert (source, claim.options["name"]) in known, (name, claim.text)
 
 
@@ -87,7 +89,7 @@ def test_what_cannot_be_judged_says_why() -> None:
 
 def test_displacements_of_batch_norm_are_treated_alike() -> None:
     """Theorem 2.2 bounds U and V under the same hypotheses, which no width meets at d = 64."""
-    claims = {claim.text[:9]: claim for claim in load_study("batchnorm-theorem-2-2").claims}
+    claims = {claim.text[:9]: claim for claim in STUDIES["batchnorm-theorem-2-2"].claims}
     outer, inner = claims["|U - U_0|"], claims["|V - V_0|"]
     assert outer.sizes == inner.sizes == ()
     assert all("hypotheses are not met" in claim.reason for claim in (outer, inner))
