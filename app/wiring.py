@@ -23,15 +23,15 @@ def connect(parts: Parts) -> None:
     window.welcome.open_requested.connect(parts.files.open)
     window.welcome.own_data_requested.connect(parts.drawing.show)
     window.welcome.paper_chosen.connect(parts.studies.show_paper)
-    window.welcome.file_chosen.connect(parts.files.open_files)
     _connect_words(parts)
-    parts.whole.run_requested.connect(parts.files.open_files)
+    for opened in (window.welcome.file_chosen, parts.whole.run_requested):
+        opened.connect(parts.files.open_files)
     for part in (parts.library, parts.whole, parts.preview, parts.drawing):
         parts.looks.recoloured.connect(part.set_colours)
     parts.experiment.loaded.connect(parts.upkeep.show_study)
     parts.experiment.loaded.connect(parts.proposals.set_study)
-    display.runs_changed.connect(parts.proposals.refresh)
-    parts.keeper.restored.connect(parts.proposals.refresh)
+    for shown in (display.runs_changed, parts.keeper.restored):
+        shown.connect(parts.proposals.refresh)
     parts.experiment.loaded.connect(parts.preview.refresh)
     window.form.drawing_requested.connect(parts.drawing.show)
     parts.experiment.loaded.connect(parts.drawing.refresh)
