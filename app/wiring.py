@@ -8,7 +8,9 @@ from app.parts import Parts
 def connect(parts: Parts) -> None:
     """All wires that last as long as the program."""
     window, worker, display = parts.window, parts.worker, parts.display
-    window.dropped.connect(parts.files.open_files)
+    commands, dropped = parts.commands, (window.dropped, window.welcome.file_chosen)
+    for opened in (*dropped, parts.whole.run_requested, commands.open_requested):
+        opened.connect(parts.files.open_files)
     window.recent.triggered.connect(parts.files.open_recent)
     for menu in (window.margin_axes, window.neuron_choice):
         menu.triggered.connect(parts.looks.choose)
@@ -24,8 +26,6 @@ def connect(parts: Parts) -> None:
     window.welcome.own_data_requested.connect(parts.drawing.show)
     window.welcome.paper_chosen.connect(parts.studies.show_paper)
     _connect_words(parts)
-    for opened in (window.welcome.file_chosen, parts.whole.run_requested):
-        opened.connect(parts.files.open_files)
     for part in (parts.library, parts.whole, parts.preview, parts.drawing):
         parts.looks.recoloured.connect(part.set_colours)
     parts.experiment.loaded.connect(parts.upkeep.show_study)
@@ -62,9 +62,8 @@ def connect(parts: Parts) -> None:
     parts.theory.alarmed.connect(window.transport.slider.set_alarms)
     window.status.cancel_requested.connect(parts.actions["margins_stop"].trigger)
     _connect_library(parts)
-    parts.commands.study_chosen.connect(parts.experiment.choose)
-    parts.commands.open_requested.connect(parts.files.open_files)
-    worker.ready.connect(parts.commands.ready)
+    commands.study_chosen.connect(parts.experiment.choose)
+    worker.ready.connect(commands.ready)
 
 
 def _connect_words(parts: Parts) -> None:
