@@ -95,10 +95,7 @@ class Facts:
 
 
 ALL = [
-    *(
-        (case, SHORT_DESCENT if case.kind in MIRRORED else DESCENT)
-        for case in (*TWO_LAYER, *HEADS)
-    ),
+    *((case, SHORT_DESCENT if case.kind in MIRRORED else DESCENT) for case in (*TWO_LAYER, *HEADS)),
     *((case, FLOW) for case in HOMOGENEOUS),
 ]
 
