@@ -88,8 +88,8 @@ def test_the_command_takes_a_name_or_nodes(
     pictures = {}
     for text in ("early", "0,3,7", "1-2"):
         out = tmp_path / f"{len(pictures)}.svg"
-        words = ["figure", str(run.path), "--panels", "neurons", "--out", str(out)]
-        assert main([*words, "--select", text]) == 0
+        command = ["figure", str(run.path), "--panels", "neurons", "--out", str(out)]
+        assert main([*command, "--select", text]) == 0
         pictures[text] = out.read_text()
     assert "early" in pictures["early"] and "early" not in pictures["0,3,7"]
     assert pictures["0,3,7"] != pictures["1-2"]
