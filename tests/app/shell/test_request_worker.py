@@ -64,6 +64,20 @@ def test_of_a_key_the_latest_request_counts(
     assert doubler.began == [1, 3, 10]
 
 
+def test_a_request_that_replaces_one_comes_after_those_that_wait(
+    worker: Worker, doubler: Doubler, qtbot: QtBot
+) -> None:
+    """Who keeps something and then lists it must not get the list from before."""
+    worker.ask(1)
+    qtbot.waitUntil(lambda: doubler.began == [1])
+    worker.ask(2, key="list")
+    worker.ask(3, key="kept")
+    worker.ask(4, key="list")
+    doubler.go.set()
+    qtbot.waitUntil(lambda: not worker.busy)
+    assert doubler.began == [1, 3, 4]
+
+
 def test_what_is_cancelled_ends_soon_and_is_not_told(
     worker: Worker, doubler: Doubler, results: list[int], qtbot: QtBot
 ) -> None:
