@@ -147,8 +147,8 @@ def test_no_network_with_these_patterns_is_beyond_it() -> None:
 
 @pytest.mark.parametrize("m", [16, 64])
 def test_trained_networks_stay_below_it(tmp_path: Path, m: int) -> None:
-    """Networks of two widths on the data of Figure 1; gamma_gl / 2 is a bound of all: the program in
-    cells may not be above it by more than the gates that no node of a better network has."""
+    """On the data of Figure 1. gamma_gl / 2 is a bound of every network: the program in cells may
+    not be above it by more than the gates that no node of a better network has."""
     path = tmp_path / "run.msrun"
     settings = ("dynamics.until_log10_time=1e3", "recording.frames=20")
     run(problem(*settings, m=m), partial(Recorder, path))
