@@ -31,8 +31,8 @@ RESTORE, ANEW = "Restore", "Start anew"
 class SessionKeeper(QObject):
     """`previous`: how the last session was left, None where there was none.
 
-    answered(restore): the question after a crash. restored: the runs of a session and its study
-    are there. `message` carries a sentence.
+    answered(restore): the question after a crash. restored(): the session's runs are open and its
+    study is in the form. `message` carries a sentence.
     """
 
     answered = Signal(bool)

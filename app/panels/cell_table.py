@@ -47,7 +47,7 @@ class CellModel(QAbstractTableModel):
         self._rows: Mapping[str, Row] = {}
         self._axes: tuple[str, ...] = ()
         self._columns: tuple[str, ...] = ()
-        self._at_work: dict[str, Row | None] = {}  # each with the row it had before it ran
+        self._at_work: dict[str, Row | None] = {}  # running cells -> their rows before this run
         self._danger = QColor()
         self._order: list[int] = []  # the cells as the rows show them
         self._sorted_by: tuple[int, Qt.SortOrder] | None = None
@@ -71,13 +71,13 @@ class CellModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, len(self._axes)), last)
 
     def set_at_work(self, names: frozenset[str]) -> None:
-        """The cells that run now; those that have ended stay among them until their rows come."""
-        waited = {n for n, row in self._at_work.items() if self._rows.get(n) is row}
-        shown = names | waited
-        self._show_at_work({n: self._at_work.get(n, self._rows.get(n)) for n in shown})
+        """Set the running cells. A finished cell remains among them until its row arrives."""
+        pending = {n for n, row in self._at_work.items() if self._rows.get(n) is row}
+        running = names | pending
+        self._show_at_work({n: self._at_work.get(n, self._rows.get(n)) for n in running})
 
     def set_resting(self) -> None:
-        """No cell runs any more, not even one whose row will never come."""
+        """Clear the running cells, cancelled ones without a row included."""
         self._show_at_work({})
 
     def _show_at_work(self, at_work: dict[str, Row | None]) -> None:

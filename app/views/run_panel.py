@@ -158,7 +158,7 @@ class RunPanel(QWidget):
             if name not in names:
                 self._made[name].set_data(None)
                 self._made[name].hide()
-                # Where it took two columns, Qt would keep the space between them.
+                # QGridLayout keeps the gap between the columns that a hidden view spans.
                 self._grid.removeWidget(self._made[name])
         for name in names:
             view = self.view(name)

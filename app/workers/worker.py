@@ -111,7 +111,7 @@ class Worker(QObject):
             if self._closed:
                 return
             request = Request(key, values, self._progressed.emit)
-            self._waiting.pop(key, None)  # or it would take the place of the one before it
+            self._waiting.pop(key, None)  # a dict keeps the position of an existing key
             self._latest[key] = self._waiting[key] = request
             if self._thread is None:
                 # A daemon: whoever closes waits for it, and a process that ends otherwise need not.

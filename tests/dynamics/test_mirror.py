@@ -124,14 +124,14 @@ def test_balance_is_exact_and_the_smoothed_margin_rises() -> None:
 
 
 def test_the_margin_of_wide_networks() -> None:
-    """docs/theory.md, 7.4: d = 4, m = 4096: .061 +- .003 at log10 t = 100, above gamma_gl/4.
-
-    Seed 1; tests.facts.test_flow_facts has seed 0, by the flow.
-    """
-    at = scalar("dynamics.until_log10_time=100", "recording.frames=5", "run.seed=1", m=4096)
-    margin = margin_of(at, list(trajectory(at))[-1])
-    assert margin == pytest.approx(0.061, abs=0.003)
-    assert margin > 1.0 / np.sqrt(8 * 4) / 4.0
+    """docs/theory.md, 7.4: d = 4, m = 4096: .061 +- .003 at log10 t = 100, above gamma_gl/4."""
+    margins = []
+    for seed in range(3):
+        settings = ("dynamics.until_log10_time=100", "recording.frames=5", f"run.seed={seed}")
+        at = scalar(*settings, m=4096)
+        margins.append(margin_of(at, list(trajectory(at))[-1]))
+    assert np.median(margins) == pytest.approx(0.061, abs=0.003)
+    assert min(margins) > 1.0 / np.sqrt(8 * 4) / 4.0
 
 
 def test_it_goes_beyond_log10_t_of_300() -> None:

@@ -145,10 +145,9 @@ def test_no_network_with_these_patterns_is_beyond_it() -> None:
     assert best <= limit.upper
 
 
-@pytest.mark.parametrize("m", [16, 64])
-def test_trained_networks_stay_below_it(tmp_path: Path, m: int) -> None:
-    """On the data of Figure 1. gamma_gl / 2 is a bound of every network: the program in cells may
-    not be above it by more than the gates that no node of a better network has."""
+@pytest.mark.parametrize("m", [16, 256])
+def test_the_runs_of_figure_1_stay_below_it(tmp_path: Path, m: int) -> None:
+    """Check that the margins of Figure 1's runs do not exceed the limit of their own gates."""
     path = tmp_path / "run.msrun"
     settings = ("dynamics.until_log10_time=1e3", "recording.frames=20")
     run(problem(*settings, m=m), partial(Recorder, path))
@@ -231,7 +230,7 @@ def test_another_solver_finds_the_same_of_own_examples(seed: int) -> None:
 def test_own_examples_leave_more_room_than_cells_and_gamma_gl_more_still() -> None:
     """All three are of the same data: what is asked for less may not be below what is asked for
     more, and every one of them is the margin of some network."""
-    for seed in range(3):
+    for seed in range(6):
         x, y, gates = sample(8, 3, 8, seed)
         cells = gated_limit(x, y, gates, Watch(), 1e-5, Kept.CELLS)
         loose = gated_limit(x, y, own(gates, y), Watch(), 1e-5, Kept.OWN)

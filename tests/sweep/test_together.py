@@ -60,7 +60,7 @@ def alone(study: Study, folder: Path) -> None:
     ids=["seeds", "steps", "normalised", "bias", "row-space", "float32"],
 )
 def test_run_files_are_those_of_single_runs(tmp_path: Path, changes: list[str]) -> None:
-    study = parse_study(MORE, "more").with_settings(["data.n=[8, 24]", *changes])
+    study = parse_study(MORE, "more").with_settings(changes)
     engines = in_a_batch(study, tmp_path / "together")
     assert all("batch of 4" in engine for engine in engines)  # for each n one
     alone(study, tmp_path / "alone")

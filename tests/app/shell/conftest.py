@@ -33,12 +33,12 @@ frames = 24
 [axes]
 "network.m" = [8, 12]
 """
-# Where a window is not about all views: it costs two thirds as much.
+# For tests of a window that need only two of the views.
 STUDY = FIGURE_1_STUDY + '[window]\nviews = ["neurons", "margins"]\n'
-# Nor about several runs: a third.
+# For tests of a window that need one run and one view.
 PLAIN = STUDY.partition("[axes]")[0] + '[network]\nm = 8\n[window]\nviews = ["margins"]\n'
 FRAMES = 24  # of the runs of windows: what they show costs less
-# What the program waits for readers and typists, in modules of `app`; here there are none.
+# Delays for people who read or type, by their names in `app`; tests use shorter ones.
 PACES = {
     "controllers.compare.LOOK_MS": 50,
     "controllers.export.PREVIEW_MS": 20,
