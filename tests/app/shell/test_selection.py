@@ -196,6 +196,11 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     again = open_program()
     again.display.ask(views=("neurons",))
     qtbot.waitUntil(lambda: trained(again))
+    # Its name is known there before the menu of names is opened.
+    key = list(again.session)[1].key
+    again.display.ask(pinned=frozenset((key, node) for node in chosen))
+    assert again.window.inspector.group.heading() == "right & late in m = 12"
+    again.display.ask(pinned=frozenset())
     pick(qtbot, again.window, "Edit", "Selections", "right  late")
     assert again.display.view.runs[1].selected == chosen
     pick(qtbot, again.window, "Edit", "Selections", "Remove selection", "right  late")
