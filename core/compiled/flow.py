@@ -52,7 +52,7 @@ from core.compiled.log_time import (
     moves,
 )
 from core.compiled.network import Net, adjoint, forward, node_rows, tangent
-from core.network.codes import BATCH_NORM, NORMALISED
+from core.network.codes import BATCH_NORM, NORMALISED, SCALAR, WITH_BIAS
 
 Array = NDArray[Any]
 
@@ -80,6 +80,7 @@ class Work(NamedTuple):
     q0: Array  # (N,), dual weights at theta
     q: Array  # (N,), at a stage
     wave: Array  # (N,), the eigenvector of K, as far as it is known
+    balance: Array  # (m,), what the flow conserves in each node, or (0,): see `rebalance`
 
 
 @compiled
@@ -174,6 +175,55 @@ def power_iteration(work: Work, s: State) -> float:
 
 
 @compiled
+def rebalance_scalar(balance: Array, scale: float, theta: Array, newer: Array) -> bool:
+    """Restore a_j^2 - b_j^2 = scale balance_j: see `rebalance`.
+
+    The flow multiplies a_j + b_j by a positive factor and a_j - b_j by its inverse: each keeps its
+    sign, and the shorter one follows from the longer one.
+    """
+    m = balance.size
+    same_signs = True
+    for j in range(m):
+        total, gap = newer[j] + newer[m + j], newer[j] - newer[m + j]
+        if abs(total) >= abs(gap):
+            same_signs = same_signs and total * (theta[j] + theta[m + j]) >= 0.0
+            gap = scale * balance[j] / total if total != 0.0 else 0.0
+        else:
+            same_signs = same_signs and gap * (theta[j] - theta[m + j]) >= 0.0
+            total = scale * balance[j] / gap
+        newer[j], newer[m + j] = 0.5 * (total + gap), 0.5 * (total - gap)
+    return same_signs
+
+
+@compiled
+def rebalance(net: Net, balance: Array, rho: float, theta: Array, newer: Array) -> bool:
+    """Restore what the flow conserves in each node after a step from theta at rho.
+
+    Scalar networks conserve a_j^2 - b_j^2, standard ones and those with biases a_j^2 - |u_j|^2;
+    where the latter is negative a_j may change its sign, and the node is left alone. Return False
+    if a conserved sign has changed: the step was too long for the decay of that node.
+    """
+    # Explicit steps let the balance drift by h^2, and rounding does where a node has decayed to
+    # 1e-8. The node then leaves 0 with another sign than it came with (docs/decisions/0037).
+    scale = exp(-2.0 * rho)
+    if net.code == SCALAR:
+        return rebalance_scalar(balance, scale, theta, newer)
+    m, same_signs = balance.size, True
+    width = net.D - 1 if net.code == WITH_BIAS else net.D  # of V
+    for j in range(m):
+        if balance[j] < 0.0:
+            continue
+        square = scale * balance[j]
+        for i in range(m + j * width, m + (j + 1) * width):
+            square += newer[i] * newer[i]
+        if net.code == WITH_BIAS:
+            square += newer[m + m * width + j] ** 2
+        same_signs = same_signs and newer[j] * theta[j] >= 0.0
+        newer[j] = sqrt(square) if theta[j] >= 0.0 else -sqrt(square)
+    return same_signs
+
+
+@compiled
 def renormalised(net: Net, theta: Array, newer: Array) -> float:
     """|W_h| of the last stage, which is divided by it; |v_j| goes back where the flow keeps it."""
     norm = 0.0
@@ -228,6 +278,10 @@ def distance_moved(net: Net, theta: Array, newer: Array) -> float:
 def finish(work: Work, s: State) -> bool:
     """Normalise the last stage, test it, and take it or refuse it; True when taken."""
     theta, newer = work.theta, work.newer
+    if not rebalance(work.net, work.balance, s.rho, theta, newer) and s.euler == 0:
+        s.rejected += 1
+        s.h /= 2.0
+        return False
     norm = renormalised(work.net, theta, newer)
     distance = distance_moved(work.net, theta, newer)
     margins(work, newer, work.Z, work.p)
@@ -254,6 +308,7 @@ def begin_half(work: Work, s: State, base: Array) -> None:
 @compiled
 def finish_half(work: Work, s: State, base: Array) -> None:
     """The end of a half step: the second begins where the first ended, and is compared."""
+    rebalance(work.net, work.balance, s.rho, base, work.newer)
     norm = renormalised(work.net, base, work.newer)
     if s.half == 1:
         for k in range(work.middle.size):

@@ -12,7 +12,12 @@ from core.compiled import log_time as state
 from core.dynamics.log_time_flow import LogTimeFlow, apart
 from core.dynamics.sliding import Sliding
 from core.dynamics.twin import twin
+from core.network.codes import PLAIN, SCALAR, WITH_BIAS
 from core.network.parametrisation import TwoLayer
+from core.problem.start import State
+
+CONSERVED = (SCALAR, PLAIN, WITH_BIAS)  # networks whose nodes conserve signs
+ROUNDING = 1e-13  # a balance that is smaller, as a part of a_j^2, is 0
 
 
 @final
@@ -31,13 +36,32 @@ class Flow(LogTimeFlow):
         arrays = [np.array(rows.T, order="C"), rows, y, np.zeros((network.k, n)), self.direction]
         arrays += [apart(size) for _ in range(6)]
         arrays += [np.zeros((network.m, n)) for _ in range(3)]
-        arrays += [*(apart(scores) for _ in range(4)), self._wave]
+        arrays += [*(apart(scores) for _ in range(4)), self._wave, self._balance()]
         self._work = kernel.Work(twin(network, n, D), *arrays)
         self.slides = self.kernel_state.euler == 0 and Sliding.follows(problem)
         self._sliding: Sliding | None = None
 
+    def _balance(self) -> NDArray[np.float64]:
+        """Return what the flow conserves in each node (m,), or (0,) where no sign follows from it.
+
+        See `core.compiled.flow.rebalance`.
+        """
+        network, start = self.problem.network, self.problem.start
+        assert isinstance(network, TwoLayer)
+        if network.code not in CONSERVED or network.k > 1:
+            return np.zeros(0)
+        balance = np.array(network.imbalance(start.parameters), dtype=np.float64)
+        outer = network.unpack(start.parameters)["a"]
+        balance[np.abs(balance) <= ROUNDING * outer**2] = 0.0
+        return np.asarray(balance * np.exp(2.0 * start.rho))
+
     def _vectors(self) -> dict[str, NDArray[np.float64]]:
-        return {"theta": self.direction, "previous": self._work.previous}
+        vectors = {"theta": self.direction, "previous": self._work.previous}
+        return {**vectors, "balance": self._work.balance} if self._work.balance.size else vectors
+
+    def _take_up(self, kept: State) -> None:
+        # States that an earlier version saved hold no balance.
+        super()._take_up({**self._vectors(), **kept})
 
     def _work_for(self, budget: int) -> int:
         code: int = kernel.advance(self._work, self.kernel_state, self._frames_due(), budget)
@@ -46,7 +70,7 @@ class Flow(LogTimeFlow):
     def _slide(self) -> int:
         """One implicit step; what it takes is made when it is needed first."""
         if self._sliding is None:
-            self._sliding = Sliding(self.problem)
+            self._sliding = Sliding(self.problem, self._work.balance)
         return self._sliding.advance(
             self.direction, self._work.previous, self.kernel_state, self._marks
         )

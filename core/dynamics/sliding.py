@@ -28,6 +28,8 @@ LONGEST = 0.05  # of t
 FIRST = 0.01
 TOLERANCE = 2e-4  # |W' - W''|/|W| of one step; what is taken is far nearer
 OF_A_NODE = 5e-3  # the same for each node that grows: a small one must leave its saddle in time
+FAST = 0.1  # of a node that a step takes away
+TINY = 1e-300
 GROWTH = 1.5  # of the step, at most, from one to the next
 LARGEST_NORM = 1e6
 LATEST = 1e14
@@ -57,12 +59,14 @@ class Step:
 class Sliding:
     """Implicit steps for one problem that `follows` takes."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, balance: Array) -> None:
+        """`balance` (m,): a_j^2 - |u_j|^2, which the flow conserves."""
         network, loss = problem.network, problem.loss
         assert isinstance(network, TwoLayer) and isinstance(loss, MarginLoss)
         self._network, self._loss = network, loss
         y = np.asarray(problem.dataset.y, dtype=np.float64)
         self._proximal = Proximal(problem.inputs, y, loss, network.activation)
+        self._balance = balance
 
     @staticmethod
     def follows(problem: Problem) -> bool:
@@ -182,9 +186,28 @@ class Sliding:
         p, q = self._proximal.margins(w).min(), self._proximal.margins(rough).min()
         # Richardson's extrapolation gains an order where the motion is smooth: not where the whole
         # step and the halves end on other kinks.
+        halves = w
         if np.array_equal(sides, rough_sides):
             w = w.plus(difference)
+        w = self._balanced(start, halves, w)
         return w, w.minus(start).norm(), abs(float(p - q)), difference.norm(), measure
+
+    def _balanced(self, start: Weights, halves: Weights, end: Weights) -> Weights:
+        """Give a_j of nodes that conserve its sign the length that follows from |u_j|.
+
+        Extrapolation would change the signs of balanced nodes that shrink fast. Their halves are
+        corrected instead: a half divides a node by 1 + z/2, and the flow multiplies by e^(-z/2).
+        """
+        a, U = end.a.copy(), end.U.copy()
+        keeps = self._balance >= 0.0
+        shrinks = np.abs(halves.a) < (1.0 - FAST) * np.abs(start.a)
+        fast = (self._balance == 0.0) & shrinks
+        ratio = np.sqrt(np.abs(start.a[fast] / np.maximum(np.abs(halves.a[fast]), TINY)))
+        factor = np.exp(-2.0 * (ratio - 1.0)) * ratio**2
+        U[fast] = factor[:, None] * halves.U[fast]
+        lengths = np.sqrt(self._balance + np.einsum("jd,jd->j", U, U), where=keeps, out=a.copy())
+        a[keeps] = np.copysign(lengths[keeps], start.a[keeps])
+        return Weights(a, U)
 
 
 def explicit(s: state.State) -> None:

@@ -157,7 +157,7 @@ def test_the_steps_follow_filippovs_field() -> None:
     """Along the kinks that hold, against an adaptive method on the least-norm field."""
     at = unfitted(3.01)
     frames, _, _ = frames_of(Flow(at))
-    sliding, t = Sliding(at), 10.0**3.01
+    sliding, t = Sliding(at, np.full(at.network.m, -1.0)), 10.0**3.01
     flat = physical(frames[-1])
     for _ in range(6):  # on to the kinks
         step = sliding.step(flat, t, 0.01, 1e-6)
