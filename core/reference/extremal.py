@@ -6,8 +6,16 @@ D = G(u) u for some |u| = 1, G(w) = (1/n) sum_k y_k phi(<w, x_k>): u is a critic
 sphere (Maennel, Bousquet and Gelly 2018; Boursier and Flammarion, JMLR 2025).
 
 All are enumerated exactly. A sign vector s of the <u, x_k>, with zeros B, leaves one candidate: the
-projection g of D0 = (1/n) sum_(k not in B) s_k y_k x_k on the null space of X_B; u = +-g/|g|. It
-is its own witness, so that no linear program is solved.
+projection g of D0 = (1/n) sum_(k not in B) s_k y_k x_k on the null space of X_B; u = +-g/|g|. It is
+extremal if what D0 has in the span of X_B is minus a point of the zonotope sum_B [al, 1] y_k x_k/n.
+
+On the circle from u towards a unit z orthogonal to it, G(u cos t + z sin t) = G(u) cos t + h(z) sin
+t near u, with h(z) = <D0, z> + (1/n) sum_B y_k phi(<z, x_k>). So G rises where h(z) > 0, falls
+where h(z) < 0, and goes with -G(u) where h(z) = 0, as for every z orthogonal to X_B.
+
+In the span of X_B both the zonotope's facets and h are known from the rays, the lines in which the
+hyperplanes <z, x_k> = 0 meet: facets have rays as normals, and h is linear on cones between rays.
+So no linear program is solved, which at a border of [al, 1] would end with an error.
 """
 
 from __future__ import annotations
@@ -33,7 +41,8 @@ MOST_PATTERNS = 4_000_000  # sign vectors that are looked at: a minute or so
 # An inner product is taken for zero below this share of |x_k|: rounding of a projection is 1e-15 a
 # few hundred times over, and data in general position are far above it.
 ZERO = 1e-10
-SLACK = 1e-8  # of eta in [al, 1], relative to the largest part that it has to cancel
+SLACK = 1e-8  # of eta in [al, 1]
+ROUNDING = 1e-13  # of sum_k |y_k| |x_k| / n: the error of an inner product with D0
 MAXIMUM, MINIMUM, SADDLE = "maximum", "minimum", "saddle"
 
 
@@ -43,7 +52,8 @@ class Extremal:
     """One extremal vector D = value * u.
 
     `u` (d,) has length 1 and `value` is G(u), with y as it was given; `signs` (n,) are those of
-    <u, x_k>; `kind` says what u is of G on the sphere: a maximum, a minimum or a saddle.
+    <u, x_k>; `kind` is what u is of G on the unit sphere of R^d, in which nodes move: a maximum, a
+    minimum or a saddle.
     """
 
     u: Array
@@ -105,8 +115,8 @@ def extremal_vectors(
     rows, targets = X[used] @ basis, y[used] / len(y)
     patterns = _all_patterns(len(used)) if every_pattern else _patterns_at_rays(rows)
     found = [
-        _extremal(rows, targets, slope, u, signs, basis, X)
-        for u, signs in _accepted(rows, targets, slope, patterns)
+        Extremal(basis @ u, value, _signs(X, basis @ u), kind)
+        for u, value, kind in _accepted(rows, targets, slope, patterns, X.shape[1])
     ]
     return tuple(sorted(found, key=lambda one: one.value))
 
@@ -165,23 +175,38 @@ def _patterns_at_rays(X: Array) -> Signs:
     return np.array([np.frombuffer(one, dtype=np.int8) for one in sorted(found)])
 
 
-def _rays(X: Array) -> Iterator[Signs]:
-    """The signs of all x_k along each line in which d - 1 of the hyperplanes meet, both ways."""
+def _signs(X: Array, u: Array) -> Signs:
+    """Return the signs of <u, x_k> for directions u (..., d), (..., n)."""
+    along = u @ X.T
+    zero = np.abs(along) <= ZERO * np.linalg.norm(X, axis=1)
+    return np.where(zero, 0, np.sign(along)).astype(np.int8)
+
+
+def _lines(X: Array) -> Iterator[Array]:
+    """Yield a unit vector along each line in which d - 1 of the hyperplanes meet."""
     n, d = X.shape
-    lengths = np.linalg.norm(X, axis=1)
     for chosen in combinations(range(n), d - 1):
-        part = X[list(chosen)]
-        _, singular, Vt = np.linalg.svd(part, full_matrices=True)
+        _, singular, Vt = np.linalg.svd(X[list(chosen)], full_matrices=True)
         if d > 1 and singular[-1] <= ZERO * singular[0]:
             continue  # the points depend on each other; others reach the rays here
-        along = X @ Vt[-1]
-        signs = np.where(np.abs(along) <= ZERO * lengths, 0, np.sign(along)).astype(np.int8)
+        yield Vt[-1]
+
+
+def _rays(X: Array) -> Iterator[Signs]:
+    """Yield the signs of all x_k along each line, both ways."""
+    for line in _lines(X):
+        signs = _signs(X, line)
         yield signs
         yield -signs
 
 
-def _accepted(X: Array, w: Array, slope: float, patterns: Signs) -> Iterator[tuple[Array, Signs]]:
-    """u and its signs, for those sign vectors whose candidate has them. `w` are y_k/n."""
+def _accepted(
+    X: Array, w: Array, slope: float, patterns: Signs, d: int
+) -> Iterator[tuple[Array, float, str]]:
+    """Yield u, G(u) and the kind, for those sign vectors whose candidate has them.
+
+    `w` are y_k/n, and X the points in coordinates of their span in R^d.
+    """
     lengths = np.linalg.norm(X, axis=1)
     zero = patterns == 0
     order = np.lexsort(zero.T)
@@ -197,15 +222,15 @@ def _accepted(X: Array, w: Array, slope: float, patterns: Signs) -> Iterator[tup
         g = D0 @ null
         sizes = np.linalg.norm(g, axis=1)
         scale = np.abs(weights) @ lengths
+        kinks = None
         for sign in (1.0, -1.0):
-            with np.errstate(invalid="ignore", divide="ignore"):
-                u = sign * (g / sizes[:, None]) @ null.T
-            along = u @ X.T
-            same = np.where(np.abs(along) <= ZERO * lengths, 0, np.sign(along)) == signs
-            fits = np.flatnonzero((sizes > ZERO * scale) & same.all(axis=1))
-            for index in fits:
-                if _cancels(X[B], w[B], slope, D0[index], scale[index]):
-                    yield u[index], signs[index]
+            u = sign * (g / np.where(sizes > 0.0, sizes, 1.0)[:, None]) @ null.T
+            same = _signs(X, u) == signs
+            for index in np.flatnonzero((sizes > ZERO * scale) & same.all(axis=1)):
+                kinks = kinks or _Kinks(X[B], w[B], slope, ROUNDING * float(np.abs(w) @ lengths))
+                if kinks.cancel(D0[index]):
+                    value = sign * float(sizes[index])
+                    yield u[index], value, kinks.kind(D0[index], value, d)
 
 
 def _null_space(part: Array, d: int) -> Array:
@@ -217,47 +242,46 @@ def _null_space(part: Array, d: int) -> Array:
     return np.asarray(Vt[rank:].T)
 
 
-def _cancels(part: Array, w: Array, slope: float, D0: Array, scale: float) -> bool:
-    """Whether sum_B eta_k w_k x_k, eta in [slope, 1], takes away what D0 has in their span."""
-    from scipy.optimize import lsq_linear  # slow to load
+@final
+class _Kinks:
+    """The points B with <u, x_k> = 0, and the rays z of their hyperplanes in their span."""
 
-    if not len(part):
-        return True
-    columns = (w[:, None] * part).T
-    inside = part.T @ np.linalg.lstsq(part.T, D0, rcond=None)[0]
-    if np.linalg.matrix_rank(columns) == len(part):
-        eta = np.linalg.lstsq(columns, -inside, rcond=None)[0]
-        return bool((eta >= slope - SLACK).all() and (eta <= 1.0 + SLACK).all())
-    bounded = lsq_linear(columns, -inside, bounds=(slope - SLACK, 1.0 + SLACK), tol=1e-14)
-    size = max(scale, float(np.abs(w) @ np.linalg.norm(part, axis=1)))
-    return bool(np.linalg.norm(bounded.fun) <= SLACK * size)
+    def __init__(self, part: Array, w: Array, slope: float, rounding: float) -> None:
+        lines = basis = np.empty((0, part.shape[1]))
+        if len(part):
+            _, singular, Vt = np.linalg.svd(part, full_matrices=False)
+            basis = Vt[singular > ZERO * singular[0]]
+            lines = np.array([*_lines(_unlike(part @ basis.T))]) @ basis
+        self._rank, self._rays = len(basis), np.concatenate([lines, -lines])
+        along = self._rays @ part.T
+        self._bent = np.maximum(along, slope * along) @ w  # sum_B w_k phi(<z, x_k>)
+        ends = w * along
+        self._most = np.maximum(ends, slope * ends).sum(axis=1)
+        self._noise = SLACK * np.abs(ends).sum(axis=1) + rounding
+
+    def cancel(self, D0: Array) -> bool:
+        """Return True if some eta in [slope, 1] has <D0 + sum_B eta_k w_k x_k, z> = 0 for all z."""
+        return bool((-(self._rays @ D0) <= self._most + self._noise).all())
+
+    def kind(self, D0: Array, value: float, d: int) -> str:
+        """Return what u with G(u) = value is of G on the unit sphere of R^d."""
+        h = self._rays @ D0 + self._bent
+        flat = self._rank < d - 1 or bool((np.abs(h) <= self._noise).any())
+        up = bool((h > self._noise).any()) or (flat and value < 0.0)
+        down = bool((h < -self._noise).any()) or (flat and value > 0.0)
+        if up and down:
+            return SADDLE
+        # On a line no direction is orthogonal to u: the sign of G is all that u has.
+        return MINIMUM if up or (not down and value < 0.0) else MAXIMUM
 
 
-def _extremal(
-    X: Array, w: Array, slope: float, u: Array, signs: Signs, basis: Array, points: Array
-) -> Extremal:
-    z = X @ u
-    value = float(np.maximum(z, slope * z) @ w)
-    whole = basis @ u
-    lengths = np.linalg.norm(points, axis=1)
-    along = points @ whole
-    told = np.where(np.abs(along) <= ZERO * lengths, 0, np.sign(along)).astype(np.int8)
-    return Extremal(whole, value, told, _kind(X, w, value, signs))
-
-
-def _kind(X: Array, w: Array, value: float, signs: Signs) -> str:
-    """What u is of G on the sphere.
-
-    Along a tangent z G changes by sum_B w_k (phi(t_k) - eta_k t_k) with t_k = <z, x_k>: each kink
-    adds to it if y_k > 0, takes from it otherwise, since phi is the largest of its slopes. Where
-    no kink is met, G goes along an arc as G(u) cos: a maximum if G(u) > 0.
-    """
-    kinks = signs == 0
-    up, down = bool((w[kinks] > 0.0).any()), bool((w[kinks] < 0.0).any())
-    smooth = np.linalg.matrix_rank(X[kinks]) < X.shape[1] - 1 if kinks.any() else X.shape[1] > 1
-    up |= smooth and value < 0.0
-    down |= smooth and value > 0.0
-    if up and down:
-        return SADDLE
-    # On a line there is no way to go: the sign of G is all there is.
-    return MINIMUM if up or (not down and value < 0.0) else MAXIMUM
+def _unlike(X: Array) -> Array:
+    """Return one row of those that are parallel; no row is 0."""
+    units = X / np.linalg.norm(X, axis=1)[:, None]
+    chosen: list[int] = []
+    for index, unit in enumerate(units):
+        cosines = units[chosen] @ unit
+        apart = unit - cosines[:, None] * units[chosen]
+        if not (np.linalg.norm(apart, axis=1) <= ZERO).any():
+            chosen.append(index)
+    return np.asarray(units[chosen])
