@@ -1,13 +1,31 @@
 """The largest eigenvalues of a symmetric operator that is known by its products, with a bound.
 
-Lanczos with every vector kept and orthogonalised against all before it, twice: without that,
-rounding brings copies of eigenvalues that have been found. The residual of a Ritz vector is
-|beta s|, s its last entry, and some eigenvalue lies within that of its Ritz value; steps are taken
-until it is below a share of the value. The top is then found as well, but for starts that are
-orthogonal to it, which chance does not give.
+Lanczos keeps every vector and orthogonalises each new one twice against all before it: without
+that, rounding brings copies of eigenvalues that have been found. The residual of a Ritz vector is
+|beta s|, s its last entry, and *some* eigenvalue lies within that of its Ritz value.
+
+A residual does not show which eigenvalue that is. A start without a part in an eigenvector never
+finds it, and of equal eigenvalues one start finds one. So Ritz vectors Q with small residuals are
+locked, and a second Lanczos process searches what is orthogonal to them, A = P H P with
+P = 1 - Q Q', from a Gaussian vector g that is independent of H and Q. Two facts bound what both
+can have missed:
+
+1. Let pi_k be the k-th orthonormal polynomial of its tridiagonal matrix, and b = |P g|. Then
+   pi_k(A) P g / b is a unit vector, so that |<q, g>| <= b / pi_k(mu) for an eigenvector q of A to
+   mu, and pi_k increases above its largest root. As <q, g> is normal with variance 1, an eigenvalue
+   above x has a probability of at most (2/pi)^(1/2) b / pi_k(x). The search ends where that is
+   `MISS`. (Van Dorsselaer, Hochstenbach and van der Vorst, SIAM J. Matrix Anal. Appl. 22, 2000,
+   with a start that is uniform on the sphere. What Kuczynski and Wozniakowski, same journal 13,
+   1992, bound before any product is taken asks for hundreds of them at 1e-4.)
+2. With E = P H Q, the eigenvalues of H differ from those of Q'HQ and A together by at most |E|
+   (Weyl), which the residuals give. Ritz values are never above eigenvalues of the same rank
+   (Cauchy).
+
+Where the search finds something larger instead, its vectors are locked too, and another begins.
 
 Vectors may stand for others, v for N v, whose inner products are v' G w with a metric G = N' N;
-an operator in those is symmetric where G times it is.
+an operator in those is symmetric where G times it is. A metric has no second search: its caller
+has a proof (core.dynamics.example_span).
 """
 
 from __future__ import annotations
@@ -21,15 +39,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Product = Callable[[Array], Array]
+
+MISS = 1e-9  # probability of an eigenvalue above the bound of one search, at most
+ROUNDS = 16  # searches: each but the last locks a vector or more
+# Entropy of random starts. Data and weights have small seeds, and the same normal numbers would
+# make g depend on the operator.
+ENTROPY = 0x9E3779B97F4A7C15
 # Of a vector that is left over, against the operator's size: below it nothing is left but rounding.
 SPENT, SPENT_IN_METRIC = 1e-13, 1e-6  # lengths from inner products have half the digits
+ROUNDING = 1e-12  # of the operator's size: no value is wanted to less
+WARM = 10.0  # length of a start, over that of its random part
+TINY = float(np.finfo(float).tiny)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Top:
-    """The largest eigenvalues, from the largest on, unit vectors (count, size) to them, bounds on
-    the distance of each value to an eigenvalue, and how many products it took."""
+    """The largest eigenvalues, decreasing.
+
+    `values` (count,), unit `vectors` (count, size), `bounds` (count,) on the error of each value,
+    and the number of `products` that were taken.
+    """
 
     values: Array
     vectors: Array
@@ -42,148 +73,310 @@ class Top:
 
 
 def top_eigenvalues(
-    product: Callable[[Array], Array],
+    product: Product,
     size: int,
     count: int = 1,
     tolerance: float = 1e-4,
     start: Array | None = None,
     most: int = 300,
-    metric: Callable[[Array], Array] | None = None,
+    metric: Product | None = None,
 ) -> Top:
-    """The `count` algebraically largest eigenvalues of v -> product(v), v (size,).
+    """Return the `count` algebraically largest eigenvalues of v -> product(v), v (size,).
 
-    With a metric, v -> G v, those of v -> product(G v), and vectors are of length 1 in it.
+    Parameters
+    ----------
+    product : callable
+        A symmetric operator. With a metric, v -> G v, the operator is v -> product(G v), and
+        vectors have length 1 in the metric.
+    size, count : int
+        Length of a vector, and number of eigenvalues.
+    tolerance : float
+        Wanted error of each value, relative to the largest.
+    start : ndarray, optional
+        First vector; by default a random one. Without a metric a random vector of a tenth of its
+        length is added, and the bounds hold whatever the start is.
+    most : int
+        Products of one Lanczos process. Where they do not suffice, `bounds` are larger.
+    metric : callable, optional
+        v -> G v. Then `bounds` are only on the distance of each value to some eigenvalue, and equal
+        eigenvalues are found once.
 
-    Ends when each residual is at most `tolerance` times the largest Ritz value in size, when the
-    whole space has been searched, or after `most` products: `bounds` say how far it came. `start`
-    is where to begin, such as the sum of the vectors of a nearby operator; by default a fixed
-    random direction.
+    Returns
+    -------
+    Top
+        Values within `bounds` of the eigenvalues of the same rank, but for a probability of `MISS`
+        a process.
 
+    Examples
+    --------
     >>> D = np.array([5.0, 3.0, 3.0, -7.0, 0.0])
     >>> top_eigenvalues(lambda v: D * v, 5, count=3, tolerance=1e-10).values.round(9).tolist()
     [5.0, 3.0, 3.0]
     """
-    search = _Search((product, metric), size, min(count, size), start, most)
-    while not search.ended(tolerance):
-        search.step()
-    return search.found()
+    count = min(count, size)
+    generator = np.random.default_rng(ENTROPY)
+    process = _Lanczos((product, metric), size, generator, most, start=start)
+    if metric is not None:
+        process.run(count, tolerance)
+        return process.top(count)
+    if count == 1:
+        return process.largest_of_all(tolerance)
+    process.run(count, 0.5 * tolerance)
+    locked = _Locked(size, count, tolerance)
+    locked.take(process, 0.5)
+    for round_ in range(ROUNDS):
+        if locked.is_whole or not locked.finite:
+            break
+        process = _Lanczos((product, None), size, generator, most, locked.vectors)
+        if locked.search(process, 0.5 ** (3 + round_)):
+            break
+    return locked.top()
 
 
 @final
-class _Search:
-    """The vectors so far, orthonormal, and the tridiagonal matrix of the operator among them.
+class _Locked:
+    """Orthonormal Ritz vectors, their values, and what bounds all other eigenvalues."""
 
-    Where the space of a start is spent, `ahead` is rounding: what eigenvalues of it are is known,
-    but copies of them, and what the start had nothing of, lie outside, where a new start begins a
-    block of its own.
+    def __init__(self, size: int, count: int, tolerance: float) -> None:
+        self._count, self._tolerance = count, tolerance
+        self.values, self.vectors = np.empty(0), np.empty((0, size))
+        self._coupling = 0.0  # bound on |E|
+        self._above = math.inf  # bound on the eigenvalues of A
+        self._products, self._scale, self.finite = 0, 0.0, True
+
+    @property
+    def is_whole(self) -> bool:
+        """True if nothing is orthogonal to the vectors."""
+        return len(self.values) == self.vectors.shape[1]
+
+    def goal(self, process: _Lanczos) -> float:
+        """Return the error that is allowed of each value."""
+        return max(process.goal(self._tolerance), self._goal())
+
+    def _goal(self) -> float:
+        largest = float(self.values[0]) if len(self.values) else 0.0
+        return max(self._tolerance * abs(largest), ROUNDING * self._scale, TINY)
+
+    def search(self, process: _Lanczos, share: float) -> bool:
+        """Run a process outside the vectors; return True if all others are bounded after it.
+
+        Where a value is above the bound, its vectors are locked once their residuals are `share`
+        of the goal. A process that runs out of steps before is the last one: it bounds what was
+        outside, and so what is outside the vectors that it adds.
+        """
+        known = len(self.values) >= self._count
+        x = float(self.values[self._count - 1]) + 0.25 * self._goal() if known else -math.inf
+        wanted = max(1, self._count - len(self.values))
+        while not process.ended:
+            process.step()
+            if not known or process.exceeds(x):
+                near = process.steps >= wanted and process.finite
+                if near and process.residual(wanted) <= 0.5 * share * self.goal(process):
+                    break
+            elif process.probability(x) <= MISS:
+                break
+        if not process.finite or not known or process.exceeds(x):
+            coupling = self._coupling
+            self.take(process, share)
+            if not process.ended or process.spent:
+                return not self.finite
+            self._coupling = coupling
+            self._above = process.upper_bound(process.largest())
+            return True
+        self._above = x if process.spent else process.upper_bound(x)
+        self._products += process.steps
+        return True
+
+    def take(self, process: _Lanczos, share: float) -> None:
+        """Lock the Ritz vectors of a process whose residuals are a share of the goal together."""
+        self._products += process.steps
+        self.finite &= process.finite
+        if not self.finite:
+            return
+        self._scale = max(self._scale, process.scale)
+        values, vectors, residuals = process.ritz()
+        goal = self.goal(process)
+        together = np.sqrt(np.cumsum(residuals**2))
+        few = max(1, self._count - len(self.values))
+        number = max(int((together <= share * goal).sum()), min(few, len(values)))
+        self._coupling += float(together[number - 1])
+        everything = np.concatenate([self.values, values[:number]])
+        order = np.argsort(-everything, kind="stable")
+        self.values = everything[order]
+        self.vectors = np.concatenate([self.vectors, vectors(number)])[order]
+
+    def top(self) -> Top:
+        """Return the largest of all that is locked."""
+        count, size = self._count, self.vectors.shape[1]
+        if not self.finite:
+            nothing = np.full(count, np.nan)
+            return Top(nothing, np.full((count, size), np.nan), nothing, self._products)
+        values = self.values[:count].copy()
+        over = np.zeros(count) if self.is_whole else np.maximum(self._above - values, 0.0)
+        return Top(values, self.vectors[:count].copy(), over + self._coupling, self._products)
+
+
+@final
+class _Lanczos:
+    """One process: orthonormal vectors, and the tridiagonal matrix of the operator among them.
+
+    All are orthogonal to the rows of `locked`. The first is that of g, or of a start and g: for a
+    fixed vector w the probability of |<q, w + g>| <= t is not above that of |<q, g>| <= t.
     """
 
     def __init__(
         self,
-        operator: tuple[Callable[[Array], Array], Callable[[Array], Array] | None],
+        operator: tuple[Product, Product | None],
         size: int,
-        count: int,
-        start: Array | None,
+        generator: np.random.Generator,
         most: int,
+        locked: Array | None = None,
+        start: Array | None = None,
     ) -> None:
-        self._size, self._count = size, count
         self._product, self._metric = operator
         self._nothing = SPENT if self._metric is None else SPENT_IN_METRIC
-        self._generator = np.random.default_rng(0)
-        self._basis = np.empty((max(count, min(most, size)), size))
+        self._locked = np.empty((0, size)) if locked is None else locked
+        self._whole = size - len(self._locked)  # steps that leave nothing
+        room = min(most, self._whole)
+        self._basis = np.empty((room, size))
         self._dual = self._basis if self._metric is None else np.empty_like(self._basis)  # G v
-        self._diagonal, self._beside = np.zeros((2, len(self._basis)))
-        self._next = self._chance() if start is None else np.array(start, dtype=np.float64)
-        self._begins = True  # `next` is a start, and not what is left over of a product
-        self._steps = self._block = 0
-        self._scale, self._ahead, self._finite = 0.0, 1.0, True
+        self._diagonal, self._beside = np.zeros((2, room))
+        self.steps, self.scale, self.finite = 0, 0.0, True
+        self._polynomial: list[float] = []  # pi_j(x), at the x that was asked for last
+        self._at = math.nan
+        first = generator.standard_normal(size)
+        length = 0.0 if start is None else float(np.linalg.norm(start))
+        if start is not None and 0.0 < length < math.inf:
+            share = WARM * math.sqrt(size) / length
+            first = start if self._metric is not None else share * start + first
+        if not self._take(self._outside(first)) > 0.0:  # a start that is nothing in the metric
+            self._take(self._outside(generator.standard_normal(size)))
+        self._length = self._ahead  # b
 
-    def _chance(self) -> Array:
-        return self._generator.standard_normal(self._size)
+    def run(self, count: int, tolerance: float) -> None:
+        """Step until the residuals of the `count` largest are within the tolerance."""
+        while not self.ended:
+            self.step()
+            if self.steps >= count and self.residual(count) <= self.goal(tolerance):
+                break
 
-    def step(self) -> None:
-        """One product."""
-        k = self._steps
-        if self._begins:
-            size = self._take(self._next)
-            if not self._take(self._outside(self._next)) > self._nothing * size:
-                self._take(self._outside(self._chance()))  # a start that is nothing
-            self._begins = False
-        self._basis[k] = self._next / self._ahead
-        if self._metric is not None:
-            self._dual[k] = self._next_dual / self._ahead
-        image = self._product(self._dual[k])
-        self._steps += 1
-        self._finite = bool(np.isfinite(image).all())
-        if not self._finite:
-            return
-        along = self._dual[k] @ image
-        self._diagonal[k] = along
-        self._beside[k] = self._take(self._outside(image))
-        before = self._beside[k - 1] if k else 0.0
-        self._scale = max(self._scale, math.hypot(before, along, self._ahead))
+    def largest_of_all(self, tolerance: float) -> Top:
+        """Step until an eigenvalue above the largest Ritz value has a probability of `MISS`."""
+        x = -math.inf
+        while not self.ended:
+            self.step()
+            if x > -math.inf and not self.exceeds(x) and self.probability(x) <= MISS:
+                break
+            if (x == -math.inf or self.exceeds(x)) and self.residual(1) <= self.goal(tolerance):
+                x = self.largest() + 0.75 * self.goal(tolerance)
+        top = self.top(1)
+        if self.finite:
+            x = top.largest if self.spent else self.upper_bound(max(x, top.largest))
+            top.bounds[0] = max(x - top.largest, ROUNDING * self.scale)
+        return top
+
+    def goal(self, tolerance: float) -> float:
+        """Return the error that is allowed: a share of the largest, or of rounding's size."""
+        return max(tolerance * abs(self.largest()), ROUNDING * self.scale, TINY)
 
     def _take(self, v: Array) -> float:
-        """Go on from v, whose length is `ahead`."""
+        """Set v as the next vector and return its length."""
         self._next = v
         self._next_dual = v if self._metric is None else self._metric(v)
         self._ahead = math.sqrt(max(float(v @ self._next_dual), 0.0))
         return self._ahead
 
     def _outside(self, v: Array) -> Array:
-        """v less its part in the span so far; twice, for the rounding of the first."""
-        basis, dual = self._basis[: self._steps], self._dual[: self._steps]
+        """Return v less its part in all vectors so far; twice, for the rounding of the first."""
+        basis, dual, locked = self._basis[: self.steps], self._dual[: self.steps], self._locked
         for _ in range(2):
+            if len(locked):
+                v = v - (locked @ v) @ locked
             v = v - (dual @ v) @ basis
         return v
 
-    def _spent(self) -> bool:
-        return self._ahead <= self._nothing * self._scale
+    def step(self) -> None:
+        """Take one product."""
+        k = self.steps
+        self._basis[k] = self._next / self._ahead
+        if self._metric is not None:
+            self._dual[k] = self._next_dual / self._ahead
+        image = self._product(self._dual[k])
+        self.steps += 1
+        self.finite = bool(np.isfinite(image).all())
+        if not self.finite:
+            return
+        along = self._dual[k] @ image
+        self._diagonal[k] = along
+        self._beside[k] = self._take(self._outside(image))
+        before = self._beside[k - 1] if k else 0.0
+        self.scale = max(self.scale, math.hypot(before, along, self._ahead))
 
-    def _ritz(self, first: int = 0, end: int | None = None) -> tuple[Array, Array]:
-        """Values, decreasing, and vectors of a part of the tridiagonal matrix."""
+    @property
+    def spent(self) -> bool:
+        """True if the space of the start is invariant: what is ahead is rounding."""
+        whole = self._metric is None and self.steps == self._whole
+        return whole or (self.steps > 0 and self._ahead <= self._nothing * self.scale)
+
+    @property
+    def ended(self) -> bool:
+        """True if no further step can be taken."""
+        return not self.finite or self.steps == len(self._basis) or self.spent
+
+    def _tridiagonal(self) -> tuple[Array, Array]:
+        """Return Ritz values, decreasing, and vectors of the matrix in the columns."""
         from scipy.linalg.lapack import dstevd  # slow to load
 
-        end = self._steps if end is None else end
-        beside = self._beside[first : max(end - 1, first + 1)]  # LAPACK wants one, if beside none
-        values, rows, _ = dstevd(self._diagonal[first:end], beside)
+        beside = self._beside[: max(self.steps - 1, 1)]  # LAPACK wants one, if beside none
+        values, rows, _ = dstevd(self._diagonal[: self.steps], beside)
         return values[::-1], rows[:, ::-1]
 
-    def ended(self, tolerance: float) -> bool:
-        """Whether the bounds are kept, or there is nowhere to go on. With a metric, which may be
-        singular, no second block is begun: copies of eigenvalues are left out."""
-        if not self._finite or self._steps == len(self._basis):
-            return True
-        if self._steps == 0:
-            return False
-        if self._spent():
-            return self._metric is not None or self._nothing_new()
-        if self._steps < self._count:
-            return False
-        values, rows = self._ritz()
-        bounds = self._ahead * np.abs(rows[-1, : self._count])
-        return bool((bounds <= tolerance * np.abs(values).max()).all())
+    def residual(self, count: int) -> float:
+        """Return the Euclidean norm of the residuals of the `count` largest."""
+        return self._ahead * float(np.linalg.norm(self._tridiagonal()[1][-1, :count]))
 
-    def _nothing_new(self) -> bool:
-        """A block is complete: begin another, unless this one had nothing among the largest, as
-        then no further one has. (Of chance a start has a part in every eigenspace.)"""
-        largest = self._ritz(self._block)[0][0]
-        if self._block >= self._count:
-            known = self._ritz(end=self._block)[0]
-            if largest <= known[self._count - 1] + SPENT * self._scale:
-                return True
-        self._beside[self._steps - 1] = 0.0
-        self._block = self._steps
-        self._next, self._begins = self._chance(), True
-        return False
+    def ritz(self) -> tuple[Array, Callable[[int], Array], Array]:
+        """Return values, decreasing, a function from a number to unit vectors, and residuals."""
+        values, rows = self._tridiagonal()
+        basis = self._basis[: self.steps]
+        return values, lambda number: rows[:, :number].T @ basis, self._ahead * np.abs(rows[-1])
 
-    def found(self) -> Top:
-        """The largest so far."""
-        count = self._count
-        if not self._finite:
+    def largest(self) -> float:
+        """Return the largest Ritz value."""
+        return float(self._tridiagonal()[0][0])
+
+    def top(self, count: int) -> Top:
+        """Return the largest so far, with their residuals as bounds."""
+        if not self.finite:
             nothing = np.full(count, np.nan)
-            return Top(nothing, np.full((count, self._size), np.nan), nothing, self._steps)
-        values, rows = self._ritz()
-        bounds = self._ahead * np.abs(rows[-1, :count])
-        vectors = rows[:, :count].T @ self._basis[: self._steps]
-        return Top(values[:count].copy(), vectors, bounds, self._steps)
+            return Top(nothing, np.full((count, self._basis.shape[1]), np.nan), nothing, self.steps)
+        values, vectors, residuals = self.ritz()
+        return Top(values[:count].copy(), vectors(count), residuals[:count], self.steps)
+
+    def _evaluate(self, x: float) -> list[float]:
+        """Return pi_0 ... pi_k at x."""
+        if x != self._at:
+            self._at, self._polynomial = x, [1.0]
+        known = self._polynomial
+        for j in range(len(known) - 1, self.steps):
+            before = self._beside[j - 1] * known[j - 1] if j else 0.0
+            ahead = max(self._beside[j], TINY)
+            known.append(float(((x - self._diagonal[j]) * known[j] - before) / ahead))
+        return known
+
+    def exceeds(self, x: float) -> bool:
+        """Return True if a Ritz value is above x: then some pi_j(x) is not positive (Sturm)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return not min(self._evaluate(x)) > 0.0
+
+    def probability(self, x: float) -> float:
+        """Return a bound on the probability of an eigenvalue above x, x above the Ritz values."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            last = self._evaluate(x)[-1]
+            return math.sqrt(2.0 / math.pi) * self._length / last if last > 0.0 else 1.0
+
+    def upper_bound(self, x: float) -> float:
+        """Return the least of a few numbers from x on whose probability is at most `MISS`."""
+        shares: list[float] = [0.0, *np.geomspace(1e-6, 4.0, 45).tolist()]
+        far = (x + share * self.scale for share in shares)
+        return next((one for one in far if self.probability(one) <= MISS), math.inf)

@@ -1,11 +1,9 @@
 """Sharpness: the largest eigenvalues of the Hessian of the training risk (core.dynamics.curvature).
 
-Where its form in the examples' span is there it is proved (core.dynamics.example_span). Elsewhere
-frames near one another have nearly the same vectors, from which Lanczos needs a few products in
-place of dozens. Each frame begins with those of the first frame of its block, and not of the frame
-before: its value then does not depend on which frames were looked at before. It begins with the sum
-of three, and not with the first alone, which may be the second a few steps later: with that and a
-bound of 1e-3 the value has been met 2 % too small.
+Where the Hessian has a form in the examples' span, a factorisation proves the values
+(core.dynamics.example_span). Of few parameters they are those of the whole matrix. Elsewhere
+Lanczos starts at random, and ends where an eigenvalue above its values has a probability of 1e-9.
+Each frame has a value of its own, whichever frames were computed before.
 """
 
 from __future__ import annotations
@@ -31,9 +29,7 @@ if TYPE_CHECKING:
     from core.dynamics.example_span import ProvedSharpness
 
 Array = NDArray[np.float64]
-BLOCK = 8  # frames; with 16 the second largest has been met in place of the largest, .3 % below it
 COUNT = 3
-ROUGHLY = 1e-3  # of vectors that are but a start
 
 
 def has_sharpness(run: Run) -> bool:
@@ -56,55 +52,47 @@ def proving(run: Run) -> ProvedSharpness | None:
     return ProvedSharpness(run.problem) if has_span(run.problem) else None
 
 
-@memoised
-def block_start(run: Run, index: int) -> Array:
-    """Return the start vector of Lanczos for the block of frames from `index` on.
+def _largest(run: Run, index: int, count: int) -> Array:
+    """Return the `count` largest, decreasing, and bounds on their errors, (2, count).
 
-    It is the sum of the top eigenvectors at `index` and a random vector of the same length. In a
-    block-diagonal Hessian a later top eigenvector can be orthogonal to the sum alone.
+    NaN where the weights or the risk are beyond float64.
     """
     flat = physical(run, index)
-    if not np.isfinite(flat).all():
-        return np.ones(flat.size)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        top = sharpness(run.problem, flat, COUNT, ROUGHLY).vectors.sum(axis=0)
-    chance = np.random.default_rng(0).standard_normal(flat.size)
-    return np.asarray(top + chance * (np.linalg.norm(top) / np.linalg.norm(chance)))
-
-
-def _largest(run: Run, index: int, count: int) -> Array:
-    """The `count` largest, decreasing; NaN where the weights or the risk are beyond float64."""
-    flat = physical(run, index)
-    missing = np.full(count, np.nan)
+    missing = np.full((2, count), np.nan)
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return missing
     proof = proving(run)
-    found = proof and proof.at(flat, count, TOLERANCE)
-    if found is None:
-        start = block_start(run, index - index % BLOCK)
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            found = sharpness(run.problem, flat, count, start=start).values
-    return np.concatenate([found, missing])[:count]
+    proved = proof and proof.at(flat, count, TOLERANCE)
+    if proved is not None:
+        return np.stack([proved, np.full(count, TOLERANCE * abs(float(proved[0])))])
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        top = sharpness(run.problem, flat, count)
+    found = np.stack([top.values, np.maximum(top.bounds, TOLERANCE * abs(top.largest))])
+    return np.concatenate([found, missing], axis=1)[:, :count]
 
 
 @memoised
 def eigenvalues(run: Run, index: int) -> Array:
-    """The three largest."""
+    """Return the three largest and bounds on their errors, (2, 3)."""
     return _largest(run, index, COUNT)
 
 
 @memoised
+def top_value(run: Run, index: int) -> Array:
+    """Return the largest alone, which takes fewer products, and its bound, (2, 1)."""
+    return _largest(run, index, 1)
+
+
 def largest(run: Run, index: int) -> float:
-    """The largest alone, which takes fewer products."""
-    return float(_largest(run, index, 1)[0])
+    return float(top_value(run, index)[0, 0])
 
 
 def second(run: Run, index: int) -> float:
-    return float(eigenvalues(run, index)[1])
+    return float(eigenvalues(run, index)[0, 1])
 
 
 def third(run: Run, index: int) -> float:
-    return float(eigenvalues(run, index)[2])
+    return float(eigenvalues(run, index)[0, 2])
 
 
 def gauss_newton(run: Run, index: int) -> float:
@@ -154,8 +142,16 @@ def _one(run: Run) -> Landmark | None:
 
 
 def off(run: Run, index: int) -> float:
-    """How far an eigenvalue may be off: by the proof, or the residual that Lanczos ends with."""
-    return TOLERANCE * abs(largest(run, index))
+    """Bound on the error: `TOLERANCE` of the largest, or more where products did not suffice."""
+    return float(top_value(run, index)[1, 0])
+
+
+def second_off(run: Run, index: int) -> float:
+    return float(eigenvalues(run, index)[1, 1])
+
+
+def third_off(run: Run, index: int) -> float:
+    return float(eigenvalues(run, index)[1, 2])
 
 
 def stability_off(run: Run, index: int) -> float:
@@ -212,7 +208,7 @@ OBSERVABLES = (
         normalisation=NORMALISATION,
         costly=True,
         on_request=True,
-        error=off,
+        error=second_off,
     ),
     Observable(
         "hessian_3",
@@ -226,7 +222,7 @@ OBSERVABLES = (
         normalisation=NORMALISATION,
         costly=True,
         on_request=True,
-        error=off,
+        error=third_off,
     ),
     Observable(
         "gauss_newton",

@@ -127,18 +127,6 @@ def test_the_gauss_newton_part_is_lambda_0() -> None:
         assert found == pytest.approx(lambda_0(problem), rel=1e-8)
 
 
-def test_warm_starts_take_fewer_products() -> None:
-    problem = small_problem(Case("standard", "squared"), n=40, m=60, d=10)
-    flat = problem.physical_start()
-    cold = sharpness(problem, flat, count=1)
-    moved = flat - 0.001 * gradient(problem, flat)
-    warm = sharpness(problem, moved, count=1, start=cold.vectors.sum(axis=0))
-    assert warm.products < cold.products
-    assert warm.largest == pytest.approx(
-        sharpness(problem, moved, tolerance=1e-10).largest, rel=1e-4
-    )
-
-
 def test_without_pytorch_the_closed_form_is_there_and_others_say_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -196,11 +184,3 @@ def test_an_operator_that_is_not_finite_gives_nan() -> None:
     found = top_eigenvalues(lambda v: v * np.inf, 4, 2)
     assert np.isnan(found.values).all()
     assert found.products == 1
-
-
-def test_the_bound_is_kept_where_steps_run_out() -> None:
-    D = np.linspace(0.0, 1.0, 400)
-    found = top_eigenvalues(lambda v: D * v, 400, 1, 1e-12, most=20)
-    assert found.products == 20
-    assert np.abs(D - found.largest).min() <= found.bounds[0]
-    assert found.bounds[0] > 1e-12

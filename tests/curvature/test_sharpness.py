@@ -11,7 +11,6 @@ import pytest
 
 from core.dynamics.curvature import TOLERANCE, Curvature, sharpness
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, usual_of
-from core.observables.sharpness import BLOCK, block_start
 from core.observables.table import check_columns, scalar_columns
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, Run, open_run
@@ -29,11 +28,11 @@ def recorded(problem: Problem, path: Path) -> Run:
 
 @pytest.mark.parametrize("case", [*TWO_LAYER, HEADS[0]], ids=str)
 def test_eigenvalues_are_those_of_the_dense_hessian(tmp_path: Path, case: Case) -> None:
-    """To the tolerance of the bound, at frames of two blocks; the Gauss-Newton part too."""
+    """To the tolerance of the bound, at three frames; the Gauss-Newton part too."""
     dynamics = {"kind": "gd", "step": 0.05, "until_log10_time": 0.5}
     problem = small_problem(case, dynamics=dynamics, d=4, n=8, m=6, loss={"l2": 0.01})
     with closing(recorded(problem, tmp_path / "a.msrun")) as run:
-        for index in (0, 3, min(BLOCK + 2, run.frames - 1)):
+        for index in (0, 3, run.frames - 1):
             curvature = Curvature(run.problem, run.parameters(index))
             units = np.eye(curvature.size)
             whole = np.linalg.eigvalsh(np.array([curvature(one) for one in units]))[::-1]
@@ -42,21 +41,6 @@ def test_eigenvalues_are_those_of_the_dense_hessian(tmp_path: Path, case: Case) 
             assert found == pytest.approx(whole[:3].tolist(), abs=TOLERANCE * whole[0])
             other = OBSERVABLES["gauss_newton"].at(run, index)
             assert other == pytest.approx(part[-1], rel=TOLERANCE)
-
-
-def test_the_top_is_found_from_every_block(tmp_path: Path) -> None:
-    """Also where it came up meanwhile, from a node that was not among the largest."""
-    dynamics = {"kind": "gd", "step": 0.0625, "until_log10_time": 1.5}
-    case, frames = Case("scalar", "exponential"), {"frames": 7}
-    problem = small_problem(case, dynamics=dynamics, n=8, m=9, recording=frames)
-    with closing(recorded(problem, tmp_path / "a.msrun")) as run:
-        for index in range(run.frames):
-            flat = run.network.physical(run.parameters(index), float(run.rho[index]))
-            curvature = Curvature(run.problem, flat)
-            dense = np.linalg.eigvalsh(np.array([curvature(one) for one in np.eye(flat.size)]))
-            for begins in range(run.frames):
-                found = sharpness(run.problem, flat, 1, start=block_start(run, begins))
-                assert found.largest == pytest.approx(dense[-1], rel=TOLERANCE)
 
 
 def test_stability_is_the_factor_of_a_step(tmp_path: Path) -> None:
