@@ -22,6 +22,7 @@ from core.study_file.dynamics import GradientDescent, GradientFlow, StochasticGr
 Array = NDArray[np.float64]
 LN_10 = float(np.log(10.0))
 LATE = 3.0  # log10 t from which the flow's sums are taken in rho
+LEAST_ROOM = 1e-4  # of a sum between two frames: two interpolations may agree by chance
 
 
 def has_slopes(run: Run) -> bool:
@@ -83,7 +84,11 @@ def log_perceptron_sum(run: Run, index: int) -> float:
     sums = _sums_of(run)
     while len(sums) <= index:
         frame = len(sums)
-        sums.append(float(np.logaddexp(sums[-1], _log_increment(run, frame))) if frame else -np.inf)
+        sums.append(
+            float(np.logaddexp(sums[-1], _log_increment(run, frame - 1, frame)))
+            if frame
+            else -np.inf
+        )
     return sums[index]
 
 
@@ -93,21 +98,47 @@ def _sums_of(run: Run) -> list[float]:
     return []
 
 
-def _log_increment(run: Run, frame: int) -> float:
+def sum_bounds(run: Run) -> tuple[Array, Array]:
+    """Return bounds on the growth of perceptron_sum from each frame to the next, (T,) each.
+
+    Entry k is about the interval that ends at frame k; entry 0 about what lies before the run.
+
+    Over two neighbouring intervals the growth is also taken from their outer frames alone. Each may
+    be off by twice the difference of the logarithms: interpolation is of second order, so that its
+    error is about a third of it. Where a run has one interval, |l'| at its ends bounds the growth.
+    """
+    whole, first = run.whole, run.whole.before - run.before
+    last = first + run.frames
+    fine = np.array([_log_increment(whole, k - 1, k) for k in range(1, last)])
+    coarse = np.array([_log_increment(whole, k - 1, k + 1) for k in range(1, last - 1)])
+    gaps = 2.0 * np.abs(coarse - np.logaddexp(fine[:-1], fine[1:]))
+    if fine.size == 1:
+        gaps = np.array([abs(log_mean_slope(whole, 0) - log_mean_slope(whole, 1))])
+    room = LEAST_ROOM + np.maximum(np.append(gaps, 0.0), np.append(0.0, gaps))[: fine.size]
+    if not isinstance(whole.experiment.dynamics, GradientFlow):
+        room[np.diff(whole.steps[:last]) == 1] = 0.0  # every step is recorded
+    with np.errstate(over="ignore"):
+        least, most = (np.append(0.0, np.exp(fine + sign * room)) for sign in (-1.0, 1.0))
+    least[first], most[first] = least[: first + 1].sum(), most[: first + 1].sum()
+    return least[first:], most[first:]
+
+
+def _log_increment(run: Run, start: int, stop: int) -> float:
+    """Return ln of the sum between two frames, from these frames alone."""
     dynamics = run.experiment.dynamics
-    if isinstance(dynamics, GradientFlow) and run.log10_time[frame - 1] >= LATE:
-        margins = [dual_margin(run, k) for k in (frame - 1, frame)]
+    if isinstance(dynamics, GradientFlow) and run.log10_time[start] >= LATE:
+        margins = [dual_margin(run, k) for k in (start, stop)]
         if min(margins) > 0.0:
-            return _logarithm(_in_rho(run, frame, margins))
-    low, high = (log_mean_slope(run, k) for k in (frame - 1, frame))
+            return _logarithm(_in_rho(run, (start, stop), margins))
+    low, high = (log_mean_slope(run, k) for k in (start, stop))
     if isinstance(dynamics, GradientFlow):
-        begin, end = (LN_10 * run.log10_time[frame - 1 : frame + 1]).tolist()
+        begin, end = (LN_10 * float(run.log10_time[k]) for k in (start, stop))
         return _power_law(begin, end, low, high)
     log_unit = 0.0
     if isinstance(dynamics, GradientDescent):
         assert dynamics.step is not None  # explicit in every run
         log_unit = float(np.log(dynamics.step))
-    first, last = (int(step) for step in run.steps[frame - 1 : frame + 1])
+    first, last = (int(run.steps[k]) for k in (start, stop))
     # Every step between is recorded: the sum is exact, with nothing to interpolate.
     if last == first + 1:
         return log_unit + low
@@ -132,8 +163,8 @@ def _power_law(begin: float, end: float, low: float, high: float) -> float:
     return float(np.log(end - begin)) + log_logarithmic_mean(begin + low, end + high)
 
 
-def _in_rho(run: Run, frame: int, margins: list[float]) -> float:
-    degree, ends = run.network.degree, (frame - 1, frame)
+def _in_rho(run: Run, ends: tuple[int, int], margins: list[float]) -> float:
+    degree = run.network.degree
     norms = [run.network.norm(run.parameters(k)) for k in ends]
     # Margins are over |W_h|^L for the unit vectors of the flow, or over |a| |c| for batch norm.
     sizes = [run.network.norm_power(run.parameters(k)) for k in ends]
@@ -141,7 +172,7 @@ def _in_rho(run: Run, frame: int, margins: list[float]) -> float:
         1.0 / (degree * margin * size * float(np.exp((degree - 2) * run.rho[k])))
         for k, margin, size in zip(ends, margins, sizes, strict=True)
     ]
-    grown = float(run.rho[frame] - run.rho[frame - 1]) + float(np.log(norms[1] / norms[0]))
+    grown = float(run.rho[ends[1]] - run.rho[ends[0]]) + float(np.log(norms[1] / norms[0]))
     return grown * 0.5 * (rates[0] + rates[1])
 
 

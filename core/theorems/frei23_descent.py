@@ -7,14 +7,13 @@ import math
 import numpy as np
 
 from core.network.fixed_outer import FixedOuter, FixedOuterNetwork
+from core.observables.proofs import sum_bounds
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.frei23_points import lengths, of_frei23, orthogonality, outer_layer, ratio, slope
 from core.theorems.statement import Comparison, Context, Hypothesis
-
-INTERPOLATED = 0.99  # of sums of Ghat between recorded frames
 
 
 def smooth_descent(run: Run) -> bool:
@@ -90,8 +89,8 @@ def stepped(run: Run) -> Array:
 
 
 def sums(context: Context) -> Array:
-    """alpha sum_(s<t) Ghat_s, (T,), slightly from below: frames leave out steps."""
-    return INTERPOLATED * context.trace("perceptron_sum")
+    """Return alpha sum_(s<t) Ghat_s, (T,), from below: frames leave out steps."""
+    return sum_bounds(context.run)[0].cumsum()
 
 
 def loss_falls(context: Context) -> Comparison:
@@ -184,7 +183,7 @@ def frobenius(context: Context) -> Comparison:
     run = context.run
     size = np.sqrt(context.trace("norm_squared"))
     rate = math.sqrt(2.0 * c_r(run)) * lengths(run)[1] / math.sqrt(run.dataset.n)
-    bound = size[0] + rate * context.trace("perceptron_sum") / INTERPOLATED
+    bound = size[0] + rate * sum_bounds(run)[1].cumsum()
     return common.throughout("<=", bound, size, "norm_squared")
 
 

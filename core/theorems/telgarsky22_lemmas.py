@@ -11,7 +11,7 @@ from core.data.separator import max_margin
 from core.errors import InputError
 from core.observables.certificates import nearest, score_gram
 from core.observables.proof_potentials import has_cone_potential, has_scalar_potential
-from core.observables.proofs import has_perceptron_sum
+from core.observables.proofs import has_perceptron_sum, sum_bounds
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.theorems import common
@@ -22,7 +22,6 @@ from core.theorems.telgarsky22_data import GAUSSIAN, drawn, of_telgarsky22
 from core.theorems.telgarsky22_global import EXPONENTIAL, collapse, two_cones, two_cones_data
 
 KKT_ROOM = 1e-6  # relative: to what the linear solution's multipliers are found
-INTERPOLATED = 1.01  # sums between recorded frames are known to 1 %
 
 # ------------------------------------------------------------------------- Lemmas A.4, A.5, C.1
 
@@ -205,11 +204,6 @@ def potential(context: Context) -> Array:
     return context.trace("cone_potential" if cones else "scalar_potential")
 
 
-def sums(context: Context) -> Array:
-    """int_0^t Q, Q = sum_i exp(-p_i), (T,)."""
-    return context.run.dataset.n * context.trace("perceptron_sum")
-
-
 def begun(context: Context) -> int:
     """The first frame with Phi > -inf; the number of frames where there is none."""
     finite = np.isfinite(potential(context))
@@ -217,12 +211,14 @@ def begun(context: Context) -> int:
 
 
 def rate(context: Context) -> float:
-    """gammahat: the least increase of Phi for int Q between frames from tau on."""
+    """gammahat, from below: the least increase of Phi for int Q/n between frames from tau on.
+
+    Q = sum_i exp(-p_i). The time of the mean risk has the 1/n.
+    """
     tau = begun(context)
-    grown, passed = np.diff(potential(context)[tau:]), np.diff(sums(context)[tau:])
+    grown, passed = np.diff(potential(context)[tau:]), sum_bounds(context.run)[1][tau + 1 :]
     known = passed > 0.0
-    # From below by what the sums may be off, since the bound grows with it.
-    return float((grown[known] / passed[known]).min()) / INTERPOLATED if known.any() else common.NAN
+    return float((grown[known] / passed[known]).min()) if known.any() else common.NAN
 
 
 def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
@@ -242,7 +238,7 @@ def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
         ),
         common.at_most("Phi - (1/2) ln |u| from tau on", 0.0, largest),
         Hypothesis(
-            "d Phi/dt >= Q gammahat from tau on, gammahat > 0",
+            "d Phi/dt >= Q/n gammahat from tau on, gammahat > 0",
             "> 0",
             common.shown(gamma),
             gamma > 0.0 if not math.isnan(gamma) else None,
@@ -251,21 +247,22 @@ def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def promised(context: Context) -> Comparison:
-    """sup of the smoothed margin against gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/int Q.
+    """sup of the smoothed margin against gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/I.
 
-    J = int Q/|u|^2 from above. From Phi_tau + gammahat int Q <= (1/2) ln |u_t| and Lemma A.5, which
-    bounds d (1/2) ln |u|/dt by Q (smoothed margin + ln n/|u|^2); it tends to gammahat.
+    I = int Q/n and J = int (Q/n)/|u|^2 from above. From Phi_tau + gammahat I <= (1/2) ln |u_t| and
+    Lemma A.5, which bounds d (1/2) ln |u|/dt by Q/n (smoothed margin + ln n/|u|^2) in the time of
+    the mean risk; it tends to gammahat.
     """
     run, tau = context.run, begun(context)
     margins = context.trace("smoothed_margin")
     bound = np.full(run.frames, np.nan)
     if tau + 1 < run.frames:
-        logs, passed = common.log_norms(run)[tau:], sums(context)[tau:]
-        shortest = np.minimum(logs[1:], logs[:-1])
-        inverse = INTERPOLATED * np.diff(passed) * np.exp(-2.0 * shortest)
+        logs = common.log_norms(run)[tau:]
+        least, most = (grown[tau + 1 :] for grown in sum_bounds(run))
+        inverse = most * np.exp(-2.0 * np.minimum(logs[1:], logs[:-1]))
         spent = 0.5 * logs[0] - potential(context)[tau]
         spent = spent + math.log(run.dataset.n) * np.cumsum(inverse)
-        total = (passed - passed[0])[1:] / INTERPOLATED
+        total = least.cumsum()
         bound[tau + 1 :] = np.where(total > 0.0, rate(context) - spent / total, np.nan)
     best = np.full(run.frames, np.nan)
     best[tau:] = np.fmax.accumulate(margins[tau:])
@@ -379,13 +376,14 @@ STATEMENTS = (
         "Lemma A.6",
         "A potential that grows with Q promises a margin.",
         r"\liminf_t \gamma(u_t) \geq \hat\gamma, \quad \Phi \leq \frac{1}{2} \ln \Vert u \Vert, "
-        r"\quad \dot\Phi \geq \mathcal{Q} \hat\gamma",
+        r"\quad \dot\Phi \geq \mathcal{Q} \hat\gamma / n",
         has_potential,
         "standard on cones and scalar on known directions, exponential loss",
         potential_hypotheses,
         promised,
         "Printed R -> infinity; it goes to 0. The bound is the proof's at finite t, which tends to "
-        "gammahat, the least rate between frames. Sums between frames are interpolated (1 %).",
+        "gammahat, the least rate between frames. Q is over n since time is that of the mean risk. "
+        "Integrals between frames are bounded by how far these lie apart.",
     ),
     of_telgarsky22(
         "Proposition 2.6, item 1",

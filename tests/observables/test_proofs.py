@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.dynamics.step_size import jacobian
-from core.observables.proofs import known_features, log_mean_slope
+from core.observables.proofs import known_features, log_mean_slope, sum_bounds
 from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
 from tests.networks import Case, small_problem
@@ -64,6 +64,30 @@ def test_flow_sum_lies_between_rectangles_and_meets_a_finer_run(tmp_path: Path) 
             assert (found[early] >= (G[1:] * step)[early] * (1 - 1e-9)).all()
             values.append(trace(run, "perceptron_sum")[-1])
     assert values[0] == pytest.approx(values[1], rel=2e-3)
+
+
+def test_few_frames_bound_the_sum_of_many(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """However far frames lie apart, the bounds from them hold the sum of a finer run."""
+    for kind, dynamics in (("normalised", "flow"), ("standard", "flow"), ("standard", "gd")):
+        rest = (
+            f"dynamics.kind={dynamics}",
+            "dynamics.until_log10_time=3",
+            "recording.log10_times=[]",
+        )
+        settings = (*SMALL, *rest, f"network.kind={kind}")
+        fine = tmp_path / f"{kind}-{dynamics}.msrun"
+        study(fine, *settings, "recording.frames=300")
+        with open_run(fine) as run:
+            wanted = trace(run, "perceptron_sum")[-1]
+        for frames in (2, 3, 5, 12, 60):
+            path = tmp_path / f"{kind}-{dynamics}-{frames}.msrun"
+            study(path, *settings, f"recording.frames={frames}")
+            with open_run(path) as run, subtests.test(kind=kind, dynamics=dynamics, frames=frames):
+                least, most = (grown.sum() for grown in sum_bounds(run))
+                assert least < trace(run, "perceptron_sum")[-1] < most
+                assert least <= wanted * 1.001
+                assert most >= wanted / 1.001
+                assert frames < 60 or most < 1.1 * least
 
 
 def test_loss_ratio_and_proxy_pl_by_brute_force(tmp_path: Path) -> None:

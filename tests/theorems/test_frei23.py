@@ -290,13 +290,13 @@ def test_sums_of_theorem_4_2_step_by_step(smooth: Run, of_smooth: dict[str, Asse
     nodes = of_smooth["Theorem 4.2, item 2"].comparison.bound_trace
     assert nodes is not None
     factor = low**2 / (4 * root * high * root)
-    assert nodes[1:] / (factor * sums[1:]) == pytest.approx(0.99, abs=0.01)
     assert (nodes[1:] <= factor * sums[1:]).all()
+    assert (nodes[1:] >= 0.99 * factor * sums[1:]).all()
     top = of_smooth["Lemma E.13"].comparison.bound_trace
     assert top is not None
     factor = GAMMA * low / (4 * root * (high / low) * root)
     assert (top[1:] <= factor * sums[1:]).all()
-    assert top[1:] / (factor * sums[1:]) == pytest.approx(0.99, abs=0.01)
+    assert (top[1:] >= 0.99 * factor * sums[1:]).all()
     size = of_smooth["Lemma E.12"].comparison.bound_trace
     assert size is not None
     c_r = 10 * (high / low) ** 2 / GAMMA**2 + 10

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.theorems import common, homogeneity_margins
 from core.theorems.statement import Assessment, Context, Verdict
@@ -182,6 +183,23 @@ def test_growth(shallow: Run, found: dict[str, Assessment]) -> None:
     bound = one.bound_trace[1:]
     assert (bound >= sizes[0] * np.exp(2 * lower) * (1 - 1e-9)).all()
     assert (bound <= sizes[0] * np.exp(2 * upper) * 1.002 * (1 + 1e-9)).all()
+
+
+def test_few_frames_do_not_violate_the_growth(tmp_path: Path) -> None:
+    """Three frames miss half of int G: the bound from them alone is 1.8, and |u| reaches 2.5."""
+    at = problem_of(
+        {"kind": "head", "m": 4},
+        {"kind": "flow", "until_log10_time": 0.5},
+        data={"kind": "three_point"},
+        frames=3,
+    )
+    with recorded_run(tmp_path / "run", at) as run:
+        growth = of_paper(run, {}, "homogeneity")["Lemma 3.4 (growth)"].comparison
+        own = run.network.unpack(run.parameters(2))
+        size = np.exp(2.0 * run.rho[2]) * np.abs(own["a"] * own["b"]).sum()
+        grown = OBSERVABLES["perceptron_sum"].at(run, 2)
+    assert size > 1.3 * np.exp(2.0 * grown)
+    assert growth.holds is not False
 
 
 def test_size(shallow: Run, found: dict[str, Assessment]) -> None:

@@ -150,7 +150,7 @@ TELGARSKY22: dict[str, Places] = {
         "gradient flow": "eq. (A.1)",
         "Phi(u_tau) > -infinity at some tau": "Lemma A.6",
         "Phi - (1/2) ln |u| from tau on": "Lemma A.6",
-        "d Phi/dt >= Q gammahat from tau on, gammahat > 0": "Lemma A.6",
+        "d Phi/dt >= Q/n gammahat from tau on, gammahat > 0": "Lemma A.6",
     },
     "Lemma C.1": {
         "start v_j ~ N(0, I/d)": "Lemma C.1",
