@@ -17,7 +17,6 @@ from PySide6.QtGui import (
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
-    QLabel,
     QMainWindow,
     QMenu,
     QSizePolicy,
@@ -42,6 +41,7 @@ from app.style import panel_width
 from app.widgets.action_follower import ActionFollower
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
+from app.widgets.plain_text import menu_text, plain_label, plain_tip
 from app.widgets.pressed import PressedByKeys
 from app.widgets.run_grid import RunGrid
 from app.widgets.tool_bar import ToolBar
@@ -86,7 +86,8 @@ class MainWindow(QMainWindow):
         self.times = TheoremTimes(palette, self.transport.slider, self)
         self.status = StatusLine(self)
         self.welcome = WelcomePage(self)
-        self.loading = QLabel(LOADING, self, alignment=Qt.AlignmentFlag.AlignCenter)
+        self.loading = plain_label(LOADING, self)
+        self.loading.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.views = RunGrid(self)
         self.middle = QStackedWidget(self)
         self._under: QWidget = self.loading
@@ -228,10 +229,9 @@ class MainWindow(QMainWindow):
         """The files of the menu of recent ones."""
         self.recent.clear()
         for path in paths:
-            # A single & would underline the letter after it.
-            action = self.recent.addAction(Path(path).name.replace("&", "&&"))
+            action = self.recent.addAction(menu_text(Path(path).name))
             action.setData(path)
-            action.setToolTip(path)
+            action.setToolTip(plain_tip(path))
         self.recent.setEnabled(bool(paths))
         self.welcome.set_recent(paths)
 

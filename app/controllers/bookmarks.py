@@ -16,6 +16,7 @@ from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
 from app.state.fields import typed_time
 from app.state.link import link_of, parse_link
+from app.widgets.plain_text import menu_text
 from core.errors import MarginscopeError
 from core.figures.numbers import MINUS, clock_text
 from core.library.about import change_about, read_about
@@ -88,9 +89,10 @@ class BookmarkController(QObject):
         self._removals.clear()
         for mark in self._marks:
             when = words_of(mark.log10_time)
-            text = mark.name if mark.name == when else f"{mark.name}\t{when}"
-            menu.addAction(text.replace("&", "&&")).setData(("show", mark.name))
-            self._removals.addAction(mark.name.replace("&", "&&")).setData(("remove", mark.name))
+            name = menu_text(mark.name)
+            text = name if mark.name == when else f"{name}\t{when}"
+            menu.addAction(text).setData(("show", mark.name))
+            self._removals.addAction(name).setData(("remove", mark.name))
         if not self._marks:
             menu.addAction(NONE).setEnabled(False)
             return

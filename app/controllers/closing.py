@@ -11,8 +11,10 @@ from PySide6.QtWidgets import QMessageBox
 from app.controllers.whole_study import WholeStudyController
 from app.main_window import MainWindow
 from app.state.session import Session
+from app.widgets.plain_text import message_box
 
 STOP, KEEP = "Stop and close", "Keep running"
+KEPT = "What is recorded so far stays in the run files either way, and can be continued later."
 
 
 @final
@@ -64,14 +66,7 @@ class Closing(QObject):
         return f"{runs} still being trained." if count else ""
 
     def _agreed(self, work: str) -> bool:
-        box = QMessageBox(self._window)
-        box.setObjectName("closing")
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle("Marginscope")
-        box.setText(work)
-        box.setInformativeText(
-            "What is recorded so far stays in the run files either way, and can be continued later."
-        )
+        box = message_box(self._window, "closing", QMessageBox.Icon.Question, work, KEPT)
         stop = box.addButton(STOP, QMessageBox.ButtonRole.DestructiveRole)
         keep = box.addButton(KEEP, QMessageBox.ButtonRole.RejectRole)
         # Return and Escape keep it running: training must not be stopped by a slip.

@@ -13,6 +13,7 @@ from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
 from app.state.layouts import LAYOUTS, Layout, checked_name, laid_out, layout_of
+from app.widgets.plain_text import menu_text
 from core.errors import InputError
 
 SAVE, REMOVE = "&Save layout ...", "&Remove layout"
@@ -43,9 +44,9 @@ class LayoutController(QObject):
             if not name:
                 menu.addSeparator()
                 continue
-            menu.addAction(name.replace("&", "&&")).setData(("show", name))
+            menu.addAction(menu_text(name)).setData(("show", name))
         for name in self.own:
-            self._removals.addAction(name.replace("&", "&&")).setData(("remove", name))
+            self._removals.addAction(menu_text(name)).setData(("remove", name))
         menu.addSeparator()
         menu.addAction(SAVE).setData(("save", ""))
         menu.addMenu(self._removals)

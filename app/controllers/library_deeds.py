@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.state.session import MOST_RUNS, Session
+from app.widgets.plain_text import message_box
 from app.workers.librarian import Done, Librarian
 from core.errors import InputError
 
@@ -128,16 +129,12 @@ class LibraryDeeds(QObject):
 
         size = size_text(sum(entry.size for entry in chosen))
         buttons = QMessageBox.StandardButton
-        box = QMessageBox(
-            QMessageBox.Icon.Warning,
-            "Library of runs",
-            PURGE.format(what=_called(chosen), size=size),
-            buttons.Yes | buttons.Cancel,
-            self._window,
-        )
+        question = PURGE.format(what=_called(chosen), size=size)
+        box = message_box(self._window, "purge", QMessageBox.Icon.Warning, question)
+        box.setWindowTitle("Library of runs")
+        box.setStandardButtons(buttons.Yes | buttons.Cancel)
         box.setDefaultButton(buttons.Cancel)
         box.button(buttons.Yes).setText("Remove")
-        box.setObjectName("purge")
         box.finished.connect(self._purge)
         box.open()
 

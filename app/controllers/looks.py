@@ -16,6 +16,7 @@ from app.main_window import OF_STUDY, MainWindow
 from app.panels.coordinates import CoordinatesDialog
 from app.panels.inspector import definitions
 from app.state.intent import MOST_CURVES
+from app.widgets.plain_text import menu_text, plain_tip
 from core import __version__
 from core.figures.palette import PALETTES, Palette
 from core.observables.planes import COORDINATES, NodePlane
@@ -178,9 +179,9 @@ class Looks(QObject):
             menu.addAction("The &study's curves").setData(OF_STUDY)
             menu.addSeparator()
         for name, (title, explanation) in observables.items():
-            action = menu.addAction(title)
+            action = menu.addAction(menu_text(title))
             action.setData(name)
-            action.setToolTip(explanation)
+            action.setToolTip(plain_tip(explanation or title))  # else Qt shows its text
             action.setCheckable(True)
             action.setChecked(name in chosen)
         if not observables:

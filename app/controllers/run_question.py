@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMessageBox
 from app.controllers.experiment import ExperimentController
 from app.main_window import MainWindow
 from app.state.session import Session
+from app.widgets.plain_text import message_box
 from core.studies.study import Study
 
 STOP, QUEUE, CANCEL = "Stop and train", "Train afterwards", "Cancel"
@@ -34,15 +35,14 @@ class RunQuestion(QObject):
         if self._box is not None:
             return
         count = len(self._session.live)
-        box = self._box = QMessageBox(self._window)
-        box.setObjectName("running")
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle("Marginscope")
         runs = "A run is" if count == 1 else f"{count} runs are"
-        box.setText(f"{runs} still being trained.")
-        box.setInformativeText(
+        box = self._box = message_box(
+            self._window,
+            "running",
+            QMessageBox.Icon.Question,
+            f"{runs} still being trained.",
             f"Train {study.title} in their place? What is recorded so far stays in the run files, "
-            "and can be continued later."
+            "and can be continued later.",
         )
         self._stop = box.addButton(STOP, QMessageBox.ButtonRole.DestructiveRole)
         self._queue = box.addButton(QUEUE, QMessageBox.ButtonRole.AcceptRole)

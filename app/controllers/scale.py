@@ -13,6 +13,7 @@ from app.controllers.experiment import ExperimentController
 from app.main_window import MainWindow
 from app.panels.form_words import in_words
 from app.places import Places
+from app.widgets.plain_text import message_box
 from core.study_file.experiment import Experiment
 from core.study_file.weight import concerns, refusal, room_at, weigh
 
@@ -78,12 +79,13 @@ class ScaleController(QObject):
     def _ask(self, told: Sequence[str], go_on: Callable[[], None]) -> None:
         self.close()
         self._go_on = go_on
-        box = self._box = QMessageBox(self._window)
-        box.setObjectName("scale")
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle("Marginscope")
-        box.setText("This is more than runs usually take. Train it anyway?")
-        box.setInformativeText("\n\n".join(in_words(one) for one in told))
+        box = self._box = message_box(
+            self._window,
+            "scale",
+            QMessageBox.Icon.Question,
+            "This is more than runs usually take. Train it anyway?",
+            "\n\n".join(in_words(one) for one in told),
+        )
         self._train = box.addButton(TRAIN, QMessageBox.ButtonRole.AcceptRole)
         cancel = box.addButton(CANCEL, QMessageBox.ButtonRole.RejectRole)
         # Return and Escape begin nothing.

@@ -22,6 +22,7 @@ from app.controllers.folding import Folding
 from app.main_window import MainWindow
 from app.state.history import Came, Changed, Event, History, Redo, Select, Undo, reduce
 from app.state.scene import Scene, Zoom, keyed, placed
+from app.widgets.plain_text import menu_text
 
 # The lecture first: it folds and opens the others.
 PANELS = ("lecture", "form", "inspector", "library", "times")
@@ -179,7 +180,7 @@ class SceneController(QObject):
             ("redo", "&Redo", history.future[:1]),
         ):
             self._actions[key].setEnabled(bool(steps))
-            words = steps[0].words.replace("&", "&&") if steps else ""
+            words = menu_text(steps[0].words) if steps else ""
             self._actions[key].setText(f"{verb} {words}".rstrip())
         self._actions["selection_back"].setEnabled(history.can_go_back)
         self._actions["selection_forward"].setEnabled(history.can_go_forward)

@@ -14,6 +14,7 @@ from app.controllers.display import DisplayController
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
 from app.state.session import OpenRun
+from app.widgets.plain_text import menu_text
 from core.errors import MarginscopeError
 from core.library.about import change_about, read_about
 from core.library.entry import About
@@ -71,7 +72,7 @@ class SelectionController(QObject):
         self._removals.clear()
         shown = {self.name_of(run) for run in self._display.session}
         for name in sorted({one.name for sets in self._sets.values() for one in sets}):
-            text = name.replace("&", "&&")
+            text = menu_text(name)
             action = menu.addAction(text)
             action.setData(("show", name))
             action.setCheckable(True)

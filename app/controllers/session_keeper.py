@@ -19,6 +19,7 @@ from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.places import Places
 from app.state.last_session import MOST_BYTES, LastSession, parse_session, session_text
+from app.widgets.plain_text import message_box
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
 
@@ -84,14 +85,13 @@ class SessionKeeper(QObject):
         """Ask whether the session before a crash is to be restored; the window goes on."""
         assert self.previous is not None
         names = [path.stem for path in self.previous.scene.runs]
-        box = self._box = QMessageBox(self._window)
-        box.setObjectName("restore")
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setWindowTitle("Marginscope")
-        box.setText(CRASHED)
-        box.setInformativeText(
+        box = self._box = message_box(
+            self._window,
+            "restore",
+            QMessageBox.Icon.Question,
+            CRASHED,
             f"Restore what was open: {', '.join(names)}? All recorded runs are in the library, "
-            "whatever you answer."
+            "whatever you answer.",
         )
         self._restore = box.addButton(RESTORE, QMessageBox.ButtonRole.AcceptRole)
         anew = box.addButton(ANEW, QMessageBox.ButtonRole.RejectRole)

@@ -18,6 +18,7 @@ from app.panels.study_window import StudyWindow
 from app.state.study_exports import StudyFigureJob, TableJob
 from app.state.study_runs import StudyRuns
 from app.state.sweep_lines import SweepLines, lines_of
+from app.widgets.plain_text import window_title
 from app.workers.study_readers import StudyFigure, claims_judged, figure_drawn
 from app.workers.worker import Worker
 from core.figures.palette import Palette
@@ -129,7 +130,8 @@ class StudyDisplay(QObject):
     def _show_grid(self, runs: StudyRuns) -> None:
         study, window = runs.study, self._window
         self._judged = ()
-        window.setWindowTitle(f"{study.title} \u2013 Whole study \u2013 Marginscope")
+        title = f"{study.title} \u2013 Whole study \u2013 Marginscope"
+        window.setWindowTitle(window_title(title))
         axes = dict(study.axes)
         if study.variants:
             axes[VARIANT] = tuple(study.variants)

@@ -14,6 +14,7 @@ from app.controllers.looks import Looks
 from app.controllers.readout import Readout
 from app.main_window import MainWindow
 from app.state.intent import Intent
+from app.widgets.plain_text import window_title
 from core.studies.changes import is_modified
 from core.studies.study import Study
 
@@ -89,7 +90,7 @@ class Upkeep(QObject):
         titles = {run.data.run.title for run in session if run.data is not None}
         changed = [title for title in titles if is_modified(title) and title not in headings]
         parts = [part for part in (headings, *sorted(changed), "Marginscope") if part]
-        window.setWindowTitle(" \u2013 ".join(parts))
+        window.setWindowTitle(window_title(" \u2013 ".join(parts)))
 
     def show_study(self, study: Study) -> None:
         """Another study is in the form."""

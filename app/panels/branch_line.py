@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from app.panels.inputs import push_button
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 
 TIP = "Change any setting below and press Run: the branch begins at exactly that moment"
 
@@ -37,5 +38,5 @@ class BranchLine(QWidget):
     def show_words(self, words: str) -> None:
         """Name the branch; "" for none."""
         self.words.setText(words)
-        self.words.setToolTip(f"{words}. {TIP}." if words else "")
+        self.words.setToolTip(plain_tip(f"{words}. {TIP}." if words else ""))
         self.setVisible(bool(words))

@@ -11,6 +11,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
+from app.widgets.plain_text import plain_tip
 from app.widgets.screen_text import shown_number
 from core.studies.study import Cell
 from core.studies.tables import value_text
@@ -158,7 +159,7 @@ class CellModel(QAbstractTableModel):
         if role == Role.DisplayRole:
             return self._text(index.column(), cell, row)
         if role == Role.ToolTipRole and row is not None and row.state == "failed":
-            return row.reason
+            return plain_tip(row.reason)
         return None
 
     def _value(self, column: int, cell: Cell, row: Row | None) -> Any:

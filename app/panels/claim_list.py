@@ -15,6 +15,7 @@ from app.panels.inputs import heading_label, quiet_label, rich_label
 from app.panels.scrolled import fill_scrolled
 from app.panels.verdict_mark import Look, hue_of, paint_mark
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip, rich_tip
 from app.widgets.screen_text import RAISED
 from app.widgets.symbols import rich
 from core.figures.numbers import MINUS
@@ -74,7 +75,7 @@ class ClaimMark(QWidget):
     def show_look(self, look: Look, palette: Palette) -> None:
         """Another verdict, or other colours."""
         self.look, self._palette = look, palette
-        self.setToolTip(look.meaning)
+        self.setToolTip(plain_tip(look.meaning))
         self.setAccessibleName(look.word)
         self.update()
 
@@ -156,7 +157,7 @@ class ClaimList(QWidget):
             look = CLAIM_LOOKS[judged.verdict if judged is not None else "waiting"]
             mark.show_look(look, self._palette)
             reasons = () if judged is None else (judged.why, judged.claim.basis)
-            label.setToolTip("<br>".join(_signs(text) for text in reasons if text))
+            label.setToolTip(rich_tip("<br>".join(_signs(text) for text in reasons if text)))
             label.setText(self._text(place, look, judged))
 
     def _text(self, place: int, look: Look, judged: Judged | None) -> str:

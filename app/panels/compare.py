@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QSizePolicy,
     QTableWidget,
     QTableWidgetItem,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from app.panels.inputs import quiet_label
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_label, plain_tip
 from app.widgets.symbols import greek
 from core.comparison.question import AGAINST, BANDS, KINDS, RANK, SORTED, CompareQuestion
 
@@ -57,7 +57,7 @@ class ComparePanel(QWidget):
         self.notes = quiet_label("", self, wrap=True)
         self.notes.hide()
         head = laid(QHBoxLayout(), (ROOM, 4, ROOM, 4), 6)
-        against = QLabel("against", self)
+        against = plain_label("against", self)
         filled(head, (self.observable, 1), against, self.against, self.kind, self.band)
         filled(head, self.close_button)
         said = filled(laid(QHBoxLayout(), (ROOM, 2, ROOM, 2)), (self.notes, 1))
@@ -68,13 +68,13 @@ class ComparePanel(QWidget):
     ) -> QComboBox:
         box = QComboBox(self)
         box.setAccessibleName(name)
-        box.setToolTip(name)
+        box.setToolTip(plain_tip(name))
         box.setMinimumContentsLength(6)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for key, text in texts.items():
             box.addItem(text, key)
             if tips is not None:
-                box.setItemData(box.count() - 1, tips[key], Qt.ItemDataRole.ToolTipRole)
+                box.setItemData(box.count() - 1, plain_tip(tips[key]), Qt.ItemDataRole.ToolTipRole)
         box.activated.connect(self._ask)
         return box
 
@@ -138,7 +138,7 @@ class ComparePanel(QWidget):
         for place, row in enumerate(rows):
             for column, text in enumerate(row):
                 item = QTableWidgetItem(text)
-                item.setToolTip(text)
+                item.setToolTip(plain_tip(text))
                 table.setItem(place, column, item)
         self._fit()
 

@@ -22,6 +22,7 @@ from app.panels.inputs import push_button, quiet_label
 from app.panels.search_line import SearchLine, moved_row
 from app.state.documents import Document, found, slug
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 
 HINT = "Find words in all documents"
 NONE = "No document has all of these words."
@@ -110,7 +111,7 @@ class DocumentsWindow(QDialog):
         self.titles.clear()
         self.titles.addItems([page.title for page in self._shown])
         for place, page in enumerate(self._shown):
-            self.titles.item(place).setToolTip(page.title)
+            self.titles.item(place).setToolTip(plain_tip(page.title))
         self.titles.blockSignals(False)
         if self._all:
             self.told.setText("" if self._shown else NONE)

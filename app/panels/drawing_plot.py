@@ -32,6 +32,7 @@ STEPS = {
     Qt.Key.Key_Down: (0.0, -1.0),
 }
 FAR = 10.0  # steps at once, with Shift
+MOST_LINES = 400  # of the grid: the step is that of the horizontal axis
 
 
 def nice_step(width: float, parts: int) -> float:
@@ -151,6 +152,8 @@ class DrawingPlot(QWidget):
             spans = ((shown.left(), shown.right()), (shown.top(), shown.bottom()))
             for axis in (0,) if self._sketch.d == 1 else (0, 1):
                 low, high = spans[axis]
+                if (high - low) / step > MOST_LINES:
+                    continue
                 lines = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
                 along, across = np.repeat(lines, 2), np.tile(spans[1 - axis], lines.size)
                 x, y = (along, across) if axis == 0 else (across, along)

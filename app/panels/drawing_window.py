@@ -37,6 +37,7 @@ from app.state.sketch import (
 from app.widgets.action_follower import ActionFollower
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
+from app.widgets.plain_text import plain_tip
 from core.data.pasted import parse_points, points_csv
 from core.data.points import MAX_POINTS, Points, fault_of
 from core.data.shapes import NAMES, shape
@@ -131,7 +132,7 @@ class DrawingWindow(QWidget):
             action.setObjectName(deed.key)
             action.setShortcuts([QKeySequence(keys) for keys in deed.keys])
             named = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            action.setToolTip(f"{deed.tip} ({named})" if named else deed.tip)
+            action.setToolTip(plain_tip(f"{deed.tip} ({named})" if named else deed.tip))
             action.triggered.connect(answers[deed.key])
             self.addAction(action)
             actions[deed.key] = action
@@ -147,7 +148,9 @@ class DrawingWindow(QWidget):
             button.setText(text)
             button.setCheckable(True)
             button.setAccessibleName(f"New points are {button.text()}")
-            button.setToolTip(f"New points have the label {button.text()} ({key} in the plot)")
+            button.setToolTip(
+                plain_tip(f"New points have the label {button.text()} ({key} in the plot)")
+            )
             action = QAction(button.text(), self.canvas)
             action.setShortcut(QKeySequence(key))
             # Not in the table, where a number may begin so.
@@ -260,9 +263,11 @@ class DrawingWindow(QWidget):
         fault = fault_of(sketch.points)
         self.train.setEnabled(not fault)
         self.train.setToolTip(
-            f"{fault[:1].upper()}{fault[1:]}."
-            if fault
-            else "Train the network in the form on these points"
+            plain_tip(
+                f"{fault[:1].upper()}{fault[1:]}."
+                if fault
+                else "Train the network in the form on these points"
+            )
         )
         for key in ("flip", "delete"):
             self.actions_of[key].setEnabled(bool(sketch.selected))
@@ -274,7 +279,7 @@ class DrawingWindow(QWidget):
             name = key.capitalize()
             words = f"{name}: {steps[0].words}" if steps else name
             shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            action.setToolTip(f"{words} ({shortcut})")
+            action.setToolTip(plain_tip(f"{words} ({shortcut})"))
 
     def _take(self, history: SketchHistory) -> None:
         before, self.history = self.history.sketch, history

@@ -18,6 +18,7 @@ from app.panels.study_edits import EditOutcome, StudyEdits
 from app.state.edits import Edits
 from app.style import panel_width, small
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 from core.studies.changes import is_modified
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
@@ -134,7 +135,7 @@ class ExperimentForm(QWidget):
     def show_scale(self, words: str, tip: str, large: bool) -> None:
         """What Run would take, in a few words; whether that is more than usual."""
         self.scale.setText(words)
-        self.scale.setToolTip(tip)
+        self.scale.setToolTip(plain_tip(tip))
         set_property(self.scale, "problem", large)
 
     def refuse(self, sentence: str) -> None:

@@ -36,6 +36,7 @@ from app.state.data_exports import data_paths
 from app.state.exports import ExportJob
 from app.state.headings import headings_of_files
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import menu_text, plain_tip
 from core.figures.palette import PALETTES
 
 COPY_TIP = "The line for a terminal that writes the same file"
@@ -155,7 +156,7 @@ class ExportDialog(QDialog):
         grid = laid(QGridLayout(holder), (0, 4, 0, 0), (16, 6))
         boxes = []
         for position, text in enumerate(texts):
-            box = QCheckBox(text, holder)
+            box = QCheckBox(menu_text(text), holder)
             box.setChecked(position < checked)
             box.toggled.connect(self._on_changed)
             grid.addWidget(box, position // columns, position % columns)
@@ -167,12 +168,10 @@ class ExportDialog(QDialog):
         names = headings_of_files(self._all)
         if len(set(names)) < len(names):  # the same cell, trained twice
             names = [path.stem for path in self._all]
-        # A single & would underline the letter after it, as the key that ticks the box.
-        names = [name.replace("&", "&&") for name in names]
         boxes = self._boxes("runs", names, MOST_RUNS) if len(names) > 1 else []
         # Not strict: of a single run there are no boxes.
         for box, path in zip(boxes, self._all, strict=False):
-            box.setToolTip(str(path))
+            box.setToolTip(plain_tip(str(path)))
         return boxes
 
     def _palette_box(self) -> ChoiceBox:

@@ -24,6 +24,7 @@ from app.panels.inputs import ChoiceBox, ValueEdit, quiet_label, text_width
 from app.state.data_exports import Column, DataJob
 from app.state.exports import Exportable, ExportJob, FilmJob
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 from core.errors import InputError
 from core.figures.film_sizes import LEAST, MOST, USUAL, kinds_of, mp4_problem
 from core.figures.names import EVERY_PANEL
@@ -67,7 +68,7 @@ class FilmDialog(ExportDialog):
         assert isinstance(model, QStandardItemModel)
         item = model.item(place)
         item.setEnabled(not problem)
-        item.setToolTip(f"{problem[:1].upper()}{problem[1:]}." if problem else "")
+        item.setToolTip(plain_tip(f"{problem[:1].upper()}{problem[1:]}." if problem else ""))
         self.encoder.setText(f"No MP4 here: {problem}." if problem else "")
         self.encoder.setVisible(bool(problem))
 

@@ -17,6 +17,7 @@ from app.panels.inputs import (
     set_property,
     show_short,
 )
+from app.widgets.plain_text import plain_tip
 
 MOST_LETTERS = 1_000_000
 
@@ -48,7 +49,7 @@ class FieldRow(QObject):
         self.control.setEnabled(editable or field.read_only)
         self.label.setBuddy(self.control)
         for widget in (self.label, self.control):
-            widget.setToolTip(field.explanation)
+            widget.setToolTip(plain_tip(field.explanation))
 
     def _choice(self, parent: QWidget) -> ChoiceBox:
         control = ChoiceBox(parent)
@@ -114,7 +115,7 @@ class FieldRow(QObject):
         set_property(self.control, "wrong", bool(sentence))
         # What is wrong first; what is meant is needed all the more.
         tips = (sentence, self.field.explanation)
-        self.control.setToolTip("\n\n".join(filter(None, tips)))
+        self.control.setToolTip(plain_tip("\n\n".join(filter(None, tips))))
 
     def set_shown(self, shown: bool) -> None:
         """Show the row, or fold it away; a row with a wrong value is always shown."""

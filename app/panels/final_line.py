@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.panels.inputs import quiet_label
 from app.panels.statement_row import BoundBox
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import rich_tip
 from app.widgets.symbols import rich
 
 FINAL = "final margin"  # core.observables.final_margin.KEY, which loads the numerical libraries
@@ -38,7 +39,7 @@ class FinalLine(QWidget):
         text = f"{NAME} <b>{rich(ends)}</b>, {rich(condition)}"
         self.words.setText(text if ends else "")
         self.words.setAccessibleName(f"{NAME} {ends}, {condition}" if ends else "")
-        self.words.setToolTip(tip)
+        self.words.setToolTip(rich_tip(tip))
         with QSignalBlocker(self.shown):
             self.shown.setChecked(FINAL in bounds)
         self.setVisible(bool(ends))

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
 from app.state.hunted import Finding
+from app.widgets.plain_text import plain_tip
 from app.widgets.screen_text import shown_number
 
 Index = QModelIndex | QPersistentModelIndex
@@ -69,9 +70,10 @@ class FindingModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
         if role == Role.TextAlignmentRole and index.column() < RIGHT:
             return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        if role in (Role.DisplayRole, Role.ToolTipRole):
-            return COLUMNS[index.column()][1](self.findings[index.row()])
-        return None
+        if role not in (Role.DisplayRole, Role.ToolTipRole):
+            return None
+        text = COLUMNS[index.column()][1](self.findings[index.row()])
+        return plain_tip(text) if role == Role.ToolTipRole else text
 
 
 @final

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 from app.panels.formula import FormulaLabel
 from app.panels.inputs import heading_label, quiet_label
 from app.widgets.layouts import laid
+from app.widgets.plain_text import plain_label
 from app.widgets.symbols import rich
 
 if TYPE_CHECKING:  # loads the numerical libraries
@@ -123,7 +124,7 @@ def says_more(formula: str) -> bool:
 
 
 def _wrapped(text: str, parent: QWidget, quiet: bool = False) -> QLabel:
-    label = quiet_label("", parent) if quiet else QLabel(parent)
+    label = quiet_label("", parent) if quiet else plain_label(parent=parent)
     label.setTextFormat(Qt.TextFormat.RichText)
     label.setText(rich(text))
     label.setWordWrap(True)

@@ -13,6 +13,7 @@ from app.panels.finding_table import FindingTable
 from app.panels.inputs import ChoiceBox, ValueEdit, problem_label, push_button, quiet_label
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 from core.extremes.question import Frames, Question, limit_of, range_of
 
 USUAL = "hard_margin"
@@ -53,7 +54,7 @@ class HuntPage(QWidget):
         self.over = ChoiceBox(self, "What is varied", letters=6)
         for place, (name, (words, tip)) in enumerate(OVER.items()):
             self.over.addItem(words, name)
-            self.over.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
+            self.over.setItemData(place, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
         self.seeds = self._field("Seeds", SEEDS_TIP, EVERY)
         self.limit = self._field("How long", LIMIT_TIP, MINUTES)
         self.fit = QCheckBox("only runs that fit", self)
@@ -75,7 +76,7 @@ class HuntPage(QWidget):
     def _field(self, name: str, tip: str, empty: str = "") -> ValueEdit:
         field = ValueEdit(self)
         field.setAccessibleName(name)
-        field.setToolTip(tip)
+        field.setToolTip(plain_tip(tip))
         field.setPlaceholderText(empty)
         return field
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.style import line_of
+from app.widgets.plain_text import plain_label, plain_tip
 
 # On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
 HEIGHT = 24
@@ -42,15 +43,15 @@ def set_property(widget: QWidget, name: str, value: bool) -> None:
     widget.style().polish(widget)
 
 
-def _plain_label(look: str, text: str, parent: QWidget | None, wrap: bool) -> QLabel:
-    label = QLabel(text, parent, textFormat=Qt.TextFormat.PlainText, wordWrap=wrap)
+def _label(look: str, text: str, parent: QWidget | None, wrap: bool) -> QLabel:
+    label = plain_label(text, parent, wrap)
     label.setProperty(look, True)
     return label
 
 
 def quiet_label(text: str, parent: QWidget | None = None, wrap: bool = False) -> QLabel:
     """A label in the muted colour."""
-    return _plain_label("quiet", text, parent, wrap)
+    return _label("quiet", text, parent, wrap)
 
 
 def show_short(label: QLabel, text: str) -> None:
@@ -59,17 +60,17 @@ def show_short(label: QLabel, text: str) -> None:
     rest = len(lines) - MOST_LINES
     shown = [*lines[:MOST_LINES], f"and {rest} more"] if rest > 0 else lines
     label.setText("\n".join(shown))
-    label.setToolTip(text)
+    label.setToolTip(plain_tip(text))
 
 
 def heading_label(text: str, parent: QWidget | None = None) -> QLabel:
     """The heading of a group of rows."""
-    return _plain_label("heading", text, parent, wrap=False)
+    return _label("heading", text, parent, wrap=False)
 
 
 def problem_label(parent: QWidget | None = None) -> QLabel:
     """A hidden label for the sentence that says what is wrong."""
-    label = _plain_label("problem", "", parent, wrap=True)
+    label = _label("problem", "", parent, wrap=True)
     label.hide()
     return label
 
@@ -85,7 +86,7 @@ def rich_label(parent: QWidget) -> QLabel:
 def push_button(text: str, parent: QWidget, tip: str = "") -> QPushButton:
     """A button that Return does not press from elsewhere in its window."""
     button = QPushButton(text, parent, autoDefault=False)
-    button.setToolTip(tip)
+    button.setToolTip(plain_tip(tip))
     return button
 
 

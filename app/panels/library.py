@@ -28,6 +28,7 @@ from app.panels.library_columns import COLUMNS, FIRST
 from app.panels.library_model import PICTURE_SIZE, CurveDelegate, LibraryModel
 from app.style import shades
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 from core.comparison.question import MOST_COMPARED
 from core.figures.palette import Palette
 from core.library.entry import Entry
@@ -191,7 +192,7 @@ class LibraryPanel(QWidget):
         for column in COLUMNS:
             action = menu.addAction(column.title or "Picture")
             action.setData(column.name)
-            action.setToolTip(column.tip)
+            action.setToolTip(plain_tip(column.tip))
             action.setCheckable(True)
         menu.triggered.connect(self._toggle_column)
         return menu

@@ -21,6 +21,7 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.panels.library_columns import COLUMNS, PICTURE, Column, Key, name_of
+from app.widgets.plain_text import plain_tip
 from core.library.entry import GROWING, Entry
 from core.library.tree import arranged
 
@@ -141,7 +142,7 @@ class LibraryModel(QAbstractTableModel):
         if role == Role.DisplayRole:
             return column.title
         if role == Role.ToolTipRole:
-            return column.tip
+            return plain_tip(column.tip)
         if role == Role.AccessibleTextRole:
             return column.title or "Picture"
         if role == Role.TextAlignmentRole:
@@ -158,7 +159,7 @@ class LibraryModel(QAbstractTableModel):
         if role == Role.TextAlignmentRole:
             return _alignment(column)
         if role == Role.ToolTipRole:
-            return _tip(entry, column)
+            return plain_tip(_tip(entry, column))
         if role == Role.AccessibleTextRole and column is PICTURE:
             return f"Picture of {name_of(entry)}"
         if role == Role.AccessibleTextRole and column.name == "name" and entry.facts.parent:

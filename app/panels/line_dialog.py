@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QInputDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QInputDialog, QLabel, QLineEdit, QWidget
 
 
 def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "") -> QInputDialog:
@@ -14,6 +14,8 @@ def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "
     dialog.setLabelText(label)
     dialog.setTextValue(text)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    for shown in dialog.findChildren(QLabel):
+        shown.setTextFormat(Qt.TextFormat.PlainText)
     line = dialog.findChild(QLineEdit)
     assert line is not None
     line.setAccessibleName(label)

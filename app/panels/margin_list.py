@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.panels.inputs import heading_label, line_height, quiet_label
 from app.widgets.layouts import laid
+from app.widgets.plain_text import plain_label, rich_tip
 from app.widgets.symbols import certainty, margin_text, margin_tip, rich
 
 if TYPE_CHECKING:
@@ -93,13 +94,13 @@ class MarginList(QWidget):
             sure.setText(absence)
             tip = reference_tip(reference)
         for label in row:
-            label.setToolTip(tip)
+            label.setToolTip(rich_tip(tip))
         value.setAccessibleName(f"{reference.name} {value.text()} {sure.text()}")
 
     def _add_row(self) -> None:
         name = quiet_label("", self)
         name.setTextFormat(Qt.TextFormat.RichText)
-        value = QLabel(self)
+        value = plain_label(parent=self)
         value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         sure = quiet_label("", self)
         # Of the widest word from the start, so that values do not move as certainties come.

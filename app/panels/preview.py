@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -22,6 +21,7 @@ from app.panels.inputs import ChoiceBox, heading_label, problem_label, quiet_lab
 from app.panels.pictures import picture_strip
 from app.widgets.items import Markers, Style, Symbol
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_label
 from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Home, Plot
 from core.data.preview import Plane, Preview
@@ -77,7 +77,7 @@ class PreviewDialog(QDialog):
         self.facts = quiet_label("", self)
         self.counts = laid(QGridLayout(), spacing=(8, 4))
         self.counts.setColumnStretch(2, 1)
-        self.strip = QLabel(self)
+        self.strip = plain_label(parent=self)
         self.strip.setAccessibleName("Pictures of the training set")
         self._arrange()
 
@@ -184,10 +184,10 @@ class PreviewDialog(QDialog):
                 rest = len(preview.counts) - MOST_CLASSES
                 self.counts.addWidget(quiet_label(f"and {rest} more", self), row, 1, 1, 2)
                 return
-            swatch = QLabel(self)
+            swatch = plain_label(parent=self)
             swatch.setPixmap(self._swatch(style))
             self.counts.addWidget(swatch, row, 0)
-            self.counts.addWidget(QLabel(label.replace("-", "\u2212"), self), row, 1)
+            self.counts.addWidget(plain_label(label.replace("-", "\u2212"), self), row, 1)
             number = quiet_label(str(count), self)
             number.setAlignment(Qt.AlignmentFlag.AlignRight)
             self.counts.addWidget(number, row, 2)

@@ -23,6 +23,7 @@ from app.panels.inputs import (
 )
 from app.panels.study_edits import StudyEdits
 from app.widgets.layouts import laid
+from app.widgets.plain_text import plain_tip
 from core.study_file.experiment import KINDS
 
 LABEL_WIDTH = 96
@@ -142,9 +143,9 @@ class SectionForm(QWidget):
     def _show_kind(self, edits: StudyEdits) -> None:
         cls = section_of(self.section, edits.kind(self.section))
         title = cls.title + (f"\nSource: {cls.source}." if cls.source else "")
-        self._heading.setToolTip(title)
+        self._heading.setToolTip(plain_tip(title))
         if self._kind_label is not None:
-            self._kind_label.setToolTip(title)
+            self._kind_label.setToolTip(plain_tip(title))
         if self.kinds is None:
             return
         with QSignalBlocker(self.kinds):
@@ -153,7 +154,7 @@ class SectionForm(QWidget):
             if self.kinds.findText(shown) < 0:
                 self.kinds.addItem(shown)
             self.kinds.setCurrentIndex(self.kinds.findText(shown))
-        self.kinds.setToolTip(title)
+        self.kinds.setToolTip(plain_tip(title))
 
     def forget_axis(self) -> None:
         """Offer the plain kinds only, for another study."""

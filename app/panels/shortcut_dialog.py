@@ -29,6 +29,7 @@ from app.state.shortcuts import DEFAULTS, PORTABLE, Keys, native, portable
 from app.style import small
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_label, plain_tip
 
 HINT = "Find an action or its keys"
 EXPLANATION = (
@@ -71,7 +72,9 @@ class ShortcutRow(QObject):
         self.reset = QToolButton(parent)
         self.reset.setText("Reset")
         usual = native(DEFAULTS[row.key])
-        self.reset.setToolTip(f"The usual keys: {usual}" if usual else "It has no keys usually")
+        self.reset.setToolTip(
+            plain_tip(f"The usual keys: {usual}" if usual else "It has no keys usually")
+        )
         self.reset.setAccessibleName(f"Reset the keys of {self.name}")
         self.reset.clicked.connect(self._on_reset)
 
@@ -172,7 +175,7 @@ class ShortcutDialog(QDialog):
             grid.addWidget(self.headings[title], place, 0, 1, 4)
             for fixed in keys:
                 place += 1
-                pair = QLabel(fixed.name, content), quiet_label(fixed.keys, content)
+                pair = plain_label(fixed.name, content), quiet_label(fixed.keys, content)
                 grid.addWidget(pair[0], place, 0)
                 grid.addWidget(pair[1], place, 1, 1, 3)
                 self.fixed[title, fixed] = pair

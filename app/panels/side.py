@@ -11,6 +11,7 @@ from app.panels.inspector import Inspector
 from app.panels.theory import TheoryPanel
 from app.style import panel_width
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 from core.figures.palette import Palette
 
 TABS = (
@@ -32,7 +33,7 @@ class SidePanel(QWidget):
         self.tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus where it is
         for place, (text, tip) in enumerate(TABS):
             self.tabs.addTab(text)
-            self.tabs.setTabToolTip(place, tip)
+            self.tabs.setTabToolTip(place, plain_tip(tip))
         self.theory = TheoryPanel(palette, self)
         self.inspector = Inspector(self)
         self.pages = QStackedWidget(self)

@@ -15,6 +15,7 @@ from app.panels.formula import FormulaLabel
 from app.panels.inputs import line_height, rich_label
 from app.panels.verdict_mark import LOOKS, MET, Look, hue_of, paint_mark
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import rich_tip
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.symbols import greek, rich, short_name
 from core.figures.numbers import time_text
@@ -76,7 +77,7 @@ class VerdictLine(QAbstractButton):
         self.setText(f"{self._name}: {look.word}")
         self.setAccessibleName(self.text())
         self.setAccessibleDescription(" ".join(part for part in (names[1], timing) if part))
-        self.setToolTip(tip)
+        self.setToolTip(rich_tip(tip))
         if before != (self._sentence, self._timing):
             self.updateGeometry()
         self.update()
@@ -222,7 +223,7 @@ class StatementRow(QWidget):
         self._assessment = assessment
         statement, look = assessment.statement, LOOKS[assessment.verdict.value]
         words = f"{statement.name} of {statement.source}. {statement.text}"
-        tip = f"<p>{rich(words)}</p><p>{look.meaning}</p>"
+        tip = f"<p>{rich(words)}</p><p>{rich(look.meaning)}</p>"
         names = short_name(statement.name), greek(statement.text)
         self.line.show_verdict(names, look, timing_of(assessment), tip)
         self._fill()

@@ -15,6 +15,7 @@ from app.panels.inputs import line_height
 from app.style import tabular
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import laid
+from app.widgets.plain_text import menu_text, plain_label, plain_tip
 from app.widgets.screen_text import whole_text
 from core.figures.numbers import MINUS, clock_text, count_text
 from core.study_file.amounts import duration_text
@@ -49,10 +50,10 @@ class StatusLine(QWidget):
         self.setFixedHeight(line_height(self))
         self.places: dict[str, QLabel] = {}
         for name, widest in WIDEST.items():
-            label = QLabel(self)
+            label = plain_label(parent=self)
             label.setFont(tabular(label.font()))
             label.setFixedWidth(label.fontMetrics().horizontalAdvance(widest) + 4)
-            label.setToolTip(MEANINGS[name])
+            label.setToolTip(plain_tip(MEANINGS[name]))
             self.places[name] = label
             layout.addWidget(label)
         muted = QPalette.ColorRole.PlaceholderText
@@ -96,9 +97,9 @@ class StatusLine(QWidget):
 
     def show_work(self, words: str) -> None:
         """What is being computed beside the training; pressing it cancels. "" for nothing."""
-        self.work.setText(f"{words} \u2715")
+        self.work.setText(menu_text(f"{words} \u2715"))
         self.work.setAccessibleName(f"{words} Cancel")
-        self.work.setToolTip(f"{words} Press to cancel.")
+        self.work.setToolTip(plain_tip(f"{words} Press to cancel."))
         self.work.setVisible(bool(words))
         self._fit()
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.panels.inputs import ChoiceBox, quiet_label
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 from core.studies.study import Study, Summary, shipped_summaries
 
 OPEN_TEXT = "Open a study file ..."
@@ -43,7 +44,9 @@ class StudyChooser(QWidget):
     def _fill(self) -> None:
         for study in shipped_summaries():  # damaged ones do not keep the window from opening
             self.box.addItem(study.title, study.id)
-            self.box.setItemData(self.box.count() - 1, explanation(study), Role.ToolTipRole)
+            self.box.setItemData(
+                self.box.count() - 1, plain_tip(explanation(study)), Role.ToolTipRole
+            )
         self._shipped = self.box.count()
         self.box.insertSeparator(self._shipped)
         if self._browses:
@@ -74,10 +77,10 @@ class StudyChooser(QWidget):
             else:
                 position = self.box.count()
                 self.box.addItem(study.title)
-                self.box.setItemData(position, explanation(study), Role.ToolTipRole)
+                self.box.setItemData(position, plain_tip(explanation(study)), Role.ToolTipRole)
             self.box.setCurrentIndex(position)
         self._present = position
-        self.box.setToolTip(explanation(study))
+        self.box.setToolTip(plain_tip(explanation(study)))
 
     def _on_activated(self, position: int) -> None:
         identifier = self.box.itemData(position)

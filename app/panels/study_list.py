@@ -32,6 +32,7 @@ from app.panels.search_line import SearchLine, moved_row
 from app.state.finding import entry, find
 from app.style import small
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 from core.studies.papers import PAPERS
 from core.studies.study import Summary, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
@@ -83,7 +84,7 @@ class StudyModel(QAbstractListModel):
         if role == Qt.ItemDataRole.UserRole:
             return line
         if line.study is not None and role == Qt.ItemDataRole.ToolTipRole:
-            return " ".join(line.study.note.split())
+            return plain_tip(" ".join(line.study.note.split()))
         if line.study is not None and role == Qt.ItemDataRole.AccessibleTextRole:
             return ". ".join((line.study.title, line.about, line.thumbnail.cost))
         return None

@@ -27,6 +27,7 @@ from app.panels.inputs import (
 from app.panels.study_chooser import StudyChooser
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 from core.studies.study import Study
 
 SIZES = {"quick": "quick", "paper": "the paper's size"}
@@ -143,7 +144,7 @@ class StudyOptions(QWidget):
             last = self.size_choice.count() - 1
             for row in range(last + 1):
                 tip = SIZE_TIPS[self.size_choice.itemData(row) or AS_IT_STANDS]
-                self.size_choice.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
+                self.size_choice.setItemData(row, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
             self.size_choice.setCurrentIndex(last if edited else 0)
         self._folder_typed = False
 
@@ -152,7 +153,7 @@ class StudyOptions(QWidget):
         if not self._folder_typed:
             self.folder.setText(str(folder))
             self.folder.setCursorPosition(0)
-            self.folder.setToolTip(str(folder))
+            self.folder.setToolTip(plain_tip(str(folder)))
 
     def offer_gpu(self) -> None:
         """There is a CUDA device to choose."""

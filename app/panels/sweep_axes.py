@@ -12,6 +12,7 @@ from app.panels.cell_table import short_key
 from app.panels.inputs import ChoiceBox, quiet_label
 from app.state.sweep_lines import first_axis, first_choice, first_column
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
 from app.widgets.screen_text import shown_number
 from core.studies.tables import value_text
 
@@ -41,7 +42,7 @@ class SweepAxes(QWidget):
 
     def _box(self, text: str, tip: str) -> QCheckBox:
         box = QCheckBox(text, self)
-        box.setToolTip(tip)
+        box.setToolTip(plain_tip(tip))
         box.setAccessibleName(tip)
         box.clicked.connect(self.scaled)
         return box

@@ -20,6 +20,7 @@ from app.state.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines,
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.widgets.layouts import filled, laid
 from app.widgets.overlay import Overlay
+from app.widgets.plain_text import menu_text, show_tip
 from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
@@ -250,7 +251,7 @@ class SweepPlot(QWidget):
             QToolTip.hideText()
             return
         place = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
-        QToolTip.showText(place, self.tip_of(point), self.plot.viewport())
+        show_tip(place, self.tip_of(point), self.plot.viewport())
 
     def tip_of(self, point: Point) -> str:
         """A point in words."""
@@ -276,7 +277,7 @@ class SweepPlot(QWidget):
         for run in sorted(point.runs, key=lambda member: member.value):
             seeds = ", ".join(f"{short_key(k)} {value_text(v)}" for k, v in run.seeds)
             fit = "" if run.fit is not False else " (did not fit)"
-            action = self.menu.addAction(f"{seeds}: {shown_number(run.value, 4)}{fit}")
+            action = self.menu.addAction(menu_text(f"{seeds}: {shown_number(run.value, 4)}{fit}"))
             action.setData(str(run.path))
         place = QPointF(x, y).toPoint()
         self.menu.popup(self.plot.viewport().mapToGlobal(place))

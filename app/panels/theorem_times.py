@@ -22,7 +22,7 @@ from PySide6.QtGui import (
     QPalette,
     QPixmap,
 )
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from app.panels.inputs import quiet_label
 from app.panels.scrolled import fill_scrolled
@@ -31,6 +31,7 @@ from app.panels.time_slider import TimeSlider
 from app.panels.verdict_mark import LOOKS, hue_of, paint_mark
 from app.state.statement_lines import StatementLine, Stretch
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_label, show_tip
 from app.widgets.screen_text import raised
 from app.widgets.symbols import greek, short_name
 from core.figures.palette import Palette
@@ -157,12 +158,12 @@ class TimeRows(QWidget):
         row = int(place.y() // self.row_height())
         if found is not None:
             line, _, stretch = found
-            QToolTip.showText(event.globalPosition().toPoint(), words_of(line, stretch), self)
+            show_tip(event.globalPosition().toPoint(), words_of(line, stretch), self)
         elif 0 <= row < len(self.lines) and place.x() < self.x_of(-math.inf):
             line = self.lines[row]
             look = LOOKS[line.verdict]
             words = f"{greek(line.key)}: {look.word}.\n{greek(line.text)}\n{look.meaning}"
-            QToolTip.showText(event.globalPosition().toPoint(), words, self)
+            show_tip(event.globalPosition().toPoint(), words, self)
         else:
             QToolTip.hideText()
 
@@ -207,7 +208,7 @@ class TimeRows(QWidget):
         self.setAccessibleDescription(words)
         self.reached.emit(row * self.row_height(), (row + 1) * self.row_height())
         box = self.box_of(row, upper, stretch)
-        QToolTip.showText(self.mapToGlobal(box.bottomLeft().toPoint()), words, self)
+        show_tip(self.mapToGlobal(box.bottomLeft().toPoint()), words, self)
         self.update()
 
     # ------------------------------------------------------------------------------- painting
@@ -319,7 +320,7 @@ class TheoremTimes(QWidget):
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("times")
-        self.heading = QLabel(TITLE, self)
+        self.heading = plain_label(TITLE, self)
         self.heading.setProperty("heading", True)
         self.legend = Legend(palette, self)
         self.note = quiet_label(NO_RUN, self)

@@ -22,9 +22,10 @@ from PySide6.QtGui import (
     QPolygonF,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.state.resolve import Span
+from app.widgets.plain_text import show_tip
 from app.widgets.screen_text import raised, whole_text
 from core.figures.numbers import MINUS, clock_text, power_text
 from core.figures.palette import Palette
@@ -212,7 +213,7 @@ class TimeSlider(QWidget):
             words = words if alarm is None else alarm[1]
             if alarm is None and (name := self.bookmark_at(event.position().x())):
                 words = f"{name}\n{words}"
-            QToolTip.showText(event.globalPosition().toPoint(), words, self)
+            show_tip(event.globalPosition().toPoint(), words, self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._from is not None and event.button() is Qt.MouseButton.LeftButton:

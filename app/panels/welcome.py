@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -24,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from app.panels.inputs import heading_label, push_button, quiet_label
 from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import menu_text, plain_label, plain_tip
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_summaries
 
@@ -72,7 +72,7 @@ class WelcomePage(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._content = content = QWidget(self)
         column = laid(QVBoxLayout(content), (SIDES, 24, SIDES, 24), 12)
-        headline = QLabel(HEADLINE, content, wordWrap=True)
+        headline = plain_label(HEADLINE, content, wrap=True)
         font = headline.font()
         font.setPointSizeF(font.pointSizeF() * 1.7)
         headline.setFont(font)
@@ -118,7 +118,7 @@ class WelcomePage(QScrollArea):
             picture = CurvePicture(max(drawn, key=len, default=b""))
             count = "1 study" if len(here) == 1 else f"{len(here)} studies"
             card = Card(paper.name, (paper.short, paper.sentence, count), picture, self._content)
-            card.setToolTip(f"{paper.title}\n{paper.authors}")
+            card.setToolTip(plain_tip(f"{paper.title}\n{paper.authors}"))
             card.clicked.connect(self._on_card)
             yield card
         own = Card(OWN, OWN_WORDS, PointsPicture(), self._content)
@@ -236,7 +236,7 @@ class _Lines(QWidget):
         for button, (name, text, tip) in zip(self.buttons, lines, strict=False):
             button.setObjectName(name)
             button.setAccessibleName(text)
-            button.setToolTip(tip)
+            button.setToolTip(plain_tip(tip))
         for place, button in enumerate(self.buttons):
             button.setVisible(place < len(lines))
         self.setVisible(bool(lines))
@@ -246,7 +246,7 @@ class _Lines(QWidget):
         for button in self.buttons:
             text = button.accessibleName()
             short = button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room - 4)
-            button.setText(short.replace("&", "&&"))
+            button.setText(menu_text(short))
 
     def _on_clicked(self) -> None:
         self.chosen.emit(self.sender().objectName())

@@ -30,6 +30,7 @@ from app.state.views import VIEWS, known
 from core.comparison.question import MOST_COMPARED, CompareQuestion
 from core.errors import InputError, did_you_mean
 from core.figures.palette import PALETTES
+from core.figures.ticks import range_problem
 from core.observables.node_sets import MOST_NODES, nodes_text, parse_nodes
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.problem.schedule import coordinate, inverse_coordinate, parse_time
@@ -157,14 +158,11 @@ def _whole(text: str) -> int:
 
 
 def _real(text: str) -> float:
-    if (
-        not text.isascii()
-        or len(text) > 40
-        or "_" in text
-        or not math.isfinite(value := float(text))
-    ):
-        raise ValueError("bounds are finite numbers")
-    return value
+    plain = text.isascii() and len(text) <= LONGEST_NUMBER and "_" not in text
+    try:
+        return float(text) if plain else math.nan
+    except ValueError:
+        return math.nan
 
 
 def _write_time(scene: Scene) -> Texts:
@@ -309,8 +307,9 @@ def _read_zooms(scene: Scene, texts: Texts) -> Scene:
         numbers = [_real(part) for part in bounds.split(",")]
         if view not in VIEWS or len(numbers) != 4:
             raise ValueError("a zoom is run:view:left,right,bottom,top")
-        if not (numbers[0] < numbers[1] and numbers[2] < numbers[3]):
-            raise ValueError("left is less than right, and bottom less than top")
+        left, right, bottom, top = numbers
+        if problem := range_problem(left, right) or range_problem(bottom, top):
+            raise ValueError(problem)
         zooms.append(Zoom(_whole(place), view, *numbers))
     return replace(scene, zooms=tuple(zooms))
 

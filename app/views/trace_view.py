@@ -24,6 +24,7 @@ from app.widgets.items import CurveStack, path_of, pen_of
 from app.widgets.levels import LevelLine
 from app.widgets.obstacles import Traces
 from app.widgets.overlay import Overlay, Pointed
+from app.widgets.plain_text import rich_tip
 from app.widgets.plot_item import Drag, Home
 from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from core.figures.palette import Palette, rgba
@@ -352,7 +353,7 @@ class TraceView(RunView):
         level = self.plot.level_at(x, y)
         if level is not None and level.tip:
             here = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
-            QToolTip.showText(here, level.tip, self.plot)
+            QToolTip.showText(here, rich_tip(level.tip), self.plot)
         elif QToolTip.isVisible():
             QToolTip.hideText()
 

@@ -8,6 +8,8 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QActionEvent
 from PySide6.QtWidgets import QToolButton
 
+from app.widgets.plain_text import menu_text
+
 
 @final
 class ActionFollower(QObject):
@@ -30,7 +32,7 @@ class ActionFollower(QObject):
         action = event.action()
         if action != watched.defaultAction():
             return False
-        watched.setText(action.iconText().replace("&", "&&"))  # it has no mark of a key left
+        watched.setText(menu_text(action.iconText()))  # it has no mark of a key left
         watched.setIcon(action.icon())
         watched.setToolTip(action.toolTip())
         watched.setStatusTip(action.statusTip())

@@ -8,6 +8,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.widgets.plain_text import plain_tip
+
 
 @final
 class ElidedLabel(QWidget):
@@ -41,7 +43,7 @@ class ElidedLabel(QWidget):
             self.setAccessibleName(text)
             self.updateGeometry()  # its sizeHint is that of the text
             self.update()
-        self.setToolTip(explanation or text)
+        self.setToolTip(plain_tip(explanation or text))
 
     def shown_text(self) -> str:
         """The text as it is painted."""

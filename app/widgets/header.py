@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from app.style import small
+from app.widgets.plain_text import plain_tip
 from core.figures.palette import Palette
 
 Sign = Literal["none", "line", "dashed", "dotted", "plus", "cross"]
@@ -94,7 +95,7 @@ class ViewHeader(QWidget):
         self.button.setText("?")
         self.button.setAutoRaise(True)
         self.button.setProperty("quiet", True)
-        self.button.setToolTip(f"What is this? The definitions of {title}")
+        self.button.setToolTip(plain_tip(f"What is this? The definitions of {title}"))
         self.button.setAccessibleName(f"What is this: {title}")
         self.button.clicked.connect(self.help_requested)
 
@@ -149,7 +150,7 @@ class ViewHeader(QWidget):
             return
         self._entries, self._time = entries, time
         self.setAccessibleName(self.text)
-        self.setToolTip(self.text)
+        self.setToolTip(plain_tip(self.text))
         self.update()
 
     def set_colours(self, palette: Palette) -> None:

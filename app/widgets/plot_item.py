@@ -14,7 +14,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFont,
@@ -34,7 +34,7 @@ from app.widgets.items import ZeroLine, pen_of
 from app.widgets.levels import Drawn, LevelLine, level_at
 from app.widgets.overlay import Overlay, Still, paint_overlay
 from app.widgets.ranges import Home as Home
-from app.widgets.ranges import rect_of, scaled_about, squared, used
+from app.widgets.ranges import is_drawable, rect_of, scaled_about, squared, used, wheel_factor
 from app.widgets.ticks import TickMaker, plain
 from core.figures.palette import Palette
 
@@ -43,7 +43,6 @@ pg.setConfigOptions(antialias=False, useOpenGL=False, useNumba=False, enableExpe
 
 CLICK_PIXELS = 4
 NARROW = 200  # pixels of width below which the left axis has no more room than it needs
-ZOOM_STEP = 1.0015  # a notch of the wheel is 120 of these
 
 Floats = NDArray[np.float64]
 T = TypeVar("T", bound=QGraphicsItem)
@@ -200,8 +199,8 @@ class Plot(pg.GraphicsView):
         return self._zoomed
 
     def set_zoom(self, zoom: QRectF | None) -> None:
-        """Zoom as another plot; `zoomed` is not told."""
-        if zoom != self._zoomed:
+        """Zoom to a range if it can be drawn; None for no zoom. `zoomed` is not emitted."""
+        if zoom != self._zoomed and (zoom is None or is_drawable(zoom)):
             self._zoomed = zoom
             self._apply()
 
@@ -355,19 +354,16 @@ class Plot(pg.GraphicsView):
         self.zoomed.emit()
 
     def _pan(self, way: QPointF) -> None:
-        box, grip = self.inside(), self._grip
-        x = way.x() / max(box.width(), 1.0) * grip.width()
-        y = way.y() / max(box.height(), 1.0) * grip.height()
-        self._zoomed = grip.translated(-x, y)
-        self._apply()
+        grip, box = self._grip, self.inside().size().expandedTo(QSizeF(1.0, 1.0))
+        x, y = way.x() / box.width(), way.y() / box.height()
+        self.set_zoom(grip.translated(-x * grip.width(), y * grip.height()))
         self.zoomed.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
         # About the pointer: what is under it stays there.
         point = QPointF(*self.place(event.position().x(), event.position().y()))
-        self._zoomed = scaled_about(self.shown(), point, ZOOM_STEP ** -event.angleDelta().y())
-        self._apply()
+        self.set_zoom(scaled_about(self.shown(), point, wheel_factor(event.angleDelta().y())))
         self.zoomed.emit()
 
     def leaveEvent(self, _: QEvent) -> None:

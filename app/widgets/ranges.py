@@ -7,6 +7,11 @@ from typing import final
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 
+from core.figures.ticks import range_problem
+
+ZOOM_STEP = 1.0015
+MOST_TURNED = 12_000  # at once
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,25 @@ def used(span: QRectF, size: QSizeF) -> float:
     whole = squared(span, size)
     area = whole.width() * whole.height()
     return span.width() * span.height() / area if area > 0.0 else 1.0
+
+
+def wheel_factor(turned: int) -> float:
+    """Return the factor of a range by which the wheel zooms; a notch is 120 of `turned`.
+
+    >>> round(wheel_factor(-120), 3), wheel_factor(10**6) == wheel_factor(10**9)
+    (1.197, True)
+    """
+    return float(ZOOM_STEP ** -min(max(turned, -MOST_TURNED), MOST_TURNED))
+
+
+def is_drawable(span: QRectF) -> bool:
+    """Return whether a plot can show a range, which may be read again where it was saved.
+
+    >>> is_drawable(QRectF(0.0, 0.0, 1.0, 1e6)), is_drawable(QRectF(0.0, 0.0, 1.0, 1e300))
+    (True, False)
+    """
+    across = range_problem(span.left(), span.right())
+    return not (across or range_problem(span.top(), span.bottom()))
 
 
 def scaled_about(span: QRectF, point: QPointF, factor: float) -> QRectF:

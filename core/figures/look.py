@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import final
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.figures.names import ACROSS, EVERY_PANEL
+from core.figures.ticks import range_problem
 
 # As the window shows them where nobody has chosen (app.state.intent).
 FIRST_CURVES = ("log10_risk", "distance")
@@ -97,11 +97,8 @@ def check_look(look: Look) -> None:
     if look.nodes not in POINTS_SHOWN:
         raise InputError(f"Nodes are {' or '.join(POINTS_SHOWN)}, not {look.nodes[:40]!r}.")
     for one in look.regions:
-        ends = (one.left, one.right, one.bottom, one.top)
-        if one.panel not in EVERY_PANEL or not all(map(math.isfinite, ends)):
+        if one.panel not in EVERY_PANEL:
             raise InputError(f"The range of {one.panel[:40]!r}: name a panel and four numbers.")
-        if not (one.left < one.right and one.bottom < one.top):
-            raise InputError(
-                f"The range of the {one.panel} is empty: its left end lies below its right end, "
-                "and its bottom below its top."
-            )
+        problem = range_problem(one.left, one.right) or range_problem(one.bottom, one.top)
+        if problem:
+            raise InputError(f"The range of the {one.panel}: {problem}.")

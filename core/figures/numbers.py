@@ -10,6 +10,7 @@ import numpy as np
 MINUS = "\u2212"
 # Beyond these a number is written with a power of ten.
 LARGE, SMALL = 1e4, 1e-4
+LEAST_SPAN = 1e-280  # of ticks: their step has a reciprocal
 PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 
@@ -40,12 +41,12 @@ def number_text(value: float, digits: int = 3) -> str:
     """
     if math.isnan(value):
         return "none"
-    if math.isinf(value):
-        return "infinite" if value > 0 else f"{MINUS}infinite"
     if value == 0.0:
         return "0"
     # Rounded first: 9.996 with three digits is 10, which has another exponent.
     rounded = float(f"{value:.{digits - 1}e}")
+    if math.isinf(rounded):  # also where the largest floats are rounded up
+        return "infinite" if value > 0 else f"{MINUS}infinite"
     # A power of ten has its own exponent, however log10 rounds it.
     exponent = math.floor(math.log10(abs(rounded)) + 1e-12)
     if SMALL <= abs(rounded) < LARGE:
@@ -172,11 +173,14 @@ def nice_step(span: float, most: int) -> float:
 
 
 def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, str], ...]:
-    """Ticks in [low, high] at multiples of a nice step, with their texts.
+    """Ticks in [low, high] at multiples of a nice step, with their texts; none where there is no
+    such range of floats.
 
     >>> linear_ticks(-0.02, 0.05, 4)
     ((-0.02, '\u2212.02'), (0.0, '0'), (0.02, '.02'), (0.04, '.04'))
     """
+    if not LEAST_SPAN <= high - low < math.inf:
+        return ()
     step = nice_step(high - low, most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))

@@ -17,6 +17,44 @@ from core.problem.schedule import coordinate, inverse_coordinate
 
 Ticks = tuple[tuple[float, str], ...]
 TickMaker = Callable[[float, float, int], Ticks]
+# Ranges that a user gives or zooms to. Products of two spans, in the transforms of plots, are
+# floats up to there, and a range of doubles has 4,000 different numbers at least.
+FARTHEST, FINEST = 1e100, 1e-12
+MOST_EXPONENT = 250.0  # of numbers that are floats, and parts of them too
+FARTHEST_TIME = 700.0  # in the schedule's coordinate: beyond, log10 t is no float
+
+
+def range_problem(low: float, high: float) -> str:
+    """Return what is allowed instead of the ends of a range that a user gives; "" for good ones.
+
+    >>> range_problem(0.0, 1.0), range_problem(1.0, 1.0)
+    ('', 'left is less than right, and bottom less than top')
+    """
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "the ends of a range are finite numbers"
+    if not low < high:
+        return "left is less than right, and bottom less than top"
+    size = max(abs(low), abs(high))
+    if size > FARTHEST:
+        return "the ends of a range lie between -10^100 and 10^100"
+    if high - low < max(FINEST * size, 1.0 / FARTHEST):
+        return "the ends of a range differ by at least 10^-100, and by 10^-12 of the larger one"
+    return ""
+
+
+def whole_numbers(low: float, high: float, most: int) -> range:
+    """Return the multiples in [low, high] of a nice step of which about `most` fit.
+
+    >>> list(whole_numbers(-1.0, 7.0, 4))
+    [0, 2, 4, 6]
+    """
+    if not 0.0 <= high - low < math.inf:
+        return range(0)
+    # An end that is a whole number is one, although it may have been rounded.
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    step = max(1, round(nice_step(max(last - first, 1), most)))
+    # From multiple to multiple: the whole numbers between may be without number.
+    return range(-(-first // step) * step, last + 1, step)
 
 
 def rooted(low: float, high: float, most: int) -> Ticks:
@@ -37,19 +75,17 @@ def powers(low: float, high: float, most: int) -> Ticks:
     >>> powers(-1.2, 3.0, 5)
     ((-1.0, '.1'), (0.0, '1'), (1.0, '10'), (2.0, '10^2'), (3.0, '10^3'))
     """
-    # An end that is a whole power is one, although it may have been rounded.
-    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-    if last - first >= 1:
-        step = max(1, round(nice_step(max(last - first, 1), most)))
-        whole = [k for k in range(first, last + 1) if k % step == 0]
-        return tuple((float(k), power_text(float(k))) for k in whole)
+    if not 0.0 < high - low < math.inf:
+        return ()
+    if math.ceil(low - 1e-9) < math.floor(high + 1e-9):
+        return tuple((float(k), power_text(float(k))) for k in whole_numbers(low, high, most))
     return tuple((x, power_text(x, 3)) for x, _ in linear_ticks(low, high, most))
 
 
 def logarithmic(low: float, high: float, most: int) -> Ticks:
     """Ticks of an axis that shows log10 of a quantity, at 1, 2 and 5 times powers where it is
     short."""
-    if high - low >= 1.5:
+    if not 0.0 < high - low < 1.5 or max(-low, high) > MOST_EXPONENT:
         return powers(low, high, most)
     digits = (1.0, 2.0, 5.0) if high - low > 0.35 else tuple(0.5 * k for k in range(2, 20))
     places = [
@@ -58,19 +94,19 @@ def logarithmic(low: float, high: float, most: int) -> Ticks:
         for digit in digits
     ]
     shown = [(place, value) for place, value in places if low <= place <= high]
-    # 10^high is a float up to there.
-    if len(shown) < 2 and abs(high) < 300.0:  # round numbers of the quantity itself
+    if len(shown) < 2:  # round numbers of the quantity itself
         values = linear_ticks(10.0**low, 10.0**high, most)
         return tuple((math.log10(value), text) for value, text in values if value > 0)
-    if len(shown) < 2:
-        return powers(low, high, most)
     step = -(-len(shown) // max(most, 2))
     return tuple((place, number_text(value)) for place, value in shown[::step])
 
 
 def far_times(low: float, high: float, most: int) -> Ticks:
     """Ticks of an axis in the schedule's coordinate, in terms of log10 t."""
-    least, largest = (float(x) for x in inverse_coordinate(np.array([low, high])))
+    if not 0.0 < high - low < math.inf:
+        return ()
+    ends = np.minimum(np.array([low, high]), FARTHEST_TIME)
+    least, largest = (float(x) for x in inverse_coordinate(ends))
     decades = math.log10(max(largest, 1.0) / max(least, 1.0))
     if largest <= 1.0 or decades < 1.0:
         times = [x for x, _ in linear_ticks(least, largest, most)]
@@ -90,9 +126,7 @@ def whole(low: float, high: float, most: int) -> Ticks:
     >>> whole(-0.5, 2.5, 8)
     ((0.0, '0'), (1.0, '1'), (2.0, '2'))
     """
-    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-    step = max(1, round(nice_step(max(last - first, 1), most)))
-    return tuple((float(k), number_text(float(k))) for k in range(first, last + 1) if k % step == 0)
+    return tuple((float(k), number_text(float(k))) for k in whole_numbers(low, high, most))
 
 
 # By the name of what an axis shows (core.figures.primitives.Axis).

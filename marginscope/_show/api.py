@@ -24,8 +24,9 @@ def show(*runs: Any, at: Time | None = None, views: str | Sequence[str] | None =
     such as "10^2.5", 300 or 0, else the latest frame is shown, also of those to come. `views` are
     names such as "neurons" or "margins"; without them the window has those that suit the runs.
 
-    The window is a process of its own, which this one neither waits for nor ends. Raises InputError
-    where there is no such file, time or view, no screen, or no PySide6.
+    The window is a process of its own, which this one neither waits for nor ends; it warns where
+    an open window does not answer within two seconds. Raises InputError where there is no such
+    file, time or view, no screen, or no PySide6.
     """
     paths = [_path(run) for run in runs]
     if not 1 <= len(paths) <= MOST_COMPARED:

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import final
@@ -30,6 +31,11 @@ BOOT = (
 NO_DISPLAY = (
     "There is no screen to open a window on. Over ssh, use ssh -X; or copy the run file to a "
     "computer with a screen and open it there; r[name] and r.frame(...) read it here"
+)
+NO_ANSWER = "no answer"
+NOT_ANSWERED = (
+    "The window has not answered for {seconds:g} s. If it is busy, it shows the runs as soon as it "
+    "can; if it hangs, end it and call show again, which opens another window."
 )
 NO_QT = (
     "The window needs PySide6, which is not installed in this Python ({python}); install it with "
@@ -92,12 +98,14 @@ def show_link(link: str) -> None:
     answer = None if place is None else _told(place, link)
     if answer is None or answer == BUSY:
         answer = _started(link)
-    if answer != OK:
+    if answer == NO_ANSWER:
+        warnings.warn(NOT_ANSWERED.format(seconds=PATIENCE_S), stacklevel=3)
+    elif answer != OK:
         raise InputError(answer.removeprefix(REFUSED))
 
 
 def _told(place: Path, link: str) -> str | None:
-    """What the window says that is open already; None where none is."""
+    """Return what the open window says, or NO_ANSWER; None where no window is open."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
         caller.settimeout(PATIENCE_S)
         try:
@@ -112,7 +120,7 @@ def _told(place: Path, link: str) -> str | None:
                     break
                 said += more
         except TimeoutError:
-            return OK  # it has the line, and turns to it when it can
+            return NO_ANSWER  # the window has the line, and may only be busy
         except OSError:
             return None
     return said.decode("utf-8", "replace").strip() or None

@@ -267,8 +267,11 @@ def test_papers_that_cannot_be_are_sentences(sheet: Sheet, said: str) -> None:
         (Look(()), "there are 1 to 6"),
         (Look(against="luck"), "not 'luck'"),
         (Look(nodes="all"), "weights or directions"),
-        (Look(regions=(Region(0, "norms", 1.0, 0.0, 0.0, 1.0),)), "range of the norms is empty"),
-        (Look(regions=(Region(0, "norms", 0.0, math.nan, 0.0, 1.0),)), "four numbers"),
+        (
+            Look(regions=(Region(0, "norms", 1.0, 0.0, 0.0, 1.0),)),
+            "range of the norms: left is less than right",
+        ),
+        (Look(regions=(Region(0, "norms", 0.0, math.nan, 0.0, 1.0),)), "finite numbers"),
     ],
 )
 def test_looks_that_cannot_be_are_sentences(look: Look, said: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,23 @@ def test_a_second_call_uses_the_window_of_the_first(tmp_path: Path) -> None:
     assert said["running"] and said["ended"] == 128 + 15 and said["loaded"] == []
     assert "t = 'soon' is not understood" in said["refused"][0]
     assert "views = 'no such' is not understood" in said["refused"][1]
+
+
+@unix
+def test_a_window_that_does_not_answer_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(launch, "_WINDOWS", [])
+    with (
+        tempfile.TemporaryDirectory() as folder,  # pytest's folders are too deep
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as window,
+    ):
+        place = Path(folder) / "window"
+        monkeypatch.setattr(launch, "address", lambda: place)
+        window.bind(str(place))
+        window.listen()  # as a window that hangs: the system takes the line, and nobody reads it
+        with pytest.warns(UserWarning, match=r"not answered for 0.05 s.* end it and call show"):
+            launch.show_link("marginscope://view?run=a")
+        assert not launch._WINDOWS
 
 
 # ------------------------------------------------------------------------- what is asked for

@@ -120,6 +120,20 @@ def test_points_lie_on_the_grid(window: DrawingWindow) -> None:
     assert window.sketch.points[4] == pytest.approx((3.0 * step, -2.0 * step, 1.0), abs=1e-12)
 
 
+@pytest.mark.parametrize("near", ["0.1", "1e-9", "1e-300"])
+def test_the_grid_has_few_lines_at_any_scale(window: DrawingWindow, near: str) -> None:
+    window.snaps.click()
+    press(window, Key.Key_A, CONTROL)
+    press(window, Key.Key_Delete)
+    QGuiApplication.clipboard().setText(f"0,0,1\n{near},1e6,-1\n")
+    press(window, Key.Key_V, CONTROL)
+    assert len(window.sketch.points) == 2
+    window.canvas.fit()
+    window.canvas.grab()
+    lines = sum(path.elementCount() for path, _ in window.canvas.grid.curves)
+    assert 0 < lines < 2000
+
+
 # -------------------------------------------------------------------------------------- the keys
 
 

@@ -1,4 +1,6 @@
-"""`python -m tests.tools.fuzz [--every N]`: open all damaged files, and count what came of them."""
+"""`python -m tests.tools.fuzz [--every N]`: open all damaged files, and links in a window.
+
+It counts what came of them."""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import sys
 import time
 from collections import Counter
 
+from tests.tools.fuzz import window
 from tests.tools.fuzz.formats import FORMATS
 
 GOOD = ("opened", "refused")
@@ -56,6 +59,11 @@ def main() -> int:
         print(f"{kind.name:<20} {outcomes.total():>5}: {told} ({seconds:.0f} s)", flush=True)
         total += outcomes
         faults += wrong
+    outcomes, wrong = window.results(window.COUNT // step)
+    told = ", ".join(f"{count} {what}" for what, count in sorted(outcomes.items()))
+    print(f"{'links in a window':<20} {outcomes.total():>5}: {told}", flush=True)
+    total += outcomes
+    faults += wrong
     told = ", ".join(f"{count} {what}" for what, count in sorted(total.items()))
     print(f"{'all':<20} {total.total():>5}: {told}")
     for fault in faults:
