@@ -298,7 +298,9 @@ class LogTimeFlow(Integrator):
         if self.kernel_state.stuck != state.HARDLY or self._warned or not frames:
             return None
         self._warned = True
-        facts = self._where(frames[-1].parameters, frames[-1].rho)
+        last = frames[-1]
+        facts = self._where(last.parameters, last.rho)
+        facts |= {"step": last.step, "log10_time": last.log10_time}
         facts["note"] = (
             f"At log10 t = {facts['log10_time']:.4g}, {_unfitted(facts)}, and hardly anything "
             f"moves any more: R = {facts['risk']:.6g}, |grad R| = {facts['gradient']:.1e}. While "

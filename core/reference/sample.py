@@ -21,11 +21,11 @@ def binary(problem: Problem) -> bool:
 
 
 def data_key(problem: Problem, *more: object) -> str:
-    """SHA-256 of the training examples, whether one class is meant, and what else matters."""
+    """SHA-256 of the training examples and what else matters."""
     data = problem.dataset
-    digest = hashlib.sha256(
-        repr((data.x.shape, data.classes, problem.experiment.data.single)).encode()
-    )
+    # The last was whether one class is meant: points of one label had no margin if it was not.
+    single = np.unique(data.y).size == 1
+    digest = hashlib.sha256(repr((data.x.shape, data.classes, single)).encode())
     for array in (data.x, data.y):
         digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
     for item in more:
@@ -76,18 +76,16 @@ def signed(problem: Problem) -> Array:
 
 
 def refusal(problem: Problem) -> str:
-    """Why these data have no margin whatever the predictor, as a sentence; "" where they may.
+    """Return why these data have no margin whatever the predictor, as a sentence, or "".
 
-    Real targets; more than two classes; a single class where none was meant; equal points of
-    opposite labels.
+    Real targets; more than two classes; equal points of opposite labels. Points of one label have
+    margins, since no predictor here is free to be constant.
     """
     data = problem.dataset
     if data.real:
         return "The targets are real numbers, and a margin is one of labels."
     if data.classes != 2:
         return f"The data have {data.classes} classes, and this margin is one of two classes."
-    if np.unique(data.y).size == 1 and not problem.experiment.data.single:
-        return f"All {data.n} examples have the same label, so there is nothing to separate."
     pair = contradiction(data.x, data.y)
     if pair is not None:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -128,7 +129,7 @@ class Run:
 
     def frame(self, index: int) -> State:
         """One frame; those before 0 count from the end."""
-        count = len(self)
+        count, index = len(self), operator.index(index)  # of NumPy, too
         at = index + count if index < 0 else index
         if not 0 <= at < count:
             raise InputError(f"There is no frame {index}; {self.path} has 0 to {count - 1}.")

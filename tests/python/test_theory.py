@@ -35,6 +35,22 @@ def test_the_global_margin_of_xor_is_that_of_the_closed_form() -> None:
     assert found.gap < 1e-9 and found.factor == 0.5
 
 
+def test_frames_are_counted_by_numbers_of_numpy_too(run: ms.Run) -> None:
+    for index in (np.int64(1), np.uint8(1), np.int64(1 - len(run))):
+        assert run.frame(index).step == run.steps[1]
+
+
+@pytest.mark.parametrize("label", [-1.0, 1.0])
+def test_points_of_one_label_have_margins(label: float) -> None:
+    """Of the unit vectors one node has 1/sqrt 3; of two opposite points two nodes have 1/2."""
+    found = ms.margins(np.eye(3), label * np.ones(3))
+    for name in ("gamma_gl", "gamma_linear"):
+        assert found[name].lower <= 1.0 / np.sqrt(3.0) <= found[name].upper + 1e-12
+    opposite = ms.margins(np.array([[1.0, 0.0], [-1.0, 0.0]]), label * np.ones(2))
+    assert opposite["gamma_gl"].lower <= 0.5 <= opposite["gamma_gl"].upper
+    assert not opposite["gamma_linear"].exists
+
+
 def test_labels_and_arrays_are_taken_as_they_are() -> None:
     import torch
 

@@ -146,14 +146,12 @@ NETWORKS = [(), ("network.kind=fixed_outer",), ("network.kind=batch_norm",)]
 
 
 @pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("kind", ["single", "duplicate", "classes"])
+@pytest.mark.parametrize("kind", ["duplicate", "classes"])
 def test_data_without_a_margin_get_a_sentence(kind: str, network: tuple[str, ...]) -> None:
     of = problem("data.n=12", *network)
     x, y = of.dataset.x.copy(), of.dataset.y.copy()
     classes = 2
-    if kind == "single":
-        y[:] = 1.0
-    elif kind == "duplicate":
+    if kind == "duplicate":
         x[1], y[0], y[1] = x[0], 1.0, -1.0
     else:
         y, classes = np.arange(12.0) % 3, 3
