@@ -6,7 +6,9 @@ and numba's settings. So the same code is compiled once for a user, wherever it 
 also from an installed wheel or a bundle whose sources are not there, and by whichever version.
 
 Files are pickles, and loading one runs what is in it. So the folder is the user's own, nobody else
-may write to it or to its files, and whatever is not so is neither read nor written.
+may write to it or to its files, and whatever is not so is neither read nor written. The folders
+above it belong to the user or to root, and no other user can put another folder or a link in its
+place.
 
 numba is not imported here: to know what is there must cost next to nothing.
 """
@@ -47,6 +49,7 @@ SETTINGS = (
 )
 DIGEST = hashlib.sha256().digest_size
 SUFFIX = ".kernel"
+MOST_LINKS = 40  # on the way to a folder, as on Linux
 
 
 def _said(value: Any) -> Iterator[str]:
@@ -130,12 +133,55 @@ def is_private(status: os.stat_result) -> bool:
 
 
 def usable(place: Path) -> bool:
-    """Whether a folder is there and is private."""
+    """Return True for an existing private folder, no link, that no other user can replace."""
     try:
-        status = place.stat()
+        status = place.lstat()
+        private = stat.S_ISDIR(status.st_mode) and is_private(status)
+        return private and has_trusted_parents(place.absolute())
     except OSError:
         return False
-    return stat.S_ISDIR(status.st_mode) and is_private(status)
+
+
+def has_trusted_parents(path: Path, links: int = 0) -> bool:
+    """Return True if no other user can rename, replace or redirect a folder above a path.
+
+    Each folder and link on the way, also through links, must belong to the user or to root. Other
+    users may write to a folder only if it is sticky, as /tmp is. Raises OSError.
+    """
+    if os.name != "posix":
+        return True
+    for parent in reversed(path.parents):
+        status = parent.lstat()
+        if status.st_uid not in (0, os.geteuid()):
+            return False
+        if stat.S_ISLNK(status.st_mode):
+            rest = path.relative_to(parent)
+            target = parent.parent / parent.readlink()
+            return links < MOST_LINKS and has_trusted_parents(target / rest, links + 1)
+        if not status.st_mode & stat.S_ISVTX and _others_may_write(status):
+            return False
+    return True
+
+
+def _others_may_write(status: os.stat_result) -> bool:
+    """Return True if other users can write; a group of the user alone is not others."""
+    if status.st_mode & stat.S_IWOTH:
+        return True
+    return bool(status.st_mode & stat.S_IWGRP) and not _is_own_group(status.st_gid)
+
+
+@cache
+def _is_own_group(number: int) -> bool:
+    """Return True for the user's private group, to which Fedora's umask of 002 lets write."""
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
+    except KeyError:
+        return False
+    own = user.pw_gid == number and group.gr_name == user.pw_name
+    return own and set(group.gr_mem) <= {user.pw_name}
 
 
 def names() -> frozenset[str]:

@@ -180,6 +180,64 @@ def test_what_others_may_write_is_never_read(cold: Path, monkeypatch: pytest.Mon
     assert not store.save("real", b"other")
 
 
+@posix
+def test_a_planted_link_is_not_followed(cold: Path, tmp_path: Path) -> None:
+    """In a shared cache another user may choose what lies under the folder's name."""
+    assert store.save("some.kernel", b"content")
+    place = store.folder()
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    assert store.load("some.kernel") is None
+    assert not store.save("some.kernel", b"other")
+    assert store.names() == frozenset()
+    place.unlink()
+    (tmp_path / "elsewhere").rename(place)
+    assert store.load("some.kernel") == b"content"
+
+
+@posix
+def test_folders_above_the_cache_are_those_of_the_user_or_of_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    above, link = tmp_path / "above", tmp_path / "link"
+    above.mkdir()
+    link.symlink_to("above")
+    for cache in (above / "cache", link / "cache"):  # the user's own links are followed
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
+        assert store.save("some.kernel", b"content")
+        for mode, is_read in ((0o777, False), (0o1777, True), (0o757, False), (0o755, True)):
+            above.chmod(mode)
+            assert store.load("some.kernel") == (b"content" if is_read else None)
+            assert bool(store.names()) == is_read
+            assert store.save("some.kernel", b"content") == is_read
+    user, real = os.geteuid(), Path.lstat
+
+    def lstat(path: Path) -> os.stat_result:
+        status = real(path)
+        owner = user + 1 if path == link else status.st_uid
+        return os.stat_result((*status[:4], owner, *status[5:10]))
+
+    monkeypatch.setattr(Path, "lstat", lstat)  # as if another user had made the link
+    assert store.load("some.kernel") is None
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(above / "cache"))
+    assert store.load("some.kernel") == b"content"
+    link.unlink()
+    link.symlink_to("link")
+    assert not store.usable(link / "cache" / "folder")
+
+
+@posix
+def test_a_group_of_the_user_alone_may_write_above_the_cache(
+    cold: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert store.save("some.kernel", b"content")
+    tmp_path.chmod(0o775)
+    monkeypatch.setattr(store, "_is_own_group", lambda number: number == tmp_path.stat().st_gid)
+    assert store.load("some.kernel") == b"content"
+    monkeypatch.setattr(store, "_is_own_group", lambda number: False)
+    assert store.load("some.kernel") is None
+
+
 def test_without_a_place_kernels_are_compiled_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
