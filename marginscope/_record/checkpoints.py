@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import weakref
-import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from marginscope._errors import InputError, did_you_mean
 from marginscope._record.api import record
+from marginscope._record.scratch import make_scratch
+from marginscope._record.state_files import check_size, open_state
 
 if TYPE_CHECKING:
     from marginscope._engine.run import Run
 
 Name = str | Sequence[str] | Callable[[Any], Any]
-PICKLED = (".pt", ".pth", ".ckpt", ".bin")
 
 
 def load(
@@ -40,10 +38,11 @@ def load(
     """The run whose weights at `steps` (increasing) are `states`: state_dicts, or their files.
 
     A file is one that `torch.save` wrote, of which nothing but tensors is read (weights_only), or
-    an NPZ; anything else you read in a loop of your own, and hand on as mappings, one by one if
-    you like. V, a, b and c say where the arrays are: a name ("hidden.weight"), several for mappings
-    within mappings (("model", "hidden.weight")), or a function of the state. Other `settings` are
-    those of `marginscope.record`.
+    an NPZ, of which the named arrays are read; 512 MB of arrays are the most of one state. Anything
+    else you read in a loop of your own, and hand on as mappings, one by one if you like. V, a, b
+    and c say where the arrays are: a name ("hidden.weight"), several for mappings within mappings
+    (("model", "hidden.weight")), or a function of the state. Other `settings` are those of
+    `marginscope.record`.
 
     The run is written to `path`; without one it lies in a temporary folder as long as it is used.
 
@@ -53,7 +52,7 @@ def load(
     from marginscope._engine.run import open_run  # first: what cannot be opened is not written
 
     names = {"V": V, "a": a, "b": b, "c": c}
-    folder = None if path is not None else tempfile.TemporaryDirectory(prefix="marginscope-load-")
+    folder = None if path is not None else make_scratch()
     place = Path(path) if path is not None else Path(folder.name if folder else "") / "load.msrun"
     times, source = list(steps), iter(states)
     made = record(place, x, y, loss=loss, strict=True, **settings)
@@ -62,8 +61,10 @@ def load(
             state = next(source, None)
             if state is None:
                 raise InputError(f"There are {count} states and {len(times)} steps; one for each.")
-            kept = read(state)
-            made.frame(step, **{name: found(kept, one, name) for name, one in names.items()})
+            with open_content(state) as content:
+                made.frame(
+                    step, **{name: select_array(content, one, name) for name, one in names.items()}
+                )
         if any(True for _ in islice(source, 1)):
             raise InputError(f"There are more states than the {len(times)} steps; one for each.")
         if not times:
@@ -82,48 +83,37 @@ def load(
     return run
 
 
-def read(state: Any) -> Any:
-    """A state as a mapping; of a file its content. Raises InputError."""
-    if not isinstance(state, str | os.PathLike):
-        return state
-    path = Path(state)
-    try:
-        if path.suffix.lower() == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                return {name: arrays[name] for name in arrays.files}
-        if path.suffix.lower() in PICKLED:
-            import torch
-
-            if zipfile.is_zipfile(path):
-                with zipfile.ZipFile(path) as archive:  # PyTorch does not look at its checksums
-                    if (damaged := archive.testzip()) is not None:
-                        raise ValueError(f"{damaged} in it is damaged")
-            return torch.load(path, map_location="cpu", weights_only=True)
-    except ImportError as error:
-        raise InputError(f"{path} is PyTorch's, which is not installed here.") from error
-    except Exception as error:  # whatever a damaged, or a hostile, file leads to
-        first = " ".join(str(error).split())[:200].rstrip(".")
-        raise InputError(
-            f"The checkpoint {path} cannot be read as tensors alone ({first}); read it in a loop "
-            "of your own, and hand its arrays on as mappings."
-        ) from error
-    raise InputError(
-        f"{path} ends in {path.suffix or 'nothing'}; {', '.join(PICKLED)} and .npz are read. Read "
-        "it in a loop of your own, and hand its arrays on as mappings."
-    )
+@contextmanager
+def open_content(state: Any) -> Iterator[Any]:
+    """Open a state as a mapping: a file by its name, anything else as it was given."""
+    if isinstance(state, str | os.PathLike):
+        with open_state(Path(state)) as content:
+            yield content
+    else:
+        yield state
 
 
-def found(state: Any, name: Name | None, which: str) -> Any:
-    """The array of a name in a state. Raises InputError where there is none."""
+def select_array(state: Any, name: Name | None, which: str) -> Any:
+    """Return the array of a name in a state.
+
+    Raises
+    ------
+    InputError
+        The state has no array of that name, or an array larger than the limits.
+    """
     if name is None:
         return None
     if callable(name):
-        return name(state)
-    for part in (name,) if isinstance(name, str) else tuple(name):
-        if not isinstance(state, Mapping):
-            raise InputError(f"{which}: a state is no mapping of names to arrays.")
-        if part not in state:
-            known = [str(key) for key in state]
-            raise InputError(f"{which}: a state has no {part!r}; {did_you_mean(part, known)}")
-        state = state[part]
+        state = name(state)
+    else:
+        for part in (name,) if isinstance(name, str) else tuple(name):
+            if not isinstance(state, Mapping):
+                raise InputError(f"{which}: a state is no mapping of names to arrays.")
+            if part not in state:
+                known = [str(key) for key in state]
+                raise InputError(f"{which}: a state has no {part!r}; {did_you_mean(part, known)}")
+            state = state[part]
+    # A tensor of a few bytes can repeat them without end (strides of 0), until it is copied.
+    if isinstance(shape := getattr(state, "shape", None), tuple):
+        check_size(tuple(shape), which)
     return state

@@ -22,7 +22,7 @@ from core.library.table import Table
 from core.library.trash import ORIGIN, Trash
 from core.observables.node_sets import NodeSet
 from core.runs import code_of, open_run
-from marginscope._record.checkpoints import read
+from marginscope._record.state_files import open_state
 from tests.runs.changes import experiment
 from tests.runs.helpers import record, tamper
 from tests.tools.fuzz.format import Format, WrongError
@@ -185,12 +185,12 @@ class Checkpoint(Format):
         return [*files]
 
     def open(self, path: Path) -> None:
-        state = read(path)
-        if not isinstance(state, Mapping) or path.name == "old.pth":
-            return  # of the old format, which has no checksums; whoever uses it looks at names
-        for name, array in _state().items():
-            if name in state and not np.array_equal(np.asarray(state[name]), array):
-                raise WrongError(f"another {name}")
+        with open_state(path) as state:
+            if not isinstance(state, Mapping) or path.name == "old.pth":
+                return  # of the old format, which has no checksums; whoever uses it looks at names
+            for name, array in _state().items():
+                if name in state and not np.array_equal(np.asarray(state[name]), array):
+                    raise WrongError(f"another {name}")
 
 
 CODE = """import torch
