@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import threading
 from collections.abc import Callable, Iterable
 from operator import attrgetter
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
-from core.files import read_text, write_whole
+from core.files import is_there, read_text, write_whole
 from core.library.entry import About, Bookmark
+from core.library.locking import locked_folder
 from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
 
 SUFFIX = ".notes"
@@ -24,6 +26,7 @@ LONGEST_NAME, LONGEST_NOTE, LONGEST_TAG, MOST_TAGS = 200, 20_000, 60, 50
 MOST_BOOKMARKS, LONGEST_PICTURE = 100, 5_000
 MOST_SETS, LONGEST_SET = 50, 20_000
 VERSION = 1
+LONGEST_FILE_NAME = 255  # bytes of a file name, on all common file systems
 WRITING = threading.Lock()
 
 
@@ -42,7 +45,7 @@ def read_about(run: Path) -> About:
     Raises InputError for a file that is none of ours.
     """
     path = place(run)
-    if not path.exists():
+    if not is_there(path):
         return About()
     text = read_text(path, MOST_BYTES, "Notes")
     try:
@@ -107,12 +110,19 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
     """Change what is said of a run, read anew just before: another window may have written it.
 
     A file that cannot be read is set aside beside itself, under the end .broken.
-    Raises InputError or DiskError where it cannot be written, or the run is not there.
+    Raises InputError or DiskError where it cannot be written, or the run is not there, or another
+    program changes notes in the folder for long.
     """
-    with WRITING:
-        if not run.exists():
+    path = place(run)
+    size = len(os.fsencode(run.name))
+    with WRITING, locked_folder(run.parent):
+        if not is_there(run):
             raise InputError(f"There is no run file {run} any more; list the library anew.")
-        path = place(run)
+        if size + len(SUFFIX) > LONGEST_FILE_NAME:
+            raise InputError(
+                f"The file name of {run} has {size} bytes, and a run with notes or tags has at "
+                f"most {LONGEST_FILE_NAME - len(SUFFIX)}; give the file a shorter name first."
+            )
         try:
             before = read_about(run)
         except InputError:

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any, final
 
 from core.errors import InputError, MarginscopeError
-from core.files import has_no_writer, host_name, read_text, write_whole
+from core.files import has_no_writer, host_name, is_there, read_text, write_whole
+from core.library.about import LONGEST_FILE_NAME
 from core.library.about import SUFFIX as NOTES
 from core.library.scan import RUN, TRASH, WAL, Found, in_folder, listed
 
@@ -180,7 +181,8 @@ def _move(source: Path, target: Path) -> None:
         source.unlink()
         return
     with suppress(FileNotFoundError):
-        _move_alone(source, target)
+        if os.path.lexists(source):  # False for a name that is too long, too
+            _move_alone(source, target)
 
 
 def _move_alone(source: Path, target: Path) -> None:
@@ -201,8 +203,12 @@ def _move_alone(source: Path, target: Path) -> None:
 def _free(path: Path) -> Path:
     """A name where nothing lies: the path itself, or with a number."""
     number, free = 2, path
-    while any(_named(free, suffix).exists() for suffix in ("", *BESIDE)):
-        free = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    while any(is_there(_named(free, suffix)) for suffix in ("", *BESIDE)):
+        stem, end = path.stem, f"-{number}{path.suffix}"
+        # Cut a long name, so that the names of its notes and its -wal are not too long either.
+        while stem and len(os.fsencode(stem + end)) > LONGEST_FILE_NAME - len(NOTES):
+            stem = stem[:-1]
+        free = path.with_name(stem + end)
         number += 1
     return free
 

@@ -1,0 +1,101 @@
+"""Runs whose file names have 250 bytes and more, and notes that two programs change at once."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import InputError
+from core.library import about, locking
+from core.library.about import change_about, read_about
+from core.library.entry import About
+from core.library.locking import locked_folder
+from core.library.trash import Trash
+
+
+def noted(said: About) -> About:
+    return replace(said, note="mine")
+
+
+def tagged(said: About, tag: str) -> About:
+    return replace(said, tags=(*said.tags, tag))
+
+
+def named(folder: Path, size: int) -> Path:
+    """Make an empty file with a name of so many bytes; the trash does not open it."""
+    path = folder / ("\N{GREEK SMALL LETTER ALPHA}" * 100 + "x" * (size - 206) + ".msrun")
+    assert len(path.name.encode()) == size
+    path.touch()
+    return path
+
+
+@pytest.mark.parametrize("size", [249, 250, 251, 255])
+def test_a_run_with_a_long_name_is_thrown_away_and_restored(tmp_path: Path, size: int) -> None:
+    path, trash = named(tmp_path, size), Trash(tmp_path)
+    if size == 249:
+        change_about(path, noted)
+    else:
+        assert read_about(path) == About()
+        with pytest.raises(InputError, match=f"has {size} bytes, and a run with notes.* at most"):
+            change_about(path, noted)
+    thrown = trash.throw(path)
+    assert thrown.is_file()
+    assert not path.exists()
+    trash.mend()
+    path.touch()  # another one, in the same place
+    restored = trash.restore(thrown)
+    assert restored.is_file()
+    assert restored.name.endswith("x-2.msrun")
+    assert len(restored.name.encode()) <= 249
+    assert read_about(restored).note == ("mine" if size == 249 else "")
+    path.unlink()
+    change_about(restored, noted)
+    assert trash.restore(trash.throw(restored)) == restored
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run whose notes two threads may change at once, as two programs do."""
+    monkeypatch.setattr(about, "WRITING", nullcontext())
+    path = tmp_path / "a.msrun"
+    path.touch()
+    return path
+
+
+def test_two_programs_that_change_one_file_of_notes_lose_nothing(run: Path) -> None:
+    reading, other = (
+        threading.Event(),
+        threading.Thread(target=change_about, args=(run, lambda said: tagged(said, "second"))),
+    )
+
+    def first(said: About) -> About:
+        other.start()
+        reading.wait(0.05)  # in which the other one would read, and write, without a lock
+        return tagged(said, "first")
+
+    change_about(run, first)
+    other.join()
+    assert read_about(run).tags == ("first", "second")
+
+
+def test_a_lock_that_is_held_for_long_is_said(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locking, "WAIT_S", 0.02)
+    with locked_folder(run.parent), pytest.raises(InputError, match="Another program has been"):
+        change_about(run, noted)
+    change_about(run, noted)
+    assert read_about(run).note == "mine"
+
+
+def test_without_locks_notes_are_changed_all_the_same(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(locking, "_lock", refuse)
+    change_about(run, noted)
+    assert read_about(run).note == "mine"
