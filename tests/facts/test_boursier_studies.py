@@ -31,7 +31,7 @@ def test_small_starts_stop_at_the_line_and_large_ones_do_not(tmp_path: Path) -> 
 
 def test_orthonormal_inputs_are_learned_in_two_steps(tmp_path: Path) -> None:
     settings = ["factor.decades=[12]", "run.seed=[50, 51, 52]"]
-    starts = ["The risk begins", "It passes", "And it ends", "The norm ends", "And from lambda"]
+    starts = ["The risk begins", "It passes", "And it ends", "The norm never", "And from lambda"]
     assert verdicts("boursier22-orthonormal", settings, tmp_path, starts) == ["confirmed"] * 5
 
 

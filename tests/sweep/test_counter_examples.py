@@ -205,6 +205,7 @@ CLUSTERS = (
     "recording.frames=4",
     "dynamics.until_log10_time=-0.5",
 )
+STEP_100 = ("dynamics.until_log10_time=0", "recording.log10_times=[]", "recording.frames=2")
 WAVES = ("data.n=10", "data.d=10", "network.m=8")
 RECORDED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "never falls, along what is no gradient flow": (
@@ -242,6 +243,12 @@ RECORDED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]
         ("The noisy flow finds a global optimiser",),
         ATOM,
         (*ATOM, "dynamics.until_log10_time=1"),
+    ),
+    "a network too narrow to learn by heart": (
+        "morwani24-grokking",
+        ("Then no other pair is",),
+        STEP_100,
+        (*STEP_100, "network.m=1"),
     ),
     "labels at random": (
         "frei23-figure-5",
@@ -294,3 +301,25 @@ def test_a_trend_in_every_seed_needs_other_widths(tmp_path: Path) -> None:
         "consistent across runs" in one.claim.text or "So is" in one.claim.text for one in told
     )
     assert [one.verdict for one in told] == ["refuted", "refuted"], [one.line() for one in told]
+
+
+def test_a_start_that_is_too_large_waits_at_no_saddle(tmp_path: Path) -> None:
+    """From lambda = 1e-3, in place of 1e-12, the risk passes .1 at its usual speed."""
+    study = load_study("boursier22-orthonormal").at_size("quick")
+    study = only(study, ["It passes the saddle"]).with_settings(["factor.decades=[12]"])
+    large = parse_study(study.to_toml().replace("10^(-decades)", "10^(-decades / 4)"), study.id)
+    for one, wanted in ((study, "confirmed"), (large, "refuted")):
+        (told,) = judge(one, recorded_trials(one, tmp_path / wanted), None)
+        assert told.verdict == wanted, told.line()
+
+
+def test_runs_that_were_never_at_the_edge_are_not_released(tmp_path: Path) -> None:
+    """With a hundredth of the step eta S/2 is small from the start to the end."""
+    text = load_study("cohen21-edge-logistic").to_toml()
+    text = text.replace('"dynamics.step" = "eta"', '"dynamics.step" = "eta / 100"')
+    study = only(parse_study(text, "small"), ["They are released"]).at_size("quick")
+    few = ["run.seed=[0]", "factor.eta=[5.0]", "data.labels=random", "data.n=16", "network.m=4"]
+    few += ["recording.spacing=log", "recording.frames=40"]
+    small = study.with_settings(few)
+    (told,) = judge(small, recorded_trials(small, tmp_path), None)
+    assert told.verdict == "refuted", told.line()
