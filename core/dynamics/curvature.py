@@ -304,6 +304,8 @@ def _of_matrix(matrix: Array, count: int) -> Top:
     if not np.isfinite(matrix).all():
         nothing = np.full(count, np.nan)
         return Top(nothing, np.full((count, size), np.nan), nothing, size)
-    values, vectors = eigh(matrix, subset_by_index=[size - count, size - 1])
+    # Not the default driver: of a matrix with entries from 1.6 down to 1e-171 its subset was empty.
+    values, vectors = eigh(matrix, driver="evd")
     rounding = size * np.finfo(float).eps * float(np.abs(matrix).sum(axis=1).max())
-    return Top(values[::-1].copy(), vectors.T[::-1], np.full(count, rounding), size)
+    rank = slice(None, -count - 1, -1)
+    return Top(values[rank].copy(), vectors.T[rank], np.full(count, rounding), size)
