@@ -1,8 +1,10 @@
 """Which Python code of networks may run: what this user ran or trusted before, by its SHA-256.
 
-Run files and study files come from strangers, and may carry the code of a network. It runs only
-after its user has trained with it from a file of their own, or has read it and said `python -m core
-trust FILE --yes`. What cannot be shown as it runs is never trusted (`check_shown`).
+Run files and study files come from strangers. They may carry the code of a network, or name a
+Python file that came with them. The code runs only after its user has typed `python -m core run
+STUDY.toml` for a study that names the file, or has read it and said `python -m core trust FILE
+--yes`. A changed file has another SHA-256 and is refused again. What cannot be shown as it runs is
+never trusted (`check_shown`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from core.errors import DiskError, InputError
+from core.terminal.command_lines import join_words, path_argument
+from marginscope._program import headless_program
 
 LONGEST_LINE = 200  # columns; what stands further right is easily overlooked, or cut off
 LONGEST_GAP = 40  # spaces within a line, and empty lines: what follows looks like the end
@@ -43,12 +47,45 @@ def is_trusted(code: str) -> bool:
     return (trust_folder() / digest_of(code)).is_file()
 
 
+def check_trusted(code: str, holder: str, name: str) -> None:
+    """Raise InputError for code that this user has neither run nor trusted.
+
+    Parameters
+    ----------
+    code : str
+        Python code, exactly as it would run.
+    holder : str
+        Start of the sentence: the setting and the file that hold the code.
+    name : str
+        Argument with which `core trust` shows the code.
+    """
+    if not is_trusted(code):
+        raise InputError(
+            f"{holder} holds a network written in Python, which this would run here; look at it "
+            f"with `{trust_command(name)}`, which also says how to trust it."
+        )
+
+
+def trust_command(name: str) -> str:
+    """Return the command that shows the code of a run, a study or a Python file."""
+    try:
+        argument = join_words([path_argument(name)])
+    except InputError:
+        argument = "FILE"
+    return f"{headless_program()} trust {argument}"
+
+
 def trust(code: str) -> None:
     """Remember the code as trusted. Raises DiskError where that cannot be written."""
+    trust_digest(digest_of(code))
+
+
+def trust_digest(digest: str) -> None:
+    """Remember the code of this SHA-256 as trusted. Raises DiskError as `trust` does."""
     folder = trust_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / digest_of(code)).touch()
+        (folder / digest).touch()
     except OSError as error:
         raise DiskError(
             f"{folder} cannot be written ({error.strerror}); make it writable."

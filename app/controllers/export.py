@@ -44,6 +44,7 @@ from app.state.exports import (
 )
 from app.workers.drawer import Drawer
 from app.workers.worker import Request, Worker
+from core.errors import InputError
 from core.reference.watch import CancelledError
 
 BUSY = "An export is under way; wait for it, or cancel it first."
@@ -234,7 +235,12 @@ class ExportController(QObject):
         """Put what does the same at a command line into the clipboard."""
         if self.dialog is not None:
             job = self._as_drawn(self.dialog.job())
-            QGuiApplication.clipboard().setText(command_of(job, self._shown()))
+            try:
+                command = command_of(job, self._shown())
+            except InputError as error:
+                self.dialog.say(error.sentence)
+                return
+            QGuiApplication.clipboard().setText(command)
             self.dialog.say(COPIED)
 
     # ------------------------------------------------------------------------------ preview

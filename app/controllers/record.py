@@ -19,7 +19,7 @@ from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.fields import PATHS
 from app.state.record import STUDY, Deed, kept, script
-from core.errors import MarginscopeError
+from core.errors import InputError, MarginscopeError
 from core.files import write_whole
 from core.studies.study import Study
 
@@ -92,7 +92,11 @@ class RecordController(QObject):
     def write(self, path: Path) -> None:
         """Write the script, and the studies beside it under its name."""
         title = f"A session of Marginscope, begun on {self._begun:%Y-%m-%d at %H:%M}."
-        text, studies = script(self.deeds, title, path.stem)
+        try:
+            text, studies = script(self.deeds, title, path.stem)
+        except InputError as error:
+            self.message.emit(error.sentence)
+            return
         if not path.parent.is_dir():
             self.message.emit(f"There is no folder {path.parent}; choose one that is there.")
             return

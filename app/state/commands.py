@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator
 from functools import singledispatch
 
@@ -15,12 +14,16 @@ from core.figures.names import PAGE_COLOURS, PAGE_FRAMES
 from core.figures.sheet import POINTS, size_text
 from core.observables.node_sets import nodes_text
 from core.observables.planes import COORDINATES, NodePlane
+from core.terminal.command_lines import join_words, path_argument
 from marginscope._program import headless_program
 
 
 def command_of(job: ExportJob, shown: Exportable) -> str:
-    """The command, quoted as a shell wants it; one a line where there are several files."""
-    return "\n".join(f"{headless_program()} {shlex.join(words)}" for words in _words(job, shown))
+    """The command, quoted as a shell wants it; one a line where there are several files.
+
+    Raises InputError for a name or a text that cannot be quoted.
+    """
+    return "\n".join(f"{headless_program()} {join_words(words)}" for words in _words(job, shown))
 
 
 @singledispatch
@@ -32,9 +35,9 @@ def _words(job: ExportJob, shown: Exportable) -> Iterator[list[str]]:
 def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
         "figure",
-        *map(str, job.runs),
+        *map(path_argument, job.runs),
         "--out",
-        str(job.path),
+        path_argument(job.path),
         "--panels",
         ",".join(job.panels),
     ]
@@ -55,7 +58,14 @@ def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
 
 @_words.register
 def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
-    words = ["movie", *map(str, job.runs), "--out", str(job.path), "--panel", job.panel]
+    words = [
+        "movie",
+        *map(path_argument, job.runs),
+        "--out",
+        path_argument(job.path),
+        "--panel",
+        job.panel,
+    ]
     words += ["--seconds", f"{job.seconds:.15g}", "--fps", f"{job.frames_per_second:g}"]
     words += [] if job.follow else ["--range", "run"]
     if job.interval is not None:
@@ -71,7 +81,14 @@ def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
 
 @_words.register
 def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
-    words = ["page", *map(str, job.runs), "--out", str(job.path), "--views", ",".join(job.panels)]
+    words = [
+        "page",
+        *map(path_argument, job.runs),
+        "--out",
+        path_argument(job.path),
+        "--views",
+        ",".join(job.panels),
+    ]
     words += [] if job.frames == PAGE_FRAMES else ["--frames", f"{job.frames}"]
     words += [f"--title={job.name}"] if job.name else []  # it may begin with a dash
     words += [] if job.colours == PAGE_COLOURS[0] else [f"--{job.colours}"]
@@ -83,7 +100,7 @@ def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
 @_words.register
 def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
     for run, path in zip(job.runs, job.paths, strict=True):
-        words = ["table", str(run), "--out", str(path)]
+        words = ["table", path_argument(run), "--out", path_argument(path)]
         if job.columns is not None:
             words += ["--columns", ",".join(job.columns)]
         yield [*words, *(["--parameters"] if job.parameters else [])]
@@ -92,7 +109,7 @@ def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
 @_words.register
 def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
     asked = job.question
-    words = ["compare", *map(str, job.runs), "--out", str(job.path)]
+    words = ["compare", *map(path_argument, job.runs), "--out", path_argument(job.path)]
     words += ["--observable", asked.observable, "--against", asked.against]
     words += ["--kind", asked.kind, "--band", asked.band]
     if asked.ranked and job.log10_time != math.inf:

@@ -3,11 +3,12 @@ a window, and a comment for all else."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from core.terminal.command_lines import join_words, path_argument
+from core.terminal.escapes import escape_controls, is_steering
 from marginscope._program import headless_program
 
 MOST_DEEDS = 2000
@@ -36,7 +37,7 @@ def kept(deeds: tuple[Deed, ...], deed: Deed) -> tuple[Deed, ...]:
 def script(deeds: Sequence[Deed], title: str, stem: str) -> tuple[str, dict[str, str]]:
     """The text of a shell script, and the study files that it names, by name: STEM-1.toml, ...
 
-    Studies of equal text have one file.
+    Studies of equal text have one file. Raises InputError for a command that cannot be quoted.
 
     >>> deed = Deed("10:00:00", "Run", ("run", "STUDY"), "[data]")
     >>> text, files = script([deed], "A session", "mine")
@@ -54,7 +55,8 @@ def script(deeds: Sequence[Deed], title: str, stem: str) -> tuple[str, dict[str,
     {'mine-1.toml': '[data]'}
     """
     files: dict[str, str] = {}
-    lines = ["#!/bin/sh", f"# {_line(title)}", NAMED, "set -e", 'cd "$(dirname "$0")"', ""]
+    lines = [f"# {_line(title)}", NAMED, "set -e", 'cd "$(dirname "$0")"', ""]
+    shell = "#!/bin/sh"
     for deed in deeds:
         lines.append(f"# {deed.when} {_line(deed.words)}")
         if not deed.command:
@@ -63,9 +65,12 @@ def script(deeds: Sequence[Deed], title: str, stem: str) -> tuple[str, dict[str,
         if deed.study and not name:
             name = f"{stem}-{len(files) + 1}.toml"
             files[name] = deed.study
-        words = [name if word == STUDY else word for word in deed.command]
-        lines.append(f"{headless_program()} {shlex.join(words)}")
-    return "\n".join([*lines, ""]), files
+        words = [path_argument(name) if word == STUDY else word for word in deed.command]
+        line = join_words(words, windows=False)  # the script is for a POSIX shell everywhere
+        if any(is_steering(character) for word in words for character in word):
+            shell = "#!/usr/bin/env bash"  # plain sh need not know the $'..' of these words
+        lines.append(f"{headless_program()} {line}")
+    return "\n".join([shell, *lines, ""]), files
 
 
 NAMED = "# Study files and runs are named from the folder of this file."
@@ -73,4 +78,4 @@ NAMED = "# Study files and runs are named from the folder of this file."
 
 def _line(text: str) -> str:
     """A text that stays in its comment."""
-    return " ".join(text.split())
+    return escape_controls(" ".join(text.split()))

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from core.cli.output import print_indented, print_json, say
+from core.cli.output import print_indented, print_json, print_line, say
 from core.cli.sweeping import INTERRUPTED, run_sweep
 from core.files import scratch
+from core.studies.code import check_code
 from core.studies.row import Row
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.trials import trials_of
@@ -35,7 +36,7 @@ def check(arguments: argparse.Namespace) -> int:
         print_json([one.as_json() for one in judged])
     else:
         for one in judged:
-            print(one.line())
+            print_line(one.line())
             if one.claim.basis:
                 print_indented(one.claim.basis, INDENT, INDENT)
         if not judged:
@@ -47,7 +48,9 @@ def check(arguments: argparse.Namespace) -> int:
 
 def _study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
     size = arguments.size or "quick"
-    study = load_study(arguments.target).at_size(size).with_settings(arguments.settings)
+    study = load_study(arguments.target)
+    check_code(study, arguments.target)
+    study = study.at_size(size).with_settings(arguments.settings)
     with ExitStack() as stack:
         folder = arguments.out or stack.enter_context(scratch("check"))
         status, plan = run_sweep(study, Path(folder), size, arguments, prints=False)

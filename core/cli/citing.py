@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from core.cli.drawing import natural
+from core.cli.output import print_text
 from core.errors import InputError
 from core.runs import Run, open_run
 from core.studies.citing import bibtex
@@ -27,7 +28,7 @@ def cite(arguments: argparse.Namespace) -> int:
                 raise InputError(f"The folder {path} holds no run files (.msrun).")
             for one in paths:
                 sources += sources_of(stack.enter_context(open_run(one)))
-    print(bibtex(sources), end="")
+    print_text(bibtex(sources), end="")
     return 0
 
 

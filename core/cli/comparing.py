@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from core.cli.output import progress
+from core.cli.output import print_line, progress
 from core.comparison.comparison import Comparison
 from core.comparison.differing import Differing
 from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
@@ -52,7 +52,7 @@ def compare(arguments: argparse.Namespace) -> int:
         named = differing_of(runs)
         _write(found, named, out, arguments)
     _print(named, arguments.runs)
-    print(out)
+    print_line(out)
     return 0
 
 
@@ -98,4 +98,4 @@ def _print(named: Differing, paths: Sequence[str]) -> None:
     """The settings in which runs differ, a line for each run."""
     for path, row in zip(paths, named.rows, strict=True):
         words = ", ".join(f"{key} = {value}" for key, value in zip(named.keys, row, strict=True))
-        print(f"{path}: {words or 'the same settings'}")
+        print_line(f"{path}: {words or 'the same settings'}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.cli.margins import named_problems
-from core.cli.output import print_json
+from core.cli.output import print_json, print_line
 from core.errors import InputError
 from core.problem.problem import Problem
 
@@ -78,15 +78,15 @@ def _in_full(problem: Problem, vector: Any) -> Any:
 def _print_table(cell: str, slope: float, vectors: Any, problem: Problem) -> None:
     n, d = problem.inputs.shape if problem.reduction is None else problem.dataset.x.shape
     count = f"{len(vectors)} extremal vector{'' if len(vectors) == 1 else 's'}"
-    print(f"{cell}: {count} of {n} points in {d} dimensions, slope {slope:g}")
+    print_line(f"{cell}: {count} of {n} points in {d} dimensions, slope {slope:g}")
     if not vectors:
         return
-    print(f"  {'kind':<8} {'G':>12} {'|D|':>12} {'active':>7} {'border':>7}  u")
+    print_line(f"  {'kind':<8} {'G':>12} {'|D|':>12} {'active':>7} {'border':>7}  u")
     for one in vectors:
         told = as_json(one, problem)
         numbers = f"{one.value:>12.6g} {abs(one.value):>12.6g}"
         counts = f"{told['active']:>7} {told['border']:>7}"
-        print(f"  {one.kind:<8} {numbers} {counts}  {_coordinates(np.array(told['u']))}")
+        print_line(f"  {one.kind:<8} {numbers} {counts}  {_coordinates(np.array(told['u']))}")
 
 
 def _coordinates(u: Any) -> str:

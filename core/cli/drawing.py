@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.cli.looks import ALL, look_of, selected_in, sheet_of, theory_of, time_of
-from core.cli.output import progress
+from core.cli.output import print_line, progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
 from core.figures.film_sizes import parse_pixels
@@ -101,7 +101,7 @@ def figure(arguments: argparse.Namespace) -> int:
             shown = (palette, plane, references, selected, look, sheet, promises)
             scene = build_scene(runs, panels, until, *shown)
         save_figure(scene, out, dpi=arguments.dpi)
-    print(out)
+    print_line(out)
     return 0
 
 
@@ -191,7 +191,7 @@ def movie(arguments: argparse.Namespace) -> int:
                 size=size,
                 promises=promises,
             )
-    print(out)
+    print_line(out)
     return 0
 
 
@@ -219,7 +219,7 @@ def page(arguments: argparse.Namespace) -> int:
         shown = Shown(LIGHT, plane, references, selected, look, promises=promises)
         with progress("page", 1, arguments.quiet) as bar:
             save_page(runs, out, views, shown, options, bar.part)
-    print(out)
+    print_line(out)
     return 0
 
 

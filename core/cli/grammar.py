@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any, NoReturn, final
 
-from core.cli.output import MARGIN_SECONDS, PROGRAM
+from core.cli.output import MARGIN_SECONDS, PROGRAM, say
 from marginscope._program import headless_program
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         name = self.prog.replace(headless_program(), PROGRAM, 1)
-        print(f"{name}: {message}; see {self.prog} --help.", file=sys.stderr)
+        say(f"{name}: {message}; see {self.prog} --help.")
         sys.exit(2)
 
 

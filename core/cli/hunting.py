@@ -6,7 +6,7 @@ import argparse
 import math
 from pathlib import Path
 
-from core.cli.output import print_indented, progress, say
+from core.cli.output import print_indented, print_line, progress, say
 from core.cli.waiting import compiling_words, stopped_by_signals
 from core.errors import InputError
 from core.extremes.answering import hunt_for, pool_of
@@ -157,7 +157,7 @@ def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
     ranked, others = made.ranked(), made.unranked()
     question = made.question
     moment = "" if made.objective.statement else f" ({question['frames']})"
-    print(
+    print_line(
         f"{question['sense']} {question['objective']}{moment} over {question['over']}: "
         f"{len(made.tried)} runs in {status.seconds:.0f} s"
     )
@@ -167,12 +167,12 @@ def _report(made: Hunt, status: HuntStatus, stopped: bool) -> None:
         verdict = verdict_words(one.row.moments.get(VERDICT, math.nan))
         told = f"{rank:>3}  {one.value:<12.6g} run {one.index}, {one.phase}{parent}: "
         told += seeds_words(one, values, made.space.over) + (f"; {verdict}" if verdict else "")
-        print(told)
+        print_line(told)
         file = made.run_file(one.index)
         if file.is_file():
             print_indented(str(file), " " * 5, " " * 7)
     if not ranked:
-        print("No run has a number.")
+        print_line("No run has a number.")
     for one in others[:LISTED]:
         say(f"run {one.index} ({one.phase}) has no rank: {state_of(one)}")
     if len(others) > LISTED:

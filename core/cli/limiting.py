@@ -9,7 +9,7 @@ from typing import Any
 
 from core.cli.looks import time_of
 from core.cli.margins import check_limit, computed, stopped
-from core.cli.output import print_indented, print_json
+from core.cli.output import print_indented, print_json, print_line
 from core.errors import InputError
 from core.figures.numbers import time_text
 from core.figures.scene import last_frame
@@ -55,10 +55,12 @@ def _found(run: Run, time: float | None, arguments: argparse.Namespace) -> Any:
 def _print(found: Any) -> None:
     ends = f"[{_number(found.below)}, {_number(found.above)}]"
     closed = " (closed)" if found.closed else ""
-    print(
+    print_line(
         f"final margin in {ends}{closed}" + (f" while {found.condition}" if found.condition else "")
     )
-    print(f"  at {time_text(found.log10_time)}, frame {found.frame}: hard margin {found.hard:.6g}")
+    print_line(
+        f"  at {time_text(found.log10_time)}, frame {found.frame}: hard margin {found.hard:.6g}"
+    )
     _line("below: " + (found.why if found.why else f"{found.below:.6g}, the smoothed margin"))
     if not math.isnan(found.above_always):
         _line(f"above, always: {found.above_always:.6g}, {found.always}")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.cli.output import MARGIN_SECONDS, print_json, progress, say
+from core.cli.output import MARGIN_SECONDS, print_json, print_line, progress, say
 from core.cli.training import problems
 from core.cli.waiting import first_signal
 from core.errors import InputError
@@ -17,6 +17,7 @@ from core.problem.problem import Problem
 from core.reference.margin import Reference, ReferenceMargin
 from core.reference.watch import CancelledError, Watch
 from core.runs import open_run
+from core.studies.code import check_code
 from core.studies.study import load_study, shipped_ids
 
 
@@ -47,7 +48,9 @@ def margins(arguments: argparse.Namespace) -> int:
 def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]]:
     """(cell, problem) of a run, or of the cells of a study that have margins of their own."""
     if target in shipped_ids() or Path(target).suffix == ".toml":
-        study = load_study(target).with_settings(settings)
+        study = load_study(target)
+        check_code(study, target)
+        study = study.with_settings(settings)
         names = [cell.name or study.id for cell in study.cells()]
         return _distinct(list(zip(names, problems(study), strict=True)))
     path = Path(target)
@@ -115,15 +118,15 @@ def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:
     shown = ""
     for cell, margin in rows:
         if cell != shown:
-            print(cell)
+            print_line(cell)
             shown = cell
         name, bracket = margin.reference.name, margin.bracket
         if not bracket.exists:
-            print(f"  {name:<18} {'open' if bracket.open else 'none'}: {bracket.method}")
+            print_line(f"  {name:<18} {'open' if bracket.open else 'none'}: {bracket.method}")
             continue
         proof = "certified" if bracket.certified else "not certified"
         ends = f"[{bracket.lower:.8g}, {bracket.upper:.8g}]"
-        print(
+        print_line(
             f"  {name:<18} {bracket.value:<12.6g} {ends:<28} {proof}; {bracket.method} "
             f"({margin.seconds:.2g} s)"
         )

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, final
 
 from core.stopping import hold_streams
+from core.terminal.escapes import escape_controls
 
 PROGRAM = "marginscope"
 MARGIN_SECONDS = 120.0  # for each reference margin
@@ -33,7 +34,7 @@ class Bar:
         if self._bar is None:
             return
         if text:
-            self._bar.set_postfix_str(text, refresh=False)
+            self._bar.set_postfix_str(escape_controls(text), refresh=False)
         self._bar.update(done - self._bar.n)
 
     def part(self, done: int, total: int) -> None:
@@ -57,6 +58,7 @@ def progress(label: str, total: int, quiet: bool) -> Iterator[Bar]:
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # no monitor thread
+    label = escape_controls(label)
     with tqdm(total=total, desc=label, unit="frame", leave=False, file=sys.stderr) as bar:
         yield Bar(bar)
 
@@ -76,9 +78,24 @@ def finite(value: Any) -> Any:
     return value
 
 
+def print_line(value: object = "") -> None:
+    """Print one line on standard output, its control characters as escapes.
+
+    Every command prints with this function, `print_text` or `print_json`: names and titles come
+    from strangers.
+    """
+    # A run file is named as soon as it is finished, also to a script that reads from a pipe.
+    print(escape_controls(str(value)), flush=True)
+
+
+def print_text(text: str, end: str = "\n") -> None:
+    """Print lines on standard output, control characters other than newline and tab as escapes."""
+    print(escape_controls(text, keep="\n\t"), end=end)
+
+
 def print_indented(text: str, first: str, rest: str) -> None:
     """A text in lines of 100 columns, with what stands before the first and before the others."""
-    print(textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest))
+    print_text(textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest))
 
 
 def print_json(value: Any) -> None:
@@ -90,11 +107,10 @@ def print_json(value: Any) -> None:
 def say(text: str) -> None:
     """A line for the person at the terminal, on standard error, away from what scripts read.
 
-    Names and titles come from strangers: characters that would steer the terminal are left out.
+    Names and titles come from strangers: characters that would steer the terminal are escaped.
     """
     with suppress(OSError):  # there is nobody left to tell
-        line = "".join(char if char.isprintable() else " " for char in text)
-        print(line, file=sys.stderr, flush=True)
+        print(escape_controls(text.replace("\n", " ")), file=sys.stderr, flush=True)
 
 
 def open_streams() -> None:

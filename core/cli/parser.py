@@ -237,7 +237,7 @@ def _preparing(commands: Any) -> None:
         "reading.trust_run",
         "let the Python network of a run or a study run here",
     )
-    command.add_argument("run", metavar="RUN|FILE.toml")
+    command.add_argument("run", metavar="RUN|FILE.toml|FILE.py")
     command.add_argument("--yes", action="store_true", help="trust the code that was shown")
 
     command = command_of(

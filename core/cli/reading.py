@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from core import trust
-from core.cli.output import print_json, progress
+from core.cli.output import print_json, print_line, print_text, progress
 from core.errors import InputError
+from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
-from core.studies.code import codes_of
+from core.studies.code import codes_of, files_of
 from core.studies.study import load_study, shipped_ids
 
 
@@ -43,45 +44,58 @@ def info(arguments: argparse.Namespace) -> int:
         print_json(values)
         return 0
     sizes = values["sizes"]
-    print(values["study"]["title"])
+    print_line(values["study"]["title"])
     ended = ", " + values["reason"] if values["reason"] else ""
-    print(f"  {values['status']}{ended}; {values['engine']}")
-    print(f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB")
+    print_line(f"  {values['status']}{ended}; {values['engine']}")
+    print_line(
+        f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB"
+    )
     if "lineage" in values:
-        print(f"  {values['lineage']}")
+        print_line(f"  {values['lineage']}")
     if times.size:
-        print(f"  {values['frames']} frames to log10 t = {times[-1]:.6g}")
+        print_line(f"  {values['frames']} frames to log10 t = {times[-1]:.6g}")
     for name, value in values["scalars"].items():
-        print(f"  {name:<18} {value:.6g}")
+        print_line(f"  {name:<18} {value:.6g}")
     for frame, kind, payload in events:
         details = ", ".join(f"{key} {value}" for key, value in payload.items())
-        print(f"  after frame {frame}: {kind} ({details})")
+        print_line(f"  after frame {frame}: {kind} ({details})")
     return 0
 
 
 def trust_run(arguments: argparse.Namespace) -> int:
-    """Show the Python code that a run or a study carries, and with --yes remember it as trusted."""
+    """Show the Python code that a run or a study holds or names; with --yes trust it."""
     path = Path(arguments.run)
-    if path.suffix == ".toml" or arguments.run in shipped_ids():
-        codes = codes_of(load_study(arguments.run))
-    else:
-        code = code_of(path)
-        codes = () if code is None else (code,)
+    codes = _codes(arguments.run)
     if not codes:
-        print(f"{path} holds no code; it can be read as it is.")
+        print_line(f"{path} holds no code; it can be read as it is.")
         return 0
-    for code in codes:  # all of them before any is shown: what is shown is what would run
-        trust.check_shown(code, str(path))
-    for code in codes:
-        # As it is: what could steer the terminal has been refused above.
-        print(code.rstrip())
+    for code, holder in codes:  # all of them before any is shown: what is shown is what would run
+        trust.check_shown(code, str(holder))
+    for code, holder in codes:
+        if holder != path:
+            print_line(f"# {holder}, which {path} names:")
+        # Without escapes: `check_shown` has refused what could steer the terminal.
+        print_text(code.rstrip())
     if arguments.yes:
-        for code in codes:
+        for code, _ in codes:
             trust.trust(code)
-        print(f"# Trusted: {path} can be read now.")
+        print_line(f"# Trusted: {path} can be read now.")
     else:
-        print(f"# Reading {path} runs this code. If you trust it, say so with --yes.")
+        print_line(f"# Reading {path} runs this code. If you trust it, say so with --yes.")
     return 0
+
+
+def _codes(name: str) -> list[tuple[str, Path]]:
+    """Return each code of a run, a study or a Python file, and the file that holds it."""
+    path = Path(name)
+    if path.suffix == ".py":
+        return [(read_code(path), path)]
+    if path.suffix == ".toml" or name in shipped_ids():
+        study = load_study(name)
+        embedded = [(code, path) for code in codes_of(study)]
+        return embedded + [(read_code(file), file) for file in files_of(study)]
+    code = code_of(path)
+    return [] if code is None else [(code, path)]
 
 
 def table(arguments: argparse.Namespace) -> int:
@@ -101,7 +115,7 @@ def table(arguments: argparse.Namespace) -> int:
         if arguments.columns is not None:
             names = [part.strip() for part in arguments.columns.split(",") if part.strip()]
         write_table(run, out, arguments.parameters, bar.add, names)
-    print(out)
+    print_line(out)
     return 0
 
 
@@ -123,5 +137,5 @@ def _sweep_table(folder: Path, out: Path, means: bool) -> int:
         write_means(study, rows, out)
     else:
         write_cells(rows, out)
-    print(out)
+    print_line(out)
     return 0

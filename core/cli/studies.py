@@ -6,9 +6,10 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from core.cli.output import print_indented, print_json
+from core.cli.output import print_indented, print_json, print_line, print_text
 from core.errors import InputError, did_you_mean
 from core.settings import Section
+from core.studies.code import check_code
 from core.studies.study import Study, load_study, shipped_ids
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 
@@ -24,7 +25,7 @@ def list_studies(arguments: argparse.Namespace) -> int:
         return 0
     for study in studies:
         axes = "; ".join(f"{k} = {', '.join(map(str, v))}" for k, v in study.axes.items())
-        print(f"{study.id:<28} {study.title}{f' ({axes})' if axes else ''}")
+        print_line(f"{study.id:<28} {study.title}{f' ({axes})' if axes else ''}")
     return 0
 
 
@@ -49,7 +50,7 @@ def describe(arguments: argparse.Namespace) -> int:
         _describe_section(f"[{what}]", PLAIN_SECTIONS[what])
     elif what in shipped_ids() or what.endswith(".toml"):
         study = load_study(what)
-        print(study.to_toml(), end="")
+        print_text(study.to_toml(), end="")
     else:
         hint = did_you_mean(what, (*SUBJECTS, *shipped_ids()))
         raise InputError(f"There is nothing called {what} to describe; {hint}")
@@ -57,9 +58,10 @@ def describe(arguments: argparse.Namespace) -> int:
 
 
 def _describe_section(heading: str, section: type[Section]) -> None:
-    print(f"{heading}\n    {section.title}")
+    print_line(heading)
+    print_line(f"    {section.title}")
     if section.source:
-        print(f"    source: {section.source}")
+        print_line(f"    source: {section.source}")
     for key, field in section.model_fields.items():
         if key == "kind":
             continue
@@ -68,7 +70,7 @@ def _describe_section(heading: str, section: type[Section]) -> None:
         unit = f" [{extra['unit']}]" if extra.get("unit") else ""
         text = f"{field.description}{unit}; default: {default}"
         print_indented(text, f"    {key:<18}", NAME)
-    print()
+    print_line()
 
 
 def _default_text(value: Any) -> str:
@@ -102,7 +104,7 @@ def _describe_theorems() -> None:
     from core.theorems.registry import STATEMENTS
 
     for item in STATEMENTS.values():
-        print(f"{item.source}, {item.name}")
+        print_line(f"{item.source}, {item.name}")
         for text in (item.text, f"for {item.where}", f"Note: {item.slip}" if item.slip else ""):
             if text:
                 print_indented(text, " " * 4, " " * 6)
@@ -116,12 +118,14 @@ def cost(arguments: argparse.Namespace) -> int:
     count = arguments.cores if arguments.cores is not None else cores()
     if count < 1:
         raise InputError(f"--cores {count}: give 1 or more.")
-    study = load_study(arguments.study).at_size(arguments.size).with_settings(arguments.settings)
+    study = load_study(arguments.study)
+    check_code(study, arguments.study)
+    study = study.at_size(arguments.size).with_settings(arguments.settings)
     result = estimate(study, count)
     if arguments.json:
         document = {"core_seconds": result.total, "bytes": result.bytes, "cores": count}
         groups = [asdict(group) for group in result.groups]
         print_json(document | {"wall_seconds": result.wall, "groups": groups})
     else:
-        print("\n".join(lines(result)))
+        print_text("\n".join(lines(result)))
     return 0

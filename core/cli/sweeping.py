@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from core.cli.output import progress, say
+from core.cli.output import print_line, progress, say
 from core.cli.waiting import compiling_words, stopped_by_signals
 from core.studies.cell_table import check_table, rows_of, write_table
 from core.studies.study import Study
@@ -74,7 +74,7 @@ def _report(made: Plan, status: SweepStatus, prints: bool) -> None:
         if entry is not None and entry.row.state == "failed":
             say(f"{path.name} failed: {entry.row.reason}")
         elif entry is not None and entry.row.state == "done" and prints:
-            print(path, flush=True)
+            print_line(path)
     if status.stopped:
         left = status.total - status.done
         say(f"Interrupted; {left} of {status.total} cells are left; the same command goes on.")

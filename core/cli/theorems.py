@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.cli.margins import check_limit, computed, stopped
-from core.cli.output import print_indented, print_json
+from core.cli.output import print_indented, print_json, print_line
 from core.errors import InputError
 from core.reference.watch import CancelledError, Watch
 from core.runs import open_run
@@ -37,7 +37,7 @@ def theorems(arguments: argparse.Namespace) -> int:
         for one in assessed:
             _print(one)
         if not assessed:
-            print("No statement of the papers is about this run.")
+            print_line("No statement of the papers is about this run.")
     return 0
 
 
@@ -45,7 +45,7 @@ def _print(one: Any) -> None:
     from core.theorems.words import timing_words
 
     statement, comparison = one.statement, one.comparison
-    print(f"{statement.source}, {statement.name}: {one.verdict.value}")
+    print_line(f"{statement.source}, {statement.name}: {one.verdict.value}")
     _line(statement.text)
     if words := timing_words(one):
         _line(words[0].upper() + words[1:])

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.output import Bar, progress, say
+from core.cli.output import Bar, print_line, progress, say
 from core.cli.waiting import compiling_words, stopped_by_signals
 from core.compiled import warming
 from core.compiled.beside import compiling
@@ -19,7 +19,7 @@ from core.problem.problem import Problem, resolve
 from core.problem.schedule import time_text
 from core.runs import RecordedRun, RecorderAt, estimated_bytes, open_run
 from core.runs.lineage import Changes, changes_text
-from core.studies.code import check_code
+from core.studies.code import check_code, trust_files
 from core.studies.study import Study, load_study, shipped_ids
 from core.study_file.weight import check_room
 from core.sweep.plan import run_file
@@ -105,8 +105,10 @@ def run_study(arguments: argparse.Namespace) -> int:
     """Train every cell of a study; prints the run files."""
     study = load_study(arguments.study)
     # Once and with the file's name; `resolve` would refuse it too, cell by cell.
-    check_code(study, arguments.study)
+    check_code(study, arguments.study, files=False)
     study = study.at_size(arguments.size).with_settings(arguments.settings)
+    # The user typed the study's name after `run`: its Python file is a script that they start.
+    trust_files(study)
     folder, table = Path(arguments.out), arguments.table
     given = (arguments.jobs, arguments.cluster, table)
     sweeps = arguments.together or any(value is not None for value in given)
@@ -165,7 +167,7 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
     with progress(label, frames, quiet) as bar:
         status, made = train(problem, path, force, bar, Control())
     if status.committed >= 0:
-        print(made, flush=True)
+        print_line(made)
     report(status, made)
     if made != path:
         say(f"The finished run that was there before, {path}, was not replaced.")
@@ -234,6 +236,7 @@ def _branch_path(source: Path, out: str | None, index: int, changes: Changes) ->
 def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:
     """Train a study into a folder, for a figure of it; InputError when a cell did not complete."""
     study = load_study(name)
+    check_code(study, name)
     code = record_cells(study, folder, force=False, quiet=quiet)
     if code:
         raise InputError(f"{name} did not complete (status {code}), so there is no figure of it.")

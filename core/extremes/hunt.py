@@ -26,6 +26,7 @@ from core.extremes.search import Candidate, Search
 from core.extremes.space import Space
 from core.files import write_whole
 from core.problem.problem import resolve
+from core.studies.code import trusted_codes
 from core.studies.row import Row
 from core.studies.study import Cell
 from core.studies.tables import MAX_CELLS
@@ -237,6 +238,7 @@ class Hunt:
     def _plan(self, new: Sequence[Candidate], shared: bool) -> Plan:
         """Runs as cells of a sweep, with what was moved written into files."""
         study, tasks = self.space.ground.study, []
+        trusted = trusted_codes(study) if shared else ()
         paths, digests = {}, {}
         for one in new:
             file, arrays = self.run_file(one.index), self.array_file(one.index)
@@ -249,7 +251,7 @@ class Hunt:
             experiment = self.space.experiment(one.point, arrays.resolve())
             task = task_of(study, Cell(name, experiment, values), file)
             asked = Asked(self.objective, tuple(values.items()))
-            tasks.append(replace(task, stage=shared, asked=asked))
+            tasks.append(replace(task, stage=shared, asked=asked, trusted=trusted))
             paths[name], digests[name] = file, self._digests[one.index]
         folder = self.keeping.folder
         return Plan(study, folder, self.ledger, paths, digests, tuple(tasks), ())

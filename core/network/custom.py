@@ -8,20 +8,23 @@ The file defines
 and may define `degree` = L and `homogeneous`, the names of the parameters in which outputs are
 L-homogeneous (then flow and normalised margins are there too), and `directions`, the name of an
 (m, d) parameter whose rows are watched as the nodes' inner weights, and `outer`, that of the (m,)
-outer weights. The program runs this code: see core.trust for code that comes with a run.
+outer weights. The program runs this code only after its user has trusted it (core.trust).
 """
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.random import Generator
 from pydantic import model_validator
 
+from core import trust
 from core.errors import InputError, RuleError
+from core.files import read_text
 from core.network import pytorch
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape
 from core.network.section import FILE_MEANING, MAX_CODE, NetworkSection
@@ -30,10 +33,24 @@ from core.settings import setting
 NEEDED = ("initial", "outputs")
 
 
+def read_code(path: Path) -> str:
+    """Return the text of a network's Python file, exactly as it would run.
+
+    Raises InputError for a file that is missing, too long, or holds control characters.
+    """
+    # UTF-8 takes up to four bytes a character. Line ends are made one: code is trusted by its hash.
+    code = read_text(path, 4 * MAX_CODE, "network.path").replace("\r\n", "\n")
+    if len(code) > MAX_CODE:
+        raise InputError(f"network.path: {path} is longer than {MAX_CODE} characters.")
+    trust.check_characters(code, f"network.path: {path}")
+    return code
+
+
 def _namespace(code: str) -> dict[str, Any]:
     """What the file defines; InputError where it cannot be run or something is missing."""
     pytorch.needed_for('network.kind = "custom"')
-    # Foreign code runs here, and only what its user has trusted (docs/decisions/0006).
+    # The one place that runs foreign code, whatever way it came (docs/decisions/0006).
+    trust.check_trusted(code, "network.code", "FILE")
     # By this name, so that what the file does only as a script is not done.
     names: dict[str, Any] = {"__name__": "network"}
     try:

@@ -18,18 +18,15 @@ from core import trust
 from core.data.dataset import Array, Dataset, TestSet
 from core.data.registry import draw
 from core.errors import InputError
-from core.files import read_text
 from core.losses import LossFunction, loss_named
-from core.network.custom import CustomNetwork
+from core.network.custom import CustomNetwork, read_code
 from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
-from core.network.section import MAX_CODE
 from core.problem.initial import check_size, read_arrays
 from core.problem.reduction import Reduction
 from core.problem.start import Start
 from core.settings import MAX_ELEMENTS, Section
 from core.study_file.experiment import Experiment
-from marginscope._program import headless_program
 
 __all__ = ["Problem", "Start", "points_for_test", "resolve", "with_dynamics"]
 
@@ -127,27 +124,18 @@ def resolve(
 
 
 def _with_code(section: Any, folder: Path | None) -> Any:
-    """A custom network's section with its file's text; what the user trains with is trusted.
+    """Return a custom network's section with the text of its file.
 
-    Code that stands in the study itself may be a stranger's, and must have been trusted before.
+    Raises InputError for code that this user has not trusted, in the study or in the file.
     """
     if not isinstance(section, CustomNetwork):
         return section
     if section.path is None:
-        if not trust.is_trusted(section.code or ""):
-            raise InputError(
-                "network.code: the study holds Python code, which training would run here; look at "
-                f"it with `{headless_program()} trust FILE.toml`, which also says how to trust it, "
-                "or name a file of your own as network.path."
-            )
+        trust.check_trusted(section.code or "", "network.code: the study", "FILE.toml")
         return section
     path = Path(section.path) if folder is None else folder / section.path
-    # UTF-8 takes up to four bytes a character. Line ends are made one: code is trusted by its hash.
-    code = read_text(path, 4 * MAX_CODE, "network.path").replace("\r\n", "\n")
-    if len(code) > MAX_CODE:
-        raise InputError(f"network.path: {path} is longer than {MAX_CODE} characters.")
-    trust.check_characters(code, f"network.path: {path}")
-    trust.trust(code)
+    code = read_code(path)
+    trust.check_trusted(code, f"network.path: {path}", str(path))
     return section.model_copy(update={"code": code, "path": None})
 
 

@@ -45,7 +45,6 @@ from marginscope._files.schema import (
     frame_crc,
     is_time,
 )
-from marginscope._program import headless_program
 
 LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"
 
@@ -203,7 +202,8 @@ def _check_trust(connection: Connection, experiment: Experiment) -> None:
     if code is not None and not trust.is_trusted(code):
         raise RunFileError(
             f"{connection.shown} holds a network written in Python, which reading it would run "
-            f"here; `{headless_program()} trust RUN` shows it, and says how to trust it."
+            f"here; `{trust.trust_command(str(connection.shown))}` shows it, and says how to trust "
+            "it."
         )
 
 

@@ -1,31 +1,74 @@
-"""Python code that a study file carries itself: shown and trusted before it runs."""
+"""Python code that a study file carries or names: shown and trusted before it runs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
 from core import trust
 from core.errors import InputError
+from core.network.custom import read_code
 from core.studies.study import Study
-from marginscope._program import headless_program
 
-KEY = "network.code"
+CODE, FILE = "code", "path"  # keys of [network]
 
 
 def codes_of(study: Study) -> tuple[str, ...]:
-    """Each code that a cell of a study would run, at any of its sizes, exactly as it is.
+    """Each code that a cell of a study would run from the study file, at any of its sizes."""
+    return tuple(dict.fromkeys(_values(study, CODE)))
 
-    A file that a study names (network.path) is the user's own and not among them.
-    """
-    codes = [study.tables.get("network", {}).get("code"), *study.axes.get(KEY, ())]
+
+def files_of(study: Study) -> tuple[Path, ...]:
+    """Return the Python files that the cells of a study name, at any of its sizes."""
+    folder = study.folder or Path()
+    return tuple(dict.fromkeys(folder / name for name in _values(study, FILE)))
+
+
+def _values(study: Study, name: str) -> Iterator[str]:
+    key = f"network.{name}"
+    yield from _texts(study.tables.get("network", {}).get(name))
+    yield from _texts(list(study.axes.get(key, ())))
     for settings in (*study.variants.values(), *study.sizes.values()):
-        value = settings.get(KEY)
-        codes += value if isinstance(value, list) else [value]
-    return tuple(dict.fromkeys(code for code in codes if isinstance(code, str)))
+        yield from _texts(settings.get(key))
 
 
-def check_code(study: Study, name: str) -> None:
-    """Raise InputError for code in a study that its user has neither run nor trusted here."""
-    if any(not trust.is_trusted(code) for code in codes_of(study)):
-        raise InputError(
-            f"{name} holds a network written in Python, which training with it would run here; "
-            f"look at it with `{headless_program()} trust {name}`, which also says how to trust it."
-        )
+def _texts(value: object) -> Iterator[str]:
+    values = value if isinstance(value, list) else [value]
+    return (one for one in values if isinstance(one, str))
+
+
+def check_code(study: Study, name: str, files: bool = True) -> None:
+    """Raise InputError for code in a study, or in a file that it names, that is not trusted here.
+
+    `core.problem.resolve` and the network itself refuse the code too. This check answers before
+    any other work, with the name of the study file. With `files` false it leaves out the files.
+    """
+    for code in codes_of(study):
+        trust.check_trusted(code, name, name)
+    for path in files_of(study) if files else ():
+        try:
+            text = read_code(path)
+        except InputError:  # of another size perhaps; `resolve` says what is wrong with the file
+            continue
+        trust.check_trusted(text, f"{name} names {path}, which", name)
+
+
+def trusted_codes(study: Study) -> tuple[str, ...]:
+    """Return the SHA-256 of each code of a study, or of a file that it names, trusted here."""
+    codes = [*codes_of(study)]
+    for path in files_of(study):
+        with suppress(InputError):
+            codes.append(read_code(path))
+    return tuple(trust.digest_of(code) for code in codes if trust.is_trusted(code))
+
+
+def trust_files(study: Study) -> None:
+    """Trust the Python files that a study names, as `run` does for a study that its user typed.
+
+    Files of sizes that the study was not set to are not among them. Raises InputError for a file
+    that cannot be read.
+    """
+    for path in files_of(replace(study, sizes={})):
+        trust.trust(read_code(path))

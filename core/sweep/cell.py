@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from core import trust
 from core.errors import DiskError, MarginscopeError, RunFileError
 from core.files import scratch
 from core.problem.problem import Problem, resolve
@@ -37,6 +38,8 @@ class Task:
     `extensions` are the modules of kinds that are not this program's own. `stage` records in a
     folder of the worker's own and moves the finished file to `path`, for folders that several
     machines share, on which run files cannot grow (SQLite's WAL needs one machine's memory).
+    `trusted` are the SHA-256 of code that the user has trusted where the task was made; a worker on
+    another machine has a trust folder of its own.
     """
 
     name: str
@@ -50,9 +53,12 @@ class Task:
     requested: tuple[Requested, ...] = ()
     asked: Callable[[Run], Mapping[str, float]] | None = None
     extensions: tuple[str, ...] = field(default_factory=Registry.extensions)
+    trusted: tuple[str, ...] = ()
 
     def problem(self) -> Problem:
         """The cell's data and parameters; InputError where they cannot be had."""
+        for digest in self.trusted:
+            trust.trust_digest(digest)
         return resolve(self.experiment, self.folder, self.title, self.source)
 
 

@@ -11,6 +11,7 @@ from typing import final
 
 from core.errors import InputError, RunFileError
 from core.runs import open_run
+from core.studies.code import trusted_codes
 from core.studies.row import Row
 from core.studies.study import Cell, Study
 from core.study_file.experiment import Experiment
@@ -64,12 +65,15 @@ def plan(
     path = place(study.id, folder)
     known = {} if force or not path.is_file() else read_ledger(path).entries
     ledger = Ledger(path, study, size)
+    trusted = trusted_codes(study) if shared else ()
     tasks, kept, paths, digests = [], [], {}, {}
     for cell in study.cells():
         file = run_file(study, cell, folder)
         digest = digest_of(cell.experiment)
         paths[cell.name], digests[cell.name] = file, digest
-        task = replace(task_of(study, cell, file), stage=shared, requested=requested)
+        task = replace(
+            task_of(study, cell, file), stage=shared, requested=requested, trusted=trusted
+        )
         row = None
         # Run files are the truth: the ledger only saves the work of reading them (decision 0009).
         if not force and file.exists():

@@ -36,6 +36,7 @@ def own_problem(
 ) -> Problem:
     path = tmp_path / "network.py"
     path.write_text(code)
+    trust.trust(code)
     tables = {
         "data": {"d": 4, "n": 10},
         "network": {"kind": "custom", "path": str(path), "m": 6, **network},

@@ -165,4 +165,5 @@ def test_a_file_of_ones_own_with_control_characters(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="control character"):
         resolve(study.cells()[0].experiment, study.folder)
     (tmp_path / "net.py").write_bytes(GOOD.replace("\n", "\r\n").encode())
+    trust.trust(GOOD)
     assert resolve(study.cells()[0].experiment, study.folder).experiment.network.code == GOOD

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core import trust
 from core.dynamics import engines
 from core.dynamics.registry import integrator
 from core.errors import InputError
@@ -122,7 +123,10 @@ def test_into_a_bundle_nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.usefixtures("without")
-def test_a_users_network_is_refused_before_its_code_runs(tmp_path: Path) -> None:
+def test_a_users_network_is_refused_before_its_code_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust, "is_trusted", lambda code: True)
     done = tmp_path / "done"
     mine = tmp_path / "mine.py"
     mine.write_text(f"open({str(done)!r}, 'w')\ndef initial(*a): ...\ndef outputs(*a): ...\n")

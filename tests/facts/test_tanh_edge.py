@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core import trust
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import resolve
 from core.runs import Recorder, open_run
@@ -45,7 +46,10 @@ def outputs(parameters, x):
     ("seed", "steps"),
     [(0, 1000), pytest.param(0, 4000, marks=LONG), pytest.param(1, 4000, marks=LONG)],
 )
-def test_tanh_reaches_the_edge_and_stays(tmp_path: Path, seed: int, steps: int) -> None:
+def test_tanh_reaches_the_edge_and_stays(
+    tmp_path: Path, seed: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust, "is_trusted", lambda code: code == NETWORK)
     (tmp_path / "tanh.py").write_text(NETWORK)
     tables = {
         "data": {"kind": "digits", "scale": "centred"},

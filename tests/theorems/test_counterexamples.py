@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core import trust
 from core.problem.problem import Problem, resolve
 from core.study_file.validation import build_experiment
 from core.theorems.statement import Assessment, Verdict
@@ -178,8 +179,11 @@ def outputs(parameters, x):
 """
 
 
-def test_a_degree_that_is_not_true_is_found_out(tmp_path: Path) -> None:
+def test_a_degree_that_is_not_true_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """f of a user's file is bounded, and its file says degree = 2."""
+    monkeypatch.setattr(trust, "is_trusted", lambda code: code == SATURATES)
     path = tmp_path / "network.py"
     path.write_text(SATURATES)
     tables = {

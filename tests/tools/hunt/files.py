@@ -15,6 +15,7 @@ from core.data.registry import draw
 from core.network.parametrisation import Shape
 from core.network.registry import initial_arrays
 from core.study_file.validation import build_experiment
+from core.trust import trust
 from tests.networks import OWN_NETWORK
 from tests.tools.hunt.values import count
 
@@ -181,6 +182,7 @@ def write_code(folder: Path, chance: random.Random, many: bool) -> str:
     """A network's Python file; its name."""
     code = chance.choice([TWO_LAYERS, NOT_HOMOGENEOUS, *([] if many else [OWN_NETWORK])])
     (folder / CODE).write_text(code)
+    trust(code)
     return CODE
 
 

@@ -1,0 +1,277 @@
+"""No entry point runs the Python file that a stranger's study names, or the code of a run, unasked.
+
+The code leaves a marker when it runs. Every command of the program is in one of the lists below.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+import marginscope as ms
+from app.controllers.experiment import ExperimentController
+from app.controllers.files import FileController
+from app.places import Places
+from app.state.link import study_in
+from app.state.session import Session
+from app.workers.recipes import FromExperiment
+from core import trust
+from core.cli.main import main
+from core.cli.parser import build_parser
+from core.errors import InputError, MarginscopeError
+from core.extremes.answering import hunt_for
+from core.extremes.hunt import Keeping
+from core.extremes.question import Question
+from core.library.library import Library
+from core.network.custom import Custom, CustomNetwork, read_code
+from core.network.parametrisation import Shape
+from core.problem.problem import resolve
+from core.studies.code import check_code
+from core.studies.study import Study, load_study
+from core.sweep.plan import plan
+from tests.runs.changes import meta
+from tests.runs.helpers import record, small_problem, tamper
+
+STUDY = """
+[data]
+d = 4
+n = 10
+[network]
+kind = "custom"
+m = 3
+path = "net.py"
+"""
+CODE = """
+def initial(generator, m, d, k):
+    return {"V": generator.standard_normal((m, d))}
+
+
+def outputs(parameters, x):
+    return (x @ parameters["V"].T).sum(dim=1)
+"""
+
+# Options of each command that trains, draws or computes from a study file.
+OF_STUDIES = {
+    "check": (),
+    "cost": (),
+    "directions": (),
+    "figure": ("--out", "a.svg"),
+    "hunt": ("--minimise", "last(loss)", "--over", "seeds"),
+    "margins": (),
+}
+# Options of each command that reads run files.
+OF_RUNS = {
+    "branch": ("--set", "dynamics.step=0.1"),
+    "compare": ("b.msrun", "--out", "a.csv"),
+    "continue": (),
+    "figure": ("--out", "a.svg"),
+    "info": (),
+    "limit": (),
+    "margins": (),
+    "movie": ("--out", "a.gif"),
+    "page": ("--out", "a.html"),
+    "table": ("--out", "a.csv"),
+    "theorems": (),
+    "directions": (),
+}
+ONLY_TEXT = {"describe", "cite"}  # print the settings or the source of a study
+ASKED = {"run", "trust"}  # whose user means this very file
+WITHOUT_FILES = {"list", "warm", "draw-film", "draw-figures"}
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trust, "trust_folder", lambda: tmp_path / "trusted")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> Path:
+    """Write the study of a stranger and its Python file; the file's marker."""
+    marker = tmp_path / "ran"
+    (tmp_path / "net.py").write_text(f"open({str(marker)!r}, 'w').close()\n{CODE}")
+    (tmp_path / "a.toml").write_text(STUDY)
+    return marker
+
+
+def test_every_command_is_in_a_list() -> None:
+    (commands,) = (
+        action
+        for action in build_parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+    listed = {*OF_STUDIES, *OF_RUNS, *ONLY_TEXT, *ASKED, *WITHOUT_FILES}
+    assert listed == set(commands.choices)
+
+
+def test_commands_do_not_run_the_file_of_a_study(
+    marker: Path, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
+) -> None:
+    for command, options in OF_STUDIES.items():
+        with subtests.test(command):
+            assert main([command, "a.toml", *options]) == 2
+            assert "core trust a.toml" in capsys.readouterr().err
+    for command in ONLY_TEXT:
+        main([command, "a.toml"])
+    for command in OF_RUNS.keys() - OF_STUDIES.keys():
+        assert main([command, "a.toml", *OF_RUNS[command]]) == 2
+    assert not marker.exists()
+    assert not Path("trusted").exists()
+
+
+def test_commands_do_not_run_the_code_of_a_run(
+    marker: Path, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
+) -> None:
+    tables = small_problem().experiment.model_dump(mode="json")
+    tables["network"] = {"kind": "custom", "m": 4, "code": Path("net.py").read_text()}
+    record(Path("a.msrun"))
+    tamper(Path("a.msrun"), meta("experiment", tables), meta("network", "custom"))
+    Path("b.msrun").write_bytes(Path("a.msrun").read_bytes())
+    for command, options in OF_RUNS.items():
+        with subtests.test(command):
+            assert main([command, "a.msrun", *options]) == 2
+            assert "core trust a.msrun" in capsys.readouterr().err
+    with pytest.raises(MarginscopeError, match=r"core trust a\.msrun"):
+        ms.open("a.msrun")
+    library = Library(Path.cwd(), Path("index.db"))
+    library.refresh()
+    library.close()
+    assert not marker.exists()
+
+
+WAYS: dict[str, Callable[[str], object]] = {
+    "ms.study": lambda name: ms.study(name),
+    "ms.train": lambda name: ms.train(name),
+    "ms.sweep": lambda name: ms.sweep(name, out="out"),
+    "ms.check": lambda name: ms.check(name),
+    "ms.figure": lambda name: ms.figure(name),
+    "page of sweeps": lambda name: plan(load_study(name), Path("out")).tasks[0].problem(),
+    "page of hunts": lambda name: hunt_for(
+        load_study(name), Question("test_loss"), Keeping(Path("out")), None
+    ),
+    "form of an experiment, last session": lambda name: FromExperiment(
+        load_study(name).cells()[0].experiment, Path.cwd()
+    ).problem(),
+}
+
+
+def test_the_python_module_and_workers_do_not_run_the_file(
+    marker: Path, subtests: pytest.Subtests
+) -> None:
+    for name, way in WAYS.items():
+        with subtests.test(name), pytest.raises(InputError, match="core trust"):
+            way("a.toml")
+    # Links lead to runs and to shipped studies alone.
+    with pytest.raises(InputError, match="which there is not"):
+        study_in(f"marginscope://study?name={Path('a.toml').absolute()}")
+    assert not marker.exists()
+
+
+def test_the_window_does_not_run_the_file(
+    marker: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, places = QWidget(), Places.under(Path.cwd())
+    qtbot.addWidget(window)
+    controller = ExperimentController(Session(), None, None, places)
+    files = FileController(Session(), controller, None, places, window)
+    said: list[str] = []
+    trained: list[object] = []
+    controller.message.connect(said.append)
+    monkeypatch.setattr(controller, "train", trained.append)
+    files.ready()
+    files.open_files(["a.toml"])  # menu, drop, recent files, and the command line of the window
+    controller.choose("a.toml")
+    assert trained == []
+    assert [sentence for sentence in said if sentence] == [said[-1]] * 2
+    assert "core trust a.toml" in said[-1]
+    assert not marker.exists()
+
+
+def test_the_network_itself_is_the_gate(marker: Path) -> None:
+    section = CustomNetwork(m=3, code=read_code(Path("net.py")))
+    with pytest.raises(InputError, match="core trust"):
+        Custom(section, Shape(3, np.zeros((2, 4)), 1), {})
+    with pytest.raises(InputError, match="core trust"):
+        Custom.initial(section, Shape(3, np.zeros((2, 4)), 1), np.random.default_rng(0))
+    assert not marker.exists()
+
+
+# ---------------------------------------------------------------------------------- trusting
+
+
+def test_trust_shows_the_file_and_a_changed_file_asks_again(
+    marker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = Path("net.py").read_text()
+    assert main(["trust", "a.toml"]) == 0
+    out = capsys.readouterr().out
+    assert str(Path("net.py").resolve()) in out
+    assert code.rstrip() in out
+    assert "--yes" in out
+    assert not trust.is_trusted(code)
+    assert main(["trust", "a.toml", "--yes"]) == 0
+    assert trust.is_trusted(code)
+    study = load_study("a.toml")
+    check_code(study, "a.toml")
+    Path("net.py").write_text(code + "\nx = 1\n")
+    with pytest.raises(InputError, match=r"core trust a\.toml"):
+        check_code(study, "a.toml")
+    with pytest.raises(InputError, match="core trust"):
+        resolve(study.cells()[0].experiment, study.folder)
+    assert not marker.exists()
+    assert main(["trust", "net.py", "--yes"]) == 0
+    check_code(study, "a.toml")
+
+
+def test_a_file_that_cannot_be_shown_is_not_trusted(
+    marker: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("net.py").write_text(CODE + "# \u202e hidden\n")
+    assert main(["trust", "a.toml", "--yes"]) == 2
+    assert capsys.readouterr().out == ""
+    assert not Path("trusted").exists()
+
+
+def test_run_trusts_the_files_of_its_study_at_this_size_alone(
+    marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[Study] = []
+
+    def record_nothing(study: Study, *_: object) -> int:
+        recorded.append(study)
+        return 0
+
+    monkeypatch.setattr("core.cli.training.record_cells", record_nothing)
+    Path("other.py").write_text(CODE)
+    Path("a.toml").write_text(STUDY + '[sizes.paper]\n"network.path" = "other.py"\n')
+    assert main(["run", "a.toml"]) == 0
+    assert trust.is_trusted(Path("net.py").read_text())
+    assert not trust.is_trusted(CODE)
+    assert main(["run", "a.toml", "--paper"]) == 0
+    assert trust.is_trusted(CODE)
+    assert len(recorded) == 2
+
+
+def test_workers_on_other_machines_know_what_was_trusted(
+    marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = Path("net.py").read_text()
+    trust.trust(code)
+    (task,) = plan(load_study("a.toml"), Path("out"), shared=True).tasks
+    monkeypatch.setattr(trust, "trust_folder", lambda: Path("elsewhere").absolute())
+    assert task.trusted == (trust.digest_of(code),)
+    monkeypatch.setattr("core.sweep.cell.resolve", lambda *_: None)
+    task.problem()
+    assert trust.is_trusted(code)
+
+
+def test_the_command_that_is_named_can_be_pasted() -> None:
+    assert trust.trust_command("a b.toml").endswith("core trust 'a b.toml'")
+    assert trust.trust_command("-a.toml").endswith("core trust ./-a.toml")
+    assert "\x03" not in trust.trust_command("a\x03\n.toml")
