@@ -60,8 +60,9 @@ class Flow(LogTimeFlow):
         return {**vectors, "balance": self._work.balance} if self._work.balance.size else vectors
 
     def _take_up(self, kept: State) -> None:
-        # States that an earlier version saved hold no balance.
-        super()._take_up({**self._vectors(), **kept})
+        balance = self._work.balance
+        # States that an earlier version saved hold none.
+        super()._take_up({"balance": balance, **kept} if balance.size else kept)
 
     def _work_for(self, budget: int) -> int:
         code: int = kernel.advance(self._work, self.kernel_state, self._frames_due(), budget)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QAction, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QMenuBar
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QMainWindow,
+    QMenu,
+    QMenuBar,
+    QMessageBox,
+)
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
@@ -99,3 +109,35 @@ def click_on(program: Marginscope, key: str) -> None:
     """Press the tool bar's button of an action."""
     button = program.window.tools.widgetForAction(program.actions[key])
     QTest.mouseClick(button, LEFT)
+
+
+def when_open(kind: type[QDialog], act: Callable[[QDialog], None], tries: int = 1500) -> None:
+    """Call `act` with the modal dialog of a kind that opens next; one that is left is closed.
+
+    Call this before the dialog opens: until it closes, nothing after it runs.
+    """
+
+    def look(left: int) -> None:
+        dialog = QApplication.activeModalWidget()
+        if not (isinstance(dialog, kind) and dialog.isVisible()):
+            assert left, f"no {kind.__name__} has opened"
+            QTimer.singleShot(20, partial(look, left - 1))
+            return
+        try:
+            act(dialog)
+        except BaseException:
+            dialog.reject()
+            raise
+
+    QTimer.singleShot(20, partial(look, tries))
+
+
+def press_in_box(words: str) -> None:
+    """Press the button with these words in the message box that opens next."""
+
+    def press(box: QDialog) -> None:
+        assert isinstance(box, QMessageBox)
+        button = next(one for one in box.buttons() if words in one.text())
+        QTest.mouseClick(button, LEFT)
+
+    when_open(QMessageBox, press)

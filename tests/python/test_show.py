@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -229,10 +230,18 @@ def test_what_is_meant_for_the_caller_is_not_the_windows(monkeypatch: pytest.Mon
     assert given["PYTHONSAFEPATH"] == "1"
 
 
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder whose name leaves room for that of a socket, which has 107 bytes at most."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
 @unix
 def test_folders_that_others_may_enter_are_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    tmp_path = short_path
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     folder = address.private_folder()
     assert folder is not None and folder.stat().st_mode & 0o777 == 0o700

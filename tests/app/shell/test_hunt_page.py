@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt, QTimer
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -19,8 +19,8 @@ from app.panels.study_window import HUNT, StudyWindow
 from core.extremes.question import Frames, Question
 from core.observables.registry import last_values
 from core.runs import open_run
+from tests.app.mouse import press_in_box
 from tests.app.shell.conftest import Opener
-from tests.app.shell.test_session import press
 from tests.app.shell.test_whole_study import begun, click, opened
 from tests.extremes.made_up import TEXT
 
@@ -193,10 +193,10 @@ def test_a_hunt_is_stopped_keeps_what_it_has_and_closing_ends_it(
     assert (folder / "small.hunt.csv").is_file()
     click(page.hunt)  # the same question: it goes on
     qtbot.waitUntil(lambda: len(shown(page, 0)) > found, timeout=60_000)
-    QTimer.singleShot(50, lambda: press(KEEP))
+    press_in_box(KEEP)
     program.window.close()
     assert program.window.isVisible() and program.whole.busy
-    QTimer.singleShot(50, lambda: press(STOP))
+    press_in_box(STOP)
     program.window.close()
     assert not program.window.isVisible() and not program.whole.busy
 

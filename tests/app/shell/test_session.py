@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QApplication,
     QDialog,
-    QMessageBox,
     QSpinBox,
     QWidget,
 )
@@ -26,7 +24,7 @@ from app.panels.inputs import ValueEdit
 from app.state.intent import MARGIN_AXES, PACES
 from app.state.resolve import resolve
 from core.runs import open_run
-from tests.app.mouse import LEFT, click_on, pick, pull
+from tests.app.mouse import LEFT, click_on, pick, press_in_box, pull, when_open
 from tests.app.shell.conftest import Opener, trained
 
 
@@ -256,10 +254,9 @@ def test_training_is_held_begun_again_and_stopped(
     with subtests.test("the button is let go by a restart"):
         click_on(program, "pause")
         assert program.actions["pause"].isChecked()
+        press_in_box("Stop and train")
         click_on(program, "restart")
-        qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
-        press("Stop and train")
-        assert not program.actions["pause"].isChecked()
+        qtbot.waitUntil(lambda: not program.actions["pause"].isChecked())
         qtbot.waitUntil(lambda: frames(program)[0] >= 0)
     (run,) = program.session
     with subtests.test("stopped"):
@@ -393,15 +390,6 @@ def test_a_wrong_file_is_a_sentence_and_nothing_is_lost(
     assert [run.path for run in program.session] == before
 
 
-def press(words: str) -> None:
-    """Press a button of the box that is open."""
-    for box in QApplication.topLevelWidgets():
-        if isinstance(box, QMessageBox) and box.isVisible():
-            button = next(b for b in box.buttons() if words in b.text())
-            assert isinstance(button, QAbstractButton)
-            QTest.mouseClick(button, LEFT)
-
-
 def test_closing_in_mid_run_asks_stops_and_loses_nothing(
     open_program: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
@@ -409,12 +397,12 @@ def test_closing_in_mid_run_asks_stops_and_loses_nothing(
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: program.display.view.span.edge > program.display.view.span.low)
     (run,) = program.session
-    QTimer.singleShot(50, lambda: press(KEEP))
+    press_in_box(KEEP)
     assert not program.window.close()
     assert program.window.isVisible()
     assert run.live
     committed = run.control.status.committed
-    QTimer.singleShot(50, lambda: press(STOP))
+    press_in_box(STOP)
     assert program.window.close()
     left = set(threading.enumerate()) - others
     assert "marginscope-training" not in [thread.name for thread in left]
@@ -444,15 +432,14 @@ def test_coordinates_and_margin_axis_are_chosen(program: Marginscope, qtbot: QtB
         pick(qtbot, program.window, "View", "Curves against", title)
         assert program.display.view.wishes.margin_axis == name
 
-    def answer() -> None:
-        dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, QDialog))
+    def answer(dialog: QDialog) -> None:
         for box, text in zip(dialog.findChildren(QSpinBox), "35", strict=True):
             box.setFocus()
             box.selectAll()
             QTest.keyClicks(box, text)
         QTest.keyClick(dialog, Qt.Key.Key_Return)
 
-    QTimer.singleShot(50, answer)
+    when_open(QDialog, answer)
     qtbot.keyClick(program.window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     assert program.display.view.wishes.plane.numbers == (2, 4)
     assert program.session.snapshot().runs[0].m == 8

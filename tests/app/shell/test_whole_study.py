@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton
@@ -36,9 +36,8 @@ from core.studies.trials import trials_of
 from core.studies.verdicts import judge
 from core.sweep import pools
 from core.sweep.plan import ledger_rows
-from tests.app.mouse import click_on
+from tests.app.mouse import click_on, press_in_box
 from tests.app.shell.conftest import Opener
-from tests.app.shell.test_session import press
 from tests.sweep.studies import BASE
 
 GRID = (
@@ -544,10 +543,10 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
     qtbot.waitUntil(some(long))
     window.close()
     qtbot.waitUntil(lambda: "of 6 cells" in long.window.status.message.text())
-    QTimer.singleShot(50, lambda: press(KEEP))
+    press_in_box(KEEP)
     assert not long.window.close()
     assert long.whole.busy
-    QTimer.singleShot(50, lambda: press(STOP))
+    press_in_box(STOP)
     assert long.window.close()
     assert not long.whole.busy
     assert '"jobs": 1' in long.places.settings.read_text()
