@@ -19,7 +19,7 @@ from marginscope._program import headless_program
 
 
 def command_of(job: ExportJob, shown: Exportable) -> str:
-    """The command, quoted as a shell wants it; one a line where there are several files.
+    """Return the command, quoted for the shell; one line for each file that it writes.
 
     Raises InputError for a name or a text that cannot be quoted.
     """
@@ -31,13 +31,15 @@ def _words(job: ExportJob, shown: Exportable) -> Iterator[list[str]]:
     raise TypeError(f"there is no command for {type(job).__name__}")
 
 
+def _opening(command: str, job: FigureJob | FilmJob | PageJob) -> list[str]:
+    """Return a command with its runs and the file that it writes."""
+    return [command, *map(path_argument, job.runs), "--out", path_argument(job.path)]
+
+
 @_words.register
 def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
-        "figure",
-        *map(path_argument, job.runs),
-        "--out",
-        path_argument(job.path),
+        *_opening("figure", job),
         "--panels",
         ",".join(job.panels),
     ]
@@ -59,10 +61,7 @@ def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
 @_words.register
 def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
-        "movie",
-        *map(path_argument, job.runs),
-        "--out",
-        path_argument(job.path),
+        *_opening("movie", job),
         "--panel",
         job.panel,
     ]
@@ -82,10 +81,7 @@ def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
 @_words.register
 def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
-        "page",
-        *map(path_argument, job.runs),
-        "--out",
-        path_argument(job.path),
+        *_opening("page", job),
         "--views",
         ",".join(job.panels),
     ]

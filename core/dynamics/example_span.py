@@ -149,7 +149,7 @@ class _ExampleSpan:
 
     def _are_ritz(self, top: Top) -> bool:
         """Return True if the values are those of the vectors, so that they are not above the
-        eigenvalues of the same rank (Cauchy): computed anew, without the recurrence.
+        eigenvalues of the same rank (Cauchy). Products check that, without the recurrence.
 
         Vectors of nearly no length in G come up where Lanczos goes on beyond what its start has.
         Rounding is as large as they are, and values of nothing have been met: .210 for .131.

@@ -56,7 +56,7 @@ TINY = float(np.finfo(float).tiny)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Top:
-    """The largest eigenvalues, decreasing.
+    """Largest eigenvalues of an operator, in decreasing order.
 
     `values` (count,), unit `vectors` (count, size), `bounds` (count,) on the error of each value,
     and the number of `products` that were taken.

@@ -60,7 +60,7 @@ class Sliding:
     """Implicit steps for one problem that `follows` takes."""
 
     def __init__(self, problem: Problem, balance: Array) -> None:
-        """`balance` (m,): a_j^2 - |u_j|^2, which the flow conserves."""
+        """Prepare steps; `balance` (m,) holds a_j^2 - |u_j|^2, which the flow conserves."""
         network, loss = problem.network, problem.loss
         assert isinstance(network, TwoLayer) and isinstance(loss, MarginLoss)
         self._network, self._loss = network, loss
@@ -193,7 +193,7 @@ class Sliding:
         return w, w.minus(start).norm(), abs(float(p - q)), difference.norm(), measure
 
     def _balanced(self, start: Weights, halves: Weights, end: Weights) -> Weights:
-        """Give a_j of nodes that conserve its sign the length that follows from |u_j|.
+        """Restore the balance of each node whose a_j conserves its sign.
 
         Extrapolation would change the signs of balanced nodes that shrink fast. Their halves are
         corrected instead: a half divides a node by 1 + z/2, and the flow multiplies by e^(-z/2).

@@ -111,13 +111,16 @@ def sum_bounds(run: Run) -> tuple[Array, Array]:
     last = first + run.frames
     fine = np.array([_log_increment(whole, k - 1, k) for k in range(1, last)])
     coarse = np.array([_log_increment(whole, k - 1, k + 1) for k in range(1, last - 1)])
-    gaps = 2.0 * np.abs(coarse - np.logaddexp(fine[:-1], fine[1:]))
+    pairs = np.logaddexp(fine[:-1], fine[1:])
+    with np.errstate(invalid="ignore"):
+        # Both are -inf where nothing has grown.
+        gaps = np.where(coarse == pairs, 0.0, 2.0 * np.abs(coarse - pairs))
     if fine.size == 1:
         gaps = np.array([abs(log_mean_slope(whole, 0) - log_mean_slope(whole, 1))])
     room = LEAST_ROOM + np.maximum(np.append(gaps, 0.0), np.append(0.0, gaps))[: fine.size]
     if not isinstance(whole.experiment.dynamics, GradientFlow):
         room[np.diff(whole.steps[:last]) == 1] = 0.0  # every step is recorded
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         least, most = (np.append(0.0, np.exp(fine + sign * room)) for sign in (-1.0, 1.0))
     least[first], most[first] = least[: first + 1].sum(), most[: first + 1].sum()
     return least[first:], most[first:]

@@ -244,7 +244,7 @@ def _null_space(part: Array, d: int) -> Array:
 
 @final
 class _Kinks:
-    """The points B with <u, x_k> = 0, and the rays z of their hyperplanes in their span."""
+    """Return the points B with <u, x_k> = 0, and the rays of their hyperplanes in their span."""
 
     def __init__(self, part: Array, w: Array, slope: float, rounding: float) -> None:
         lines = basis = np.empty((0, part.shape[1]))

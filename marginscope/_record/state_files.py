@@ -176,7 +176,7 @@ def check_directory(file: BinaryIO) -> None:
 
 @final
 class NpzArrays(Mapping[str, NDArray[Any]]):
-    """The arrays of an open NPZ by name; each is read when it is asked for, header first."""
+    """Lazy mapping of names to the arrays of an open NPZ, each read header first."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self._path, self._archive = path, archive
