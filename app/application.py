@@ -48,6 +48,7 @@ class Marginscope(Parts):
         self.window.painted.connect(self._begin)
         self._unpainted.timeout.connect(self._begin)
         self.files.opened.connect(self._remember)
+        self.files.saved.connect(self._remember)
         self.links.opened.connect(self._remember)
         self.worker.ready.connect(self._ready)
         self._begun = self._ended = self._settled = False

@@ -29,13 +29,14 @@ FILTER = "Runs, studies and views (*.msrun *.toml *.msview);;All files (*)"
 
 @final
 class FileController(QObject):
-    """Opens and saves. `opened(path)` follows each file that was opened.
+    """Opens and saves. opened(path) and saved(path) follow each file that was opened or saved.
 
     replaced: other runs are open, to be played from t = 0. restored: other runs are open, to be
     shown as they were. view_requested(name): a link or a view file.
     """
 
     opened = Signal(str)
+    saved = Signal(str)
     message = Signal(str)
     replaced = Signal()
     restored = Signal()
@@ -205,7 +206,7 @@ class FileController(QObject):
         except MarginscopeError as error:
             self.message.emit(error.sentence)
             return
-        self.opened.emit(str(path))
+        self.saved.emit(str(path))
 
     def show_folder(self) -> None:
         """Show where runs are recorded."""

@@ -48,12 +48,15 @@ class RecordController(QObject):
         experiment.went_on.connect(self._went_on)
         branching.branched.connect(self._branched)
         files.opened.connect(self._opened)
+        files.saved.connect(self._saved)
         export.finished.connect(self._exported)
         scenes.stepped.connect(self._stepped)
 
-    def _note(self, words: str, command: Sequence[str] = (), study: str = "") -> None:
+    def _note(
+        self, words: str, command: Sequence[str] = (), study: str = "", is_step: bool = False
+    ) -> None:
         when = datetime.now().astimezone().strftime("%H:%M:%S")
-        self.deeds = kept(self.deeds, Deed(when, words, tuple(command), study))
+        self.deeds = kept(self.deeds, Deed(when, words, tuple(command), study, is_step))
 
     def _trained(self, study: Study) -> None:
         self._note(f"Train {study.title}", ("run", STUDY), _anywhere(study).to_toml())
@@ -69,14 +72,18 @@ class RecordController(QObject):
     def _opened(self, path: str) -> None:
         self._note(f"Open {path}", ("info", path) if path.endswith(RUN) else ())
 
+    def _saved(self, path: str) -> None:
+        self._note(f"Save {path}")
+
     def _exported(self, words: str) -> None:
         if words:
             self._note(words)
 
     def _stepped(self, words: str, goes_on: bool) -> None:
-        if goes_on and self.deeds and not self.deeds[-1].command:
+        if goes_on and self.deeds and self.deeds[-1].is_step:
             self.deeds = self.deeds[:-1]
-        self._note(words)
+        if words:
+            self._note(words, is_step=True)
 
     # ---------------------------------------------------------------------------------- saving
 

@@ -33,7 +33,7 @@ class SceneController(QObject):
     """Owns the history. `changed`: the scene or what can be undone is another one.
 
     `message` carries a sentence about what cannot be brought back; stepped(words, on): a change
-    was made or undone, or the one before went `on`.
+    was made or undone, or the one before went `on`. Without words the change before was reverted.
     """
 
     changed = Signal()
@@ -169,8 +169,11 @@ class SceneController(QObject):
         # Not for a cursor that moves: this is called with every frame that plays.
         if (now.past, now.future, now.place) != (before.past, before.future, before.place):
             self._tell()
-        if now.past and now.past[-1:] != before.past[-1:]:
-            goes_on = now.past[:-1] == before.past[:-1]
+        if len(now.past) < len(before.past):  # a change joined the latest step and reverted it
+            self.stepped.emit("", True)
+        elif now.past[-1:] != before.past[-1:]:
+            # A first step has no step before it, which an equal past alone would not say.
+            goes_on = bool(before.past) and now.past[:-1] == before.past[:-1]
             self.stepped.emit(now.past[-1].words, goes_on)
 
     def _tell(self) -> None:

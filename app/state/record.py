@@ -18,12 +18,14 @@ MOST_DEEDS = 2000
 @dataclass(frozen=True, slots=True)
 class Deed:
     """`when`: local time, HH:MM:SS. `command`: what follows the program's name, a word each; in it
-    STUDY stands for the file of `study`, which is its text."""
+    STUDY stands for the file of `study`, which is its text. `is_step`: a step of the undo history,
+    whose line is replaced when the step goes on."""
 
     when: str
     words: str
     command: tuple[str, ...] = ()
     study: str = ""
+    is_step: bool = False
 
 
 STUDY = "STUDY"

@@ -102,6 +102,45 @@ def test_a_number_that_is_typed_is_one_line(
     for letter in "12":
         qtbot.keyClick(row.control, Qt.Key(ord(letter)))
         qtbot.waitUntil(lambda: not program.scenes.waiting)
-    changes = [deed.words for deed in program.record.deeds if not deed.command]
+    changes = [deed.words for deed in program.record.deeds if deed.is_step]
     assert len(changes) == 1
     assert changes[0] == f"{row.field.name} = {row.text()}"
+
+
+def test_saving_is_called_so_and_a_first_change_leaves_the_line_before_it(
+    program: Marginscope, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.scenes.begin()  # nothing can be undone, as after the start
+    place = tmp_path / "mine.toml"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(place), ""))
+    pick(qtbot, program.window, "File", "Save study ...")
+    program.display.ask(equal=True)
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    assert [deed.words for deed in program.record.deeds[-2:]] == [f"Save {place}", "Equal aspect"]
+    assert program.memory.settings.recent[0] == str(place)
+
+
+def test_only_the_line_of_a_step_is_replaced_when_the_step_goes_on(
+    program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.state.history.PAUSE_S", 3600.0)
+    program.scenes.begin()
+    program.display.ask(pace=2.0)
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    program.export.finished.emit("figure.pdf is written.")
+    program.display.ask(pace=4.0)
+    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    words = [deed.words for deed in program.record.deeds[-3:]]
+    assert words == ["Pace 2\u00d7", "figure.pdf is written.", "Pace 4\u00d7"]
+
+
+def test_a_change_that_is_reverted_at_once_leaves_no_line(
+    program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.state.history.PAUSE_S", 3600.0)
+    program.scenes.begin()
+    before = program.record.deeds
+    for equal in (True, False):
+        program.display.ask(equal=equal)
+        qtbot.waitUntil(lambda: not program.scenes.waiting)
+    assert program.record.deeds == before
