@@ -28,6 +28,7 @@ def connect(parts: Parts) -> None:
     _connect_words(parts)
     for part in (parts.library, parts.whole, parts.preview, parts.drawing):
         parts.looks.recoloured.connect(part.set_colours)
+    parts.theme.theme_changed.connect(parts.scenes.recolour)
     parts.experiment.loaded.connect(parts.upkeep.show_study)
     parts.experiment.loaded.connect(parts.proposals.set_study)
     for shown in (display.runs_changed, parts.keeper.restored):

@@ -20,7 +20,7 @@ from app.controllers.experiment import ExperimentController
 from app.controllers.files import FileController
 from app.controllers.folding import Folding
 from app.main_window import MainWindow
-from app.state.history import Came, Changed, Event, History, Redo, Select, Undo, reduce
+from app.state.history import Came, Changed, Event, History, Recoloured, Redo, Select, Undo, reduce
 from app.state.scene import Scene, Zoom, keyed, placed
 from app.widgets.plain_text import menu_text
 
@@ -151,6 +151,15 @@ class SceneController(QObject):
         self._soon.stop()
         self._take(Changed(self.scene, time.monotonic(), self._words, self._joins))
         self._words, self._joins = "", False
+
+    def recolour(self, palette: str) -> None:
+        """Take over the palette of the system's theme, which is no step and keeps what was undone.
+
+        Call this before the palette changes.
+        """
+        if self.waiting:
+            self.note()
+        self._take(Recoloured(palette))
 
     def go_on(self, words: str) -> None:
         """What is changed in this turn of the loop belongs to the latest step, if it has this name,

@@ -19,6 +19,7 @@ from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.places import Places
 from app.state.last_session import MOST_BYTES, LastSession, parse_session, session_text
+from app.state.scene import Scene
 from app.widgets.plain_text import message_box
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
@@ -120,9 +121,7 @@ class SessionKeeper(QObject):
             self.message.emit(f"{names} {verb} not there any more, and so not shown.")
         if not there:
             return False
-        # Colours are a setting of their own, which may be the system's by now.
-        intent = replace(scene.intent, palette=self._scenes.scene.intent.palette)
-        if not self._scenes.show(replace(scene, runs=there, intent=intent)):
+        if not self._scenes.show(replace(self._coloured(scene), runs=there)):
             return False
         self.restored.emit()
         return True
@@ -130,9 +129,14 @@ class SessionKeeper(QObject):
     def again(self) -> None:
         """Show the session that was left last, as a step that can be undone."""
         if self.previous is not None and self._scenes.restore(
-            self.previous.scene, "The last session"
+            self._coloured(self.previous.scene), "The last session"
         ):
             self.restored.emit()
+
+    def _coloured(self, scene: Scene) -> Scene:
+        """Return a scene in the present colours: a setting of its own, or the system's by now."""
+        palette = self._scenes.scene.intent.palette
+        return replace(scene, intent=replace(scene.intent, palette=palette))
 
     # ------------------------------------------------------------------------------- writing
 

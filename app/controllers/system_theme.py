@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 
 from app.controllers.display import DisplayController
@@ -20,14 +20,19 @@ def system_palette() -> str:
 @final
 class SystemTheme(QObject):
     """`follows`: whether the window looks as the system does. Any other choice ends that, also one
-    that undo or a link brings back."""
+    that undo or a link brings back.
+
+    theme_changed(palette): the system has another theme, and the window is about to have it.
+    """
+
+    theme_changed = Signal(str)
 
     def __init__(self, looks: Looks, display: DisplayController) -> None:
         super().__init__(looks)
         self._looks, self._display = looks, display
         self._action: QAction | None = None
         self.follows = False
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._follow)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_theme)
         display.changed.connect(self._look)
 
     def set_action(self, action: QAction) -> None:
@@ -38,6 +43,11 @@ class SystemTheme(QObject):
         """Follow the system from now on, or no more."""
         self.follows = follows
         self._follow()
+
+    def _on_theme(self) -> None:
+        if self.follows:
+            self.theme_changed.emit(system_palette())
+            self._follow()
 
     def _follow(self) -> None:
         palette = system_palette()

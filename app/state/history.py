@@ -7,6 +7,7 @@ go through them, and are changes that can be undone like any other.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import final
 
 from app.state.differences import differences, named
@@ -79,6 +80,18 @@ class Came:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Recoloured:
+    """The system's theme changed, and the window's palette with it: there is nothing to be undone.
+
+    Scenes next to the present one that have its palette change, too: undo and redo of other
+    changes then leave the palette alone.
+    """
+
+    palette: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Undo:
     """Back to before the latest step."""
 
@@ -98,7 +111,7 @@ class Select:
     at: float
 
 
-Event = Changed | Came | Undo | Redo | Select
+Event = Changed | Came | Recoloured | Undo | Redo | Select
 
 
 def reduce(history: History, event: Event) -> History:
@@ -108,6 +121,8 @@ def reduce(history: History, event: Event) -> History:
             return _trailed(_changed(history, event), history)
         case Came():
             return _trailed(replace(history, scene=event.scene), history)
+        case Recoloured():
+            return _recoloured(history, event.palette)
         case Undo():
             return _trailed(_undone(history), history)
         case Redo():
@@ -138,6 +153,27 @@ def _changed(history: History, event: Changed) -> History:
         words = named(found)
     past = (*past, Step(words, subject, before))[-MOST_STEPS:]
     return replace(history, scene=event.scene, past=past, future=(), at=event.at)
+
+
+def _recoloured(history: History, palette: str) -> History:
+    before = history.scene.intent.palette
+    return replace(
+        history,
+        scene=_with_palette(history.scene, palette),
+        past=_repainted(history.past[::-1], before, palette)[::-1],
+        future=_repainted(history.future, before, palette),
+    )
+
+
+def _repainted(steps: tuple[Step, ...], before: str, palette: str) -> tuple[Step, ...]:
+    """Change the palette of the first steps, up to one with another palette than `before`."""
+    same = tuple(takewhile(lambda step: step.scene.intent.palette == before, steps))
+    changed = tuple(replace(step, scene=_with_palette(step.scene, palette)) for step in same)
+    return (*changed, *steps[len(same) :])
+
+
+def _with_palette(scene: Scene, palette: str) -> Scene:
+    return replace(scene, intent=replace(scene.intent, palette=palette))
 
 
 def _undone(history: History) -> History:

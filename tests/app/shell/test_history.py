@@ -12,7 +12,17 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.state.differences import WORDS, differences
 from app.state.edits import Edits
-from app.state.history import MOST_STEPS, Came, Changed, History, Redo, Select, Undo, reduce
+from app.state.history import (
+    MOST_STEPS,
+    Came,
+    Changed,
+    History,
+    Recoloured,
+    Redo,
+    Select,
+    Undo,
+    reduce,
+)
 from app.state.intent import Intent
 from app.state.scene import PASSING, Scene, Zoom, settled
 from core.observables.planes import NodePlane
@@ -100,6 +110,18 @@ def test_the_past_is_bounded_and_came_is_no_step() -> None:
         history = reduce(history, Changed(scene, 10.0 * at))
     assert len(history.past) == MOST_STEPS
     assert reduce(history, Came(Scene())).past == history.past
+
+
+def test_a_palette_of_the_system_reaches_only_scenes_that_had_the_one_before() -> None:
+    by_hand = wished(palette="dark", equal=True)
+    scenes = [wished(), by_hand, wished(equal=True), wished(equal=True, linked=False)]
+    history = History(scenes[0])
+    for at, scene in enumerate(scenes[1:]):
+        history = reduce(history, Changed(scene, 10.0 * at))
+    history = reduce(reduce(history, Undo()), Recoloured("dark"))
+    assert history.scene.intent == by_hand.intent
+    assert history.future[0].scene.intent.palette == "dark"
+    assert [step.scene.intent.palette for step in history.past] == ["light", "dark"]
 
 
 def test_selections_are_gone_through_like_pages() -> None:

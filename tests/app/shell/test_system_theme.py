@@ -13,6 +13,7 @@ from app.settings import Settings, load_settings
 from app.state.link import study_link
 from tests.app.mouse import click_on, pick
 from tests.app.shell.conftest import Opener
+from tests.app.shell.shared_window import skip_style_sheet
 
 NO_RUNS = study_link("wei19-figure-5")  # it is put into the form, and not trained
 
@@ -80,3 +81,40 @@ def test_what_was_chosen_before_there_was_a_choice_of_the_system_stays() -> None
     assert Settings.model_validate({}).follows_system
     kept = Settings.model_validate({"palette": "dark", "follows_system": True})
     assert kept.follows_system
+
+
+def test_a_theme_of_the_system_is_no_step_and_leaves_undo_and_redo(
+    program: Marginscope, monkeypatch: MonkeyPatch, qtbot: QtBot
+) -> None:
+    system = System(monkeypatch)
+    with skip_style_sheet():
+        program.actions["system"].setChecked(True)
+        program.scenes.begin()
+        for wishes in ({"equal": True}, {"linked": False}):
+            program.display.ask(**wishes)
+            qtbot.waitUntil(lambda: not program.scenes.waiting)
+        program.scenes.undo()
+        system.turn("dark")
+        qtbot.waitUntil(lambda: not program.scenes.waiting)
+        assert state(program) == ("dark", True, True)
+        assert [step.words for step in program.scenes.history.past] == ["Equal aspect"]
+        program.scenes.redo()
+        assert not program.display.intent.linked
+        for _ in range(2):
+            program.scenes.undo()
+        assert not program.display.intent.equal
+        assert state(program) == ("dark", True, True)
+        program.actions["system"].setChecked(False)
+
+
+def test_a_change_before_a_theme_of_the_system_is_a_step(
+    program: Marginscope, monkeypatch: MonkeyPatch
+) -> None:
+    system = System(monkeypatch)
+    with skip_style_sheet():
+        program.actions["system"].setChecked(True)
+        program.scenes.begin()
+        program.display.ask(equal=True)
+        system.turn("dark")  # in the same turn of the loop
+        assert [step.words for step in program.scenes.history.past] == ["Equal aspect"]
+        program.actions["system"].setChecked(False)
