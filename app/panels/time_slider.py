@@ -22,7 +22,7 @@ from PySide6.QtGui import (
     QPolygonF,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from app.state.resolve import Span
 from app.widgets.plain_text import show_tip
@@ -96,6 +96,7 @@ class TimeSlider(QWidget):
         self._bookmarks: tuple[tuple[float, str], ...] = ()
         self._interval: tuple[float, float] | None = None
         self._from: float | None = None  # where an interval is being drawn from
+        self._clicked_mark: QPointF | None = None  # where a mark is pressed, until it is dragged
         self.setToolTip(
             "Drag to look at another moment; arrow keys go frame by frame. Drag with Shift to loop "
             "over an interval."
@@ -188,6 +189,7 @@ class TimeSlider(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() is not Qt.MouseButton.LeftButton:
             return
+        self._clicked_mark = None
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self._from = event.position().x()
         else:
@@ -195,6 +197,8 @@ class TimeSlider(QWidget):
             above = event.position().y() < ALARM
             alarm = self.alarm_at(event.position().x()) if above else None
             name = self.bookmark_at(event.position().x()) if above and alarm is None else ""
+            if name or alarm is not None:
+                self._clicked_mark = event.position()
             if name:
                 self.bookmark_requested.emit(name)
                 return
@@ -206,7 +210,8 @@ class TimeSlider(QWidget):
         if self._from is not None:
             self._draw_interval(event.position().x())
         elif event.buttons() & Qt.MouseButton.LeftButton:
-            self.requested.emit(moment)
+            if self._is_dragged(event.position()):
+                self.requested.emit(moment)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
             words = clock_text(float(inverse_coordinate(moment))).replace("-", MINUS)
@@ -220,6 +225,15 @@ class TimeSlider(QWidget):
             if abs(event.position().x() - self._from) <= NEAR:
                 self.interval_refused.emit()
             self._from = None
+
+    def _is_dragged(self, here: QPointF) -> bool:
+        """Return False while a press on a mark is still a click: no hand is quite still."""
+        pressed = self._clicked_mark
+        if pressed is not None:
+            if (here - pressed).manhattanLength() < QApplication.startDragDistance():
+                return False
+            self._clicked_mark = None
+        return True
 
     def _draw_interval(self, pixels: float) -> None:
         assert self._from is not None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt, SignalInstance
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit
 from pytestqt.qtbot import QtBot
@@ -23,7 +25,8 @@ from app.state.scene import Scene
 from app.state.session import RunSnapshot, Snapshot
 from core.errors import InputError
 from core.library.about import place, read_about
-from core.problem.schedule import coordinate
+from core.observables.alarms import Alarm
+from core.problem.schedule import coordinate, inverse_coordinate
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener, trained
 from tests.app.shell.shared_window import defer_painting
@@ -118,6 +121,47 @@ def ribbon(slider: TimeSlider, name: str) -> QPoint:
     """Where the ribbon of a bookmark hangs."""
     place = next(x for x in range(slider.width()) if slider.bookmark_at(x) == name)
     return QPoint(place + 4, 5)
+
+
+def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
+    program: Marginscope, subtests: pytest.Subtests
+) -> None:
+    slider = program.window.transport.slider
+    span = program.display.view.span
+    moment = (span.low + span.high) / 2
+    when = float(inverse_coordinate(moment))
+    # Beside the middle of the mark, as hands press.
+    here = QPointF(slider.position_of(moment) + 3.0, 4.0).toPoint()
+    far = here + QPoint(QApplication.startDragDistance() + 20, 0)
+    marks: tuple[tuple[str, Callable[[], None], SignalInstance], ...] = (
+        ("bookmark", partial(slider.set_bookmarks, [("mine", when)]), slider.bookmark_requested),
+        (
+            "alarm",
+            partial(slider.set_alarms, [Alarm(0, "late", "It is so.", 0, when, 1.0)]),
+            slider.requested,
+        ),
+    )
+    for name, show_mark, signal in marks:
+        with subtests.test(name):
+            show_mark()
+            asked: list[object] = []
+            signal.connect(asked.append)
+            dragged: list[float] = []
+            QTest.mousePress(slider, LEFT, NONE, here)
+            (wanted,) = asked
+            assert wanted == "mine" or wanted == pytest.approx(moment)
+            slider.requested.connect(dragged.append)
+            QTest.mouseMove(slider, here + QPoint(1, 0))
+            QTest.mouseMove(slider, here + QPoint(2, 1))
+            assert dragged == []
+            QTest.mouseMove(slider, far)  # a drag, which goes on back to where it began
+            QTest.mouseMove(slider, here)
+            assert dragged == pytest.approx([slider.moment_at(far.x()), slider.moment_at(here.x())])
+            QTest.mouseRelease(slider, LEFT, NONE, here)
+            signal.disconnect(asked.append)
+            slider.requested.disconnect(dragged.append)
+            slider.set_bookmarks([])
+            slider.set_alarms([])
 
 
 def test_bookmarks_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:
