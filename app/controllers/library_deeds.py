@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.state.session import MOST_RUNS, Session
@@ -135,6 +135,7 @@ class LibraryDeeds(QObject):
         box.setStandardButtons(buttons.Yes | buttons.Cancel)
         box.setDefaultButton(buttons.Cancel)
         box.button(buttons.Yes).setText("Remove")
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)  # else the window would keep it
         box.finished.connect(self._purge)
         box.open()
 

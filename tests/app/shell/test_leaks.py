@@ -7,17 +7,21 @@ import sys
 import threading
 import weakref
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import SIGNAL, QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.places import Places
 from app.widgets.action_follower import ActionFollower
+from core.library.entry import Entry
+from core.studies.study import load_study
 from tests.app.mouse import keys
 from tests.app.shell.conftest import trained
 
@@ -109,6 +113,37 @@ def test_windows_opened_and_closed_leave_nothing(qtbot: QtBot, tmp_path: Path) -
     assert len(QApplication.allWidgets()) <= before
     assert threading.active_count() == threads
     assert not [one for one in left if one() is not None]
+
+
+def test_questions_that_are_answered_leave_no_dialog(
+    program: Marginscope, subtests: pytest.Subtests
+) -> None:
+    run = Entry(Path("mine.msrun"), 1000, 0.0)
+    study = load_study("telgarsky22-figure-1")
+    deeds = program.library.deeds
+    questions: dict[str, Callable[[], None]] = {
+        **{deed: partial(deeds.ask, deed, (run,)) for deed in ("purge", "rename", "tags", "note")},
+        "running": partial(program.question.ask, study),
+        "bookmark": program.bookmarks.ask,
+        "layout": program.layouts.ask,
+        "link": program.links.ask,
+        "data": program.export.data,
+        "cells": program.cells.choose,
+    }
+    for name, ask in questions.items():
+        with subtests.test(name):
+            before = kept_dialogs(program)
+            ask()
+            dialog = QApplication.activeModalWidget()
+            assert isinstance(dialog, QDialog)
+            dialog.reject()
+            assert kept_dialogs(program) == before
+
+
+def kept_dialogs(program: Marginscope) -> Counter[str]:
+    """The dialogs of a window by their kind, less those that wait to be deleted."""
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    return Counter(type(one).__name__ for one in program.window.findChildren(QDialog))
 
 
 def actions_on_buttons(part: QWidget) -> list[QAction]:
