@@ -60,7 +60,11 @@ class Garbage:
         self._old, self._all, self._stayed = self._held(), 0, 0
 
     def freeze(self) -> None:
-        """What there is stays, and is looked through no more."""
+        """Exclude all live objects from future collections (`gc.freeze`).
+
+        Garbage goes first: what is frozen is never collected. That takes a tenth of a second once.
+        """
+        gc.collect()
         gc.freeze()
         self._frozen = sys.getallocatedblocks()
         self._old = self._young = self._all = self._stayed = 0
@@ -95,7 +99,7 @@ class Collector(QObject):
             gc.enable()
 
     def freeze(self) -> None:
-        """What there is stays, and is looked through no more."""
+        """Exclude all live objects from future collections."""
         self._garbage.freeze()
 
     def _look(self) -> None:

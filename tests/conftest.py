@@ -69,7 +69,6 @@ GARBAGE = Garbage()
 
 def pytest_collection_finish() -> None:
     """Leave what is loaded by now alone: to look through it each time took a 25th of a run."""
-    gc.collect()
     GARBAGE.freeze()
 
 

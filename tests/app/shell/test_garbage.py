@@ -44,7 +44,6 @@ def frozen() -> Iterator[Garbage]:
     """What looks for it once everything is loaded, as in the window: the million objects of all
     other tests are not looked through."""
     loaded = [[] for _ in range(1_000_000)]
-    gc.collect()
     garbage = Garbage()
     garbage.freeze()
     yield garbage
@@ -114,6 +113,14 @@ def test_large_things_do_not_pile_up(frozen: Garbage) -> None:
         most = max(most, sum(one() is not None for one in seen))
         del figure
     assert most <= 2
+
+
+def test_garbage_is_not_frozen() -> None:
+    cycle = Cycle()
+    gone = weakref.ref(cycle)
+    del cycle
+    Garbage().freeze()
+    assert gone() is None
 
 
 def test_what_was_frozen_does_not_put_off_the_next_look(frozen: Garbage) -> None:
