@@ -59,8 +59,7 @@ class Marginscope(Parts):
         self.looks.apply()
         if geometry := self.memory.settings.geometry_bytes:
             self.window.restoreGeometry(QByteArray(geometry))
-        if self.memory.warning:
-            self.window.bar.say(self.memory.warning)
+        self._warn()
         self.upkeep.show_runs()
         self.upkeep.show_transport()
         self.opening.offer()
@@ -130,7 +129,8 @@ class Marginscope(Parts):
 
     def _warn(self) -> None:
         """Say what was the matter with the files of the user."""
-        if warning := self.memory.warning or self.keeper.warning:
+        memory, keeper, shortcuts = self.memory, self.keeper, self.shortcuts
+        if warning := memory.warning or keeper.warning or shortcuts.warning:
             self.window.bar.say(warning)
 
     def show_link(self, link: str) -> None:

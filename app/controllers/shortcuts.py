@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject
@@ -10,24 +10,39 @@ from PySide6.QtGui import QAction
 
 from app.actions import ROWS, name_of, set_keys
 from app.main_window import MainWindow
-from app.state.shortcuts import DEFAULTS, Keys, differing, holder, native, resolved
+from app.state.shortcuts import (
+    DEFAULTS,
+    Clash,
+    Keys,
+    differing,
+    holder,
+    native,
+    resolve_keys,
+    usual_if_free,
+)
 
 if TYPE_CHECKING:
     from app.panels.shortcut_dialog import ShortcutDialog
 
 NAMES = {row.key: name_of(row) for row in ROWS}
 TAKEN = "{keys} is used by {other}, so that {name} keeps {before}."
-MOVED = "{keys} is for {name} now; {other} has no keys any more."
+MOVED = "{keys} is for {name} now; {other} has {left}."
+NO_KEYS = "no keys any more"
+CLASH = "The settings give {keys} to {winner}: {others}."
+CHOOSE = "Choose others in Help, Keyboard shortcuts."
+MOST_SENTENCES = 2
 
 
 @final
 class ShortcutController(QObject):
-    """`own`: the keys that are not the table's, for settings."""
+    """`own`: the keys that are not the table's, for settings. `warning`: a sentence about keys that
+    the settings give to two actions."""
 
     def __init__(self, window: MainWindow, own: Keys) -> None:
         super().__init__(window)
         self._window = window
-        self._keys = resolved(own)
+        self._keys, clashes = resolve_keys(own)
+        self.warning = warning_about(clashes)
         self._actions: Mapping[str, QAction] = {}
         self.dialog: ShortcutDialog | None = None
 
@@ -75,8 +90,14 @@ class ShortcutController(QObject):
         """Take keys away from the action that has them."""
         assert self.dialog is not None
         other = holder(self._keys, text, key)
-        self._take({other: "", key: text} if other else {key: text})
-        words = MOVED.format(keys=native(text), name=NAMES[key], other=NAMES.get(other, "nothing"))
+        left = usual_if_free({**self._keys, key: text}, other) if other else ""
+        self._take({other: left, key: text} if other else {key: text})
+        words = MOVED.format(
+            keys=native(text),
+            name=NAMES[key],
+            other=NAMES.get(other, "nothing"),
+            left=native(left) or NO_KEYS,
+        )
         self.dialog.say(words)
 
     def _reset(self) -> None:
@@ -89,11 +110,23 @@ class ShortcutController(QObject):
         assert self.dialog is not None
         changed = {key: text for key, text in changes.items() if text != self._keys[key]}
         self._keys |= changed
-        # Those that lose theirs first: no two have the same at any time.
-        for key, text in sorted(changed.items(), key=_text):
+        for key in changed:  # no two have the same keys at any time
+            set_keys(self._actions[key], "")
+        for key, text in changed.items():
             set_keys(self._actions[key], text)
         self.dialog.show_keys(self._keys)
 
 
-def _text(change: tuple[str, str]) -> str:
-    return change[1]
+def warning_about(clashes: Sequence[Clash]) -> str:
+    """Return sentences about clashes in the settings, one for each winner; empty for none."""
+    others: dict[tuple[str, str], list[str]] = {}
+    for one in clashes:
+        words = f"{NAMES[one.other]} has {native(one.left) or NO_KEYS}"
+        others.setdefault((one.keys, one.winner), []).append(words)
+    sentences = [
+        CLASH.format(keys=native(keys), winner=NAMES[winner], others=", ".join(words))
+        for (keys, winner), words in others.items()
+    ]
+    rest = len(sentences) - MOST_SENTENCES
+    shown = [*sentences[:MOST_SENTENCES], *([f"({rest} more like it.)"] if rest > 0 else ())]
+    return " ".join((*shown, CHOOSE)) if shown else ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
 
 from PySide6.QtGui import QKeySequence
 
@@ -25,20 +27,47 @@ def portable(text: str) -> str:
 DEFAULTS: Keys = {row.key: portable(row.shortcut) for row in ROWS}
 
 
-def resolved(own: Keys) -> dict[str, str]:
-    """The keys of all actions. Of the user's own what is no action's, no key, or another action's
-    already is passed over: a settings file may be of another version, or written by hand.
+@final
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Keys that two actions want: `winner` has them, `other` has `left`; "" means no keys."""
+
+    keys: str
+    winner: str
+    other: str
+    left: str
+
+
+def resolve_keys(own: Keys) -> tuple[dict[str, str], tuple[Clash, ...]]:
+    """Return the keys of all actions, and the clashes between them.
+
+    The user's own keys win over usual ones, and the first of equal ones over later ones. The other
+    action then has its usual keys, if they are free. Names of no action and keys that do not exist
+    are ignored: a settings file may be of another version, or written by hand.
     """
-    keys = dict(DEFAULTS)
-    # Those taken away first, so that their keys can be given to others.
-    for key, text in own.items():
-        if key in keys and (not text or portable(text)):
-            keys[key] = ""
+    keys = {key: "" for key, text in own.items() if key in DEFAULTS and not text}
+    lost: dict[str, str] = {}
     for key, text in own.items():
         wanted = portable(text)
-        if key in keys and wanted:
-            keys[key] = wanted if wanted not in keys.values() else ""
-    return keys
+        if key not in DEFAULTS or not wanted:
+            continue
+        if holder(keys, wanted, key):
+            lost[key] = wanted
+        else:
+            keys[key] = wanted
+    for key, usual in DEFAULTS.items():
+        if key in keys:
+            continue
+        keys[key] = usual_if_free(keys, key)
+        if keys[key] != usual:
+            lost.setdefault(key, usual)
+    clashes = [Clash(text, holder(keys, text, key), key, keys[key]) for key, text in lost.items()]
+    return {key: keys[key] for key in DEFAULTS}, tuple(clashes)
+
+
+def usual_if_free(keys: Keys, key: str) -> str:
+    """Return the usual keys of an action, or none where another action has them."""
+    return "" if holder(keys, DEFAULTS[key], key) else DEFAULTS[key]
 
 
 def differing(keys: Keys) -> dict[str, str]:

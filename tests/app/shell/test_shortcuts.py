@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -11,7 +13,9 @@ from app.actions import MENUS, ROWS
 from app.application import Marginscope
 from app.panels.fixed_keys import fixed_keys
 from app.panels.shortcut_dialog import ShortcutDialog
-from app.settings import load_settings
+from app.places import Places
+from app.settings import Settings, load_settings, save_settings
+from app.state.link import study_link
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
 
@@ -128,6 +132,30 @@ def test_a_conflict_is_named_and_refused_or_moved(
     QTest.mouseClick(page.rows["save_study"].reset, LEFT)
     assert page.told.text().startswith("Ctrl+S is used by Copy figure")
     assert save.shortcut().isEmpty()
+
+
+def test_an_action_whose_own_keys_are_moved_has_its_usual_ones(
+    page: ShortcutDialog, program: Marginscope
+) -> None:
+    press(page, "film", Key.Key_F4, CTRL)
+    press(page, "data", Key.Key_F4, CTRL)
+    QTest.mouseClick(page.move_button, LEFT)
+    film, data = program.actions["film"], program.actions["data"]
+    assert [one.shortcut().toString() for one in (film, data)] == ["Ctrl+Shift+E", "Ctrl+F4"]
+    assert page.told.text() == "Ctrl+F4 is for Export data now; Export film has Ctrl+Shift+E."
+    assert program.shortcuts.own == {"data": "Ctrl+F4"}
+
+
+def test_a_clash_in_the_settings_is_told(open_program: Opener, tmp_path: Path) -> None:
+    own = {"film": "Ctrl+S", "data": "Ctrl+S"}
+    save_settings(Places.under(tmp_path / "user").settings, Settings(shortcuts=own))
+    program = open_program(study_link("wei19-figure-5"))
+    assert program.actions["film"].shortcut().toString() == "Ctrl+S"
+    assert program.actions["data"].shortcut().toString() == "Ctrl+Alt+E"
+    assert program.window.bar.text == (
+        "The settings give Ctrl+S to Export film: Export data has Ctrl+Alt+E, Save study has no "
+        "keys any more. Choose others in Help, Keyboard shortcuts."
+    )
 
 
 def test_one_is_reset_and_all_are(page: ShortcutDialog, program: Marginscope) -> None:
