@@ -41,13 +41,7 @@ def connect(parts: Parts) -> None:
     parts.readout.set_names(parts.selections.name_of)
     parts.readout.set_reach(parts.theory.reach_of)
     parts.selections.renamed.connect(parts.readout.touch)
-    for opener in (parts.experiment, parts.files):
-        opener.replaced.connect(parts.welcome.leave)
-        opener.replaced.connect(parts.compare.leave)
-        opener.replaced.connect(display.rearrange)
-        opener.replaced.connect(parts.playback.play_from_start)
-    parts.files.restored.connect(parts.welcome.leave)
-    parts.files.restored.connect(display.rearrange)
+    _connect_openers(parts)
     parts.files.view_requested.connect(parts.links.open)
     parts.links.study_requested.connect(parts.experiment.offer)
     worker.stood_in.connect(display.stood_in)
@@ -65,6 +59,19 @@ def connect(parts: Parts) -> None:
     _connect_library(parts)
     commands.study_chosen.connect(parts.experiment.choose)
     worker.ready.connect(commands.ready)
+
+
+def _connect_openers(parts: Parts) -> None:
+    """What follows when other runs are open."""
+    display = parts.display
+    for opener in (parts.experiment, parts.files):
+        opener.replaced.connect(parts.welcome.leave)
+        # Before comparisons are left: panels must not draw frames of runs that they do not have.
+        opener.replaced.connect(display.rearrange)
+        opener.replaced.connect(parts.compare.leave)
+        opener.replaced.connect(parts.playback.play_from_start)
+    parts.files.restored.connect(parts.welcome.leave)
+    parts.files.restored.connect(display.rearrange)
 
 
 def _connect_words(parts: Parts) -> None:

@@ -379,10 +379,14 @@ class ExperimentController(QObject):
 
     def close_runs(self) -> None:
         """Stop and close everything that is shown; nothing waits to be trained."""
+        self.clear_runs()
+        self.replaced.emit()
+
+    def clear_runs(self) -> None:
+        """Close all runs; the caller opens others, and has the views rearranged once."""
         self.drop_queue()
         self.stop()
         self._session.clear()
-        self.replaced.emit()
 
     def make_room(self) -> None:
         """Stop the run that one more at the right would push out."""

@@ -141,7 +141,7 @@ class FileController(QObject):
             self._left_out.clear()
             return
         if not beside:
-            self._experiment.close_runs()
+            self._experiment.clear_runs()
             assert runs[0].data is not None
             self._experiment.show_settings_of(runs[0].data.run, runs[0].path.stem)
         for one in runs:
@@ -159,7 +159,7 @@ class FileController(QObject):
         runs = self._opened(paths[:MOST_RUNS])
         if paths and not runs:
             return False
-        self._experiment.close_runs()
+        self._experiment.clear_runs()
         for run in runs:
             self._session.add(run)
         self.restored.emit()

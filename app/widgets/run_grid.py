@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QWidget
 
 # Pixels that a run needs beside others before three of them stand in one row.
 ROOM = 480
+EVEN = 10_000  # pixels; sizes below those that panels need are not shared out evenly
 # Events that change the visible panels or the minimum size of one, as when it shows other views.
 ARRANGING = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent, QEvent.Type.LayoutRequest)
 
@@ -66,10 +67,11 @@ class RunGrid(QScrollArea):
             for place, panel in enumerate(shown):
                 row = self._rows[place // columns]
                 row.insertWidget(place % columns, panel)
+            # Before the sizes: those of a hidden row are not kept when it is shown.
+            self._rows[1].setVisible(len(shown) > columns)
             for row in self._rows:
-                row.setSizes([1] * row.count())
-            self._whole.setSizes([1, 1])
-        self._rows[1].setVisible(len(shown) > columns)
+                row.setSizes([EVEN] * row.count())
+            self._whole.setSizes([EVEN, EVEN])
         few = len(shown) <= 2
         least = self._whole.minimumSizeHint() if few else self.minimumSizeHint()
         self.setMinimumSize(least)

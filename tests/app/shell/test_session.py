@@ -390,6 +390,34 @@ def test_a_wrong_file_is_a_sentence_and_nothing_is_lost(
     assert [run.path for run in program.session] == before
 
 
+def test_files_that_are_opened_rearrange_the_views_once(
+    program: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    (first, second) = [str(run.path) for run in program.session]
+    shown: list[list[str]] = []
+
+    def note() -> None:
+        shown.append([str(run.path) for run in program.session])
+
+    program.display.runs_changed.connect(note)
+    with subtests.test("opened"):
+        program.files.open_files([second])
+        assert shown == [[second]]
+    with subtests.test("opened where runs were compared"):
+        program.compare.compare([first, second])
+        shown.clear()
+        program.files.open_files([first])
+        assert shown == [[first]]
+        assert program.display.intent.compared is None
+    with subtests.test("brought back"):
+        qtbot.waitUntil(lambda: not program.scenes.waiting)
+        shown.clear()
+        program.scenes.undo()
+        qtbot.waitUntil(lambda: not program.scenes.waiting)
+        assert len(shown) == 1
+    program.display.runs_changed.disconnect(note)
+
+
 def test_closing_in_mid_run_asks_stops_and_loses_nothing(
     open_program: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
