@@ -362,6 +362,64 @@ def find_lasting_connections() -> list[str]:
     ]
 
 
+def flag_set(statement: ast.stmt) -> tuple[str, bool] | None:
+    """Return the attribute that a statement sets to True or False, and which; also by
+    `blockSignals`."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute):
+        name, value = dotted(statement.targets[0]), statement.value
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        name, given = dotted(statement.value.func), statement.value.args
+        if not (name.endswith(".blockSignals") and given):
+            return None
+        value = given[0]
+    else:
+        return None
+    if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+        return name, value.value
+    return None
+
+
+def leaves_flags(function: ast.FunctionDef) -> bool:
+    """Whether a function sets a flag and resets it further down, unless something is raised."""
+    for node in ast.walk(function):
+        block = getattr(node, "body", None)
+        flags = [flag_set(statement) for statement in block] if isinstance(block, list) else []
+        found = [flag for flag in flags if flag is not None]
+        if any((name, not value) in found[k + 1 :] for k, (name, value) in enumerate(found)):
+            return True
+    return False
+
+
+def find_flags_that_stay() -> list[str]:
+    """A flag is set and reset in one block, and stays set if something is raised between.
+
+    Use app.flag.Flag or QSignalBlocker in a `with`, or `finally`.
+    """
+    return [
+        f"{place} {node.name}"
+        for place, node in nodes(SOURCES, ast.FunctionDef)
+        if isinstance(node, ast.FunctionDef) and node.name != "__init__" and leaves_flags(node)
+    ]
+
+
+FLAGS = (
+    ("self.on = True\n    act()\n    self.on = False", True),
+    ("if x:\n        self.a.on = False\n        act()\n        self.a.on = True", True),
+    ("box.blockSignals(True)\n    act()\n    box.blockSignals(False)", True),
+    ("self.on = True\n    try:\n        act()\n    finally:\n        self.on = False", False),
+    ("self.on = True\n    act()\n    self.off = False", False),
+    ("with self.on:\n        act()", False),
+)
+
+
+def test_flags_that_stay_are_told_from_others(subtests: pytest.Subtests) -> None:
+    for source, wrong in FLAGS:
+        with subtests.test(source=source):
+            function = ast.parse(f"def f():\n    {source}").body[0]
+            assert isinstance(function, ast.FunctionDef)
+            assert leaves_flags(function) is wrong
+
+
 def find_references_to_all_objects() -> list[str]:
     """A call takes references to all objects beside other threads.
 
@@ -437,6 +495,7 @@ RULES = (
     find_open_classes,
     find_lists_of_kinds,
     find_lasting_connections,
+    find_flags_that_stay,
     find_references_to_all_objects,
     find_drawing_in_the_window,
     find_foreign_code,

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
 from app.controllers.experiment import Child, ExperimentController
+from app.flag import Flag
 from app.panels.experiment_form import ExperimentForm
 from app.panels.form_words import in_words
 from app.state.edits import Edits
@@ -75,7 +76,7 @@ class BranchController(QObject):
         self._display, self._experiment, self._form = display, experiment, form
         self._moment: Moment | None = None
         self._before: Edits | None = None
-        self._offering = False
+        self._offering = Flag()
         self.dialog: StepDialog | None = None
         self._asked: Moment | None = None  # for which the dialog asks
         experiment.aside = self
@@ -93,9 +94,8 @@ class BranchController(QObject):
         run, moment = found
         if self._moment is None:  # else the form is that of a branch, and not to be returned to
             self._before = self._form.edits
-        self._offering = True
-        self._experiment.show_settings_of(run, moment.path.stem)
-        self._offering = False
+        with self._offering:
+            self._experiment.show_settings_of(run, moment.path.stem)
         self._moment = moment
         when = moment.words.replace(" ", "\u00a0")  # not to be broken into two lines
         self._form.branch.show_words(f"Branch of {moment.heading} at {when}")

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.controllers.experiment import MEND_FIRST, ExperimentController
 from app.controllers.scenes import SceneController
+from app.flag import Flag
 from app.main_window import MainWindow
 from app.panels.fields import text_of
 from app.panels.form_words import in_words
@@ -71,7 +72,7 @@ class DrawingController(QObject):
         self._main, self._experiment, self._scenes = window, experiment, scenes
         self._palette = PALETTES["light"]
         self._put: Points = ()  # as the form has them, or as they were when the window opened
-        self._putting = False
+        self._putting = Flag()
         # Of training while drawing: the runs that were begun last, and those before them.
         self._latest: tuple[Path, ...] = ()
         self._before: list[Path] = []
@@ -180,13 +181,12 @@ class DrawingController(QObject):
 
     def _edit(self, edits: Edits, words: str, goes_on: str = "") -> None:
         self._scenes.note()  # what was changed before is a step of its own
-        self._putting = True
-        if goes_on:
-            self._scenes.go_on(goes_on)
-        else:
-            self._scenes.name(words)
-        self._experiment.show_edits(edits)
-        self._putting = False
+        with self._putting:
+            if goes_on:
+                self._scenes.go_on(goes_on)
+            else:
+                self._scenes.name(words)
+            self._experiment.show_edits(edits)
         self._scenes.note()
 
     # ------------------------------------------------------------------------------ the network

@@ -8,6 +8,7 @@ from typing import final
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
 
+from app.flag import Flag
 from app.main_window import MainWindow
 from app.style import PANEL, panel_width
 
@@ -47,7 +48,7 @@ class Folding(QObject):
         super().__init__(window)
         self._window, self._actions = window, actions
         self.chosen = dict(chosen)
-        self.fitting = False  # while it moves panels itself
+        self.fitting = Flag()  # while it moves panels itself
         window.resized.connect(self.fit)
         for panel in FOLDS:
             actions[panel].toggled.connect(self._note)
@@ -58,11 +59,10 @@ class Folding(QObject):
         """Fold and open the panels for the window's width; a lecture has none."""
         if self._actions["lecture"].isChecked():
             return
-        self.fitting = True
-        for panel in FOLDS:
-            width = self._window.width()
-            self._actions[panel].setChecked(is_open(panel, width, self.chosen, self._wider))
-        self.fitting = False
+        with self.fitting:
+            for panel in FOLDS:
+                width = self._window.width()
+                self._actions[panel].setChecked(is_open(panel, width, self.chosen, self._wider))
 
     def is_small(self, panel: str = "inspector") -> bool:
         """Whether the window is too small for a panel to be open by itself."""

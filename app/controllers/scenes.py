@@ -149,8 +149,9 @@ class SceneController(QObject):
     def note(self) -> None:
         """Compare with what was shown, and remember what was changed."""
         self._soon.stop()
-        self._take(Changed(self.scene, time.monotonic(), self._words, self._joins))
+        words, joins = self._words, self._joins
         self._words, self._joins = "", False
+        self._take(Changed(self.scene, time.monotonic(), words, joins))
 
     def recolour(self, palette: str) -> None:
         """Take over the palette of the system's theme, which is no step and keeps what was undone.

@@ -124,10 +124,9 @@ class TourController(QObject):
         """Open and fold panels for a step; nothing of it was chosen by hand."""
         assert self._folding is not None
         self._before = {panel: self._actions[panel].isChecked() for panel in shown}
-        self._folding.fitting = True
-        for panel, on in shown.items():
-            self._actions[panel].setChecked(on)
-        self._folding.fitting = False
+        with self._folding.fitting:
+            for panel, on in shown.items():
+                self._actions[panel].setChecked(on)
 
     def _put_back(self) -> None:
         """Leave the panels as they were before the step."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import final
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -68,13 +68,12 @@ class CellsDialog(QDialog):
         rows = [
             row for row in self._rows if all(w in row[1].lower().replace(" = ", "=") for w in words)
         ]
-        self.list.blockSignals(True)
-        self.list.clear()
-        for name, heading in rows[:MOST_LISTED]:
-            item = QListWidgetItem(heading, self.list)
-            item.setData(Qt.ItemDataRole.UserRole, name)
-            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for name, heading in rows[:MOST_LISTED]:
+                item = QListWidgetItem(heading, self.list)
+                item.setData(Qt.ItemDataRole.UserRole, name)
+                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
         self._show_marks()
         more = len(rows) - MOST_LISTED
         self.note.setText(
@@ -91,10 +90,9 @@ class CellsDialog(QDialog):
         self._show_marks()
 
     def _show_marks(self) -> None:
-        self.list.blockSignals(True)
-        for row in range(self.list.count()):
-            item = self.list.item(row)
-            marked = item.data(Qt.ItemDataRole.UserRole) in self._chosen
-            item.setCheckState(Qt.CheckState.Checked if marked else Qt.CheckState.Unchecked)
-        self.list.blockSignals(False)
+        with QSignalBlocker(self.list):
+            for row in range(self.list.count()):
+                item = self.list.item(row)
+                marked = item.data(Qt.ItemDataRole.UserRole) in self._chosen
+                item.setCheckState(Qt.CheckState.Checked if marked else Qt.CheckState.Unchecked)
         self.train.setEnabled(bool(self._chosen))

@@ -98,11 +98,10 @@ class ComparePanel(QWidget):
 
     def offer(self, observables: Mapping[str, str]) -> None:
         """The observables that can be compared: their titles by name."""
-        blocked = QSignalBlocker(self.observable)
-        self.observable.clear()
-        for name, title in observables.items():
-            self.observable.addItem(title, name)
-        blocked.unblock()
+        with QSignalBlocker(self.observable):
+            self.observable.clear()
+            for name, title in observables.items():
+                self.observable.addItem(title, name)
 
     def show_question(self, question: CompareQuestion) -> None:
         """What is asked now."""

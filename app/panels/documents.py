@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from PySide6.QtCore import QSize, Qt, QUrl
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QImage, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
@@ -107,12 +107,11 @@ class DocumentsWindow(QDialog):
     def _search(self) -> None:
         """Offer the pages that have the words that are typed, and mark the first place."""
         self._shown = found(self._all, self.line.text())
-        self.titles.blockSignals(True)
-        self.titles.clear()
-        self.titles.addItems([page.title for page in self._shown])
-        for place, page in enumerate(self._shown):
-            self.titles.item(place).setToolTip(plain_tip(page.title))
-        self.titles.blockSignals(False)
+        with QSignalBlocker(self.titles):
+            self.titles.clear()
+            self.titles.addItems([page.title for page in self._shown])
+            for place, page in enumerate(self._shown):
+                self.titles.item(place).setToolTip(plain_tip(page.title))
         if self._all:
             self.told.setText("" if self._shown else NONE)
         self.told.setVisible(bool(self.told.text()))
@@ -149,9 +148,8 @@ class DocumentsWindow(QDialog):
     def _mark(self, present: Any) -> None:
         """The page that is shown is marked among the titles, if it is there."""
         paths = [page.path for page in self._shown]
-        self.titles.blockSignals(True)
-        self.titles.setCurrentRow(paths.index(present) if present in paths else -1)
-        self.titles.blockSignals(False)
+        with QSignalBlocker(self.titles):
+            self.titles.setCurrentRow(paths.index(present) if present in paths else -1)
 
     def _follow(self, link: QUrl) -> None:
         """Open a link: within the documents here, what is elsewhere by the system."""

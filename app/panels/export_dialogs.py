@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -217,17 +217,16 @@ class DataDialog(ExportDialog):
     def show_columns(self, columns: Sequence[Column]) -> None:
         """The columns that there are: costly ones are not ticked, and say what they take."""
         self._columns = tuple(columns)
-        self.columns.blockSignals(True)
-        self.columns.clear()
-        for column in (*filter(_quick, columns), *filter(_costly, columns)):
-            words = "" if column.scalar else ", node by node"
-            cost = f" \u2013 about {duration_text(column.seconds)}" if column.costly else ""
-            item = QListWidgetItem(f"{column.name}: {column.title}{words}{cost}")
-            item.setData(NAME, column.name)
-            ticked = Qt.CheckState.Unchecked if column.costly else Qt.CheckState.Checked
-            item.setCheckState(ticked)
-            self.columns.addItem(item)
-        self.columns.blockSignals(False)
+        with QSignalBlocker(self.columns):
+            self.columns.clear()
+            for column in (*filter(_quick, columns), *filter(_costly, columns)):
+                words = "" if column.scalar else ", node by node"
+                cost = f" \u2013 about {duration_text(column.seconds)}" if column.costly else ""
+                item = QListWidgetItem(f"{column.name}: {column.title}{words}{cost}")
+                item.setData(NAME, column.name)
+                ticked = Qt.CheckState.Unchecked if column.costly else Qt.CheckState.Checked
+                item.setCheckState(ticked)
+                self.columns.addItem(item)
         self._on_changed()
 
     def refuse(self, sentence: str) -> None:
