@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
 from app.controllers.display import DisplayController
 from app.controllers.selections import SelectionController
@@ -23,27 +23,27 @@ def drawn(
     view, intent = display.view, display.intent
     runs = [run for run in display.session if run.data is not None]
     shown = {one.key: one for one in view.runs}
-    pinned = {
-        run.source: shown[run.key].pinned - shown[run.key].selected
+    nothing = frozenset[int]()
+    pinned = tuple(
+        shown[run.key].pinned - shown[run.key].selected if run.key in shown else nothing
         for run in runs
-        if run.key in shown
-    }
+    )
     return Exportable(
         tuple(run.source for run in runs),
         intent.shown_plane,
         PALETTES[intent.palette],
-        {run.source: theory.lines_of(run.key) for run in runs},
-        {run.source: selections.selected(run) for run in runs},
+        tuple(theory.lines_of(run.key) for run in runs),
+        tuple(selections.selected(run) for run in runs),
         view.wishes.views or PANELS,
         _look(view),
         pinned,
-        {run.source: theory.bounds_of(run.key) for run in runs},
-        _ranges(display),
+        tuple(theory.bounds_of(run.key) for run in runs),
+        _ranges(display, runs),
         _moment(view),
         _interval(view),
         theory.delta,
         tuple(source for run in runs for source in _sources(run, theory)),
-        {run.source: theory.promise_of(run.key) for run in runs},
+        tuple(theory.promise_of(run.key) for run in runs),
         view.wishes.compared,
     )
 
@@ -65,10 +65,13 @@ def _look(view: ResolvedView) -> Look:
     )
 
 
-def _ranges(display: DisplayController) -> dict[Path, tuple[tuple[str, Ends], ...]]:
-    """The ranges of the views of each run."""
-    shown = [slot for slot in display.slots if slot.run is not None]
-    return {slot.run.source: tuple(slot.panel.regions()) for slot in shown if slot.run is not None}
+def _ranges(
+    display: DisplayController, runs: Sequence[OpenRun]
+) -> tuple[tuple[tuple[str, Ends], ...], ...]:
+    """Return the ranges of the views of each run."""
+    shown = {slot.run.key: slot.panel for slot in display.slots if slot.run is not None}
+    panels = [shown.get(run.key) for run in runs]
+    return tuple(() if panel is None else tuple(panel.regions()) for panel in panels)
 
 
 def _moment(view: ResolvedView) -> float | None:

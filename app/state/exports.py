@@ -6,11 +6,11 @@ Importing this module loads nothing of the figures and runs; working does.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 from core.figures.look import PLAIN, BoundCurve, Look, Region
 from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     References = tuple[tuple[ReferenceMargin, ...], ...]  # those of each run
     Promises = tuple[Promise | None, ...]
 
+Value = TypeVar("Value")  # what is drawn of a run
 # The nodes that are selected in each run.
 Selected = tuple[NodeSet | None, ...]
 WHOLE = Sheet()
@@ -57,10 +58,11 @@ def draw_here(scene: FigureScene, suffix: str, dpi: float) -> bytes:
 class Exportable:
     """What a window shows: the files of its runs, and how they are drawn.
 
-    Of each run: the reference margins whose lines are drawn, the nodes that are selected and those
-    that are pinned, the bounds of statements, the ranges of its views, and what its margins are
-    shown as shares of. `moment` is log10 of the
-    time shown, None at the end of the runs, and `interval` that of the loop.
+    Of each run, in the order of `runs`: the reference margins whose lines are drawn, the nodes that
+    are selected and those that are pinned, the bounds of statements, the ranges of its views, and
+    what its margins are shown as shares of. A file may be open twice, with other pins each time.
+    `moment` is log10 of the time shown, None at the end of the runs, and `interval` that of the
+    loop.
     `sources` are those of the studies, and of the statements and margins of theory. With `compared`
     a comparison is shown in the place of the runs.
     """
@@ -68,33 +70,44 @@ class Exportable:
     runs: tuple[Path, ...] = ()
     plane: NodePlane = COORDINATES
     palette: Palette = LIGHT
-    references: Mapping[Path, tuple[ReferenceMargin, ...]] = field(default_factory=dict)
-    selected: Mapping[Path, NodeSet | None] = field(default_factory=dict)
+    references: tuple[tuple[ReferenceMargin, ...], ...] = ()
+    selected: tuple[NodeSet | None, ...] = ()
     panels: tuple[str, ...] = PANELS
     look: Look = PLAIN
-    pinned: Mapping[Path, frozenset[int]] = field(default_factory=dict)
-    bounds: Mapping[Path, tuple[BoundCurve, ...]] = field(default_factory=dict)
-    ranges: Mapping[Path, tuple[tuple[str, Ends], ...]] = field(default_factory=dict)
+    pinned: tuple[frozenset[int], ...] = ()
+    bounds: tuple[tuple[BoundCurve, ...], ...] = ()
+    ranges: tuple[tuple[tuple[str, Ends], ...], ...] = ()
     moment: float | None = None
     interval: tuple[float, float] | None = None
     delta: float = 0.05
     sources: tuple[str, ...] = ()
-    promises: Mapping[Path, Promise | None] = field(default_factory=dict)
+    promises: tuple[Promise | None, ...] = ()
     compared: Compared | None = None
+
+    def of_runs(self, values: Sequence[Value], runs: Sequence[Path], default: Value) -> list[Value]:
+        """Return the values of some runs, of which `values` has those of all runs shown.
+
+        The second time that a file is named, its second run is meant. Runs that are not shown have
+        the default.
+        """
+        known: dict[Path, list[Value]] = {}
+        for path, value in zip(self.runs, values, strict=False):
+            known.setdefault(path, []).append(value)
+        return [known[run].pop(0) if known.get(run) else default for run in runs]
 
     def look_of(self, runs: Sequence[Path], lines: bool, ranges: bool) -> Look:
         """How some of the runs look, with the lines of theory or without, and in the ranges of
         the screen or in their own."""
         regions = [
             Region(row, name, *ends)
-            for row, run in enumerate(runs)
-            for name, ends in (self.ranges.get(run, ()) if ranges else ())
+            for row, own in enumerate(self.of_runs(self.ranges, runs, ()) if ranges else ())
+            for name, ends in own
         ]
         return replace(
             self.look,
             regions=tuple(regions),
-            pinned=tuple(self.pinned.get(run, frozenset()) for run in runs),
-            bounds=tuple(self.bounds.get(run, ()) for run in runs) if lines else (),
+            pinned=tuple(self.of_runs(self.pinned, runs, frozenset())),
+            bounds=tuple(self.of_runs(self.bounds, runs, ())) if lines else (),
         )
 
 
@@ -367,12 +380,12 @@ PictureJob = FigureJob | CopyJob | FilmJob | PageJob
 def completed(job: PictureJob, shown: Exportable) -> PictureJob:
     """A job with what is drawn of its runs now: the selections and pins, and of theory the lines
     that it asks for."""
-    lines = shown.references if job.lines else {}
+    references = shown.references if job.lines else ()
     look = shown.look_of(job.runs, job.lines, job.ranges)
     return replace(
         job,
-        selected=tuple(shown.selected.get(run) for run in job.runs),
-        references=tuple(lines.get(run, ()) for run in job.runs),
+        selected=tuple(shown.of_runs(shown.selected, job.runs, None)),
+        references=tuple(shown.of_runs(references, job.runs, ())),
         look=replace(look, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
-        promises=tuple(shown.promises.get(run) for run in job.runs),
+        promises=tuple(shown.of_runs(shown.promises, job.runs, None)),
     )

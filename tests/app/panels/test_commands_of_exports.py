@@ -47,16 +47,15 @@ def runs(tmp_path_factory) -> tuple[Path, ...]:
 
 def drawn_of(runs: tuple[Path, ...]) -> Exportable:
     """A window that shows them with all there is."""
-    first, second = runs
     return Exportable(
         runs,
         NodePlane("coordinates", (1, 2)),
         DARK,
-        selected={second: NodeSet("", frozenset({1, 2, 5}))},
+        selected=(None, NodeSet("", frozenset({1, 2, 5}))),
         panels=EVERY_PANEL,
         look=Look(("hard_margin",), True, "step", roots=True),
-        pinned={first: frozenset({0, 3})},
-        ranges={first: (("norms", (0.1, 0.7 / 3.0, -0.0001, 0.9)),)},
+        pinned=(frozenset({0, 3}),),
+        ranges=((("norms", (0.1, 0.7 / 3.0, -0.0001, 0.9)),),),
         moment=1.0 / 3.0 + 1e-6,
         interval=(-0.5, 2.0 / 3.0),
     )
@@ -154,8 +153,8 @@ def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
         (promised,) = promises_of([run], quiet=True)
     assert promised.margin is not None
     shown = Exportable(
-        (path,), promises={path: promised}, look=Look(against="norm_squared"),
-        references={path: (promised.margin,)},
+        (path,), promises=(promised,), look=Look(against="norm_squared"),
+        references=((promised.margin,),),
     )  # fmt: skip
     jobs = [
         FigureJob((path,), tmp_path / "a.svg", ("margins",), look=shown.look, lines=False),

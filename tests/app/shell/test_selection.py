@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from app.state.exports import FigureJob, completed
 from app.state.fields import FIELDS
 from app.state.intent import Intent
 from app.state.link import link_of, parse_link
@@ -234,7 +235,23 @@ def test_what_is_exported_is_dim_where_the_window_is(program: Marginscope, qtbot
     program.display.ask(pinned=frozenset((runs[1].key, node) for node in nodes))
     program.selections.keep("four")
     shown = program._exportable()
-    assert [shown.selected[run.source] for run in runs] == [None, NodeSet("four", nodes)]
+    assert shown.selected == (None, NodeSet("four", nodes))
+
+
+def test_a_file_that_is_open_twice_has_the_pins_of_each_run(program: Marginscope) -> None:
+    path = next(iter(program.session)).path
+    program.files.open_files([str(path)])
+    program.files.open_files([str(path)], beside=True)
+    first, second = list(program.session)
+    program.display.ask(pinned=frozenset({(first.key, 1), (second.key, 2)}))
+    shown = program._exportable()
+    assert shown.runs == (path, path)
+    job = completed(FigureJob(shown.runs, path.with_suffix(".svg")), shown)
+    assert job.look.pinned == (frozenset({1}), frozenset({2}))
+    # Of one of them alone the first is meant; and one too many has nothing.
+    assert shown.of_runs(shown.pinned, (path,), frozenset()) == [frozenset({1})]
+    thrice = shown.of_runs(shown.pinned, (path, path, path), frozenset())
+    assert thrice == [frozenset({1}), frozenset({2}), frozenset()]
 
 
 def test_a_selection_of_thousands_fits_into_a_link_and_comes_back() -> None:

@@ -113,6 +113,6 @@ def test_figures_show_what_the_window_shows(program: Marginscope, qtbot: QtBot) 
     assert program.theory.promise_of(run.key) is None
     asked(program, qtbot)
     shown = program._exportable()
-    promised = shown.promises[run.source]
+    promised = shown.promises[0]
     assert promised is not None
     assert promised.most == pytest.approx(0.0406)
