@@ -33,6 +33,7 @@ LETTER = re.compile(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])")
 # At most three letters before the underscore: train_error is a name, and no symbol with an index.
 # A sign is an index too: D_+.
 SYMBOL = re.compile(r"(?<![A-Za-z0-9])([^\W\d_]{1,3})_(\w+|[+-](?!\w))")
+DECIMAL_POWER = re.compile(rf"(?<=10)\^({MINUS}?\d+\.\d+)")
 SHORT = (("Theorem", "Thm"), ("Proposition", "Prop"), ("Corollary", "Cor"), ("Assumption", "Ass"))
 CLOSE = 1e-3  # a certified bracket as narrow as this needs no word about its gap
 WIDEST_DIGITS, FEWEST_DIGITS = 5, 2
@@ -79,11 +80,18 @@ def rich(text: str) -> str:
 
     >>> rich("gamma_ntk < 1") == "\u03b3<sub>ntk</sub> &lt; 1"
     True
+    >>> rich("t = 10^-1.74") == "t = 10<sup>\u22121.74</sup>"
+    True
     """
     return "".join(
-        f"<sub>{html.escape(part)}</sub>" if low else html.escape(part)
+        f"<sub>{html.escape(part)}</sub>" if low else _with_powers(html.escape(part))
         for part, low in pieces(text)
     )
+
+
+def _with_powers(escaped: str) -> str:
+    """Raise powers of ten with decimals, for which Unicode has no raised point."""
+    return DECIMAL_POWER.sub(r"<sup>\1</sup>", escaped)
 
 
 def margin_digits(bracket: Bracket) -> int:

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
+from app.panels.final_line import FinalLine
 from app.panels.inspector import NODE_HINT, Inspector
 from app.panels.status import StatusLine
 from app.panels.study_chooser import OPEN_TEXT, StudyChooser
@@ -18,6 +21,7 @@ from app.panels.welcome import WelcomePage
 from app.state.node_values import NodeFacts
 from app.style import style_sheet
 from app.widgets.elided import ElidedLabel
+from app.widgets.symbols import rich
 from core.figures.palette import LIGHT
 from core.observables.registry import OBSERVABLES
 from core.studies.study import load_study, parse_study, shipped_ids
@@ -285,3 +289,15 @@ def test_panels_load_no_numerical_package() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""
+
+
+def test_powers_of_ten_with_decimals_are_raised_where_texts_are_rich(qtbot: QtBot) -> None:
+    holder = QWidget()
+    qtbot.addWidget(holder)
+    line = FinalLine(holder)
+    condition = "while the signs stay; held since t = 10^\u22121.74"
+    line.show_words(("\u2264 .0406", condition, ""), frozenset())
+    assert line.words.text().endswith("held since t = 10<sup>\u22121.74</sup>")
+    assert rich("10^2.31 of 10^3 < 10^4.5") == (
+        "10<sup>2.31</sup> of 10\u00b3 &lt; 10<sup>4.5</sup>"
+    )
