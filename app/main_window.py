@@ -116,6 +116,7 @@ class MainWindow(QMainWindow):
         filled(column, (self.columns, 1), self.transport, self.times, self.status)
         self.bar.setParent(whole)
         self.bar.float_over(whole, at_foot=True)  # over the status: views and titles stay seen
+        self.bar.keep_off(self.transport, self.middle)
         return whole
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QKeyEvent, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
@@ -42,6 +42,8 @@ class MessageBar(QWidget):
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
         self._at_foot = False
+        self._controls: QWidget | None = None
+        self._instead: QWidget | None = None
         self._told = QTimer(self, singleShot=True, interval=TOLD_MS)
         self._told.timeout.connect(self.clear)
         layout = filled(laid(QHBoxLayout(self), (16, 3, 8, 2), 8), (self._words, 1))
@@ -78,15 +80,30 @@ class MessageBar(QWidget):
         self.setProperty("foot", at_foot)
         widget.installEventFilter(self)
 
+    def keep_off(self, controls: QWidget, instead: QWidget) -> None:
+        """Lie over the foot of `instead` with a sentence so long that it would cover controls."""
+        self._controls, self._instead = controls, instead
+        instead.installEventFilter(self)
+
     def _settle(self) -> None:
         """As wide as what it lies over, and as high as its sentence needs."""
         over, parent = self._over, self.parentWidget()
-        if over is not None and parent is not None:
-            width = over.width()
-            height = max(self.heightForWidth(width), self.minimumSizeHint().height())
-            place = over.mapTo(parent, QPoint(0, 0))
-            down = over.height() - height if self._at_foot else 0
-            self.setGeometry(place.x(), place.y() + down, width, height)
+        if over is None or parent is None:
+            return
+        box = self._box_over(over, parent)
+        controls, instead = self._controls, self._instead
+        if controls is not None and instead is not None:
+            foot = controls.mapTo(parent, QPoint(0, controls.height())).y()
+            if box.top() < foot:
+                box = self._box_over(instead, parent)
+        self.setGeometry(box)
+
+    def _box_over(self, widget: QWidget, parent: QWidget) -> QRect:
+        """Return the bar's place over a widget, in coordinates of its parent."""
+        width = widget.width()
+        height = max(self.heightForWidth(width), self.minimumSizeHint().height())
+        down = widget.height() - height if self._at_foot else 0
+        return QRect(widget.mapTo(parent, QPoint(0, down)), QSize(width, height))
 
     def showEvent(self, event: QEvent) -> None:
         self.window().installEventFilter(self)
@@ -95,7 +112,7 @@ class MessageBar(QWidget):
         self.window().removeEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self._over:
+        if watched in (self._over, self._instead):
             if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
                 self._settle()
             return False
