@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from functools import partial
 
 HEADLESS = "--headless"  # core.compiled.beside, which would load much before the window
 
@@ -30,17 +32,45 @@ def load_qt() -> None:
     import_plainly()
 
 
+def loading_problem(error: ImportError) -> str:
+    """Return sentences about a window that cannot be loaded; "" for a fault of the program."""
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("PySide6"):
+        from marginscope._show.launch import NO_QT
+
+        return NO_QT.format(python=sys.executable)
+    from app.system_libraries import sentences_about
+
+    return sentences_about(error)
+
+
+def screen_problem() -> str:
+    """Return why no window can be shown here; "" where nothing is known against it."""
+    import os
+    from pathlib import Path
+
+    from PySide6.QtCore import QLibraryInfo
+
+    from app import system_libraries
+
+    plugins = QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)
+    return system_libraries.screen_problem(os.environ, Path(plugins))
+
+
 def shown(link: str) -> int:
     """The window of `marginscope.show`; the first line that it writes says whether it begins."""
     try:
         load_qt()
         from app.qt_application import QtApplication
 
+        if problem := screen_problem():
+            print(f"refused {problem}", flush=True)
+            return 1
         # At once: where there is no screen Qt ends the process here, and its caller waits for it.
         application = QtApplication([sys.argv[0]])
         from app.start import main as open_window
     except ImportError as error:
-        print(f"refused The window cannot be loaded: {error}.", flush=True)
+        problem = loading_problem(error) or f"The window cannot be loaded: {error}."
+        print(f"refused {problem}", flush=True)
         return 1
     assert application is QtApplication.instance()
     return open_window([link], shown=True)
@@ -88,18 +118,33 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     complete_libraries()
-    load_qt()
+    try:
+        load_qt()
+        problem = "" if arguments.self_test else screen_problem()  # that one needs no screen
+        work = None if problem else load_work(arguments)
+    except ImportError as error:
+        problem, work = loading_problem(error), None
+        if not problem:
+            raise
+    if work is None:
+        print(problem, file=sys.stderr)
+        return 1
+    return work()
+
+
+def load_work(arguments: argparse.Namespace) -> Callable[[], int]:
+    """Load the window, and return what the command line asks for."""
     if arguments.self_test:
         from app.self_test import main as self_test
 
-        return self_test(max(1, arguments.repaints))
+        return partial(self_test, max(1, arguments.repaints))
     if arguments.time_start:
         from app.timed_start import main as timed
 
-        return timed(arguments.names)
+        return partial(timed, arguments.names)
     from app.start import main as open_window
 
-    return open_window(arguments.names)
+    return partial(open_window, arguments.names)
 
 
 if __name__ == "__main__":
