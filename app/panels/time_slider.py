@@ -221,6 +221,7 @@ class TimeSlider(QWidget):
             show_tip(event.globalPosition().toPoint(), words, self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._clicked_mark = None
         if self._from is not None and event.button() is Qt.MouseButton.LeftButton:
             if abs(event.position().x() - self._from) <= NEAR:
                 self.interval_refused.emit()

@@ -20,10 +20,11 @@ from app.panels.time_slider import TimeSlider
 from app.settings import load_settings
 from app.state.history import Changed, History, reduce
 from app.state.layouts import LAYOUTS, checked_name, laid_out, layout_of
-from app.state.resolve import advanced
+from app.state.resolve import Span, advanced
 from app.state.scene import Scene
 from app.state.session import RunSnapshot, Snapshot
 from core.errors import InputError
+from core.figures.palette import LIGHT
 from core.library.about import place, read_about
 from core.observables.alarms import Alarm
 from core.problem.schedule import coordinate, inverse_coordinate
@@ -124,10 +125,13 @@ def ribbon(slider: TimeSlider, name: str) -> QPoint:
 
 
 def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
-    program: Marginscope, subtests: pytest.Subtests
+    qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    slider = program.window.transport.slider
-    span = program.display.view.span
+    slider = TimeSlider(LIGHT)
+    qtbot.addWidget(slider)
+    slider.set_span(span := Span(0.0, 1.0, 1.0, False))
+    slider.set_empty(False)
+    slider.show()
     moment = (span.low + span.high) / 2
     when = float(inverse_coordinate(moment))
     # Beside the middle of the mark, as hands press.
