@@ -119,6 +119,7 @@ class Settings(Protocol):
     euler_h: float
     v_speed: float  # of |u_j| kappa_j, see core.compiled.flow
     base_stages: float  # the least number of stages
+    growth: float  # largest ratio of the lengths of two successive steps
     euler: int  # 1: Euler steps, the oracle of the tests
     loss: int  # its code
     degree: int  # L
@@ -245,12 +246,12 @@ def accept(s: State, p: Array, norm: float, distance: float) -> None:
     elif is_slow(s, gained):
         s.stuck = SLOWLY
     if s.cut == NOT_CUT:
-        factor = 1.3 if distance * 1.3 <= tau else max(0.5, tau / distance)
+        factor = s.growth if distance * s.growth <= tau else max(0.5, tau / distance)
         s.h = min(longest, s.h * factor)
         return
     # A step that was cut tells how fast theta moves; the next one is as long as if nothing was cut.
     fit_for_tau = s.h * max(0.5, tau / distance) if distance > 0.0 else longest
-    s.h = min(longest, min(1.3 * s.whole_h, fit_for_tau))
+    s.h = min(longest, min(s.growth * s.whole_h, fit_for_tau))
 
 
 @compiled

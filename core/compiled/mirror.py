@@ -225,13 +225,13 @@ def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
     nothing turns, h may grow without the bound that resolves the way to infinity, as long as the
     error of ln u and that of the clock are small.
     """
-    factor = 1.3
+    factor = s.growth
     if bent > 0.0:
         factor = min(factor, 0.9 * sqrt(BENT / bent))
     if turned > 0.0:
         factor = min(factor, 0.9 * TURNED / turned)
     slow = SLOW * s.tau_early
-    free = 1.3 if distance <= slow else slow / distance
+    free = s.growth if distance <= slow else slow / distance
     h = s.last_h
     s.h = max(0.5 * h, min(max(s.h, free * h), factor * h))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from core.dynamics import saved
 from core.dynamics.step_size import growth_rate, lambda_0
 from core.errors import InputError
+from core.losses import EXPONENTIAL, softplus
 from core.problem.problem import Problem
 from core.problem.schedule import (
     descent_schedule,
@@ -22,6 +23,8 @@ from core.problem.schedule import (
 )
 
 Array = NDArray[np.float64]
+FIRST_STEP = 1e-3  # of a flow in log time, at most
+FIRST_PART = 1 / 16  # of the way to the first frame
 ROUNDING = 1e-9  # of t at the start
 MOST_STEPS = 2.0**53  # whole numbers that float64 tells apart
 
@@ -52,6 +55,44 @@ def frame_times(problem: Problem, first: float, step_size: float = 0.0) -> Array
         times = even_schedule(last, frames, marks, before)
     begun = start.marks[-1] if start.marks else start.log10_time
     return np.concatenate([np.array(start.marks), times[times > begun]])
+
+
+def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: float) -> float:
+    """Return the length in s of a flow's first step.
+
+    The step moves theta by `tau` at most, and the first frame needs several steps. A frame within
+    the first step lies on a straight line from the start. At twice the step length the line is the
+    same one, and the frame's error does not show.
+
+    Parameters
+    ----------
+    problem : Problem
+    theta : ndarray, shape (P,)
+        Parameters at the start, of norm 1.
+    rho : float
+        ln |W| at the start.
+    marks : ndarray, shape (frames,)
+        log10 t of the frames after the start.
+    tau : float
+        Distance on the unit sphere.
+    """
+    if not marks.size:
+        return FIRST_STEP
+    loss, network, n = problem.loss, problem.network, problem.dataset.n
+    with np.errstate(all="ignore"):
+        flat = network.physical(theta, rho)
+        f = problem.outputs(flat)
+        slope = network.gradient(flat, problem.inputs, loss.output_gradient(f, problem.dataset.y))
+        speed = (
+            np.log(np.linalg.norm(slope[: network.scaled]) / n) - rho
+        )  # ln |d theta/dt|, at most
+        smoothed = loss.smoothed(problem.scores(flat))
+        if loss.code != EXPONENTIAL:
+            smoothed = float(softplus(np.array(smoothed)))
+        rate = np.log(n) + smoothed + (2 - network.degree) * rho  # ln dt/ds
+        gap = marks[0] * np.log(10.0) + np.log1p(-(10.0 ** (problem.start.log10_time - marks[0])))
+        bounds = FIRST_STEP, FIRST_PART * float(np.exp(gap - rate)), tau * np.exp(-speed - rate)
+    return min(float(bound) for bound in bounds if bound > 0.0)
 
 
 @final

@@ -59,12 +59,12 @@ class Flow(LogTimeFlow):
         vectors = {"theta": self.direction, "previous": self._work.previous}
         return {**vectors, "balance": self._work.balance} if self._work.balance.size else vectors
 
-    def _take_up(self, kept: State) -> None:
+    def set_state(self, kept: State) -> None:
         balance = self._work.balance
         # States that an earlier version saved hold none.
-        super()._take_up({"balance": balance, **kept} if balance.size else kept)
+        super().set_state({"balance": balance, **kept} if balance.size else kept)
 
-    def _work_for(self, budget: int) -> int:
+    def work_for(self, budget: int) -> int:
         code: int = kernel.advance(self._work, self.kernel_state, self._frames_due(), budget)
         return self._slide() if code == state.STICKS else code
 
@@ -73,5 +73,5 @@ class Flow(LogTimeFlow):
         if self._sliding is None:
             self._sliding = Sliding(self.problem, self._work.balance)
         return self._sliding.advance(
-            self.direction, self._work.previous, self.kernel_state, self._marks
+            self.direction, self._work.previous, self.kernel_state, self.marks
         )

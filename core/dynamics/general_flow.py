@@ -81,7 +81,7 @@ class GeneralFlow(LogTimeFlow):
 
     # ------------------------------------------------------------------------------ the phases
 
-    def _work_for(self, budget: int) -> int:
+    def work_for(self, budget: int) -> int:
         s = self.kernel_state
         for _ in range(budget):
             phase = s.phase
@@ -101,7 +101,7 @@ class GeneralFlow(LogTimeFlow):
                 s.power -= 1
                 s.phase = scheme.PLAN if s.power == 0 else phase
             elif phase == scheme.PLAN:
-                chebyshev.plan(s, self._marks)
+                chebyshev.plan(s, self.marks)
                 if s.h < scheme.SMALLEST_STEP:
                     return scheme.STALLED
                 chebyshev.first_stage(s, self.direction, self._older, self._newer, self._field)
@@ -176,7 +176,7 @@ class GeneralFlow(LogTimeFlow):
         if s.half > 0:
             self._finish_half()
         elif self._finish():
-            chebyshev.after_step(s, self._marks)
+            chebyshev.after_step(s, self.marks)
         else:
             s.phase = scheme.PLAN
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 from core.compiled import log_time as state
 from core.compiled.log_time import Frames
 from core.dynamics import saved
-from core.dynamics.clock import first_time, frame_times
+from core.dynamics.clock import first_step, first_time, frame_times
+from core.dynamics.companion import PREFIX, Companion, has_companion, is_needed_after
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
 from core.errors import InputError
 from core.network.parametrisation import Network, TwoLayer
@@ -29,7 +31,7 @@ LATE_LOG10_TIME = 30.0
 WIDE = 1024  # from this width on the early steps may be longer, and need not be as fine
 UNIT = 1e-12  # a norm this near 1 is 1 but for rounding
 NEAR = 1e-9  # a frame made again from its state: another processor may round otherwise
-FIRST_STEP = 0.02  # of t, where a state is not known
+GROWTH = 1.3  # of a step, at most, over the one before it
 # A step that no run reaches, and that float64 still holds: states are kept in float64.
 NEVER = 2**52
 APART = 64  # numbers
@@ -66,6 +68,7 @@ def set_up(s: state.State, dynamics: GradientFlow, network: Network) -> None:
     # docs/theory.md, 4.4: late frames do not depend on it, early ones at large rho do.
     s.v_speed = 30.0
     s.base_stages = 1.0 if euler else stages
+    s.growth = GROWTH
 
 
 def apart(size: int) -> NDArray[np.float64]:
@@ -96,12 +99,14 @@ class LogTimeFlow(Integrator):
         set_up(self.kernel_state, dynamics, problem.network)
         cap = float(self.kernel_state.cap)
         self.temperature_cap = cap if np.isfinite(cap) else None
-        self._marks = np.ascontiguousarray(frame_times(problem, first_time(problem)))
-        self.planned = 1 + self._marks.size
+        self.marks = np.ascontiguousarray(frame_times(problem, first_time(problem)))
+        self.planned = 1 + self.marks.size
         self._begin()
         self._allocate()
         self._set_slides()
         self._started = False
+        self._companion: Companion | None = None
+        self._companion_is_due = True
         if problem.start.state is not None:
             self._resume(problem.start.state)
 
@@ -114,7 +119,7 @@ class LogTimeFlow(Integrator):
         """The engine's arrays that live from one step to the next, beside floats and counts."""
 
     @abstractmethod
-    def _work_for(self, budget: int) -> int:
+    def work_for(self, budget: int) -> int:
         """About `budget` field evaluations, or up to the next frame, or an implicit step (STICKS).
 
         Returns a code of core.compiled.log_time.
@@ -134,9 +139,8 @@ class LogTimeFlow(Integrator):
         s.others = max(network.k - 1, 1)
         s.rho = s.peak_rho = start.rho + np.log(norm)
         s.ln_t = s.previous_ln_t = start.log10_time * np.log(10.0)
-        s.h, s.safety = 1e-3, 2.0
-        if start.log10_time > -np.inf:  # no frame may lie far inside the first step
-            s.h = min(1e-3, FIRST_STEP * 10.0 ** min(start.log10_time, 0.0))
+        tau = float(s.tau_early)
+        s.h, s.safety = first_step(problem, self.direction, float(s.rho), self.marks, tau), 2.0
         s.fewest_atoms, s.least_stages = np.inf, s.base_stages
         # The power iteration starts with this: no symmetry of the data may hide from it.
         count = problem.dataset.n * s.others
@@ -155,7 +159,25 @@ class LogTimeFlow(Integrator):
         self._kept: State | None = None
         self.pace = Pace(first_units(network.m, *problem.inputs.shape))
 
+    def _start_companion(self) -> None:
+        """Follow the flow a second time before t = 10^3."""
+        self._companion_is_due = False
+        passed = self.marks[: int(self.kernel_state.mark)]
+        time = float(passed[-1]) if passed.size else self.problem.start.log10_time
+        if not is_needed_after(time):
+            return
+        fresh = replace(self.problem, start=replace(self.problem.start, state=None))
+        self._companion = Companion(type(self)(fresh))
+        if self._kept is not None and has_companion(self._kept):
+            self._companion.set_state(self._kept, time)
+
+    def emitted(self) -> NDArray[np.float64]:
+        """Return the parameters of the last frame written, of norm 1."""
+        return np.asarray(self._buffer[0])
+
     def advance(self) -> Chunk:
+        if self._companion_is_due:
+            self._start_companion()
         if not self._started:
             self._started = True
             done = self.planned == 1
@@ -168,10 +190,10 @@ class LogTimeFlow(Integrator):
         deadline = time.perf_counter() + 0.5 * self.pace.seconds
         while True:
             before = int(self.kernel_state.mark)
-            code = self._work_for(self.pace.start())
+            code = self._advance_once()
             frames += self._frames(before)
             if code in (state.BUFFER_FULL, state.DONE):
-                self._kept = saved.taken(self._parts())
+                self._kept = saved.taken(self.parts())
             more = code in (state.BUFFER_FULL, state.STICKS)
             if not more or time.perf_counter() >= deadline:
                 break
@@ -187,20 +209,32 @@ class LogTimeFlow(Integrator):
         outcome = Outcome.COMPLETED if code == state.DONE else Outcome.GOING
         return self._chunk(frames, outcome, self._stuck(frames))
 
+    def _advance_once(self) -> int:
+        """Advance the companion to the next frame, and then the flow; return the scheme's code."""
+        units, companion = self.pace.start(), self._companion
+        if companion is None or not companion.must_work:
+            return self.work_for(units)
+        return state.GOING if companion.work(units) == state.GOING else state.STICKS
+
     # ---------------------------------------------------------------------- going on elsewhere
 
     def state(self) -> State | None:
         """The scheme as it stood at the last frame: its numbers, and the engine's vectors."""
         return self._kept
 
-    def _parts(self) -> saved.Parts:
+    def parts(self) -> saved.Parts:
+        """Return the arrays that live from frame to frame, those of the companion among them."""
+        beside = {} if self._companion is None else self._companion.parts()
+        return {**self._own_parts(), **beside}
+
+    def _own_parts(self) -> saved.Parts:
         numbers = {"floats": self._floats, "counts": self._counts, "clock": self._clock}
         return {**numbers, "wave": self._wave, **self._vectors()}
 
     def _resume(self, kept: State) -> None:
         """Go on from a state: it must give the very frame that the run starts with."""
         start = self.problem.start
-        self._take_up(kept)
+        self.set_state(kept)
         self._kept = kept
         if self._clock[RESTING]:
             self.direction[:], self.kernel_state.rho = start.parameters, start.rho
@@ -213,24 +247,27 @@ class LogTimeFlow(Integrator):
             raise saved.refused("its direction has not norm 1")
         # A state comes from a file that a stranger may have written: it is taken only if it gives,
         # made again, the very frame that it belongs to (docs/decisions/0011).
-        marks, self._marks = self._marks, np.array([start.log10_time])
-        code = self._work_for(1)
+        marks, self.marks = self.marks, np.array([start.log10_time])
+        code = self.work_for(1)
         errors = np.append(self._buffer[0] - start.parameters, self._rows[0, 1] - start.rho)
         if code != state.DONE or not np.abs(errors).max() <= NEAR:
             raise saved.refused("it is not that of the frame that the run goes on from")
-        self._marks = marks
-        self._take_up(kept)
+        self.marks = marks
+        self.set_state(kept)
 
     def take_over(self, other: Any) -> None:
         """From its last frame, as a continued run does."""
         assert isinstance(other, LogTimeFlow)
         self._started, self._warned, self._kept = True, other._warned, other.state()
+        self._companion_is_due = other._companion_is_due or other._companion is not None
         if self._kept is not None:
-            self._take_up(self._kept)
+            self.set_state(self._kept)
             self.kernel_state.mark = other.kernel_state.mark
 
-    def _take_up(self, kept: State) -> None:
-        saved.put_back(self._parts(), kept)
+    def set_state(self, kept: State) -> None:
+        """Continue from a saved state; `advance` gives the companion its part of it."""
+        own = {name: part for name, part in kept.items() if not name.startswith(PREFIX)}
+        saved.put_back(self._own_parts(), own)
         s = self.kernel_state
         s.mark = s.buffered = 0
         s.others = max(self.problem.network.k - 1, 1)  # whatever a damaged file says
@@ -244,7 +281,7 @@ class LogTimeFlow(Integrator):
             self.kernel_state.slides_from = 0
 
     def _frames_due(self) -> Frames:
-        return Frames(self._marks, self._buffer, self._rows)
+        return Frames(self.marks, self._buffer, self._rows)
 
     def _step(self) -> int:
         return int(self._clock[BEGUN]) + int(self.kernel_state.step)
@@ -261,8 +298,13 @@ class LogTimeFlow(Integrator):
         count = int(self.kernel_state.buffered)
         self.kernel_state.buffered = 0
         theta, rows = self._buffer[:count].copy(), self._rows[:count].tolist()
+        if count and self._companion is not None:
+            mark = float(self.marks[before])
+            rows[0][-2] = float(np.fmax(rows[0][-2], self._companion.compare(mark, theta[0])))
+            if not is_needed_after(mark):
+                self._companion = None
         begun = int(self._clock[BEGUN])
-        times = self._marks[before : before + count].tolist()
+        times = self.marks[before : before + count].tolist()
         return tuple(
             Frame(
                 begun + int(row[0]),
@@ -279,12 +321,16 @@ class LogTimeFlow(Integrator):
         """The field is zero: every later frame is this one."""
         step, rho = self._step(), float(self.kernel_state.rho)
         theta = self.direction.copy()
-        rest = self._marks[int(self.kernel_state.mark) :].tolist()
+        if self._companion is not None:
+            s = self.kernel_state
+            s.error = float(np.fmax(s.error, self._companion.error(theta)))
+            self._companion = None
+        rest = self.marks[int(self.kernel_state.mark) :].tolist()
         errors = float(self.kernel_state.error), float(self.kernel_state.turn_error)
         known = dict(zip(DIAGNOSTICS[-2:], errors, strict=True))
         still = tuple(Frame(step, mark, rho, theta, None, known) for mark in rest)
         self._clock[RESTING] = 1
-        self._kept = saved.taken(self._parts())
+        self._kept = saved.taken(self.parts())
         facts = self._where(theta, rho)
         facts["note"] = (
             f"At rest from log10 t = {facts['log10_time']:.4g} on, at R = {facts['risk']:.6g}, "

@@ -77,7 +77,7 @@ class ScalarMirror(LogTimeFlow):
         work = self._work
         return {"base": work.start, "lambda": work.at, "previous": work.previous}
 
-    def _work_for(self, budget: int) -> int:
+    def work_for(self, budget: int) -> int:
         work, s = self._work, self.kernel_state
         code: int = kernel.advance(work, s, self._frames_due(), budget)
         if code == state.STATIONARY:

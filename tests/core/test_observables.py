@@ -104,7 +104,7 @@ def test_balance_drift_of_any_size(log10_size: float, tmp_path: Path) -> None:
     start = {"a": generator.standard_normal(m), "V": generator.standard_normal((m, d))}
     start = {name: 10.0**log10_size * array for name, array in start.items()}
     np.savez(tmp_path / "start.npz", a=start["a"], V=start["V"])
-    inputs = 10.0 ** min(-2.0 * log10_size, 100.0) * generator.standard_normal((6, d))
+    inputs = 10.0 ** min(-2.0 * log10_size, 8.0) * generator.standard_normal((6, d))
     np.savez(tmp_path / "data.npz", x=inputs, y=[1, -1, 1, -1, 1, -1])
     network = [f"network.init_path='{tmp_path / 'start.npz'}'", "network.init=file"]
     data = ["data.kind=file", "data.d=3", "data.n=6", f"data.path='{tmp_path / 'data.npz'}'"]

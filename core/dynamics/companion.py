@@ -1,0 +1,112 @@
+"""A second solution of a flow at another step length, which measures the error of early frames.
+
+Before t = 10^3 the errors of single steps add up: the flow forgets them only later. The scheme is
+of first order, so that two solutions whose steps differ by a factor of two differ by about the
+error of the finer one (Richardson). The companion runs ahead of the flow, to its next frame.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.compiled import log_time as scheme
+from core.dynamics.saved import Parts
+from core.problem.start import State
+
+if TYPE_CHECKING:
+    from core.dynamics.log_time_flow import LogTimeFlow
+
+Array = NDArray[np.float64]
+UNTIL_LOG10_TIME = 3.0
+PER_DECADE = 7  # comparisons, at most
+SAFETY = 3.0
+PREFIX = "companion"
+
+
+def has_companion(state: State) -> bool:
+    """Return True if a saved state holds that of a companion."""
+    return any(name.startswith(PREFIX) for name in state)
+
+
+def select_compared(marks: Array, begun: float) -> Array:
+    """Return the frames' times at which a run begun at log10 t = `begun` and its companion compare.
+
+    Steps end at the frames' times. If all were compared, a run of many frames and its companion
+    would take the same steps.
+    """
+    bins = np.floor(PER_DECADE * np.append(begun, marks))
+    chosen: Array = marks[(bins[1:] > bins[:-1]) & (marks <= UNTIL_LOG10_TIME)]
+    return chosen
+
+
+def is_needed_after(log10_time: float) -> bool:
+    """Return True if a later frame of the run, or of one that continues it, may be compared."""
+    return log10_time < UNTIL_LOG10_TIME
+
+
+@final
+class Companion:
+    """The same flow with steps of another length, ahead of the run.
+
+    Parameters
+    ----------
+    flow : LogTimeFlow
+        New integrator of the same problem, which nothing else advances.
+    """
+
+    def __init__(self, flow: LogTimeFlow) -> None:
+        self._flow, self._at_rest, self._next = flow, False, 0
+        flow.marks = select_compared(flow.marks, flow.problem.start.log10_time)
+        s = flow.kernel_state
+        # An Euler step is as long as stability allows: twice its length would be unstable.
+        self._factor, ratio = (2.0 * SAFETY, 0.5) if s.euler else (SAFETY, 2.0)
+        for name in ("tau_early", "h_early", "tau_late", "h_late", "h", "euler_h", "euler_c"):
+            setattr(s, name, ratio * getattr(s, name))
+        # Near t = 0 steps grow geometrically: one step takes the place of two.
+        s.growth **= ratio
+
+    @property
+    def must_work(self) -> bool:
+        """Return True before the companion reaches the next comparison."""
+        behind = int(self._flow.kernel_state.mark) == self._next < self._flow.marks.size
+        return behind and not self._at_rest
+
+    def work(self, budget: int) -> int:
+        """Advance by `budget` field evaluations or to the next frame; return the scheme's code."""
+        code = self._flow.work_for(budget)
+        # A companion that stops for another reason stays where it is, and the difference grows.
+        self._at_rest = code not in (scheme.GOING, scheme.STICKS, scheme.BUFFER_FULL, scheme.DONE)
+        return code
+
+    def compare(self, mark: float, parameters: Array) -> float:
+        """Return the estimated error of min p at a frame, or NaN if the frame is not compared."""
+        if self._next == self._flow.marks.size or mark < self._flow.marks[self._next]:
+            return float("nan")
+        self._next += 1
+        self._flow.kernel_state.buffered = 0
+        return self.error(parameters)
+
+    def error(self, parameters: Array) -> float:
+        """Return `SAFETY` times the largest |p_i - p_i'|, p' at the companion's last frame."""
+        problem = self._flow.problem
+        other = self._flow.direction if self._at_rest else self._flow.emitted()
+        difference = problem.scores(parameters) - problem.scores(other)
+        return self._factor * float(np.abs(difference).max())
+
+    def parts(self) -> Parts:
+        """Return what the companion carries from frame to frame, by name."""
+        return {PREFIX + name: part for name, part in self._flow.parts().items()}
+
+    def set_state(self, state: State, log10_time: float) -> None:
+        """Continue from the companion's part of a saved state of the run at a time."""
+        own = {
+            name.removeprefix(PREFIX): part
+            for name, part in state.items()
+            if name.startswith(PREFIX)
+        }
+        self._flow.set_state(own)
+        self._next = int(np.searchsorted(self._flow.marks, log10_time, "right"))
+        self._flow.kernel_state.mark = self._next
