@@ -90,11 +90,20 @@ class Companion:
         return self.error(parameters)
 
     def error(self, parameters: Array) -> float:
-        """Return `SAFETY` times the largest |p_i - p_i'|, p' at the companion's last frame."""
-        problem = self._flow.problem
+        """Return `SAFETY` times the largest difference of normalised scores, times the norm.
+
+        Margins are divided by the frame's own norm, which two solutions need not share: networks
+        exist whose margins are over another norm than the one that the flow keeps at 1.
+        """
         other = self._flow.direction if self._at_rest else self._flow.emitted()
-        difference = problem.scores(parameters) - problem.scores(other)
-        return self._factor * float(np.abs(difference).max())
+        difference = self._normalised_scores(parameters) - self._normalised_scores(other)
+        power = self._flow.problem.network.norm_power(parameters)
+        return self._factor * power * float(np.abs(difference).max())
+
+    def _normalised_scores(self, parameters: Array) -> Array:
+        problem = self._flow.problem
+        scores: Array = problem.scores(parameters) / problem.network.norm_power(parameters)
+        return scores
 
     def parts(self) -> Parts:
         """Return what the companion carries from frame to frame, by name."""

@@ -1,4 +1,4 @@
-"""How exactly a flow was followed: what its steps, done again as two halves, end apart by."""
+"""Integration error of a flow: from steps repeated as halves, and early from a second solution."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ def has_error(run: Run) -> bool:
 
 
 def integration_error(run: Run, index: int) -> float:
-    """The largest error of a checked step within the last decade, and the cap's bias.
+    """Return the largest estimated error within the last decade, plus the bias of the cap.
 
     A decade of t early in the run and of log10 t from t = 10^(10/9) on: late, everything happens in
-    log t. The errors of single steps do not add up, since the flow forgets them; the largest of a
-    decade bounds what is left of them. Where the temperature e^(L rho) is above the cap, the flow
+    log t. Up to t = 10^3 errors add up, and a second solution measures them
+    (core.dynamics.companion). Later the flow forgets the errors of earlier steps, and the largest
+    of a decade bounds what is left of them. Where the temperature e^(L rho) is above the cap, the flow
     of the capped one is followed, whose margin is too low by at most sum_i q_i p_i - min_i p_i.
     """
     run, index = run.whole, run.whole.before - run.before + index
@@ -41,7 +42,7 @@ def integration_error(run: Run, index: int) -> float:
 
 @memoised
 def step_error(run: Run, index: int) -> float:
-    """|min p - min p'| / |W|^L of the last step that was checked; NaN where none was."""
+    """Return the error stored with a frame, over |W|^L; NaN if no step was checked."""
     error = run.diagnostics(index).get("margin_error", float("nan"))
     power = flat_norm_power(run, index)
     return error / power if power > 0.0 else float("nan")
@@ -60,7 +61,8 @@ OBSERVABLES = (
         "integration_error",
         "integration error of the margin",
         "largest |min p - min p'| / |W|^L over the last decade, p' after two half steps instead of "
-        "one; above the temperature cap plus sum_i q_i p_i - min_i p_i",
+        "one; up to t = 10^3 three times the difference of a second solution at twice the step; "
+        "above the temperature cap plus sum_i q_i p_i - min_i p_i",
         "definition (step doubling)",
         integration_error,
         applies=has_error,
