@@ -25,8 +25,9 @@ def integration_error(run: Run, index: int) -> float:
     A decade of t early in the run and of log10 t from t = 10^(10/9) on: late, everything happens in
     log t. Up to t = 10^3 errors add up, and a second solution measures them
     (core.dynamics.companion). Later the flow forgets the errors of earlier steps, and the largest
-    of a decade bounds what is left of them. Where the temperature e^(L rho) is above the cap, the flow
-    of the capped one is followed, whose margin is too low by at most sum_i q_i p_i - min_i p_i.
+    of a decade bounds what is left of them. Where the temperature e^(L rho) is above the cap, the
+    run follows the flow of the capped one, whose margin is too low by at most
+    sum_i q_i p_i - min_i p_i.
     """
     run, index = run.whole, run.whole.before - run.before + index
     times = run.log10_time[: index + 1]
