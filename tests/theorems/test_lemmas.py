@@ -250,7 +250,8 @@ def linear_network_of(run: Run) -> Array:
 def test_the_nearest_measure_is_that_of_another_solver() -> None:
     generator = np.random.default_rng(2)
     Z = generator.normal(0.1, 0.4, (3, 12))
-    least, u = nearest_measure(Z, 0.05)
+    nearest = nearest_measure(Z, 0.05)
+    least, u = nearest.divergence, nearest.u
     cap = 1.0 / math.sqrt(12)
 
     def divergence(v: Array) -> float:
@@ -269,7 +270,7 @@ def test_the_nearest_measure_is_that_of_another_solver() -> None:
     assert least == pytest.approx(found.fun, abs=1e-8)
     assert (Z @ u).min() >= 0.05 * (1.0 - 1e-6)
     assert u.max() <= cap + 1e-12
-    assert nearest_measure(Z, 100.0)[0] == math.inf
+    assert nearest_measure(Z, 100.0).divergence == math.inf
 
 
 def test_measures_exist_up_to_the_largest_margin() -> None:
@@ -283,8 +284,11 @@ def test_measures_exist_up_to_the_largest_margin() -> None:
         largest = -linprog(cost, A_ub=columns, b_ub=np.zeros(n), bounds=within).fun
         assert largest > 0.0
         shares = (0.5, 0.999, 1.001, 2.0, 50.0)
-        exist = [nearest_measure(Z, share * largest)[0] < math.inf for share in shares]
+        found = [nearest_measure(Z, share * largest) for share in shares]
+        exist = [one.divergence < math.inf for one in found]
         assert exist == [True, True, False, False, False]
+        assert all(one.ceiling >= largest * (1.0 - 1e-9) for one in found[1:])
+        assert found[2].ceiling < 1.001 * largest
 
 
 def test_lemma_b_1(tmp_path: Path) -> None:
@@ -294,12 +298,30 @@ def test_lemma_b_1(tmp_path: Path) -> None:
         margins = exactly(parity_population=gamma, gamma_gl=0.3)
         one = of_paper(run, margins, "homogeneity", DELTA)["Lemma B.1"]
         assert start_features(run) == pytest.approx(signed_features(run, 0))
-        least = nearest_measure(signed_features(run, 0), gamma / 4.0)[0]
+        least = nearest_measure(signed_features(run, 0), gamma / 4.0).divergence
     assert one.comparison.bound == pytest.approx(math.log(48.0 / gamma))
     assert one.comparison.measured == pytest.approx(least)
     needed = 2**10 * math.log(2 * 8 / (DELTA * gamma)) ** 2 * (8 / gamma) ** 2
     assert condition(one, "width").needed == f">= {needed:.3g}".replace("e+0", "e")
     assert one.verdict is Verdict.HOLDS_ANYWAY
+
+
+def test_without_a_measure_lemma_b_1_compares_margins(tmp_path: Path) -> None:
+    """Its divergence is infinite there: the largest margin by HiGHS is compared with gamma/4."""
+    at = problem_of({"kind": "normalised", "m": 6}, FLOW, frames=2)
+    (statement,) = homogeneity_sampling.STATEMENTS
+    with recorded_run(tmp_path / "run", at) as run:
+        Z, m = start_features(run), 6
+        one = assess(statement, Context(run, exactly(parity_population=0.25), DELTA))
+    within = [(0.0, 1.0 / math.sqrt(m))] * m + [(None, None)]
+    columns = np.column_stack([-Z, np.ones(len(Z))])
+    cost = np.append(np.zeros(m), -1.0)
+    largest = -linprog(cost, A_ub=columns, b_ub=np.zeros(len(Z)), bounds=within).fun
+    comparison = one.comparison
+    assert one.verdict is Verdict.VIOLATED_NOT_MET
+    assert (comparison.sense, comparison.bound) == (">=", 0.0625)
+    assert largest - 1e-12 <= comparison.measured < 0.0625
+    assert "no measure has the margin gamma/4" in comparison.why
 
 
 def test_in_one_dimension_the_measure_is_not_there(tmp_path: Path) -> None:
