@@ -97,7 +97,7 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
     # gamma_ntk is known by a draw of nodes only, which may miss: it meets no hypothesis, however
     # narrow its bracket (decision 0008).
     if not proved_below(margin):
-        return Hypothesis(text, "> 0", f"{present}, which is not proved", None)
+        return Hypothesis(text, "> 0", f"{present}, which {margin.certainty}", None)
     return Hypothesis(text, "> 0", present, bracket.lower > 0.0)
 
 
