@@ -36,3 +36,22 @@ def test_without_the_effect_no_claim_holds(name: str, tmp_path: Path) -> None:
     assert len(left) == len(known), left
     for text in left:
         assert any(text.startswith(start) and reason for start, reason in known.items()), text
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "nothing"),
+    [
+        ("morwani24-penalty", "At lambda = 1e-5", 1.0),
+        ("wei19-figure-3-left", "It grows by 6 %", 1.0),
+        ("wei19-figure-3-right", "It grows by 12 %", 1.0),
+        ("wei19-figure-3-right", "It falls by 16 %", 1.0),
+        ("wei19-figure-4", "There it has .6", 1.0),
+        ("wei19-figure-2", "It does so tenfold", 1.0),
+        ("wei19-figure-2", "It does so by .045", 0.0),
+        ("homogeneity-theorem-3-6", "The smoothed margin at t = 1000", 1.0),
+    ],
+)
+def test_a_measured_effect_excludes_its_absence(name: str, start: str, nothing: float) -> None:
+    """The first two also held for a margin of all of gamma* and for no growth."""
+    (claim,) = (one for one in load_study(name).claims if one.text.startswith(start))
+    assert not claim.confirmed(nothing)
