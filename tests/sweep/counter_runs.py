@@ -176,6 +176,14 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
             literally("10000", "60"),
             literally('step" = 0.01', 'step" = 30.0'),
             literally('time" = 1.0', 'time" = 3.0'),
+            (r"at = -2\.0\b", "at = 1.47712125472"),
+        ),
+        changed(
+            "network.m=32; data.n=20",
+            literally("10000", "60"),
+            (r"0\.32\b", "1e-05"),
+            (r"2\.505149978|2\.50515\b", "-2.0"),
+            (r"-0\.49485\d*", "-5.0"),
         ),
         changed(f"{EARLY}; network.m=32; data.n=20", literally("10000", "60")),
     ),
@@ -186,6 +194,7 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         ),
     ),
     "frei23-theorem-3-2": (
+        changed("data.n=6; data.coherence=0.2; network.m=10; run.seed=0; recording.frames=20"),
         changed(
             "data.kind=gaussian_mixture; data.d=8; data.n=20; network.m=10; run.seed=0; "
             "dynamics.until_log10_time=300"
@@ -212,6 +221,10 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         ),
     ),
     "homogeneity-theorem-4-1": (
+        changed(
+            "data.n=40; data.d=6; data.k=4; network.m=[4]; run.seed=[0]; "
+            "dynamics.until_log10_time=3.1"
+        ),
         changed("data.n=4; data.d=4; run.seed=[0]; dynamics.until_log10_time=3.1"),
         changed(
             "data.kind=gaussian_mixture; data.d=20; data.n=10; run.seed=[0]; "
@@ -271,6 +284,11 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
         untrained("run.seed=[0]"),
         changed(f"data.d=[6]; data.n=64; network.m=[4095]; run.seed=[0]; {END}", whole(64, 4095)),
         changed(f"data.d=[2]; data.n=4; network.m=[4096]; run.seed=[0,1,2]; {END}"),
+        changed(
+            "data.d=[2]; run.seed=[0]; recording.frames=8; dynamics.until_log10_time=12",
+            whole(4096, 8),
+            whole(64, 7),
+        ),
     ),
     "telgarsky22-theorem-3-3-room": (changed("network.m=4; recording.frames=6"),),
     "wei19-figure-1": (
@@ -298,7 +316,7 @@ COUNTER_RUNS: dict[str, tuple[CounterRun, ...]] = {
     "wei19-perturbed-flow": (changed("dynamics.until_log10_time=0; run.seed=[0]"),),
     "wei19-theorem-2-1": (
         changed(
-            f"{EARLY}; run.seed=[0]; data.d=[20,30]",
+            f"{EARLY}; run.seed=[0]; data.d=[20,30]; factor.c=[1.0,2.0,4.0]",
             literally("round(c * d^2 / 4)", "round(8 * c * d)"),
         ),
     ),
