@@ -87,7 +87,7 @@ class MarginList(QWidget):
         name.setAccessibleName(reference.name)
         if margin is not None:
             value.setText(margin_text(margin.bracket))
-            sure.setText(certainty(margin.bracket) or NONE)
+            sure.setText(certainty(margin) or NONE)
             tip = margin_tip(margin)
         else:
             value.setText("\u2013")

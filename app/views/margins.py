@@ -251,7 +251,7 @@ def level_of(margin: ReferenceMargin, colour: str, scale: float = 1.0) -> LevelL
     a scale."""
     factor, bracket = scale * (margin.factor or 1.0), margin.bracket
     low, high = sorted((factor * bracket.lower, factor * bracket.upper))
-    words = margin.reference.label + ("" if bracket.certified else " (heuristic)")
+    words = margin.reference.label + ("" if bracket.certified else f" ({raised(margin.certainty)})")
     drawn = raised(number_text(factor * bracket.value, margin_digits(bracket)))
     tip = margin_tip(margin) + f"<p>The line is at {drawn}.</p>"
     return LevelLine(factor * bracket.value, low, high, words, colour, tip)

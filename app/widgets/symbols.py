@@ -118,19 +118,25 @@ def margin_text(bracket: Bracket) -> str:
     return raised(number_text(bracket.value, margin_digits(bracket)))
 
 
-def certainty(bracket: Bracket) -> str:
-    """How far a margin can be relied on, in a word.
+def certainty(margin: ReferenceMargin) -> str:
+    r"""How far a margin can be relied on, in a few words; those of a draw name its chance to fail.
 
-    >>> from core.reference.margin import Bracket, exact
-    >>> certainty(exact(0.5, "")), certainty(Bracket(0.4, 0.5, 0.4, True, ""))
-    ('cert.', 'gap 20 %')
-    >>> certainty(Bracket(0.4, 0.5, 0.5, False, ""))
-    'heuristic'
+    >>> from dataclasses import replace
+    >>> from core.reference.margin import Bracket, ReferenceMargin, exact
+    >>> from core.reference.registry import REFERENCES
+    >>> first = ReferenceMargin(REFERENCES["gamma_gl"], exact(0.5, ""), 0.0)
+    >>> wide, guess = Bracket(0.4, 0.5, 0.4, True, ""), Bracket(0.4, 0.5, 0.5, False, "")
+    >>> [certainty(replace(first, bracket=one)) for one in (first.bracket, wide, guess)]
+    ['cert.', 'gap 20 %', 'heuristic']
+    >>> drawn = ReferenceMargin(REFERENCES["gamma_ntk"], guess, 0.0)
+    >>> certainty(drawn) == "but for 10\u207b\u2076"
+    True
     """
+    bracket = margin.bracket
     if not bracket.exists:
         return "open" if bracket.open else ""
     if not bracket.certified:
-        return "heuristic"
+        return raised(margin.certainty.replace("holds but for a chance of", "but for"))
     return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"
 
 
@@ -149,8 +155,8 @@ def margin_tip(margin: ReferenceMargin) -> str:
     lines = [f"<b>{rich(reference.title)}</b>", rich(reference.formula)]
     if bracket.exists:
         ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
-        proved = "certified" if bracket.certified else "not certified"
-        lines.append(f"{shown_number(bracket.value, 6)}, bracket {ends}, {proved}.")
+        proved = raised(margin.certainty)
+        lines.append(f"{shown_number(bracket.value, 6)}, bracket {ends}: {proved}.")
     lines.append(rich(bracket.method))
     lines.append(
         f"Computed in {shown_number(margin.seconds, 2)} s. Source: {rich(reference.source)}"

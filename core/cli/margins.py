@@ -124,9 +124,8 @@ def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:
         if not bracket.exists:
             print_line(f"  {name:<18} {'open' if bracket.open else 'none'}: {bracket.method}")
             continue
-        proof = "certified" if bracket.certified else "not certified"
         ends = f"[{bracket.lower:.8g}, {bracket.upper:.8g}]"
         print_line(
-            f"  {name:<18} {bracket.value:<12.6g} {ends:<28} {proof}; {bracket.method} "
+            f"  {name:<18} {bracket.value:<12.6g} {ends:<28} {margin.certainty}; {bracket.method} "
             f"({margin.seconds:.2g} s)"
         )

@@ -241,6 +241,15 @@ def math_label(label: str) -> str:
     return re.sub(r"(?<![A-Za-z\\])gamma(?![A-Za-z_])", r"$\\gamma$", text)
 
 
+def raised_powers(text: str) -> str:
+    r"""Powers of ten as mathtext.
+
+    >>> raised_powers("holds but for a chance of 10^-6")
+    'holds but for a chance of $10^{-6}$'
+    """
+    return re.sub(r"10\^(-?\d+)", r"$10^{\1}$", text)
+
+
 def arrow(value: float, y: Axis) -> str:
     """What stands before the name of a line that lies beyond the frame."""
     if y.low <= value <= y.high:
@@ -269,7 +278,7 @@ def reference_levels(
         ceiling = label_at - line
         words = arrow(value, y) + math_label(one.reference.label)
         if not bracket.certified:
-            words += " (heuristic)"
+            words += f" ({raised_powers(one.certainty)})"
         low, high = sorted((factor * bracket.lower, factor * bracket.upper))
         colour = reference_colour(one.reference.name, palette)
         levels.append(Level(value, colour, words, "dashed", low, high, label_at))

@@ -93,7 +93,7 @@ class Reference(ABC):
     label: str
     factor: float | None = None
     where: str = "data of two classes"  # in words, for which data and networks it is defined
-    by_chance: bool = False  # an uncertified bracket holds with a probability only, at both ends
+    failure: float = 0.0  # chance that an uncertified bracket fails at either end; 0: not known
     version: int = 1  # of the method: another one does not use what this one has cached
 
     def drawn_in(self, problem: Problem) -> bool:
@@ -135,6 +135,18 @@ class ReferenceMargin:
     def drawable(self) -> bool:
         """Whether it is a line among a run's margins: it has a value, and is comparable."""
         return self.factor is not None and self.bracket.exists
+
+    @property
+    def certainty(self) -> str:
+        """How far the bracket can be relied on, in words: proved, all but proved, or searched for.
+
+        A bracket of a draw of nodes is no guess: both ends hold but for a known chance.
+        """
+        if self.bracket.certified:
+            return "certified"
+        if self.reference.failure > 0.0:
+            return f"holds but for a chance of 10^{round(math.log10(self.reference.failure))}"
+        return "heuristic"
 
     def as_json(self) -> dict[str, Any]:
         """The fields of `python -m core margins --json`; NaN where there is no number."""

@@ -6,8 +6,8 @@ the label (a + b) mod p, the largest margin / N is
 
     gamma* = sqrt(2/27) / (sqrt(p) (p - 1))
 
-(Morwani et al., Feature emergence via margin maximization, ICLR 2024, whose network has 4 (p - 1)
-nodes; 3 (p - 1) are enough, as `best_network` shows).
+(Morwani et al., Feature emergence via margin maximization, ICLR 2024, for primes; the proof holds
+for every odd p. Their network has 4 (p - 1) nodes; 3 (p - 1) are enough: `best_network`).
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ Array = NDArray[np.float64]
 PHASES = 6  # of the nodes of one frequency
 
 
-def check_prime(p: int) -> None:
-    """Raise InputError unless p is an odd prime: the largest margin is known for these alone."""
-    if p < 3 or any(p % divisor == 0 for divisor in range(2, int(p**0.5) + 1)):
-        near = next(q for q in range(max(p, 3), 2 * max(p, 3)) if _is_prime(q))
-        raise InputError(f"p = {p} is not an odd prime; choose one such as {near}.")
+def check_odd(p: int) -> None:
+    """Raise InputError unless p is odd and at least 3.
 
-
-def _is_prime(q: int) -> bool:
-    return q > 1 and all(q % divisor for divisor in range(2, int(q**0.5) + 1))
+    The proof for primes needs no more: uniform weights on all gaps bound the margin by one
+    frequency's share, which a network of all frequencies attains if no frequency is its own
+    negative. If p is even, p/2 is.
+    """
+    if p < 3 or p % 2 == 0:
+        raise InputError(f"p = {p} is not odd and at least 3; choose one such as {max(3, p + 1)}.")
 
 
 def gamma_star(p: int) -> float:
-    """The largest margin / N over all quadratic networks, of any width, for an odd prime p.
+    """The largest margin / N over all quadratic networks, of any width, for an odd p.
 
     >>> round(gamma_star(5), 8), round(gamma_star(23), 8)
     (0.03042903, 0.00257957)
     """
-    check_prime(p)
+    check_odd(p)
     return float(np.sqrt(2.0 / 27.0) / (np.sqrt(p) * (p - 1)))
 
 
@@ -62,7 +62,7 @@ def best_network(p: int) -> tuple[Array, Array, Array]:
     >>> U.shape, round(float(quadratic_margin(U, V, W) / cubed_norms(U, V, W) / gamma_star(5)), 12)
     ((12, 5), 1.0)
     """
-    check_prime(p)
+    check_odd(p)
     t, k = np.arange(p), np.arange(1, (p - 1) // 2 + 1)
     phase = 2.0 * np.pi * np.arange(PHASES) / PHASES
     angle = (2.0 * np.pi / p) * np.outer(k, t)[:, None, :]
@@ -115,7 +115,7 @@ def penalised_optimum(p: int, penalty: float) -> tuple[float, float]:
 
 
 class ModularReference(Reference, ABC):
-    """What is known of quadratic networks on all pairs of addition modulo an odd prime."""
+    """What is known of quadratic networks on all pairs of addition modulo an odd p."""
 
     where = 'data.kind = "modular" with network.kind = "quadratic"'
 
@@ -135,15 +135,11 @@ class ModularReference(Reference, ABC):
                 f"The theorem is about all {section.p**2} pairs, and {problem.dataset.n} are "
                 "trained on; set data.fraction = 1."
             )
-        try:
-            check_prime(section.p)
-        except InputError as error:
-            return absent(str(error))
         return self.of_all_pairs(section.p, problem.experiment.loss.l23)
 
     @abstractmethod
     def of_all_pairs(self, p: int, penalty: float) -> Bracket:
-        """The value for an odd prime p, and a run's own lambda."""
+        """Return the value for an odd p and the lambda of a run."""
 
 
 @final

@@ -193,8 +193,8 @@ def of_law(x: Array, y: Array, q: Array, watch: Watch, seed: int = SEED + 1) -> 
     )
     upper, lower = float(means[0] + deviations[0]), float((means - deviations)[1:].min())
     method = (
-        f"{count} nodes drawn at random: holds with probability 1 - {FAILURE:.0e} over the draw "
-        "and is not proved"
+        f"{count} nodes drawn at random: holds but for a chance of "
+        f"10^{round(np.log10(FAILURE))} over the draw"
     )
     if not lower > 0.0:
         return unresolved(upper, size, False, f"by {method}")
@@ -215,8 +215,8 @@ class TangentMargin(SampleMargin):
     )
     source = "telgarsky22, Assumption 1.3 and Appendix A"
     label = "gamma_ntk"
-    by_chance = True
-    version = 3
+    failure = FAILURE
+    version = 4
     most_examples = MOST_EXAMPLES
     too_many = "gamma_ntk is computed for up to {most} examples; here n = {n}."
     where = (

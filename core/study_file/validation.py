@@ -17,8 +17,8 @@ from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
 from core.study_file.tables import Table
 from core.study_file.toml import NUMBER
 
-# pydantic writes bounds such as 2^63 - 1 with all their digits.
-LONG_NUMBER = re.compile(r"\d{12,}")
+# pydantic writes bounds such as 2^63 - 1 with all their digits. Fractions keep theirs: 0.7071...
+LONG_NUMBER = re.compile(r"(?<![\d.])\d{12,}(?![\d.])")
 SECTIONS = (*KINDS, *PLAIN_SECTIONS)
 DEFAULT_KINDS = {"data": "parity", "network": "standard", "loss": "exponential", "dynamics": "flow"}
 

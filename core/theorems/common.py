@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 HOMOGENEOUS_ROOM = 1e-6  # a user's own network may compute in float32
 ROUNDING = states.ROUNDING
 NAN = float("nan")
+INFINITE = "the bound or the measured value is infinite"
 
 
 def shown(value: float) -> str:
@@ -96,7 +97,7 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
     # gamma_ntk is known by a draw of nodes only, which may miss: it meets no hypothesis, however
     # narrow its bracket (decision 0008).
     if not proved_below(margin):
-        return Hypothesis(text, "> 0", f"{present}, which is not proved", None)
+        return Hypothesis(text, "> 0", f"{present}, which {margin.certainty}", None)
     return Hypothesis(text, "> 0", present, bracket.lower > 0.0)
 
 
@@ -193,9 +194,8 @@ def homogeneous(run: Run) -> Hypothesis:
     expected = 2.0**degree * network.outputs(flat, run.inputs)
     apart = float(np.abs(doubled - expected).max())
     met = bool(apart <= HOMOGENEOUS_ROOM * float(np.abs(expected).max()))
-    return Hypothesis(
-        text, "f(2 W) = 2^L f(W)", f"L = {degree} by its file, apart by {shown(apart)}", met
-    )
+    present = f"L = {degree} by its file, apart by {shown(apart)}"
+    return Hypothesis(text, "f(2 W) = 2^L f(W)", present, met)
 
 
 def unit_ball(run: Run) -> Hypothesis:
@@ -245,12 +245,12 @@ def once(
     why: str = "",
     frame: int | None = None,
 ) -> Comparison:
-    """One number against one bound, of a frame or of none; undecided where either is not known."""
-    if math.isnan(bound) or math.isnan(measured):
-        reason = why or "the bound or the measured value is not known"
+    """Compare a number with a bound, of a frame or of none; undecided unless both are finite."""
+    if not (math.isfinite(bound) and math.isfinite(measured)):
+        unknown = math.isnan(bound) or math.isnan(measured)
+        reason = (why or "the bound or the measured value is not known") if unknown else INFINITE
         return Comparison(sense, bound, measured, None, view, why=reason, frame=frame)
-    size = max(abs(bound), abs(measured))
-    room = ROUNDING * size if math.isfinite(size) else 0.0
+    room = ROUNDING * max(abs(bound), abs(measured))
     holds = measured <= bound + room if sense == "<=" else measured >= bound - room
     return Comparison(sense, bound, measured, bool(holds), view, frame=frame)
 
@@ -277,38 +277,40 @@ def undecided(sense: str, bound: float, measured: float, why: str, view: str = "
 def throughout(
     sense: str, bound: Any, measured: Any, view: str = "", frames: Any = None, why: str = ""
 ) -> Comparison:
-    """A trace against a trace or a number, at the frames of a mask; told by the worst frame.
+    """Compare a trace with a trace or a number at the frames of a mask; the worst frame decides.
 
-    The worst frame is that of the least room, relative to the larger of both.
+    The worst frame is that of the least room, relative to the larger of both, among frames with
+    two finite numbers. A frame that fails by an infinite number is left open.
     """
     measured = np.asarray(measured, dtype=np.float64)
     bound = np.broadcast_to(np.asarray(bound, dtype=np.float64), measured.shape).copy()
     mask = np.ones(measured.shape, bool) if frames is None else np.asarray(frames, bool)
     bound[~mask] = np.nan
     found = states.compared(sense, bound, measured, mask)
-    # One frame decides: what is said of all times is violated where it fails once.
-    holds = states.held(found)
+    finite = np.isfinite(bound) & np.isfinite(measured)
+    holds, found = states.held_finitely(found, finite)
     if holds is None:
-        why = why or "no frame at which the statement says anything"
+        infinite = (mask & (np.isinf(bound) | np.isinf(measured))).any()
+        why = INFINITE if infinite else why or "no frame at which the statement says anything"
         return Comparison(sense, NAN, NAN, None, view, bound, measured, why, found)
     share = states.relative_room(sense, bound, measured)
-    worst = int(np.where(np.isnan(share), np.inf, share).argmin())
+    worst = int(np.where(finite & ~np.isnan(share), share, np.inf).argmin())
     told = float(bound[worst]), float(measured[worst])
     return Comparison(sense, *told, holds, view, bound, measured, "", found, worst)
 
 
 def at_the_end(sense: str, bound: float, measured: Array, view: str = "") -> Comparison:
-    """A trace against a number, of which only the last frame decides, as of a limit."""
+    """Compare a trace with a number; only the last frame decides, as of a limit."""
     told = once(sense, bound, last(measured), view, frame=-1)
     bounds = np.full(measured.shape, bound)
     found = states.compared(sense, bounds, measured, np.ones(measured.shape, bool))
-    holds = states.met_of(int(found[-1])) if found.size else None
-    told = replace(told, bound_trace=bounds, measured_trace=measured)
-    return replace(told, holds=holds, states=found, limit=True)
+    if told.holds is None:
+        found[-1:] = State.OPEN
+    return replace(told, bound_trace=bounds, measured_trace=measured, states=found, limit=True)
 
 
 def last(values: Sequence[float] | Array) -> float:
-    """The value at the last frame; NaN where there is none."""
+    """The value at the last frame, or NaN."""
     return float(values[-1]) if len(values) else NAN
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 
@@ -41,12 +42,26 @@ def measure_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
     )
 
 
-def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
-    """(D(u, 1/m), u) of the u with least D among <u, z_i> >= margin and 0 <= u <= 1/sqrt(m).
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NearestMeasure:
+    """The measure u (m,) of a margin that lies nearest to 1/m, and its divergence D(u, 1/m).
 
-    D(u, v) = <u, ln(u/v)> + <1, v - u>; Z is (n, m). By its dual: u_j = min(e^s_j/m, 1/sqrt m),
+    `divergence` is infinite if no measure has the margin. `ceiling` is a proved upper bound of
+    max over 0 <= u <= 1/sqrt(m) of min_i <u, z_i>.
+    """
+
+    divergence: float
+    u: Array
+    ceiling: float
+
+
+def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
+    """Minimise D(u, 1/m) over <u, z_i> >= margin and 0 <= u <= 1/sqrt(m), for Z (n, m).
+
+    D(u, v) = <u, ln(u/v)> + <1, v - u>. By its dual: u_j = min(e^s_j/m, 1/sqrt m),
     s = Z' lambda, and lambda >= 0 maximises margin sum lambda + sum_j [u_j ln(m u_j) - u_j + 1/m -
-    u_j s_j]. D is infinite where no u has that margin.
+    u_j s_j]. Any lambda bounds all margins by sum_j max(s_j, 0)/(sqrt(m) sum lambda).
     """
     from scipy.optimize import minimize  # slow to load
     from scipy.special import xlogy
@@ -83,11 +98,12 @@ def nearest_measure(Z: Array, margin: float) -> tuple[float, Array]:
         callback=stop,
         options=options,
     )
-    u = measure(np.asarray(solution.x))[1]
+    s, u = measure(np.asarray(solution.x))
+    ceiling = common.over(cap * float(np.maximum(s, 0.0).sum()), float(solution.x.sum()))
     # The dual is unbounded where no measure has the margin: its iterates then lack it.
     if (Z @ u).min() < margin * (1.0 - REACHED):
-        return math.inf, u
-    return float((xlogy(u, m * u) - u + 1.0 / m).sum()), u
+        return NearestMeasure(math.inf, u, ceiling)
+    return NearestMeasure(float((xlogy(u, m * u) - u + 1.0 / m).sum()), u, ceiling)
 
 
 def start_features(run: Run) -> Array:
@@ -98,19 +114,28 @@ def start_features(run: Run) -> Array:
 
 
 def measure_exists(context: Context) -> Comparison:
-    """The least D(u, 1/m) among measures of the start's nodes against (d - 1) ln(48/gamma)."""
+    """Compare the least D(u, 1/m) of measures of the start's nodes with (d - 1) ln(48/gamma).
+
+    If no measure has the margin gamma/4, compare the largest margin, from above, with gamma/4.
+    """
     run, gamma = context.run, population_gamma(context)
     if not gamma > 0.0:
         return common.undecided("<=", common.NAN, common.NAN, "gamma_D is not known")
-    least = _measures_of(run)
-    if gamma not in least:
-        least[gamma] = nearest_measure(start_features(run), gamma / 4.0)[0]
-    return common.once("<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), least[gamma])
+    known, margin = _measures_of(run), gamma / 4.0
+    if gamma not in known:
+        known[gamma] = nearest_measure(start_features(run), margin)
+    found = known[gamma]
+    if math.isfinite(found.divergence):
+        return common.once("<=", (run.dataset.d - 1.0) * math.log(48.0 / gamma), found.divergence)
+    if not found.ceiling < margin:
+        return common.undecided(">=", margin, common.NAN, "the search for a measure did not end")
+    why = "no measure has the margin gamma/4: measured is the largest margin, from above"
+    return replace(common.once(">=", margin, found.ceiling), why=why)
 
 
 @once
-def _measures_of(run: Run) -> dict[float, float]:
-    """The least D for each gamma that was asked for: it changes as margins become known."""
+def _measures_of(run: Run) -> dict[float, NearestMeasure]:
+    """Cache the nearest measure by gamma, which changes as margins become known."""
     return {}
 
 
@@ -125,6 +150,7 @@ STATEMENTS = (
         measure_hypotheses,
         measure_exists,
         "d = 1 is left out: the bound on D is 0 there, and only u = 1/m has that. What is measured "
-        "is the least D of the measures with the margin and the bound on |u|.",
+        "is the least D of the measures with the margin and the bound on |u|; where no measure has "
+        "the margin, the largest margin is measured against gamma/4.",
     ),
 )

@@ -1,10 +1,12 @@
 """A transport theta of telgarsky22's Assumption 1.3 that moves the outer layer alone.
 
-theta(w) = (sgn(sum_i q_i y_i relu(<v, x_i>)), 0) where |w| < 2, with q such that min_i E theta g_i,
-g_i(w) = y_i relu(<v, x_i>) 1[|w| < 2], is large: by minimax it is min over q in the simplex of
-E |sum_i q_i g_i|, found on a sample of nodes by reweighted least squares. gamma is then bounded
-below on fresh nodes by the empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4), so
-that theta and gamma are a pair of Assumption 1.3 with probability 1 - 1e-6.
+With S(v) = sum_i q_i y_i relu(<v, x_i>), q in the simplex, theta(w) = (S/max(|S|, s), 0) where
+|w| < 2: the sign of S, but linear where |S| < s. By minimax the largest min_i E theta g_i, g_i(w) =
+y_i relu(<v, x_i>) 1[|w| < 2], is min over q of E |sum_i q_i g_i|. A sample of nodes gives q and s
+by reweighted least squares, which minimise the Huber loss of S in place of |S|. The sign alone may
+be far from the best theta even if q is nearly best, since it jumps where S = 0. On fresh nodes the
+empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4) then bounds gamma below, so that
+theta and gamma are a pair of Assumption 1.3 with probability 1 - 1e-6.
 """
 
 from __future__ import annotations
@@ -22,8 +24,11 @@ from core.runs import Run
 from core.theorems.common import NAN, Array
 
 MOST_EXAMPLES = 300
-FITTED, FRESH, BLOCK = 4000, 2**17, 2**13  # nodes that q and gamma are from, and taken at a time
-ROUNDS = 12
+FEWEST, FRESH, BLOCK = 4000, 2**17, 2**13  # nodes of q (at least), of gamma, and of one piece
+MOST, WORK = 16_000, 6e7  # nodes of q, and n^2 for each of them: a second for the rounds
+ROUNDS = 30
+SMOOTH = 0.2  # s over the mean of |S| while q is sought
+SHARP = (1.0, 0.25, 0.0)  # shares of it that theta may have
 FAILURE = 1e-6
 CUTOFF = 2.0
 SEED = 19
@@ -38,21 +43,41 @@ class Transport:
     direction: Array
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixture:
+    """q (n,) of the simplex, and s: theta is linear where |S| < s."""
+
+    q: Array
+    s: float
+
+    def theta(self, G: Array) -> Array:
+        """Return S/max(|S|, s) of nodes with y_i relu(<v_j, x_i>) in G (N, n), (N,); 0 if S = 0."""
+        sums = G @ self.q
+        size = np.maximum(np.abs(sums), self.s)
+        return np.divide(sums, size, out=np.zeros_like(sums), where=size > 0.0)
+
+
+def n_fitted(n: int) -> int:
+    """Return the number of nodes that q is found on, for n examples."""
+    return int(min(max(WORK / n**2, FEWEST), MOST))
+
+
 @once
 def outer_transport(run: Run) -> Transport:
-    """The transport for a run's examples; gamma is NaN where no q was found."""
+    """Return the transport for a run's examples; its gamma is NaN if no q was found."""
     x, y, m = run.dataset.x, run.dataset.y, run.network.m
     parts = run.network.unpack(run.origin)
     try:
-        q = weights(np.concatenate(list(nodes(x, FITTED, SEED))) * y)
+        mixture = fit(np.concatenate(list(nodes(x, n_fitted(len(x)), SEED))) * y)
     except ArithmeticError:
         return Transport(NAN, np.zeros(run.network.size))
     # A node of Assumption 1.3 has a ~ N(0, 1), which is sqrt(m) a_j(0).
     squares = m * parts["a"] ** 2 + np.square(parts["V"]).sum(axis=1)
-    signs = np.sign(np.maximum(run.inputs @ parts["V"].T, 0.0).T @ (q * y))
-    theta = np.where(squares < CUTOFF**2, signs, 0.0) / math.sqrt(m)
+    moves = mixture.theta(np.maximum(run.inputs @ parts["V"].T, 0.0).T * y)
+    theta = np.where(squares < CUTOFF**2, moves, 0.0) / math.sqrt(m)
     direction = run.network.pack({"a": theta, "V": np.zeros(parts["V"].shape)})
-    return Transport(below(x, y, q), direction)
+    return Transport(below(x, y, mixture), direction)
 
 
 def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
@@ -75,28 +100,34 @@ def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
         yield np.maximum(v @ along.T / math.sqrt(d), 0.0) * kept[:, None]
 
 
-def weights(G: Array) -> Array:
-    """q of the simplex with mean_j |sum_i q_i G_ji| nearly least, for nodes G (N, n)."""
+def fit(G: Array) -> Mixture:
+    """Minimise the Huber loss of sum_i q_i G_ji over q in the simplex, for nodes G (N, n).
+
+    Returns the q of the round with the largest min_i mean_j theta_j G_ji.
+    """
     n = G.shape[1]
-    q, best, least = np.full(n, 1.0 / n), np.full(n, 1.0 / n), -math.inf
+    best, least = Mixture(np.full(n, 1.0 / n), 0.0), -math.inf
+    q = best.q
     for _ in range(ROUNDS):
-        sums = G @ q
-        reached = float((np.sign(sums) @ G).min()) / len(G)
-        if reached > least:
-            best, least = q, reached
-        # Reweighting divides by the sums: the floor keeps the form finite at a node where one is 0.
-        size = np.maximum(np.abs(sums), 1e-3 * np.abs(sums).mean())
-        if not size.all():
+        sums = np.abs(G @ q)
+        s = SMOOTH * float(sums.mean())
+        for mixture in (Mixture(q, share * s) for share in SHARP):
+            reached = float((mixture.theta(G) @ G).min()) / len(G)
+            if reached > least:
+                best, least = mixture, reached
+        if not s > 0.0:
             break
-        q = nearest(coordinates((G / size[:, None]).T @ G / len(G))).q
+        weight = 1.0 / np.maximum(sums, s)
+        q = nearest(coordinates((G * weight[:, None]).T @ G / len(G))).q
     return best
 
 
-def below(x: Array, y: Array, q: Array) -> float:
-    """A lower bound of min_i E theta g_i from FRESH nodes, of probability 1 - FAILURE."""
+def below(x: Array, y: Array, mixture: Mixture) -> float:
+    """Return a lower bound of min_i E theta g_i from FRESH nodes, of probability 1 - FAILURE."""
     n, total, squares = x.shape[0], 0.0, 0.0
     for block in nodes(x, FRESH, SEED + 1):
-        values = np.sign(block @ (q * y))[:, None] * block * y
+        values = block * y
+        values = mixture.theta(values)[:, None] * values
         total, squares = total + values.sum(axis=0), squares + np.square(values).sum(axis=0)
     mean = np.asarray(total / FRESH)
     variance = np.maximum(squares / FRESH - mean**2, 0.0) * FRESH / (FRESH - 1.0)

@@ -140,7 +140,7 @@ def proved_below(margin: ReferenceMargin) -> bool:
     Where the bracket is certified it is. Elsewhere a margin of the examples themselves still is
     one that was reached; that of gamma_ntk, an expectation over nodes, is only that of a sample.
     """
-    return margin.bracket.certified or not margin.reference.by_chance
+    return margin.bracket.certified or margin.reference.failure == 0.0
 
 
 @final

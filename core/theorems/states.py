@@ -79,6 +79,25 @@ def held(states: States) -> bool | None:
     return True if (states == State.HOLDS).any() else None
 
 
+def held_finitely(states: States, finite: NDArray[np.bool_]) -> tuple[bool | None, States]:
+    """Return `held` and the states, decided by frames with two finite numbers alone.
+
+    A frame that fails by an infinite number is left open, and then nothing is said to hold.
+
+    >>> held_finitely(np.array([1, 1]), np.array([False, True]))[0]
+    True
+    >>> held_finitely(np.array([1, 0]), np.array([True, False]))
+    (None, array([1, 2]))
+    """
+    beyond = (states == State.FAILS) & ~finite
+    left = np.where(beyond, State.OPEN, states).astype(states.dtype)
+    holds = held(left)
+    if holds and (beyond.any() or not finite[left == State.HOLDS].any()):
+        left[~finite & (left == State.HOLDS)] = State.OPEN
+        holds = None
+    return holds, left
+
+
 def all_of(conditions: Iterable[Any], frames: int) -> States:
     """The state of several conditions together, (T,): each is a state of all frames, or (T,).
 

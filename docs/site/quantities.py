@@ -103,7 +103,10 @@ def _each_margin() -> Iterator[str]:
                 ("source", plain(one.source)),
                 ("for", plain(one.where)),
                 ("in the view of margins", plain(drawn)),
-                ("by chance", "its bracket holds with a probability only" if one.by_chance else ""),
+                (
+                    "by chance",
+                    f"its bracket holds but for a chance of {one.failure:g}" if one.failure else "",
+                ),
             ]
         )
         yield page(f"## {one.name}", _sentence(one.title), told).rstrip()

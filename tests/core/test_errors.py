@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from core.errors import Clause, DiskError, InputError, MarginscopeError
 from core.files import write_whole
 from core.studies.cell_table import check_table
+from core.study_file.validation import build_experiment
 from core.sweep.cell import Task
 from core.sweep.control import SweepControl
 from core.sweep.pools import pool_for
@@ -77,3 +79,17 @@ def test_sentences_have_an_end() -> None:
     error = DiskError("w" * 10 * LONGEST, remedy="make room")
     for text in (str(error), error.sentence):
         assert len(text) < LONGEST and text.endswith("w; make room.")
+
+
+@pytest.mark.parametrize(
+    ("data", "bound"),
+    [
+        ({"kind": "two_cones", "alpha": 0.9}, f"equal to {math.sqrt(0.5)}"),
+        ({"seed": 10**30}, "equal to 9.22337e+18"),
+    ],
+)
+def test_bounds_are_readable_numbers(data: dict[str, object], bound: str) -> None:
+    """Digits after a point were shortened like whole numbers: 0.7.07107e+15."""
+    with pytest.raises(InputError) as raised:
+        build_experiment({"data": data}, "test")
+    assert bound in str(raised.value)

@@ -12,7 +12,7 @@ from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import Axis
 from core.figures.scene import build_scene
 from core.reference.margin import Bracket, ReferenceMargin
-from tests.app.theory_stand_ins import FAR, GLOBAL, LINEAR, NARROW, TANGENT
+from tests.app.theory_stand_ins import FAR, GLOBAL, LINEAR, NARROW, TANGENT, MadeUp
 from tests.figures.helpers import two_runs
 from tests.figures.test_scene import panel_of
 
@@ -34,6 +34,15 @@ def test_margins_without_a_value_or_a_factor_are_no_lines() -> None:
     assert [level.value for level in levels] == pytest.approx([3.0, 0.04125, 0.0406])
     assert levels[0].label.startswith("$\\uparrow$ ")
     assert levels[1].label.endswith("(heuristic)")
+
+
+def test_a_line_of_a_draw_names_its_chance_to_fail() -> None:
+    drawn = MadeUp("gamma_ntk", 0.5, Bracket(0.04, 0.05, 0.045, False, "drawn"))
+    drawn.failure = 1e-6
+    (level,) = reference_levels(
+        [ReferenceMargin(drawn, drawn.bracket, 0.1)], AXIS, 40.0, 7.0, LIGHT
+    )
+    assert level.label.endswith("(holds but for a chance of $10^{-6}$)")
 
 
 def test_labels_are_apart_and_inside() -> None:

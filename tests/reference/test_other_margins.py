@@ -33,7 +33,7 @@ def test_gamma_ntk_of_figure_1() -> None:
     assert found.value == pytest.approx(0.0511, rel=0.02)
     assert found.gap < 0.15
     assert not found.certified
-    assert "with probability 1 - 1e-06" in found.method
+    assert "holds but for a chance of 10^-6" in found.method
     assert found.value <= KernelMargin().compute(problem(), Watch()).value
 
 

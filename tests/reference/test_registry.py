@@ -14,7 +14,7 @@ import pytest
 from core.data.dataset import Dataset
 from core.problem.problem import Problem
 from core.reference import cache
-from core.reference.margin import Bracket, Reference, absent, exact
+from core.reference.margin import Bracket, Reference, ReferenceMargin, absent, exact
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.sample import contradiction
 from core.reference.watch import CancelledError, Watch
@@ -52,6 +52,21 @@ def test_names_and_texts() -> None:
     for name, item in REFERENCES.items():
         assert item.name == name
         assert all((item.title, item.formula, item.source, item.label, item.where))
+
+
+def test_a_bracket_of_a_draw_is_no_guess() -> None:
+    """Both ends of gamma_ntk's hold but for a chance that is known, and it was called heuristic."""
+    guess = Bracket(0.4, 0.5, 0.5, False, "")
+    words = {
+        name: ReferenceMargin(REFERENCES[name], guess, 0.0).certainty
+        for name in ("gamma_gl", "gamma_ntk")
+    }
+    assert words == {
+        "gamma_gl": "heuristic",
+        "gamma_ntk": "holds but for a chance of 10^-6",
+    }
+    assert ReferenceMargin(REFERENCES["gamma_ntk"], exact(0.5, ""), 0.0).certainty == "certified"
+    assert [one.name for one in REFERENCES.values() if one.failure] == ["gamma_ntk"]
 
 
 def test_a_margin_is_computed_once(own_cache: Path) -> None:

@@ -138,8 +138,8 @@ ENDS: dict[str, tuple[str, str, Values, Values]] = {
     "share of pairs": (
         "wei19-figure-2",
         "The regulariser improves the margin, in every seed",
-        lambda cell: {"hard_margin": 0.01 + cell.experiment.loss.l2},
-        lambda cell: {"hard_margin": 0.01 * noise(cell)},
+        lambda cell: {"hard_margin": 0.01 + cell.experiment.loss.l2, "train_error": 0.0},
+        lambda cell: {"hard_margin": 0.01 * noise(cell), "train_error": 0.0},
     ),
     "share of runs": (
         "frei23-figure-4",

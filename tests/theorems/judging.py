@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
@@ -114,6 +115,17 @@ def violated(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
         f"{one.comparison.bound:g}"
         for (source, name), one in found.items()
         if one.verdict is Verdict.VIOLATED
+    ]
+
+
+def without_numbers(found: Mapping[tuple[str, str], Assessment]) -> list[str]:
+    """The statements with a verdict of which a compared number is not finite."""
+    return [
+        f"{source}, {name}: {one.verdict.value}, {one.comparison.measured} "
+        f"{one.comparison.sense} {one.comparison.bound}"
+        for (source, name), one in found.items()
+        if one.verdict not in (Verdict.UNDECIDED, Verdict.NO_CONSTANT)
+        and not (math.isfinite(one.comparison.bound) and math.isfinite(one.comparison.measured))
     ]
 
 

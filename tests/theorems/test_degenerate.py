@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.problem.problem import resolve
 from core.study_file.validation import build_experiment
 from core.theorems.statement import Verdict
-from tests.theorems.judging import judged, problem_of, recorded_run, violated
+from tests.theorems.judging import judged, problem_of, recorded_run, violated, without_numbers
 
 FLOW = {"kind": "flow", "until_log10_time": 2.0}
 GD = {"kind": "gd", "step": 0.1, "until_log10_time": 0.5}
@@ -35,6 +35,7 @@ def check(folder: Path, problem: Any) -> None:
     with recorded_run(folder / "run", problem) as run:
         found = judged(run, {})
         assert violated(found) == []
+        assert without_numbers(found) == []
         for one in found.values():
             assert one.comparison.why or one.verdict is not Verdict.UNDECIDED
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.mathtext import MathTextParser
 
@@ -266,7 +267,7 @@ def test_a_margin_that_holds_by_chance_is_not_taken_as_proved(descent: Run) -> N
     for name in ("Lemma 2.4 (margin)", "Theorem 2.2 (margin)"):
         hypothesis = condition(found["telgarsky22", name], "Assumption 1.3")
         assert hypothesis.met is None
-        assert "not proved" in hypothesis.present
+        assert hypothesis.present.endswith("but for a chance of 10^-6")
     proved = replace(sampled, certified=True)
     margins["gamma_ntk"] = replace(margin("gamma_ntk", 1.0), bracket=proved)
     assert judged(descent, margins)["telgarsky22", one.statement.name].verdict is Verdict.VIOLATED
@@ -360,8 +361,17 @@ def test_throughout_is_told_by_the_worst_frame() -> None:
     assert [math.isnan(value) for value in found.bound_trace] == [False, True, True]
     found = common.throughout(">=", 1.0, [2.0, float("nan"), 1.0 - 1e-12])
     assert (found.holds, found.measured) == (True, 1.0 - 1e-12)
-    found = common.throughout(">=", -math.inf, [-1e300, 0.0])
-    assert found.holds is True
+    for found in (
+        common.throughout(">=", -math.inf, [-1e300, 0.0]),
+        common.throughout("<=", 1.0, [0.5, math.inf]),
+        common.once("<=", math.inf, 1.0),
+        common.at_the_end("<=", 1.0, np.array([0.5, -math.inf])),
+    ):
+        assert (found.holds, found.why) == (None, common.INFINITE)
+    assert found.states is not None
+    assert found.states.tolist() == [1, 2]
+    found = common.throughout("<=", 1.0, [0.5, 1.5, math.inf])
+    assert (found.holds, found.measured) == (False, 1.5)
     found = common.throughout("<=", [1.0, math.inf], [0.5, math.inf])
     assert (found.holds, found.measured) == (True, 0.5)
     found = common.throughout("<=", 1.0, [float("nan")], why="nothing yet")

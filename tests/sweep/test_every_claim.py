@@ -1,0 +1,57 @@
+"""Each claim of every shipped study is refuted by a run without its effect, or says why by none.
+
+Claims that no size judges are left out. Most are refuted by a number; where the effect is an event,
+as a risk that falls below a level, runs without it have no number, which refutes as well.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.studies.study import load_study, shipped_ids
+from core.studies.verdicts import judge
+from tests.sweep.counter_runs import COUNTER_RUNS, WITHOUT
+from tests.sweep.swept import recorded_trials
+
+
+def test_every_shipped_study_has_counter_runs() -> None:
+    assert set(COUNTER_RUNS) == set(shipped_ids())
+    assert set(WITHOUT) < set(COUNTER_RUNS)
+
+
+@pytest.mark.parametrize("name", sorted(COUNTER_RUNS))
+def test_without_the_effect_no_claim_holds(name: str, tmp_path: Path) -> None:
+    claims = load_study(name).claims
+    open_claims = {number for number, claim in enumerate(claims) if claim.sizes}
+    for number, counter_run in enumerate(COUNTER_RUNS[name]):
+        study = counter_run.study(name)
+        told = judge(study, recorded_trials(study, tmp_path / str(number)), None)
+        # Changes of a study's text exchange numbers, and keep the order of its claims.
+        assert len(told) == len(claims)
+        open_claims -= {at for at, one in enumerate(told) if one.verdict == "refuted"}
+    left = [claims[at].text for at in sorted(open_claims)]
+    known = WITHOUT.get(name, {})
+    assert len(left) == len(known), left
+    for text in left:
+        assert any(text.startswith(start) and reason for start, reason in known.items()), text
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "nothing"),
+    [
+        ("morwani24-penalty", "At lambda = 1e-5", 1.0),
+        ("wei19-figure-3-left", "It grows by 6 %", 1.0),
+        ("wei19-figure-3-right", "It grows by 12 %", 1.0),
+        ("wei19-figure-3-right", "It falls by 16 %", 1.0),
+        ("wei19-figure-4", "There it has .6", 1.0),
+        ("wei19-figure-2", "It does so tenfold", 1.0),
+        ("wei19-figure-2", "It does so by .045", 0.0),
+        ("homogeneity-theorem-3-6", "The smoothed margin at t = 1000", 1.0),
+    ],
+)
+def test_a_measured_effect_excludes_its_absence(name: str, start: str, nothing: float) -> None:
+    """The first two also held for a margin of all of gamma* and for no growth."""
+    (claim,) = (one for one in load_study(name).claims if one.text.startswith(start))
+    assert not claim.confirmed(nothing)
