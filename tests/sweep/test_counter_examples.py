@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from core.studies.row import Row
-from core.studies.study import Study, load_study, parse_study
+from core.studies.study import Study, load_study
 from core.studies.trials import Trial, trials_of
 from core.studies.verdicts import judge
-from tests.sweep.swept import judged_on, only, recorded_trials
+from tests.sweep.swept import judged_on, only
 
 Values = Callable[[Any], dict[str, float]]
 NOISE = np.random.default_rng(7).uniform(0.9, 1.1, 997)
@@ -176,17 +176,6 @@ def test_without_the_effect_a_claim_is_refuted(kind: str) -> None:
 # -------------------------------------------------------------------------------- recorded runs
 
 
-SMALL_HEAD = (
-    "data.n=4",
-    "data.d=4",
-    "network.m=4",
-    "network.normaliser=rms",
-    "network.depth=2",
-    "run.seed=0",
-    "recording.log10_times=[]",
-    "recording.frames=15",
-    "dynamics.until_log10_time=0.6",
-)
 CONES = (
     "data.n=12",
     "network.m=16",
@@ -213,12 +202,6 @@ RECORDED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]
         ("Once positive it never falls",),
         CONES,
         (*CONES, "dynamics.kind=adam", "dynamics.step=0.1", "dynamics.until_log10_time=2.5"),
-    ),
-    "never falls, where the risk is not reached": (
-        "homogeneity-theorem-3-6",
-        ("The risk goes below l(0)/n, and",),
-        SMALL_HEAD,
-        (*SMALL_HEAD, "dynamics.until_log10_time=-1"),
     ),
     "a theorem's bound, and from a time on, too early": (
         "telgarsky22-theorem-3-2",
@@ -275,51 +258,3 @@ def test_other_data_are_no_sample_of_d(tmp_path: Path) -> None:
     other = (*short, "data.kind=parity", "data.n=200")
     told = judged_on("wei19-figure-1", other, tmp_path / "parity", starts)
     assert [one.verdict for one in told] == ["refuted"] * 2
-
-
-def test_a_wrong_width_is_refuted(tmp_path: Path) -> None:
-    """Figure 1's claims on its own runs, and with the widths exchanged."""
-    study = load_study("telgarsky22-figure-1").at_size("quick")
-    study = study.with_settings(["dynamics.until_log10_time=3", "recording.log10_times=[]"])
-    trials = recorded_trials(study, tmp_path)
-    assert {one.verdict for one in judge(study, trials, None)} == {"confirmed"}
-    text = study.to_toml().replace("256", "W").replace("16", "256").replace("W", "16")
-    exchanged = judge(parse_study(text, study.id), trials, None)
-    told = {one.claim.text.split(":")[0]: one.verdict for one in exchanged}
-    assert told.pop("Large norm and large rotation go together, m = 256") == "confirmed"
-    assert set(told.values()) == {"refuted"}
-
-
-def test_a_trend_in_every_seed_needs_other_widths(tmp_path: Path) -> None:
-    """Widths 15 and 16 in place of 16 and 256: which of them turns less is chance."""
-    study = load_study("telgarsky22-figure-1-statistics").at_size("quick")
-    text = study.to_toml().replace("16", "15").replace("256", "16")
-    settings = ["run.seed=[0, 1, 2, 3]", "dynamics.until_log10_time=1", "recording.frames=2"]
-    small = parse_study(text, study.id).with_settings(settings)
-    told = judge(small, recorded_trials(small, tmp_path), None)[:2]
-    assert all(
-        "consistent across runs" in one.claim.text or "So is" in one.claim.text for one in told
-    )
-    assert [one.verdict for one in told] == ["refuted", "refuted"], [one.line() for one in told]
-
-
-def test_a_start_that_is_too_large_waits_at_no_saddle(tmp_path: Path) -> None:
-    """From lambda = 1e-3, in place of 1e-12, the risk passes .1 at its usual speed."""
-    study = load_study("boursier22-orthonormal").at_size("quick")
-    study = only(study, ["It passes the saddle"]).with_settings(["factor.decades=[12]"])
-    large = parse_study(study.to_toml().replace("10^(-decades)", "10^(-decades / 4)"), study.id)
-    for one, wanted in ((study, "confirmed"), (large, "refuted")):
-        (told,) = judge(one, recorded_trials(one, tmp_path / wanted), None)
-        assert told.verdict == wanted, told.line()
-
-
-def test_runs_that_were_never_at_the_edge_are_not_released(tmp_path: Path) -> None:
-    """With a hundredth of the step eta S/2 is small from the start to the end."""
-    text = load_study("cohen21-edge-logistic").to_toml()
-    text = text.replace('"dynamics.step" = "eta"', '"dynamics.step" = "eta / 100"')
-    study = only(parse_study(text, "small"), ["They are released"]).at_size("quick")
-    few = ["run.seed=[0]", "factor.eta=[5.0]", "data.labels=random", "data.n=16", "network.m=4"]
-    few += ["recording.spacing=log", "recording.frames=40"]
-    small = study.with_settings(few)
-    (told,) = judge(small, recorded_trials(small, tmp_path), None)
-    assert told.verdict == "refuted", told.line()
