@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from core.cli.output import PROGRAM, UNWRITABLE, drop_output, open_streams, say
+from core.cli.output import PROGRAM, UNWRITABLE, drop_output, open_streams, say, say_lines
 from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
@@ -84,7 +84,7 @@ def _refused(error: OSError) -> int:
 
 def _internal(error: Exception) -> int:
     if os.environ.get("MARGINSCOPE_TRACEBACK"):
-        traceback.print_exc()
+        say_lines(traceback.format_exc())
     say(
         f"{PROGRAM}: internal error ({type(error).__name__}: {error}). Please report it; setting "
         "MARGINSCOPE_TRACEBACK=1 shows where it happened."
