@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from marginscope._errors import DiskError, InputError
 from marginscope._files.frame import Frame
-from marginscope._files.in_use import TAKING, hold, let_go
+from marginscope._files.in_use import TAKING, hold, let_go, lock_wal
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.new_file import claim, created, remove, take_place
 from marginscope._files.schema import (
@@ -104,6 +104,7 @@ class RunWriter:
             hold(self.path)
         try:
             self._sqlite: sqlite3.Connection | None = created(self.path, rows, arrays)
+            self._lock = lock_wal(self.path)
         except (sqlite3.OperationalError, OSError) as error:
             remove(self.path)
             let_go(self.path)
@@ -221,6 +222,7 @@ class RunWriter:
             let_go(self.path)
             with suppress(sqlite3.OperationalError):
                 connection.close()
+            self._lock.release()
 
     def _pending(self) -> Iterator[Statement]:
         """What writes all that is not yet committed."""
