@@ -21,7 +21,13 @@ DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def say_compiling(kernel: str) -> None:
-    """The line that stands before a wait for the compiler."""
+    """Say what is waited for, and once why it is not kept, if it cannot be."""
+    problem = warming.unreported_problem()
+    if problem:
+        say(f"{PROGRAM}: {problem}")
+    if warming.has_reported_problem():
+        say(f"{PROGRAM}: compiling {kernel}.")
+        return
     say(
         f"{PROGRAM}: compiling {kernel}, once for this machine "
         f"(`{headless_program()} warm` does all)."

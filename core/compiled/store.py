@@ -49,6 +49,7 @@ SETTINGS = (
 )
 DIGEST = hashlib.sha256().digest_size
 SUFFIX = ".kernel"
+PROBE_BYTES = 1 << 16  # about a kernel
 MOST_LINKS = 40  # on the way to a folder, as on Linux
 
 
@@ -137,30 +138,70 @@ def usable(place: Path) -> bool:
     try:
         status = place.lstat()
         private = stat.S_ISDIR(status.st_mode) and is_private(status)
-        return private and has_trusted_parents(place.absolute())
+        return private and untrusted_parent(place.absolute()) is None
     except OSError:
         return False
 
 
-def has_trusted_parents(path: Path, links: int = 0) -> bool:
-    """Return True if no other user can rename, replace or redirect a folder above a path.
+def untrusted_parent(path: Path, links: int = 0) -> Path | None:
+    """Return the first folder above a path that another user can rename, replace or redirect.
 
     Each folder and link on the way, also through links, must belong to the user or to root. Other
     users may write to a folder only if it is sticky, as /tmp is. Raises OSError.
     """
     if os.name != "posix":
-        return True
+        return None
     for parent in reversed(path.parents):
         status = parent.lstat()
         if status.st_uid not in (0, os.geteuid()):
-            return False
+            return parent
         if stat.S_ISLNK(status.st_mode):
             rest = path.relative_to(parent)
             target = parent.parent / parent.readlink()
-            return links < MOST_LINKS and has_trusted_parents(target / rest, links + 1)
+            return parent if links == MOST_LINKS else untrusted_parent(target / rest, links + 1)
         if not status.st_mode & stat.S_ISVTX and _others_may_write(status):
-            return False
-    return True
+            return parent
+    return None
+
+
+def problem() -> str:
+    """Return a sentence about a folder in which nothing can be kept, "" about a good one.
+
+    Makes the folder, and writes a file that is removed at once.
+    """
+    place = folder()
+    reason, remedy = _refusal(place)
+    if not reason:
+        return ""
+    return (
+        f"Compiled kernels cannot be kept in {place} ({reason}), so they are compiled again each "
+        f"time, which takes minutes; {remedy}, or name another folder in NUMBA_CACHE_DIR."
+    )
+
+
+def _refusal(place: Path) -> tuple[str, str]:
+    """Why nothing can be kept in a folder, and what to do; empty if something can."""
+    try:
+        _make(place)
+        if place.is_symlink():
+            return "it is a link", "remove the link"
+        if not is_private(place.lstat()):
+            return "other users can change it", "make it yours alone"
+        above = untrusted_parent(place.absolute())
+        if above is not None:
+            return f"other users can replace {above}", f"make {above} yours alone"
+        with beside(place / "probe") as (_, descriptor), os.fdopen(descriptor, "wb") as file:
+            file.write(bytes(PROBE_BYTES))
+    except OSError as error:
+        return error.strerror or str(
+            error
+        ), "make it a folder that you may write to, with some room"
+    return "", ""
+
+
+def _make(place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.mkdir(mode=0o700, exist_ok=True)
 
 
 def _others_may_write(status: os.stat_result) -> bool:
@@ -222,8 +263,7 @@ def save(name: str, content: bytes) -> bool:
     """Keep a content under a name, whole or not at all; False where that cannot be done."""
     place = folder()
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.mkdir(mode=0o700, exist_ok=True)
+        _make(place)
         if not usable(place):
             return False
         with beside(place / name, mode=0o600) as (temporary, descriptor):
