@@ -10,6 +10,11 @@ from core.compiled import warming
 from core.stopping import FirstSignal, answered_elsewhere
 from core.training.control import Control
 
+NO_WORKERS = (
+    "No worker of the cluster is left; the cells wait until one joins. Start workers, or stop with "
+    "Ctrl-C: the same command goes on later."
+)
+
 
 @contextmanager
 def first_signal(stop: Callable[[], None]) -> Iterator[None]:
