@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, final
 
 from core.errors import InputError, MarginscopeError
-from core.files import has_no_writer, is_there, read_text, write_whole
+from core.files import has_no_writer, is_there, read_text, remove_left, write_whole
 from core.library.about import LONGEST_FILE_NAME
 from core.library.about import SUFFIX as NOTES
 from core.library.scan import RUN, TRASH, WAL, Found, in_folder, listed
@@ -133,6 +133,7 @@ class Trash:
                 if name.endswith(GOING):
                     shutil.rmtree(folder, ignore_errors=True)
                     continue
+                remove_left(folder)  # of an origin that was being written
                 origin = _origin(folder)
                 if origin is None:
                     with suppress(OSError):  # only where nothing is in it: a kill before the origin
