@@ -96,7 +96,7 @@ def for_each_kill(
         root = folder / str(number)
         made(root)
         prepare(root)
-        status = run_killed(lambda root=root: work(root), number)  # type: ignore[misc]
+        status = run_killed(lambda root=root: work(root), number)
         assert status in (KILLED, DONE)
         roots.append(root)
         if status == DONE:
