@@ -116,6 +116,24 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def set_aside(path: Path) -> Path | None:
+    """Rename what lies at a path and cannot be used; where it lies then, None where it stays."""
+    aside = path.with_name(f"{path.name}.broken")
+    try:
+        path.replace(aside)
+    except OSError:
+        return None
+    return aside
+
+
+def is_plain(path: Path) -> bool:
+    """Return True for a file that is no link, folder, pipe or device, and for nothing at all."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return not os.path.lexists(path)
+
+
 def read_whole(path: Path, most: int, what: str) -> bytes:
     """The content of a plain file of at most `most` bytes.
 
