@@ -37,10 +37,11 @@ def warm(arguments: argparse.Namespace) -> int:
 
     def report(progress: Progress) -> None:
         if warming.missing([progress.group]):
-            raise DiskError(
-                f"The compiled kernels of {progress.group} were not kept in {store.folder()}; make "
-                "room on its disk, or name another folder in NUMBA_CACHE_DIR."
+            said = (
+                f"The compiled kernels of {progress.group} were not kept in {store.folder()}; "
+                "make room on its disk, or name another folder in NUMBA_CACHE_DIR."
             )
+            raise DiskError(store.problem() or said)
         if arguments.progress:
             print(json.dumps(asdict(progress)), flush=True)
         elif progress.group in absent:

@@ -20,6 +20,7 @@ import os
 import pkgutil
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -32,6 +33,7 @@ from typing import Any
 from core.files import beside
 
 PACKAGE = "core.compiled"
+STARTED = time.time()
 # Modules elsewhere whose numbers are constants of kernels.
 CODES = ("core.losses", "core.network.activation", "core.network.codes")
 WITHOUT_CODE = {"beside", "store", "warming"}  # modules that change nothing of what is compiled
@@ -76,6 +78,29 @@ def _code_of(name: str) -> CodeType | None:
     return code
 
 
+def _modules() -> list[str]:
+    """The names of all modules that kernels depend on."""
+    spec = find_spec(PACKAGE)
+    places = [] if spec is None else list(spec.submodule_search_locations or ())
+    names = {info.name for info in pkgutil.iter_modules(places)} - WITHOUT_CODE
+    return [*(f"{PACKAGE}.{name}" for name in sorted(names)), *CODES]
+
+
+def is_replaced() -> bool:
+    """Return True if another version was installed over the program since it started.
+
+    The code in memory, and what the names of its files are made from, may be of two versions then.
+    """
+    for name in _modules():
+        spec = find_spec(name)
+        try:
+            if spec and spec.origin and Path(spec.origin).stat().st_ctime > STARTED:
+                return True
+        except OSError:  # in a bundle, whose modules are no files
+            continue
+    return False
+
+
 def _version_of(package: str) -> str:
     try:
         return version(package)
@@ -86,11 +111,8 @@ def _version_of(package: str) -> str:
 @cache
 def code_digest() -> str:
     """What identifies the code of all kernels: equal wherever the same version is installed."""
-    spec = find_spec(PACKAGE)
-    places = [] if spec is None else list(spec.submodule_search_locations or ())
     digest = hashlib.sha256()
-    modules = {info.name for info in pkgutil.iter_modules(places)} - WITHOUT_CODE
-    for module in (*(f"{PACKAGE}.{name}" for name in sorted(modules)), *CODES):
+    for module in _modules():
         digest.update(module.encode())
         for part in _said(_code_of(module)):
             digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
@@ -181,6 +203,8 @@ def problem() -> str:
 
 def _refusal(place: Path) -> tuple[str, str]:
     """Why nothing can be kept in a folder, and what to do; empty if something can."""
+    if is_replaced():
+        return "another version was installed since this program started", "start it again"
     try:
         _make(place)
         if place.is_symlink():
@@ -260,8 +284,14 @@ def load(name: str) -> bytes | None:
 
 
 def save(name: str, content: bytes) -> bool:
-    """Keep a content under a name, whole or not at all; False where that cannot be done."""
+    """Keep a content under a name, whole or not at all; False where that cannot be done.
+
+    Nothing is kept once another version was installed over this one: machine code of one version
+    would get the name of the other, and be used by it.
+    """
     place = folder()
+    if is_replaced():
+        return False
     try:
         _make(place)
         if not usable(place):

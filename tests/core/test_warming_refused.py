@@ -13,7 +13,9 @@ import pytest
 from core.cli.main import main, say_compiling
 from core.cli.waiting import compiling_words
 from core.compiled import store, warming
+from tests.core.test_warming import copied, none_left, python
 
+__all__ = ["none_left"]  # a fixture
 posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX")
 
 
@@ -109,6 +111,25 @@ def test_a_good_folder_is_left_as_it_was(
     say_compiling("flow.a")
     assert "compiling flow.a, once for this machine" in capsys.readouterr().err
     assert compiling_words(["flow"]) == "Compiling kernels (flow), once for this machine."
+
+
+def test_a_version_that_was_replaced_keeps_no_kernels(tmp_path: Path, cold: Path) -> None:
+    """Its machine code would get the name of the version that is on the disk by now."""
+    (tmp_path / "program").mkdir()
+    root = copied(tmp_path / "program", sources=True)
+    code = (
+        "import os, sys\n"
+        "from core.compiled import store\n"
+        "print(store.save('a.kernel', b'old'))\n"
+        "path = store.find_spec('core.compiled.zonotope').origin\n"
+        "text = open(path).read()\n"
+        "open(path, 'w').write(text.replace('TURNS = 60', 'TURNS = 61'))\n"
+        "print(store.save('b.kernel', b'old'), store.load('a.kernel'))\n"
+    )
+    out, err = python("-c", code, root=root).communicate(timeout=60)
+    assert out.split() == ["True", "False", "b'old'"], err
+    digest = "from core.compiled import store; print(store.names())"
+    assert python("-c", digest, root=root).communicate(timeout=60)[0] == "frozenset()\n"
 
 
 def test_warm_ends_where_a_group_was_not_kept(
