@@ -42,6 +42,8 @@ def open_log(folder: Path) -> logging.Handler | None:
             set_aside(place)
         handler = LogHandler(place, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
     except OSError:
+        LOG.addHandler(logging.NullHandler())  # else Python prints tracebacks on the terminal
+        LOG.propagate = False
         return None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     LOG.addHandler(handler)

@@ -155,6 +155,19 @@ def test_a_full_disk_of_the_log_prints_nothing(
     assert capsys.readouterr().err == ""
 
 
+def test_without_a_place_for_the_log_nothing_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python prints on the terminal what no handler takes."""
+    (tmp_path / "file").touch()
+    logger = logging.getLogger("marginscope")
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "propagate", True)
+    assert open_log(tmp_path / "file" / "logs") is None
+    assert [type(handler) for handler in logger.handlers] == [logging.NullHandler]
+    assert not logger.propagate
+
+
 def test_the_window_starts_with_pipes_and_says_so(
     open_program: Opener, tmp_path: Path, study: Path
 ) -> None:
