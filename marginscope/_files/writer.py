@@ -236,7 +236,6 @@ class RunWriter:
             with suppress(sqlite3.OperationalError):
                 connection.close()
             self._lock.release()
-            self._file.close()
 
     def _pending(self) -> Iterator[Statement]:
         """What writes all that is not yet committed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +17,13 @@ from core.library.library import Library
 from core.runs import Recorder, open_run
 from core.training import trajectory
 from core.training.control import Control
+from marginscope._files.in_use import LOCKS
 from tests.app.shell.apart import Apart
 from tests.python.loops import loop
 from tests.runs.helpers import assert_frames, frames_of, recorder_at, small_problem
 
 pytestmark = pytest.mark.skipif(
-    sys.platform == "win32", reason="Windows keeps open files in their place"
+    not sys.platform.startswith("linux"), reason="only Linux names the places of open files"
 )
 PROBLEM = small_problem()
 FRAMES = frames_of(PROBLEM, 8)
@@ -86,11 +88,23 @@ def test_a_moved_file_is_recorded_to_its_end(tmp_path: Path, names: tuple[str, .
         path.with_name(name).rename(place.with_name(name.replace("a.", "b.")))
     recorder.append(FRAMES[5:])
     recorder.finish("completed")
-    if sys.platform.startswith("linux"):
-        assert recorder.path == place
+    assert recorder.path == place
     with open_run(place) as run:
         assert (run.status, run.reason) == ("finished", "completed")
         assert_frames(run, FRAMES)
+
+
+def test_a_reader_in_this_process_keeps_its_locks(tmp_path: Path) -> None:
+    """POSIX drops all locks of a file in a process that closes any descriptor of that file."""
+    recorder, path = begun(tmp_path)
+    with sqlite3.connect(path) as reader:
+        reader.execute("SELECT count(*) FROM frame").fetchone()
+        recorder.append(FRAMES[5:])
+        recorder.flush()
+        recorder.abandon()
+        locked = f":{path.stat().st_ino} 1073741826"
+        assert locked in LOCKS.read_text()
+    reader.close()
 
 
 def test_the_command_line_names_a_removed_run(
