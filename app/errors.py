@@ -17,6 +17,7 @@ from typing import final
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import MarginscopeError
+from core.files import set_aside
 
 LOG = logging.getLogger("marginscope")
 LOG_FILE = "marginscope.log"
@@ -24,14 +25,25 @@ LOG_FILE = "marginscope.log"
 LOG_BYTES = 1 << 20
 
 
+@final
+class LogHandler(RotatingFileHandler):
+    """A log file that leaves out what cannot be written, as on a full disk."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Print no traceback on the terminal."""
+
+
 def open_log(folder: Path) -> logging.Handler | None:
     """Write the log into a file of this folder; None, and no log, where that is impossible."""
+    place = folder / LOG_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(
-            folder / LOG_FILE, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
-        )
+        if place.is_fifo() or place.is_dir():  # a pipe would be waited for
+            set_aside(place)
+        handler = LogHandler(place, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
     except OSError:
+        LOG.addHandler(logging.NullHandler())  # else Python prints tracebacks on the terminal
+        LOG.propagate = False
         return None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     LOG.addHandler(handler)

@@ -54,7 +54,7 @@ from app.controllers.upkeep import Upkeep
 from app.controllers.welcome import WelcomeController
 from app.controllers.whole_study import WholeStudyController
 from app.main_window import MainWindow
-from app.places import Places
+from app.places import Places, writable_places
 from app.state.exports import Exportable
 from app.state.session import Session
 from app.workers.judge import Judge
@@ -76,8 +76,9 @@ class Parts(QObject):
     ) -> None:
         """Open files by their names; theory is computed by the usual workers or by those given."""
         super().__init__()
+        places, unkept = writable_places(places)
         self.places = places
-        self.memory = Memory(places)
+        self.memory = Memory(places, unkept)
         settings = self.memory.settings
         self.session = Session()
         self.worker = RunWorker(self)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -58,6 +60,35 @@ class Places:
         parts += [size] if size else []
         parts += [sha256(text.encode()).hexdigest()[:8]] if text else []
         return self.runs / "studies" / "__".join(parts)
+
+
+def writable_places(places: Places) -> tuple[Places, str]:
+    """Return places that can be written, and a sentence about what is not kept where it belongs.
+
+    Runs, library and session are kept in a temporary folder if their own cannot be written: a
+    read-only home must not keep the window from training.
+    """
+    data, said = places.runs.parent, []
+    if not (_is_writable(places.runs) and _is_writable(data)):
+        # Without a process in its name: no later program removes it.
+        folder = Path(tempfile.mkdtemp(prefix="marginscope-runs-"))
+        places = replace(places, runs=folder / "runs")
+        said.append(
+            f"Runs, the library and the session cannot be kept in {data}, which cannot be written; "
+            f"they are in {folder} for now: copy what you need from there, or make {data} writable."
+        )
+    if not _is_writable(places.settings.parent):
+        said.append(f"Settings are not remembered: {places.settings.parent} cannot be written.")
+    return places, " ".join(said)
+
+
+def _is_writable(folder: Path) -> bool:
+    """Return True if files can be made in a folder, which need not be there yet."""
+    for place in (folder, *folder.parents):
+        if os.path.lexists(place):
+            with suppress(OSError):  # of a folder that cannot be entered
+                return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+    return False
 
 
 def _claimed(path: Path) -> bool:

@@ -10,6 +10,7 @@ import base64
 import binascii
 import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -18,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from app.state.intent import FIGURE_1, FIRST_CURVES
 from app.state.layouts import MOST_LAYOUTS
 from core.errors import MarginscopeError
-from core.files import write_whole
+from core.files import read_whole, set_aside, write_whole
 
 MOST_RECENT = 10
 # Ours has a few kilobytes; another file under its name must not be read whole at every start.
@@ -48,7 +49,7 @@ class Settings(BaseModel):
     neuron_points: Literal["", "weights", "directions"] = ""  # empty: the study's
     views: tuple[str, ...] = Field((), max_length=20)  # chosen by the user; empty: the study's
     curves: tuple[str, ...] | None = Field(None, max_length=20)  # the same; None: the study's
-    recent: tuple[str, ...] = ()
+    recent: tuple[str, ...] = ()  # at most MOST_RECENT
     library_shown: bool = False
     shortcuts: dict[str, str] = Field({}, max_length=500)  # by actions, where they are not usual
     commands: tuple[str, ...] = Field((), max_length=100)  # of the palette, the latest first
@@ -66,6 +67,12 @@ class Settings(BaseModel):
         if isinstance(values, dict) and "palette" in values:
             return {"follows_system": False, **values}
         return values
+
+    @field_validator("recent")
+    @classmethod
+    def _latest(cls, recent: tuple[str, ...]) -> tuple[str, ...]:
+        """Each has a line in a menu, which thousands would hold up for minutes."""
+        return recent[:MOST_RECENT]
 
     @field_validator("views")
     @classmethod
@@ -105,21 +112,18 @@ class Settings(BaseModel):
 def load_settings(path: Path) -> tuple[Settings, str]:
     """The settings of a file, and a sentence if the file had to be set aside (else empty)."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ValueError("too large")
+        if not os.path.lexists(path):
+            return Settings.model_validate({}), ""
         # By Python's own JSON: names of files that are no text are surrogates in it.
-        return Settings.model_validate(json.loads(path.read_bytes())), ""
-    except FileNotFoundError:
-        return Settings.model_validate({}), ""
-    except (OSError, ValidationError, ValueError, RecursionError):
+        content = json.loads(read_whole(path, MOST_BYTES, "settings"))
+        return Settings.model_validate(content), ""
+    except (MarginscopeError, OSError, ValidationError, ValueError, RecursionError):
         return Settings.model_validate({}), _set_aside(path)
 
 
 def _set_aside(path: Path) -> str:
-    aside = path.with_name(f"{path.name}.broken")
-    try:
-        path.replace(aside)
-    except OSError:
+    aside = set_aside(path)
+    if aside is None:
         return f"The settings in {path} could not be read; the defaults are used."
     return f"The settings could not be read and lie in {aside} now; the defaults are used."
 

@@ -1,7 +1,8 @@
 """Reading and writing whole files: what is too large or no file is refused before it is read.
 
-A file is written completely or not at all: beside its place, under a name that says who writes it.
-What a killed program has left is removed by the next one that writes into the same folder.
+A file is written completely or not at all: beside its place, under a name that says who writes it,
+and locked while it is written. What a killed program has left is removed by the next one that
+writes into the same folder.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import stat
 import sys
 import tempfile
@@ -23,26 +23,31 @@ from typing import BinaryIO
 
 from core.errors import DiskError, InputError
 from core.stopping import removed_when_stopped
+from marginscope._files.machine import WriterLock, is_locked, machine_name
 
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-# .NAME.HOST-PID-RANDOM.part, with the suffix of NAME for writers that go by it
-LEFT = re.compile(r"\..+\.(?P<host>[\w.-]+)-(?P<pid>\d+)-[0-9a-f]{8}\.part(?:\.\w+)?")
-FOLDER = re.compile(r"marginscope-[a-z]*-(?P<host>[\w.-]+)-(?P<pid>\d+)-.*")
+# .NAME.MACHINE-PID-RANDOM.part, with the suffix of NAME for writers that go by it
+LEFT = re.compile(r"\..+\.(?P<machine>[\w-]+)-(?P<pid>\d+)-[0-9a-f]{8}\.part(?:\.\w+)?")
+FOLDER = re.compile(r"marginscope-[a-z]*-(?P<machine>[\w.-]+)-(?P<pid>\d+)-[^-]*")
 DAY = 86_400.0  # after which a file of another machine, or on Windows, has no writer any more
+LONGEST_SUFFIX = 16  # bytes of one that a writer goes by
+NAME_BYTES = 100  # of a name that is followed by who writes it; file systems take 255 in all
 
 
-def host_name() -> str:
-    """The name of this machine, as it stands in names of files."""
-    return re.sub(r"[^\w.-]", "_", socket.gethostname()) or "here"
+def has_no_writer(place: Path, machine: str, pid: int) -> bool:
+    """Return True if the program that writes there has ended, as far as can be told.
+
+    Processes are looked for on this machine and in this container only; see `machine_name`.
+    """
+    return _looks_left(place, machine, pid) and not is_locked(place)
 
 
-def has_no_writer(place: Path, host: str, pid: int) -> bool:
-    """Whether the program that writes there is gone, as far as can be told."""
-    if host == host_name() and sys.platform != "win32":
+def _looks_left(place: Path, machine: str, pid: int) -> bool:
+    if machine == machine_name() and sys.platform != "win32":
         try:
             # On POSIX 0 is no signal and only asks; on Windows it is Ctrl-C, and would be sent.
             os.kill(pid, 0)
-        except ProcessLookupError:
+        except (ProcessLookupError, OverflowError):
             return True
         except OSError:
             return False
@@ -58,7 +63,7 @@ def remove_left(folder: Path, pattern: re.Pattern[str] = LEFT) -> None:
     with suppress(OSError):
         for place in folder.iterdir():
             match = pattern.fullmatch(place.name)
-            if match and has_no_writer(place, match["host"], int(match["pid"])):
+            if match and has_no_writer(place, match["machine"], int(match["pid"])):
                 with suppress(OSError):
                     if place.is_dir() and not place.is_symlink():
                         shutil.rmtree(place, ignore_errors=True)
@@ -73,15 +78,19 @@ def beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
     Gone at the end unless it was renamed. The mode is limited by the user's mask, as everywhere.
     """
     remove_left(path.parent)
-    random = f"{host_name()}-{os.getpid()}-{secrets.token_hex(4)}"
+    random = f"{machine_name()}-{os.getpid()}-{secrets.token_hex(4)}"
     # Long names are cut: what is added must not make a name that the file system refuses.
-    temporary = path.with_name(f".{path.name[:100]}.{random}.part{path.suffix[:16].lower()}")
+    name = os.fsdecode(os.fsencode(path.name)[:NAME_BYTES])
+    suffix = path.suffix.lower() if len(os.fsencode(path.suffix)) <= LONGEST_SUFFIX else ""
+    temporary = path.with_name(f".{name}.{random}.part{suffix}")
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     with removed_when_stopped(temporary):
         descriptor = os.open(temporary, flags, mode)
+        lock = WriterLock(temporary)
         try:
             yield temporary, descriptor
         finally:
+            lock.release()
             with suppress(OSError):
                 temporary.unlink()
 
@@ -90,9 +99,13 @@ def beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
 def scratch(purpose: str) -> Iterator[Path]:
     """A folder for files that nobody needs later, gone at the end."""
     remove_left(Path(tempfile.gettempdir()), FOLDER)
-    prefix = f"marginscope-{purpose}-{host_name()}-{os.getpid()}-"
+    prefix = f"marginscope-{purpose}-{machine_name()}-{os.getpid()}-"
     with tempfile.TemporaryDirectory(prefix=prefix) as name, removed_when_stopped(Path(name)):
-        yield Path(name)
+        lock = WriterLock(Path(name))
+        try:
+            yield Path(name)
+        finally:
+            lock.release()
 
 
 def is_there(path: Path) -> bool:
@@ -101,6 +114,24 @@ def is_there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
+
+
+def set_aside(path: Path) -> Path | None:
+    """Rename what lies at a path and cannot be used; where it lies then, None where it stays."""
+    aside = path.with_name(f"{path.name}.broken")
+    try:
+        path.replace(aside)
+    except OSError:
+        return None
+    return aside
+
+
+def is_plain(path: Path) -> bool:
+    """Return True for a file that is no link, folder, pipe or device, and for nothing at all."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return not os.path.lexists(path)
 
 
 def read_whole(path: Path, most: int, what: str) -> bytes:
@@ -142,15 +173,16 @@ def read_text(path: Path, most: int, what: str) -> str:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+def replacing(path: Path, named: Path | None = None) -> Iterator[tuple[Path, BinaryIO]]:
     """A temporary neighbour of a file, open for writing, which takes its place at the end.
 
-    A file is so never seen half written, and the one before stays where the block raises.
+    A file is so never seen half written, and the one before stays where the block raises. The
+    neighbour has the suffix of `named`, if that is given, in place of the file's own.
     Raises InputError for a folder that cannot be written, DiskError for a full disk.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(path) as (temporary, descriptor):
+        with beside(named or path) as (temporary, descriptor):
             with os.fdopen(descriptor, "wb") as file:
                 yield temporary, file
             temporary.replace(path)

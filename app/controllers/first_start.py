@@ -43,6 +43,7 @@ class FirstStart(QObject):
         worker.unaided.connect(self._note)
         margins.held_by(self._lacks_margins)
         compiler.progress.connect(self._on_compiled)
+        compiler.refused.connect(self._on_refused)
         display.runs_changed.connect(self._look)
 
     def _lacks_margins(self) -> bool:
@@ -50,6 +51,11 @@ class FirstStart(QObject):
 
     def _on_compiled(self) -> None:
         self._margins.wake()
+
+    def _on_refused(self, sentence: str) -> None:
+        """Say that kernels cannot be kept, after what is said of other folders."""
+        text = "" if self._bar.text in (RECORDING, UNAIDED) else self._bar.text
+        self._bar.say(f"{text} {sentence}".strip())
 
     def _note(self, key: int, so: bool) -> None:
         """A run is trained without its kernels, or no more."""

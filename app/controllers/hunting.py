@@ -143,4 +143,6 @@ def words_of(news: HuntNews) -> str:
     text = ", ".join(parts)
     if status.compiling:
         return f"{text}; compiling kernels first, once on this computer"
+    if status.lacks_workers:
+        return f"{text}; waiting: no worker of the cluster is left"
     return text if math.isnan(status.best) else f"{text}; the best {shown_number(status.best, 6)}"

@@ -35,11 +35,15 @@ PANELS: Mapping[Choice, str] = {
 
 @final
 class Memory:
-    """The settings of the user. `warning`: a sentence about a file that could not be read."""
+    """The settings of the user.
 
-    def __init__(self, places: Places) -> None:
+    `warning`: sentences about what is not kept, and about a file that could not be read.
+    """
+
+    def __init__(self, places: Places, unkept: str = "") -> None:
         self._places = places
-        self.settings, self.warning = load_settings(places.settings)
+        self.settings, warning = load_settings(places.settings)
+        self.warning = f"{unkept} {warning}".strip()
 
     def intent(self) -> Intent:
         """The wishes that the window opens with."""

@@ -22,6 +22,7 @@ from app.state.link import parse_link
 from app.state.scene import Scene
 from app.state.session import Session
 from core.errors import MarginscopeError
+from core.terminal.escapes import escape_controls
 from marginscope._show.address import BUSY, MOST_BYTES, OK, REFUSED
 
 MOST_CALLERS = 8  # at a time; of more the one that has waited longest is let go
@@ -106,7 +107,7 @@ class ShowServer(QObject):
         if problem:
             LOG.warning("a request was refused: %.200r", problem)
         said = REFUSED + problem if problem else BUSY if self._busy() else OK
-        caller.write(f"{' '.join(said.split())}\n".encode())
+        caller.write(f"{one_line(said)}\n".encode())
         caller.flush()
         caller.disconnectFromServer()
         if said == OK:
@@ -138,11 +139,16 @@ def training(session: Session) -> Callable[[], bool]:
 def tell(line: str) -> None:
     """Say to whoever has started this process how it stands, and nothing more from here on."""
     with suppress(OSError, ValueError):  # who may be gone
-        print(" ".join(line.split()), flush=True)
+        print(one_line(line), flush=True)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):
             os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line, its control characters as escapes: links come from strangers."""
+    return escape_controls(" ".join(text.split()))
 
 
 def _answers(place: Path) -> bool:

@@ -7,6 +7,8 @@ the one that came first, as long as it lives.
 from __future__ import annotations
 
 import contextlib
+import os
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import final
@@ -22,11 +24,40 @@ from app.state.last_session import MOST_BYTES, LastSession, parse_session, sessi
 from app.state.scene import Scene
 from app.widgets.plain_text import message_box
 from core.errors import MarginscopeError
-from core.files import read_text, write_whole
+from core.files import is_plain, read_text, set_aside, write_whole
 
 SAVE_MS = 5000
+LOCK_BYTES = 10_000  # more than the names of a process and a computer take
+WRITTEN_S = 10.0  # in which another window has written its lock
 CRASHED = "Marginscope was not closed properly the last time."
 RESTORE, ANEW = "Restore", "Start anew"
+
+
+def try_lock(lock: QLockFile) -> bool:
+    """Lock a session; what is no lock of a program is set aside, as nobody would release it.
+
+    A power cut can leave an empty lock. Qt would wait for a pipe, and read a device for ever.
+    """
+    place = Path(lock.fileName())
+    if not _may_be_lock(place) and set_aside(place) is None:
+        return False
+    if lock.tryLock(0):
+        return True
+    with contextlib.suppress(OSError):
+        if lock.getLockInfo()[0] or time.time() - place.lstat().st_mtime < WRITTEN_S:
+            return False
+        if set_aside(place) is not None:
+            return lock.tryLock(0)
+    return False
+
+
+def _may_be_lock(place: Path) -> bool:
+    if not is_plain(place):
+        return False
+    try:
+        return place.stat().st_size <= LOCK_BYTES
+    except OSError:  # there is none
+        return True
 
 
 @final
@@ -56,7 +87,7 @@ class SessionKeeper(QObject):
         self._lock.setStaleLockTime(0)
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-        self.keeps = self._lock.tryLock(0)
+        self.keeps = try_lock(self._lock)
         self.warning = ""  # what is the matter with the session that was kept
         self.previous = self._read() if self.keeps else None
         self._box: QMessageBox | None = None
@@ -69,15 +100,17 @@ class SessionKeeper(QObject):
         display.changed.connect(self._wait)
 
     def _read(self) -> LastSession | None:
-        if not self._path.exists():
+        if not os.path.lexists(self._path):
             return None
         try:
             return parse_session(read_text(self._path, MOST_BYTES, "session"))
         except (MarginscopeError, OSError):
-            aside = Path(f"{self._path}.broken")
-            with contextlib.suppress(OSError):
-                self._path.replace(aside)
-            self.warning = f"The last session could not be read; it lies in {aside} now."
+            aside = set_aside(self._path)
+            where = f"could not be read; it lies in {aside} now"
+            if aside is None:
+                where = f"in {self._path} could not be read, and is not kept"
+                self.keeps = False  # it would be written over
+            self.warning = f"The last session {where}."
             return None
 
     # -------------------------------------------------------------------------------- asked

@@ -40,6 +40,8 @@ def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
         return f"{text}; stopping ..."
     if status.compiling:
         return f"{text}; compiling kernels first, once on this computer"
+    if status.lacks_workers:
+        return f"{text}; waiting: no worker of the cluster is left"
     if pausing:
         return f"{text}; paused" + ("" if not status.running else " once they are done")
     if math.isfinite(status.eta) and status.done + status.failed < status.total:

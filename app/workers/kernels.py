@@ -17,7 +17,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.errors import LOG
 from app.workers.worker import Request, Worker
-from core.compiled import beside, warming
+from core.compiled import beside, store, warming
 
 
 @final
@@ -39,11 +39,13 @@ class Stage:
 class CompilerProcess(QObject):
     """Owns the process that compiles, and a worker that reads what it says.
 
-    progress(Stage or None): another group is ready; None when compiling has ended. Any thread may
-    ask `lacks`, `want` and `stage`.
+    progress(Stage or None): another group is ready; None when compiling has ended.
+    refused(sentence): compiled kernels cannot be kept, and why. Any thread may ask `lacks`, `want`
+    and `stage`.
     """
 
     progress = Signal(object)
+    refused = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -114,7 +116,9 @@ class CompilerProcess(QObject):
         while self._begun(request) and self._read(request):
             pass
         with self._lock:  # a process that ends with some of them missing has failed
-            self._failed = bool(self._missing) and not self._closed
+            failed = self._failed = bool(self._missing) and not self._closed
+        if failed and (sentence := store.problem()):
+            self.refused.emit(sentence)
 
     def _begun(self, request: Request) -> bool:
         with self._lock:

@@ -13,6 +13,7 @@ from dataclasses import asdict
 
 from core.cli.output import say
 from core.compiled import store, warming
+from core.errors import DiskError, InputError
 from core.stopping import end_with_the_input
 
 BEHIND = 5
@@ -27,12 +28,20 @@ def warm(arguments: argparse.Namespace) -> int:
             os.nice(BEHIND)
     requested = tuple(arguments.only)
     absent = warming.missing(requested)
+    if absent and (problem := store.problem()):
+        raise InputError(problem)
     if absent and not arguments.progress:
         say(f"Compiling {len(absent)} groups of kernels; each is kept as soon as it is done.")
     # Loads numba, before which the line above should be read.
     from core.dynamics.warm import Progress, warm_up
 
     def report(progress: Progress) -> None:
+        if warming.missing([progress.group]):
+            said = (
+                f"The compiled kernels of {progress.group} were not kept in {store.folder()}; "
+                "make room on its disk, or name another folder in NUMBA_CACHE_DIR."
+            )
+            raise DiskError(store.problem() or said)
         if arguments.progress:
             print(json.dumps(asdict(progress)), flush=True)
         elif progress.group in absent:

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 from core.cli.output import print_indented, print_line, progress, say
-from core.cli.waiting import compiling_words, stopped_by_signals
+from core.cli.waiting import NO_WORKERS, compiling_words, stopped_by_signals
 from core.errors import InputError
 from core.extremes.answering import hunt_for, pool_of
 from core.extremes.findings import seeds_words, state_of, table
@@ -134,10 +134,13 @@ def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
 
 
 def _run(made: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: bool) -> HuntStatus:
-    status, announced = HuntStatus(), False
+    status, announced, lacking = HuntStatus(), False, False
     total = budget.runs if budget.seconds == math.inf else 0
     with stopped_by_signals(control.cell), progress("hunt", total, quiet) as bar:
         for status in made.run(pool, control, budget):
+            if status.lacks_workers and not lacking:
+                say(NO_WORKERS)
+            lacking = status.lacks_workers
             if status.compiling and not announced:
                 say(f"{compiling_words(status.compiling)} The runs begin after that.")
                 announced = True

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from core.cli.output import PROGRAM, UNWRITABLE, drop_output, open_streams, say
+from core.cli.output import PROGRAM, UNWRITABLE, drop_output, open_streams, say, say_lines
 from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
@@ -21,7 +21,13 @@ DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def say_compiling(kernel: str) -> None:
-    """The line that stands before a wait for the compiler."""
+    """Say what is waited for, and once why it is not kept, if it cannot be."""
+    problem = warming.unreported_problem()
+    if problem:
+        say(f"{PROGRAM}: {problem}")
+    if warming.has_reported_problem():
+        say(f"{PROGRAM}: compiling {kernel}.")
+        return
     say(
         f"{PROGRAM}: compiling {kernel}, once for this machine "
         f"(`{headless_program()} warm` does all)."
@@ -84,7 +90,7 @@ def _refused(error: OSError) -> int:
 
 def _internal(error: Exception) -> int:
     if os.environ.get("MARGINSCOPE_TRACEBACK"):
-        traceback.print_exc()
+        say_lines(traceback.format_exc())
     say(
         f"{PROGRAM}: internal error ({type(error).__name__}: {error}). Please report it; setting "
         "MARGINSCOPE_TRACEBACK=1 shows where it happened."

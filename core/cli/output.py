@@ -113,6 +113,12 @@ def say(text: str) -> None:
         print(escape_controls(text.replace("\n", " ")), file=sys.stderr, flush=True)
 
 
+def say_lines(text: str) -> None:
+    """Print lines on standard error, control characters other than newline and tab as escapes."""
+    with suppress(OSError):
+        print(escape_controls(text, keep="\n\t"), file=sys.stderr, end="", flush=True)
+
+
 def open_streams() -> None:
     """Make sure that there are three streams, which can be written to or say that they cannot."""
     hold_streams()

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from core.cli.output import print_line, progress, say
-from core.cli.waiting import compiling_words, stopped_by_signals
+from core.cli.waiting import NO_WORKERS, compiling_words, stopped_by_signals
 from core.studies.cell_table import check_table, rows_of, write_table
 from core.studies.study import Study
 from core.sweep.control import SweepControl, SweepStatus
@@ -46,8 +46,11 @@ def run_sweep(
         stopped_by_signals(control.cell),
         progress(study.id, len(made.paths), options.quiet) as bar,
     ):
-        announced = False
+        announced = lacking = False
         for status in sweep(made, pool, control):
+            if status.lacks_workers and not lacking:
+                say(NO_WORKERS)
+            lacking = status.lacks_workers
             if status.compiling and not announced:
                 say(f"{compiling_words(status.compiling)} The cells begin after that.")
                 announced = True
@@ -62,6 +65,8 @@ def run_sweep(
 def _words(status: SweepStatus) -> str:
     if status.compiling:
         return "compiling kernels"
+    if status.lacks_workers:
+        return "waiting for workers"
     # NaN, the only number that differs from itself, until a cell has ended.
     left = "" if status.eta != status.eta else f", {status.eta:.0f} s left"
     failed = f", {status.failed} failed" if status.failed else ""

@@ -6,8 +6,14 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from core.compiled import warming
 from core.stopping import FirstSignal, answered_elsewhere
 from core.training.control import Control
+
+NO_WORKERS = (
+    "No worker of the cluster is left; the cells wait until one joins. Start workers, or stop with "
+    "Ctrl-C: the same command goes on later."
+)
 
 
 @contextmanager
@@ -30,5 +36,9 @@ def stopped_by_signals(control: Control) -> Iterator[None]:
 
 
 def compiling_words(groups: Sequence[str]) -> str:
-    """What is said before kernels are compiled."""
-    return f"Compiling kernels ({', '.join(groups)}), once for this machine."
+    """Return what is said before kernels are compiled, with why they cannot be kept, if so."""
+    problem = warming.unreported_problem()
+    named = f"Compiling kernels ({', '.join(groups)})"
+    if warming.has_reported_problem():
+        return f"{problem} {named}.".lstrip()
+    return f"{named}, once for this machine."

@@ -20,6 +20,7 @@ import os
 import pkgutil
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -32,6 +33,7 @@ from typing import Any
 from core.files import beside
 
 PACKAGE = "core.compiled"
+STARTED = time.time()
 # Modules elsewhere whose numbers are constants of kernels.
 CODES = ("core.losses", "core.network.activation", "core.network.codes")
 WITHOUT_CODE = {"beside", "store", "warming"}  # modules that change nothing of what is compiled
@@ -49,6 +51,7 @@ SETTINGS = (
 )
 DIGEST = hashlib.sha256().digest_size
 SUFFIX = ".kernel"
+PROBE_BYTES = 1 << 16  # about a kernel
 MOST_LINKS = 40  # on the way to a folder, as on Linux
 
 
@@ -75,6 +78,29 @@ def _code_of(name: str) -> CodeType | None:
     return code
 
 
+def _modules() -> list[str]:
+    """The names of all modules that kernels depend on."""
+    spec = find_spec(PACKAGE)
+    places = [] if spec is None else list(spec.submodule_search_locations or ())
+    names = {info.name for info in pkgutil.iter_modules(places)} - WITHOUT_CODE
+    return [*(f"{PACKAGE}.{name}" for name in sorted(names)), *CODES]
+
+
+def is_replaced() -> bool:
+    """Return True if another version was installed over the program since it started.
+
+    The code in memory, and what the names of its files are made from, may be of two versions then.
+    """
+    for name in _modules():
+        spec = find_spec(name)
+        try:
+            if spec and spec.origin and Path(spec.origin).stat().st_ctime > STARTED:
+                return True
+        except OSError:  # in a bundle, whose modules are no files
+            continue
+    return False
+
+
 def _version_of(package: str) -> str:
     try:
         return version(package)
@@ -85,11 +111,8 @@ def _version_of(package: str) -> str:
 @cache
 def code_digest() -> str:
     """What identifies the code of all kernels: equal wherever the same version is installed."""
-    spec = find_spec(PACKAGE)
-    places = [] if spec is None else list(spec.submodule_search_locations or ())
     digest = hashlib.sha256()
-    modules = {info.name for info in pkgutil.iter_modules(places)} - WITHOUT_CODE
-    for module in (*(f"{PACKAGE}.{name}" for name in sorted(modules)), *CODES):
+    for module in _modules():
         digest.update(module.encode())
         for part in _said(_code_of(module)):
             digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
@@ -137,30 +160,72 @@ def usable(place: Path) -> bool:
     try:
         status = place.lstat()
         private = stat.S_ISDIR(status.st_mode) and is_private(status)
-        return private and has_trusted_parents(place.absolute())
+        return private and untrusted_parent(place.absolute()) is None
     except OSError:
         return False
 
 
-def has_trusted_parents(path: Path, links: int = 0) -> bool:
-    """Return True if no other user can rename, replace or redirect a folder above a path.
+def untrusted_parent(path: Path, links: int = 0) -> Path | None:
+    """Return the first folder above a path that another user can rename, replace or redirect.
 
     Each folder and link on the way, also through links, must belong to the user or to root. Other
     users may write to a folder only if it is sticky, as /tmp is. Raises OSError.
     """
     if os.name != "posix":
-        return True
+        return None
     for parent in reversed(path.parents):
         status = parent.lstat()
         if status.st_uid not in (0, os.geteuid()):
-            return False
+            return parent
         if stat.S_ISLNK(status.st_mode):
             rest = path.relative_to(parent)
             target = parent.parent / parent.readlink()
-            return links < MOST_LINKS and has_trusted_parents(target / rest, links + 1)
+            return parent if links == MOST_LINKS else untrusted_parent(target / rest, links + 1)
         if not status.st_mode & stat.S_ISVTX and _others_may_write(status):
-            return False
-    return True
+            return parent
+    return None
+
+
+def problem() -> str:
+    """Return a sentence about a folder in which nothing can be kept, "" about a good one.
+
+    Makes the folder, and writes a file that is removed at once.
+    """
+    place = folder()
+    reason, remedy = _refusal(place)
+    if not reason:
+        return ""
+    return (
+        f"Compiled kernels cannot be kept in {place} ({reason}), so they are compiled again each "
+        f"time, which takes minutes; {remedy}, or name another folder in NUMBA_CACHE_DIR."
+    )
+
+
+def _refusal(place: Path) -> tuple[str, str]:
+    """Why nothing can be kept in a folder, and what to do; empty if something can."""
+    if is_replaced():
+        return "another version was installed since this program started", "start it again"
+    try:
+        _make(place)
+        if place.is_symlink():
+            return "it is a link", "remove the link"
+        if not is_private(place.lstat()):
+            return "other users can change it", "make it yours alone"
+        above = untrusted_parent(place.absolute())
+        if above is not None:
+            return f"other users can replace {above}", f"make {above} yours alone"
+        with beside(place / "probe") as (_, descriptor), os.fdopen(descriptor, "wb") as file:
+            file.write(bytes(PROBE_BYTES))
+    except OSError as error:
+        return error.strerror or str(
+            error
+        ), "make it a folder that you may write to, with some room"
+    return "", ""
+
+
+def _make(place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.mkdir(mode=0o700, exist_ok=True)
 
 
 def _others_may_write(status: os.stat_result) -> bool:
@@ -219,11 +284,16 @@ def load(name: str) -> bytes | None:
 
 
 def save(name: str, content: bytes) -> bool:
-    """Keep a content under a name, whole or not at all; False where that cannot be done."""
+    """Keep a content under a name, whole or not at all; False where that cannot be done.
+
+    Nothing is kept once another version was installed over this one: machine code of one version
+    would get the name of the other, and be used by it.
+    """
     place = folder()
+    if is_replaced():
+        return False
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.mkdir(mode=0o700, exist_ok=True)
+        _make(place)
         if not usable(place):
             return False
         with beside(place / name, mode=0o600) as (temporary, descriptor):

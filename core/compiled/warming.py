@@ -13,11 +13,13 @@ and prints a line of JSON on standard output, flushed, for each group once it ca
     {"done": i, "of": n, "group": name, "seconds": s}
 
 with i = 1 .. n of the n groups asked for; those already in the cache come first, with 0.0 seconds.
-Exit status 0. SIGTERM ends it at once (143), Ctrl-C too (130); what is compiled stays, and nothing
-half written is left that would be read. It starts no process. With --progress it also ends by
-itself when its standard input is closed, as it is when the program that started it dies, however
-it dies: give it a pipe that is never written to (stdin=subprocess.PIPE), and keep the other end.
-A bundled window starts itself, with --headless in place of `-m core` (core.compiled.beside).
+Exit status 0. Where nothing can be kept, a sentence on standard error says so and the status is 2
+before anything is compiled; it is 1 where a group could not be kept. SIGTERM ends it at once (143),
+Ctrl-C too (130); what is compiled stays, and nothing half written is left that would be read. It
+starts no process. With --progress it also ends by itself when its standard input is closed, as it
+is when the program that started it dies, however it dies: give it a pipe that is never written to
+(stdin=subprocess.PIPE), and keep the other end. A bundled window starts itself, with --headless in
+place of `-m core` (core.compiled.beside).
 
 The flow of Figure 1 needs FLOW alone. A group is marked by a file of its own, which names the files
 of its kernels.
@@ -43,6 +45,7 @@ GROUPS = (
 MARK = ".group"
 
 listeners: list[Callable[[str], None]] = []
+_reported: list[str] = []
 
 
 def listen(listener: Callable[[str], None]) -> None:
@@ -77,3 +80,16 @@ def missing(requested: Iterable[str] = GROUPS) -> tuple[str, ...]:
 def mark(group: str, files: Iterable[str]) -> bool:
     """Note that a group is compiled, into these files; False where nothing can be kept."""
     return store.save(group + MARK, json.dumps(sorted(files)).encode())
+
+
+def unreported_problem() -> str:
+    """Return why no kernels can be kept (`store.problem`), once; "" afterwards and if they can."""
+    sentence = "" if _reported else store.problem()
+    if sentence:
+        _reported.append(sentence)
+    return sentence
+
+
+def has_reported_problem() -> bool:
+    """Return True after `unreported_problem` has given a sentence."""
+    return bool(_reported)

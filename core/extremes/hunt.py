@@ -20,7 +20,7 @@ from typing import final
 
 import numpy as np
 
-from core.errors import InputError
+from core.errors import InputError, MarginscopeError
 from core.extremes.objective import VALUE, Asked, Objective
 from core.extremes.search import Candidate, Search
 from core.extremes.space import Space
@@ -32,7 +32,7 @@ from core.studies.study import Cell
 from core.studies.tables import MAX_CELLS
 from core.study_file.weight import check_room
 from core.sweep.cell import Task
-from core.sweep.control import SweepControl
+from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.ledger import HUNT_SUFFIX, Ledger, digest_of, read_ledger
 from core.sweep.loop import sweep
 from core.sweep.plan import LONGEST_NAME, Plan, task_of
@@ -75,6 +75,7 @@ class HuntStatus:
     seconds: float = 0.0
     running: int = 0
     compiling: tuple[str, ...] = ()
+    lacks_workers: bool = False
 
 
 @final
@@ -112,6 +113,14 @@ class _Borrowed(Pool):
     def renew(self) -> None:
         """Replace dead workers."""
         self._pool.renew()
+
+    def has_workers(self) -> bool:
+        """Return False while no worker is left."""
+        return self._pool.has_workers()
+
+    def lost(self) -> MarginscopeError:
+        """Return the pool's error."""
+        return self._pool.lost()
 
     def close(self, at_once: bool = False) -> None:
         """Only to end what is running."""
@@ -213,7 +222,7 @@ class Hunt:
             made = self._plan(new, pool.shared)
             for status in sweep(made, _Borrowed(pool), control):
                 self._take_in(generation, new)
-                yield replace(self.status(), running=status.running, compiling=status.compiling)
+                yield self._status_of(status)
             self._take_in(generation, new)
         yield self.status()
 
@@ -225,7 +234,16 @@ class Hunt:
         if missing:
             made = self._plan(missing, pool.shared)
             for status in sweep(made, _Borrowed(pool), SweepControl()):
-                yield replace(self.status(), running=status.running, compiling=status.compiling)
+                yield self._status_of(status)
+
+    def _status_of(self, sweep: SweepStatus) -> HuntStatus:
+        """Return the hunt's status during a sweep."""
+        return replace(
+            self.status(),
+            running=sweep.running,
+            compiling=sweep.compiling,
+            lacks_workers=sweep.lacks_workers,
+        )
 
     def _check_some_number(self) -> None:
         """InputError where every run so far has failed: the question is not one of this study."""

@@ -19,6 +19,7 @@ from core.files import is_there, read_text, write_whole
 from core.library.entry import About, Bookmark
 from core.library.locking import locked_folder
 from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
+from marginscope._files.schema import is_time
 
 SUFFIX = ".notes"
 MOST_BYTES = 2_000_000
@@ -49,15 +50,15 @@ def read_about(run: Path) -> About:
         return About()
     text = read_text(path, MOST_BYTES, "Notes")
     try:
-        return _about(json.loads(text))
-    except (ValueError, TypeError, RecursionError) as error:
+        return checked(_about(json.loads(text)))
+    except (InputError, ValueError, TypeError, RecursionError, OverflowError) as error:
         raise InputError(
             f"The notes in {path} cannot be read; mend or remove that file, the run is unharmed."
         ) from error
 
 
 def _about(fields: Any) -> About:
-    """Raises ValueError or TypeError for what `change_about` cannot have written."""
+    """Raises ValueError, TypeError or OverflowError for what `change_about` cannot have written."""
     if not isinstance(fields, dict):
         raise TypeError
     name, note = fields.get("name", ""), fields.get("note", "")
@@ -73,7 +74,7 @@ def _about(fields: Any) -> About:
 
 
 def bookmarks_of(rows: Any) -> tuple[Bookmark, ...]:
-    """Raises ValueError or TypeError for what `rows_of` cannot have written."""
+    """Raises ValueError, TypeError or OverflowError for what `rows_of` cannot have written."""
     if not isinstance(rows, list) or len(rows) > MOST_BOOKMARKS:
         raise TypeError
     marks = []
@@ -82,11 +83,12 @@ def bookmarks_of(rows: Any) -> tuple[Bookmark, ...]:
             raise TypeError
         if len(name) > LONGEST_NAME or len(picture) > LONGEST_PICTURE:
             raise ValueError
-        if log10_time is not None and not isinstance(log10_time, int | float):
+        is_number = isinstance(log10_time, int | float) and not isinstance(log10_time, bool)
+        if log10_time is not None and not is_number:
             raise TypeError
         # JSON has no infinity: t = 0 is written as nothing.
         when = -math.inf if log10_time is None else float(log10_time)
-        if not when < math.inf:
+        if not is_time(0, when):
             raise ValueError
         marks.append(Bookmark(name, when, picture))
     return tuple(marks)

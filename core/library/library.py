@@ -28,6 +28,7 @@ from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.scan import Found, in_folder, listed, run_files
 from core.library.table import Table
 from core.library.trash import Trash
+from marginscope._files.in_use import is_recorded
 
 GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
 TELL_S = 1.0
@@ -280,9 +281,15 @@ class Library:
 
     def throw(self, entry: Entry) -> Path:
         """Move a run into the trash. Raises InputError, also for one that is being recorded."""
-        if entry.state == GROWING:
+        if entry.state == GROWING or self._is_recorded(entry.path):
             raise InputError(BEING_RECORDED.format(name=entry.path.name))
         return self._moved(entry.path, self.trash.throw(entry.path))
+
+    def _is_recorded(self, path: Path) -> bool:
+        """Return True for a recording, also one that began after the list or that rests long."""
+        with suppress(OSError):
+            return is_recorded(path)
+        return False
 
     def restore(self, entry: Entry) -> Path:
         """Move a run back where it lay; the trash leaves it alone from then on by itself."""

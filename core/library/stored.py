@@ -68,7 +68,7 @@ def load_about(text: object) -> About | None:
         marks = bookmarks_of(fields["bookmarks"])
         sets = sets_of(fields["sets"])
         return About(_text(name), _text(note), tuple(map(_text, tags)), kept, marks, sets)
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return None
 
 

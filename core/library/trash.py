@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any, final
 
 from core.errors import InputError, MarginscopeError
-from core.files import has_no_writer, host_name, is_there, read_text, write_whole
+from core.files import has_no_writer, is_there, read_text, remove_left, write_whole
 from core.library.about import LONGEST_FILE_NAME
 from core.library.about import SUFFIX as NOTES
 from core.library.scan import RUN, TRASH, WAL, Found, in_folder, listed
+from marginscope._files.machine import machine_name
 
 ORIGIN, GOING = "origin.json", ".purged"
 BESIDE = (WAL, NOTES)
@@ -132,12 +133,13 @@ class Trash:
                 if name.endswith(GOING):
                     shutil.rmtree(folder, ignore_errors=True)
                     continue
+                remove_left(folder)  # of an origin that was being written
                 origin = _origin(folder)
                 if origin is None:
                     with suppress(OSError):  # only where nothing is in it: a kill before the origin
                         folder.rmdir()
                     continue
-                mine = (origin["host"], origin["pid"]) == (host_name(), os.getpid())
+                mine = (origin["host"], origin["pid"]) == (machine_name(), os.getpid())
                 if mine or has_no_writer(folder, origin["host"], origin["pid"]):
                     with suppress(OSError):
                         self._gather(folder, Path(origin["path"]))
@@ -215,7 +217,7 @@ def _free(path: Path) -> Path:
 
 def _write_origin(folder: Path, run: Path) -> None:
     fields = {"path": os.fsencode(run.absolute()).decode("latin-1")}
-    content = json.dumps(fields | {"host": host_name(), "pid": os.getpid()})
+    content = json.dumps(fields | {"host": machine_name(), "pid": os.getpid()})
     write_whole(folder / ORIGIN, content.encode())
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, final
 
 from core.errors import MarginscopeError
-from core.files import write_whole
+from core.files import read_text, write_whole
 from core.problem.problem import Problem
 from core.reference.margin import NAN, Bracket, Reference
 
@@ -55,11 +55,9 @@ def place(reference: Reference, problem: Problem) -> Path:
 def load(path: Path) -> Entry | None:
     """What a file holds; None where there is none, or none that can be used."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            return None
-        return _entry(json.loads(path.read_text(encoding="utf-8")))
+        return _entry(json.loads(read_text(path, LARGEST_FILE, "margin")))
     # Whatever is wrong with it, the margin can be computed again.
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (MarginscopeError, OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
 

@@ -116,7 +116,9 @@ def refusal(weight: Weight, room: Room) -> str:
         return ""
     keys = _keys(weight, memory=size.memory > room.memory)
     named = " and ".join(f"{key} = {value}" for key, value in keys.items())
-    return f"{named} take about {take}, and {there}; {LOWER.format(keys=_either(list(keys)))}."
+    lower = LOWER.format(keys=_either(list(keys)))
+    remedy = lower if size.memory > room.memory else f"make room there, or {lower}"
+    return f"{named} take about {take}, and {there}; {remedy}."
 
 
 def check_room(experiments: Iterable[Experiment], folder: Path, memory: bool = True) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from core import trust
 from core.errors import DiskError, MarginscopeError, RunFileError
-from core.files import scratch
+from core.files import replacing, scratch
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, RecorderAt, Run, open_run
 from core.settings import Registry
@@ -26,6 +26,8 @@ from marginscope._files.meta import printable
 
 if TYPE_CHECKING:
     from core.studies.moments import Requested
+
+COPY_BYTES = 1 << 20
 
 
 @final
@@ -165,16 +167,9 @@ def _record(task: Task, control: Control | None) -> Path | None:
 
 def publish(local: Path, path: Path) -> None:
     """Put a finished file into a shared folder whole, or not at all, whoever else does so too."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # By machine and process: two workers that were given one cell do not write into one file.
-    part = path.with_name(f".{path.name}.{os.uname().nodename}-{os.getpid()}.part")
-    try:
-        shutil.copyfile(local, part)
-        # Atomic on one file system: readers, and a second worker that was given the cell, see the
-        # whole file or none.
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    # Two workers that were given one cell write into two files, and neither is listed as a cell.
+    with replacing(path, path.with_suffix(".cell")) as (_, file), local.open("rb") as recorded:
+        shutil.copyfileobj(recorded, file, COPY_BYTES)
 
 
 def run_batch(tasks: Sequence[Task]) -> list[Row]:

@@ -17,7 +17,8 @@ class SweepStatus:
     failed, running; `seconds` since the start, `eta` those left, NaN while nothing is known.
     `compiling` are the groups of kernels that are waited for before any cell is begun. `ended`
     says that no worker has anything left to do. `at_work` are the names of the cells of the batches
-    that workers have now; those in the same batch follow one another.
+    that workers have now; those in the same batch follow one another. `lacks_workers` says that
+    cells wait because no worker of a cluster is left.
     """
 
     total: int = 0
@@ -31,6 +32,7 @@ class SweepStatus:
     paused: bool = False
     stopped: bool = False
     ended: bool = False
+    lacks_workers: bool = False
     last: Row | None = None
     at_work: frozenset[str] = frozenset()
 

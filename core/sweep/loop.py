@@ -11,7 +11,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from itertools import islice
 from typing import final
 
@@ -86,7 +86,10 @@ class _Work:
         died = False
         for future in ready:
             batch = self.running.pop(future)
-            error = future.exception()
+            try:
+                error = future.exception()
+            except CancelledError:
+                raise self.pool.lost() from None
             # A full disk would fail every other cell as well.
             if isinstance(error, DiskError):
                 raise error
@@ -142,6 +145,7 @@ class _Work:
             eta=eta,
             paused=self.control.pause_requested,
             stopped=self.control.stop_requested,
+            lacks_workers=bool(self.running) and not self.pool.has_workers(),
             last=last,
         )
 
@@ -178,7 +182,8 @@ def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus
     """Run what a plan has left, one status after every look; the last one has `ended`.
 
     A failed cell is a row of the ledger and stops nothing. Stopping ends the workers at once; what
-    they were at is recorded anew next time. DiskError when the disk is full. Closes the pool.
+    they were at is recorded anew next time. DiskError when the disk is full, MarginscopeError when
+    a cluster's scheduler is lost. Closes the pool.
     """
     work = _Work(plan, pool, control)
     at_once = True

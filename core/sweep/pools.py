@@ -5,6 +5,7 @@ All are `concurrent.futures` executors of `run_batch`, so that the loop is the s
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -13,12 +14,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, final
 from urllib.parse import SplitResult, urlsplit
 
-from core.errors import InputError
+from core.errors import InputError, MarginscopeError
 from core.network import pytorch
 from core.stopping import TERMINATED
 from core.studies.row import Row
@@ -31,6 +33,7 @@ LOOK_SECONDS = 0.1
 # What every NVIDIA driver leaves: on Linux, in Windows' subsystem for Linux, and on Windows.
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "C:/Windows/System32/nvcuda.dll")
 PROTOCOLS = ("tcp", "tls")  # of addresses of schedulers
+WORKERS_SECONDS = 2.0  # between two looks at the workers of a cluster
 RETRIES = 3  # times that a cell is started again when its worker dies
 
 
@@ -52,6 +55,14 @@ class Pool(ABC):
     @abstractmethod
     def close(self, at_once: bool = False) -> None:
         """Let the workers go; `at_once` ends those that are in the middle of a cell."""
+
+    def has_workers(self) -> bool:
+        """Return False while batches wait because no worker is left; cheap, so for each look."""
+        return True
+
+    def lost(self) -> MarginscopeError:
+        """Return the error for batches that nobody will end."""
+        return MarginscopeError("The workers ended before their cells; run what is left once more.")
 
 
 @final
@@ -185,11 +196,40 @@ class ClusterPool(Pool):
         self.workers = max(1, sum(threads.values()))
         # Not pure: a cell that is handed out again is to be run again, not answered from memory.
         self._executor = self._client.get_executor(pure=False, retries=RETRIES)
+        self._address = address
+        self._has_workers, self._next_look = True, 0.0
+        # Of a lost scheduler a sentence is enough.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
         """Hand the batch to the scheduler, which gives it to another worker if one dies."""
-        future: Rows = self._executor.submit(run_batch, tuple(tasks))
+        try:
+            future: Rows = self._executor.submit(run_batch, tuple(tasks))
+        except Exception as error:
+            if self._client.status in ("closing", "closed"):
+                raise self.lost() from error
+            raise
         return future
+
+    def has_workers(self) -> bool:
+        """Return False while no worker is connected to the scheduler."""
+        now = time.monotonic()
+        if now >= self._next_look and self._client.status == "running":
+            self._next_look = now + WORKERS_SECONDS
+            # A scheduler that does not answer is another matter: its client closes by itself.
+            with suppress(OSError, TimeoutError, ValueError):
+                ask, most = self._client.scheduler.ncores, WORKERS_SECONDS
+                self._has_workers = bool(self._client.sync(ask, callback_timeout=most))
+        return self._has_workers
+
+    def lost(self) -> MarginscopeError:
+        """Return the error for a scheduler that is gone."""
+        return MarginscopeError(
+            "the Dask scheduler no longer answers; finished cells are kept",
+            where=self._address,
+            remedy="start it and its workers, then continue the study",
+            typed="start it and its workers, then give the same command",
+        )
 
     def renew(self) -> None:
         """The scheduler sees to its workers itself."""

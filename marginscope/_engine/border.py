@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, final
 
 from core.cli.output import Bar
-from core.files import FOLDER, host_name, remove_left
+from core.files import FOLDER, remove_left
 from core.stopping import FirstSignal
 from marginscope._errors import DiskError, InputError, MarginscopeError
+from marginscope._files.machine import WriterLock, machine_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -110,15 +111,16 @@ class Folder:
 
     def __init__(self, purpose: str) -> None:
         remove_left(Path(tempfile.gettempdir()), FOLDER)  # of programs that were killed
-        prefix = f"marginscope-{purpose}-{host_name()}-{os.getpid()}-"
+        prefix = f"marginscope-{purpose}-{machine_name()}-{os.getpid()}-"
         self.path = Path(tempfile.mkdtemp(prefix=prefix))
-        self._end = weakref.finalize(self, _remove, self.path, os.getpid())
+        self._end = weakref.finalize(self, _remove, self.path, os.getpid(), WriterLock(self.path))
 
     def close(self) -> None:
         """Remove it now; harmless when repeated."""
         self._end()
 
 
-def _remove(path: Path, owner: int) -> None:
+def _remove(path: Path, owner: int, lock: WriterLock) -> None:
+    lock.release()
     if os.getpid() == owner:  # not a copy of the process
         shutil.rmtree(path, ignore_errors=True)

@@ -189,17 +189,26 @@ def swept(
     with interruptible(control.stop):
         total = len(made.paths)
         with progress(study.name, total, "run", watched) as bar:
-            announced = False
+            announced = lacking = False
             for status in statuses(made, pool, control):
                 if status.compiling and not announced and shows(watched):
                     print(compiling_words(status.compiling), file=sys.stderr, flush=True)
                     announced = True
+                if status.lacks_workers and not lacking:
+                    warnings.warn(NO_WORKERS, TrainingWarning, stacklevel=4)
+                lacking = status.lacks_workers
                 bar.to(status.done + status.failed, _words(status))
     if control.stop_requested:
         raise KeyboardInterrupt
     result = Sweep(study, made, folder)
     _warn(result)
     return result
+
+
+NO_WORKERS = (
+    "No worker of the cluster is left; the cells wait until one joins. Start workers, or interrupt "
+    "this call: the same call goes on later, if it names a folder by `out`."
+)
 
 
 def _words(status: SweepStatus) -> str:

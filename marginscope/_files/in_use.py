@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+from marginscope._files.machine import WriterLock, is_locked
 from marginscope._files.wal import beside
 
 # Where Linux lists who holds locks, and the bytes of a database that each program in WAL mode keeps
@@ -29,15 +30,27 @@ def let_go(path: Path) -> None:
     _OURS.discard(path.resolve())
 
 
+def lock_wal(path: Path) -> WriterLock:
+    """Lock the `-wal` of a file that this process records.
+
+    SQLite has no locks on the `-wal` itself: another descriptor of it takes none away.
+    """
+    return WriterLock(beside(path, "-wal"))
+
+
 def is_recorded(path: Path) -> bool:
     """Whether a recorder, of this process or another one, is at work on a file.
 
-    Of other processes only Linux tells; elsewhere this is False for those. Raises OSError.
+    Recorders lock their `-wal`, also for other containers; for those of older versions only Linux
+    tells, and elsewhere this is False for them. Raises OSError.
     """
     if path.resolve() in _OURS:
         return True
-    if not beside(path, "-wal").exists():  # which lies there as long as a recorder is at work
+    wal = beside(path, "-wal")
+    if not wal.exists():  # which lies there as long as a recorder is at work
         return False
+    if is_locked(wal):
+        return True
     for look in range(LOOKS):
         if look:
             time.sleep(BETWEEN_S)
@@ -50,8 +63,11 @@ def held_elsewhere(path: Path) -> bool | None:
     """Whether another process has a run file open, as one does that records it; None where the
     system does not tell.
 
-    Only Linux lists the locks of files, and not those of other computers and containers.
+    A recorder is known by the lock of its `-wal`. Only Linux lists the locks of others, and not
+    those of other computers and containers.
     """
+    if path.resolve() not in _OURS and is_locked(beside(path, "-wal")):
+        return True
     try:
         number, lines = path.stat().st_ino, LOCKS.read_text().splitlines()
     except (OSError, ValueError):

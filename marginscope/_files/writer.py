@@ -14,9 +14,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import DiskError, InputError
+from marginscope._errors import DiskError, InputError, MarginscopeError
 from marginscope._files.frame import Frame
-from marginscope._files.in_use import TAKING, hold, let_go
+from marginscope._files.held_file import HeldFile
+from marginscope._files.in_use import TAKING, hold, let_go, lock_wal
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.new_file import claim, created, remove, take_place
 from marginscope._files.schema import (
@@ -104,6 +105,7 @@ class RunWriter:
             hold(self.path)
         try:
             self._sqlite: sqlite3.Connection | None = created(self.path, rows, arrays)
+            self._lock, self._file = lock_wal(self.path), HeldFile(self.path)
         except (sqlite3.OperationalError, OSError) as error:
             remove(self.path)
             let_go(self.path)
@@ -178,11 +180,16 @@ class RunWriter:
         self._pending_bytes += size
 
     def flush(self) -> int:
-        """Commit what is pending; returns `committed`. Raises DiskError when the disk refuses."""
+        """Commit what is pending; returns `committed`.
+
+        Raises DiskError when the disk refuses, MarginscopeError when the file was removed.
+        """
         if self._refusal is not None:
             raise self._refusal
         connection = self._sqlite
         if connection is not None and (self._frames or self._others):
+            if self._file.is_removed():
+                raise self._removed()
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 for sql, rows in self._pending():
@@ -199,19 +206,26 @@ class RunWriter:
     def finish(self, reason: str) -> None:
         """Commit, note why the run ended, and leave one file; harmless when repeated.
 
-        Raises DiskError when the disk refuses; what was committed stays readable.
+        Raises DiskError when the disk refuses; what was committed stays readable. Raises
+        MarginscopeError when the file was removed. If it was moved, `path` is its new place.
         """
         if reason not in REASONS:
             raise ValueError(f"{reason!r} is not one of {', '.join(REASONS)}")
         if self._sqlite is None:
             return
         self.flush()
+        if self._file.is_removed():
+            raise self._removed()
         try:
             self._close_as(self._sqlite, reason)
         except sqlite3.OperationalError as error:
             raise self._refused(error) from error
+        moved = self._file.place()
         self.abandon()
-        self._take_place(reason)
+        if moved == self.path:
+            self._take_place(reason)
+        else:  # by another program, where it is whole
+            self.path = moved
 
     def abandon(self) -> None:
         """Close the connection as it is; what is committed stays, what is pending is lost."""
@@ -221,6 +235,7 @@ class RunWriter:
             let_go(self.path)
             with suppress(sqlite3.OperationalError):
                 connection.close()
+            self._lock.release()
 
     def _pending(self) -> Iterator[Statement]:
         """What writes all that is not yet committed."""
@@ -307,6 +322,17 @@ class RunWriter:
                 f"{self._shown} cannot be replaced ({error.strerror}); the new run is {self.path}."
             ) from error
         self.path = self._place
+
+    def _removed(self) -> MarginscopeError:
+        """Close a recording whose file another program has removed; returns the error to raise."""
+        self.abandon()
+        if not self.path.exists():  # else another run has the name by now
+            remove(self.path)
+        return MarginscopeError(
+            f"The run file {self._shown} was removed while it was being recorded, and its frames "
+            "with it",
+            remedy="record the run again",
+        )
 
     def _refused(self, error: sqlite3.OperationalError) -> DiskError:
         """Close the recording after a refused write; returns the error to raise."""

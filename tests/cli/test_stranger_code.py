@@ -18,7 +18,8 @@ import marginscope as ms
 from app.controllers.experiment import ExperimentController
 from app.controllers.files import FileController
 from app.places import Places
-from app.state.link import study_in
+from app.state.link import parse_link, study_in
+from app.state.scene import Scene
 from app.state.session import Session
 from app.workers.recipes import FromExperiment
 from core import trust
@@ -32,6 +33,7 @@ from core.library.library import Library
 from core.network.custom import Custom, CustomNetwork, read_code
 from core.network.parametrisation import Shape
 from core.problem.problem import resolve
+from core.runs import open_run
 from core.studies.code import check_code
 from core.studies.study import Study, load_study
 from core.sweep.plan import plan
@@ -125,13 +127,18 @@ def test_commands_do_not_run_the_file_of_a_study(
     assert not Path("trusted").exists()
 
 
+def tamper_with_code(path: Path) -> None:
+    """Record a run and make its network the code of the stranger's file."""
+    tables = small_problem().experiment.model_dump(mode="json")
+    tables["network"] = {"kind": "custom", "m": 4, "code": Path("net.py").read_text()}
+    record(path)
+    tamper(path, meta("experiment", tables), meta("network", "custom"))
+
+
 def test_commands_do_not_run_the_code_of_a_run(
     marker: Path, capsys: pytest.CaptureFixture[str], subtests: pytest.Subtests
 ) -> None:
-    tables = small_problem().experiment.model_dump(mode="json")
-    tables["network"] = {"kind": "custom", "m": 4, "code": Path("net.py").read_text()}
-    record(Path("a.msrun"))
-    tamper(Path("a.msrun"), meta("experiment", tables), meta("network", "custom"))
+    tamper_with_code(Path("a.msrun"))
     Path("b.msrun").write_bytes(Path("a.msrun").read_bytes())
     for command, options in OF_RUNS.items():
         with subtests.test(command):
@@ -151,6 +158,7 @@ WAYS: dict[str, Callable[[str], object]] = {
     "ms.sweep": lambda name: ms.sweep(name, out="out"),
     "ms.check": lambda name: ms.check(name),
     "ms.figure": lambda name: ms.figure(name),
+    "ms.player": lambda name: ms.player(name),
     "page of sweeps": lambda name: plan(load_study(name), Path("out")).tasks[0].problem(),
     "page of hunts": lambda name: hunt_for(
         load_study(name), Question("test_loss"), Keeping(Path("out")), None
@@ -190,6 +198,24 @@ def test_the_window_does_not_run_the_file(
     assert trained == []
     assert [sentence for sentence in said if sentence] == [said[-1]] * 2
     assert "core trust a.toml" in said[-1]
+    assert not marker.exists()
+
+
+def test_show_leads_to_files_that_are_not_run(
+    marker: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links: list[str] = []
+    monkeypatch.setattr("marginscope._show.api.show_link", links.append)
+    tamper_with_code(Path("a.msrun"))
+    for name, refusal in (("a.toml", "not a run file"), ("a.msrun", r"core trust .*a\.msrun")):
+        ms.show(name)
+        (path,) = parse_link(links.pop(), Scene()).runs
+        assert path == Path(name).absolute()
+        with pytest.raises(MarginscopeError, match=refusal):
+            open_run(path)
+        if name.endswith(".msrun"):
+            with pytest.raises(MarginscopeError, match=refusal):
+                ms.player(name)
     assert not marker.exists()
 
 

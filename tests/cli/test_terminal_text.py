@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.controllers.serving import one_line
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
 from app.state.record import Deed, script
@@ -141,3 +142,22 @@ def test_commands_print_with_the_functions_of_one_module() -> None:
             ):
                 found.add(path.name)
     assert found == {"asked.py", "compiling.py", "output.py"}
+
+
+def test_tracebacks_print_no_control_characters(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> int:
+        raise RuntimeError("a\x1b]0;title\x07\u202e")
+
+    monkeypatch.setenv("MARGINSCOPE_TRACEBACK", "1")
+    monkeypatch.setattr("core.cli.reading.info", fail)
+    assert main(["info", "a.msrun"]) == 1
+    error = capsys.readouterr().err
+    assert "Traceback" in error
+    assert "raise RuntimeError" in error
+    assert not [c for c in error if is_steering(c) and c != "\n"]
+
+
+def test_the_window_answers_its_caller_without_control_characters() -> None:
+    assert one_line("refused a\n\x1b]0;title\x07") == "refused a \\u001b]0;title\\u0007"

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 import marginscope as ms
+from marginscope._files.machine import machine_name
 from marginscope._record import scratch, state_files
 from tests.python.loops import loop
 
@@ -199,7 +200,7 @@ def test_folders_of_crashed_processes_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    prefix, host, ended = scratch.PREFIX, scratch._host_name(), 2**22 + 1  # above Linux' largest id
+    prefix, host, ended = scratch.PREFIX, machine_name(), 2**22 + 1  # above Linux' largest id
     gone = [f"{prefix}{host}-{ended}-abcdefg", f"{prefix}oldstyle", f"{prefix}other-{ended}-old"]
     left = [
         f"{prefix}{host}-{os.getppid()}-abcdefg",

@@ -16,7 +16,7 @@ from app.controllers.export import CANCELLED
 from app.panels.export_dialogs import FilmDialog
 from app.state.exports import FilmJob
 from core.compiled import beside
-from core.files import host_name
+from marginscope._files.machine import machine_name
 from tests.app.mouse import keys, pixel, wheel
 from tests.app.shell.conftest import Opener
 from tests.processes import starts
@@ -50,7 +50,7 @@ place.unlink()
 @pytest.fixture
 def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Films are those of DRAWS, which neither end nor cost anything."""
-    command = [sys.executable, "-S", "-c", DRAWS % host_name()]
+    command = [sys.executable, "-S", "-c", DRAWS % machine_name()]
     monkeypatch.setattr(beside, "headless", lambda name: [*command, name])
 
 

@@ -28,7 +28,7 @@ from core.runs import open_run
 from core.studies.study import load_study
 from core.training.control import Control, RunState
 from tests.app.shell.cold import Cold, cold
-from tests.app.shell.conftest import Opener
+from tests.app.shell.conftest import Opener, trained
 from tests.chunked import trajectory
 
 __all__ = ["cold"]
@@ -91,6 +91,27 @@ def test_where_compiling_fails_the_runs_compile_for_themselves(
     with qtbot.waitSignal(compiler.progress, check_params_cb=lambda stage: stage is None):
         compiler.want(())
     assert not compiler.lacks(warming.GROUPS)
+
+
+def test_where_kernels_cannot_be_kept_the_window_says_so(
+    open_program: Opener,
+    study: Path,
+    qtbot: QtBot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    compiler, bar = program.worker.compiler, program.window.bar
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    broken = [sys.executable, "-S", "-c", "raise SystemExit(2)"]
+    monkeypatch.setattr(beside, "warm_command", lambda: broken)
+    bar.say("Settings are not remembered.")
+    assert compiler.look()
+    compiler.want(())
+    qtbot.waitUntil(lambda: "NUMBA_CACHE_DIR" in bar.text)
+    assert bar.text.startswith("Settings are not remembered. Compiled kernels cannot be kept in ")
 
 
 def test_closing_ends_the_process(cold: Cold, compiler: CompilerProcess, qtbot: QtBot) -> None:

@@ -1,0 +1,81 @@
+"""Notes from strangers: what no program of ours has written is said and set aside."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import InputError
+from core.library.about import MOST_BOOKMARKS, change_about, place, read_about
+from core.library.library import Library
+from tests.runs.helpers import record
+
+HUGE = "1" + "0" * 400  # an integer that is no float
+WRONG: dict[str, dict[str, object]] = {
+    "a table of bookmarks": {"bookmarks": {"a": 1}},
+    "a short row": {"bookmarks": [["a", 0.5]]},
+    "numbers for names": {"bookmarks": [[1, 0.5, ""]]},
+    "truth for a time": {"bookmarks": [["a", True, ""]]},
+    "no number": {"bookmarks": [["a", float("nan"), ""]]},
+    "infinity": {"bookmarks": [["a", float("inf"), ""]]},
+    "an integer that is no float": {"bookmarks": [["a", "HUGE", ""]]},
+    "a time of no frame": {"bookmarks": [["a", 1e300, ""]]},
+    "a blank name": {"bookmarks": [[" ", 0.5, ""]]},
+    "too many": {"bookmarks": [[f"b{number}", 0.5, ""] for number in range(MOST_BOOKMARKS + 1)]},
+    "a million": {"bookmarks": [[f"b{number}", 0.5, ""] for number in range(1_000_000)]},
+    "a long tag": {"tags": ["a" * 61]},
+    "a blank set": {"sets": [[" ", "1-3"]]},
+    "a set of all numbers": {"sets": [["a", "0-99999999999"]]},
+    "a set of none": {"sets": [["a", ""]]},
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    (tmp_path / "runs").mkdir()
+    return record(tmp_path / "runs" / "a.msrun")
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_notes_are_set_aside(run: Path, tmp_path: Path, wrong: str) -> None:
+    content = json.dumps({"version": 1, **WRONG[wrong]}).replace('"HUGE"', HUGE).encode()
+    place(run).write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.msrun\.notes"):
+        read_about(run)
+    library = Library(run.parent, tmp_path / "index.db")
+    listing = library.refresh()
+    library.close()
+    assert [entry.state for entry in listing.entries] == ["completed"]
+    assert any("a.msrun.notes" in sentence for sentence in listing.said)
+    assert change_about(run, lambda about: replace(about, note="mine")).note == "mine"
+    assert run.with_name("a.msrun.notes.broken").read_bytes() == content
+
+
+def test_texts_are_kept_as_they_are(run: Path) -> None:
+    """They are shown as plain texts, and printed with their control characters as escapes."""
+    text = "<img src=x>\x1b]0;title\x07\u202e"
+    fields = {"name": text, "note": text, "bookmarks": [[text, -3.0, "marginscope://view?"]]}
+    place(run).write_text(json.dumps(fields))
+    about = read_about(run)
+    assert (about.name, about.note, about.bookmarks[0].name) == (text, text, text)
+    assert change_about(run, lambda about: replace(about, kept=True)).bookmarks == about.bookmarks
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_set_aside(run: Path, kind: str) -> None:
+    notes = place(run)
+    if kind == "pipe":
+        os.mkfifo(notes)
+    elif kind == "device":
+        notes.symlink_to("/dev/zero")
+    else:
+        notes.mkdir()
+    with pytest.raises(InputError, match=r"a\.msrun\.notes"):
+        read_about(run)
+    change_about(run, lambda about: replace(about, note="mine"))
+    assert read_about(run).note == "mine"
