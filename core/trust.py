@@ -4,7 +4,8 @@ Run files and study files come from strangers. They may carry the code of a netw
 Python file that came with them. The code runs only after its user has typed `python -m core run
 STUDY.toml` for a study that names the file, or has read it and said `python -m core trust FILE
 --yes`. A changed file has another SHA-256 and is refused again. What cannot be shown as it runs is
-never trusted (`check_shown`).
+never trusted (`check_shown`). The window asks the same question before it runs the code
+(app.controllers.code_question).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-from core.errors import DiskError, InputError
+from core.errors import DiskError, InputError, RunFileError
 from core.terminal.command_lines import join_words, path_argument
 from marginscope._program import headless_program
 
@@ -30,6 +31,22 @@ UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Mn", "Me", "Cs", "Co", "Cn"}
 RIGHT_TO_LEFT = {"R", "AL", "AN"}  # these turn the order of what stands around them
 TEXTS = (tokenize.STRING, tokenize.COMMENT)
 NOT_TEXT = "a stranger's code is shown before it runs, and must look like what it does"
+
+
+class UntrustedCodeError(InputError):
+    """Python code of a network that this user has neither run nor trusted.
+
+    `code` is exactly what would run, `file` is the file that holds the code ("" if unknown), and
+    `asker` is the study that names that file ("" for none).
+    """
+
+    def __init__(self, text: str, *, code: str = "", file: object = "", asker: str = "") -> None:
+        super().__init__(text)
+        self.code, self.file, self.asker = code, str(file), asker
+
+
+class UntrustedRunError(UntrustedCodeError, RunFileError):
+    """Untrusted Python code in a run file."""
 
 
 def digest_of(code: str) -> str:
@@ -47,8 +64,10 @@ def is_trusted(code: str) -> bool:
     return (trust_folder() / digest_of(code)).is_file()
 
 
-def check_trusted(code: str, holder: str, name: str) -> None:
-    """Raise InputError for code that this user has neither run nor trusted.
+def check_trusted(
+    code: str, holder: str, name: str, *, file: object = "", asker: str = ""
+) -> None:
+    """Raise UntrustedCodeError for code that this user has neither run nor trusted.
 
     Parameters
     ----------
@@ -58,11 +77,18 @@ def check_trusted(code: str, holder: str, name: str) -> None:
         Start of the sentence: the setting and the file that hold the code.
     name : str
         Argument with which `core trust` shows the code.
+    file : object
+        File that holds the code, for a window that asks.
+    asker : str
+        Study that names the file, for a window that asks.
     """
     if not is_trusted(code):
-        raise InputError(
+        raise UntrustedCodeError(
             f"{holder} holds a network written in Python, which this would run here; look at it "
-            f"with `{trust_command(name)}`, which also says how to trust it."
+            f"with `{trust_command(name)}`, which also says how to trust it.",
+            code=code,
+            file=file,
+            asker=asker,
         )
 
 

@@ -46,6 +46,24 @@ def read_code(path: Path) -> str:
     return code
 
 
+def with_code(
+    section: CustomNetwork, folder: Path | None = None, asker: str = ""
+) -> CustomNetwork:
+    """Return the section with the text of its file in place of the file's path.
+
+    Raises UntrustedCodeError for code that this user has not trusted, in the study or in the file.
+    `asker` is the study's name in a question about the code.
+    """
+    if section.path is None:
+        code = section.code or ""
+        trust.check_trusted(code, "network.code: the study", "FILE.toml", file=asker)
+        return section
+    path = Path(section.path) if folder is None else folder / section.path
+    code = read_code(path)
+    trust.check_trusted(code, f"network.path: {path}", str(path), file=path, asker=asker)
+    return section.model_copy(update={"code": code, "path": None})
+
+
 def _namespace(code: str) -> dict[str, Any]:
     """What the file defines; InputError where it cannot be run or something is missing."""
     pytorch.needed_for('network.kind = "custom"')

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from core import trust
 from core.data.dataset import Array, Dataset, TestSet
 from core.data.registry import draw
 from core.errors import InputError
 from core.losses import LossFunction, loss_named
-from core.network.custom import CustomNetwork, read_code
+from core.network.custom import CustomNetwork, with_code
 from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
 from core.problem.initial import check_size, read_arrays
@@ -107,7 +106,9 @@ def resolve(
         dataset = draw(experiment.data, data_generator, folder)
     _check_classes(experiment, dataset)
     network_generator = shared if network_seed is None else np.random.default_rng(network_seed)
-    section = _with_code(experiment.network, folder)
+    section: Any = experiment.network
+    if isinstance(section, CustomNetwork):
+        section = with_code(section, folder)
     experiment = experiment.model_copy(update={"network": section})
     if section.init == "file":
         arrays, width = read_arrays(section, folder, dataset.x, _outputs(dataset))
@@ -121,22 +122,6 @@ def resolve(
     flat = network.pack(arrays)
     experiment = _concrete(experiment, dataset, network, flat, width)
     return Problem(experiment, dataset, network, Start(flat, flat), title, source)
-
-
-def _with_code(section: Any, folder: Path | None) -> Any:
-    """Return a custom network's section with the text of its file.
-
-    Raises InputError for code that this user has not trusted, in the study or in the file.
-    """
-    if not isinstance(section, CustomNetwork):
-        return section
-    if section.path is None:
-        trust.check_trusted(section.code or "", "network.code: the study", "FILE.toml")
-        return section
-    path = Path(section.path) if folder is None else folder / section.path
-    code = read_code(path)
-    trust.check_trusted(code, f"network.path: {path}", str(path))
-    return section.model_copy(update={"code": code, "path": None})
 
 
 def _outputs(dataset: Dataset) -> int:

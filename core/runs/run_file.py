@@ -197,13 +197,15 @@ def _reduction(
 
 
 def _check_trust(connection: Connection, experiment: Experiment) -> None:
-    """Raise RunFileError for a network in Python that this user has neither run nor trusted."""
+    """Raise UntrustedRunError for a network in Python that this user has not run or trusted."""
     code = getattr(experiment.network, "code", None)
     if code is not None and not trust.is_trusted(code):
-        raise RunFileError(
+        raise trust.UntrustedRunError(
             f"{connection.shown} holds a network written in Python, which reading it would run "
             f"here; `{trust.trust_command(str(connection.shown))}` shows it, and says how to trust "
-            "it."
+            "it.",
+            code=code,
+            file=connection.shown,
         )
 
 

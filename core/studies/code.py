@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from core import trust
 from core.errors import InputError
-from core.network.custom import read_code
+from core.network.custom import CustomNetwork, read_code, with_code
 from core.studies.study import Study
+from core.study_file.experiment import Experiment
 
 CODE, FILE = "code", "path"  # keys of [network]
 
@@ -40,19 +41,34 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def check_code(study: Study, name: str, files: bool = True) -> None:
-    """Raise InputError for code in a study, or in a file that it names, that is not trusted here.
+    """Raise UntrustedCodeError for code of a study, or of a file that it names, not trusted here.
 
     `core.problem.resolve` and the network itself refuse the code too. This check answers before
     any other work, with the name of the study file. With `files` false it leaves out the files.
     """
     for code in codes_of(study):
-        trust.check_trusted(code, name, name)
+        trust.check_trusted(code, name, name, file=name)
     for path in files_of(study) if files else ():
         try:
             text = read_code(path)
         except InputError:  # of another size perhaps; `resolve` says what is wrong with the file
             continue
-        trust.check_trusted(text, f"{name} names {path}, which", name)
+        trust.check_trusted(text, f"{name} names {path}, which", name, file=path, asker=name)
+
+
+def check_experiments(experiments: Iterable[Experiment], folder: Path | None, asker: str) -> None:
+    """Raise UntrustedCodeError for code that training these experiments would run.
+
+    `asker` is what a question calls their study. `resolve` reports a file that cannot be read.
+    """
+    for experiment in experiments:
+        if isinstance(experiment.network, CustomNetwork):
+            try:
+                with_code(experiment.network, folder, asker)
+            except trust.UntrustedCodeError:
+                raise
+            except InputError:
+                continue
 
 
 def trusted_codes(study: Study) -> tuple[str, ...]:
