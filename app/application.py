@@ -160,6 +160,7 @@ class Marginscope(Parts):
         self._begun = self._ended = True
         self._unpainted.stop()
         self.question.close()
+        self.code_question.close()
         self.scale.stop()
         self.drawing.close()  # what was drawn gets into the form, and so into the session
         self.keeper.stop()

@@ -15,6 +15,7 @@ from app.controllers.bookmarks import BookmarkController
 from app.controllers.branching import BranchController
 from app.controllers.cells import CellsController
 from app.controllers.closing import Closing
+from app.controllers.code_question import CodeQuestion
 from app.controllers.commands import CommandController
 from app.controllers.compare import CompareController
 from app.controllers.display import DisplayController
@@ -89,8 +90,7 @@ class Parts(QObject):
         self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
         self.following = FollowController(self.display, self)
         self.branches = BranchController(self.display, self.experiment, window.form, self)
-        self.scale = ScaleController(window, self.experiment, places)
-        self.question = RunQuestion(window, self.session, self.experiment)
+        self._make_questions()
         self.cells = CellsController(window, self.experiment)
         self.playback = Playback(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
@@ -128,6 +128,13 @@ class Parts(QObject):
         self._make_actions()
 
     # -------------------------------------------------------------------------------- making
+
+    def _make_questions(self) -> None:
+        """Make what asks the user before something is trained or opened."""
+        window = self.window
+        self.scale = ScaleController(window, self.experiment, self.places)
+        self.code_question = CodeQuestion(window)
+        self.question = RunQuestion(window, self.session, self.experiment)
 
     def _make_scenes(self, names: Sequence[str]) -> None:
         """All that is made of scenes (app.state.scene): undo, links, bookmarks, sessions."""

@@ -1,7 +1,7 @@
 """The style sheet's text; @names are colours, put in by app.style, and @room the height of a line.
 
 Widgets take part by plain properties set from code: `heading`, `quiet`, `problem`, `wrong`,
-`edited` and `primary`.
+`edited`, `code` and `primary`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,12 @@ QComboBox QAbstractItemView {
     background: @background; color: @foreground; border: 1px solid @line; padding: 4px;
     selection-background-color: @accent; selection-color: @on_accent;
 }
+
+QPlainTextEdit[code="true"] {
+    background: @field; color: @foreground; border: 2px solid transparent; border-radius: 4px;
+    selection-background-color: @accent; selection-color: @on_accent;
+}
+QPlainTextEdit[code="true"]:focus { border-color: @accent; }
 
 QPushButton {
     background: @field; color: @foreground; border: 2px solid transparent; border-radius: 4px;

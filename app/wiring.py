@@ -50,6 +50,9 @@ def connect(parts: Parts) -> None:
     worker.finished.connect(display.ended)
     worker.finished.connect(parts.drawing.tidy)
     worker.error.connect(display.failed)
+    worker.code_refused.connect(parts.experiment.on_code_refused)
+    for asking in (parts.experiment, parts.files):
+        asking.code_refused.connect(parts.code_question.ask)
     worker.status.connect(parts.readout.say)
     worker.status.connect(display.preparing)
     parts.theory.status.connect(window.status.show_work)
@@ -80,6 +83,7 @@ def _connect_words(parts: Parts) -> None:
     for source in (
         parts.experiment,
         parts.scale,
+        parts.code_question,
         parts.files,
         parts.playback,
         parts.whole,

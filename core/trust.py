@@ -64,9 +64,7 @@ def is_trusted(code: str) -> bool:
     return (trust_folder() / digest_of(code)).is_file()
 
 
-def check_trusted(
-    code: str, holder: str, name: str, *, file: object = "", asker: str = ""
-) -> None:
+def check_trusted(code: str, holder: str, name: str, *, file: object = "", asker: str = "") -> None:
     """Raise UntrustedCodeError for code that this user has neither run nor trusted.
 
     Parameters

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
-from app.controllers.experiment import Child, ExperimentController
+from app.controllers.experiment import ExperimentController
+from app.controllers.training_roles import Child, Repeat
 from app.flag import Flag
 from app.panels.experiment_form import ExperimentForm
 from app.panels.form_words import in_words
@@ -26,6 +27,7 @@ from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate
 from core.studies.study import Study
 from core.studies.tables import setting_text
+from core.trust import UntrustedCodeError
 
 if TYPE_CHECKING:
     from app.panels.step_dialog import StepDialog
@@ -134,7 +136,7 @@ class BranchController(QObject):
         return True
 
     def _begun(self, moment: Moment, study: Study) -> None:
-        if self._train(moment, study):
+        if self._train(moment, study, partial(self._begun, moment, study)):
             self._moment = self._before = None
             self._form.branch.show_words("")
 
@@ -167,16 +169,20 @@ class BranchController(QObject):
         self.dialog = self._asked = None
         if dialog is None or moment is None or dialog.step is None:
             return
-        study = self._settings_of(moment)
+        self._train_rewound(moment, dialog.step)
+
+    def _train_rewound(self, moment: Moment, step: float) -> None:
+        repeat = partial(self._train_rewound, moment, step)
+        study = self._settings_of(moment, repeat)
         if study is None:
             return
         try:
-            study = study.with_value("dynamics.step", dialog.step)
+            study = study.with_value("dynamics.step", step)
             study.check()
         except InputError as error:
             self.message.emit(in_words(error.sentence))
             return
-        if self._train(moment, study):
+        if self._train(moment, study, repeat):
             self._experiment.show_study(study)
 
     def _hold(self, moment: Moment) -> None:
@@ -201,7 +207,7 @@ class BranchController(QObject):
             return None
         return found.data.run, _moment(found, shown[found.key])
 
-    def _settings_of(self, moment: Moment) -> Study | None:
+    def _settings_of(self, moment: Moment, repeat: Repeat) -> Study | None:
         """The settings of the run of a moment, as a study; None, and a sentence, without it."""
         from core.runs import open_run
 
@@ -210,9 +216,14 @@ class BranchController(QObject):
                 return study_of(run, moment.path.stem)
         except (MarginscopeError, OSError) as error:
             self.message.emit(_words(error, moment))
+            self._ask_about_code(error, repeat)
             return None
 
-    def _train(self, moment: Moment, study: Study) -> bool:
+    def _ask_about_code(self, error: Exception, repeat: Repeat) -> None:
+        if isinstance(error, UntrustedCodeError):
+            self._experiment.code_refused.emit(error, repeat)
+
+    def _train(self, moment: Moment, study: Study, repeat: Repeat) -> bool:
         """Train a branch beside its parent; False, and a sentence, where there can be none."""
         from core.runs import open_run
         from core.runs.lineage import lineage_of
@@ -229,6 +240,7 @@ class BranchController(QObject):
             sentence = _words(error, moment)
             self._form.refuse(sentence)
             self.message.emit(in_words(sentence))
+            self._ask_about_code(error, repeat)
             return False
         said = {
             "log10_time": time if math.isfinite(time) else None,

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, Signal
 
+from app.controllers.training_roles import Aside, Child, Repeat, Scale
 from app.panels.experiment_form import ExperimentForm
 from app.panels.form_words import in_words
 from app.places import Places
 from app.state.edits import Edits
 from app.state.headings import MOMENT, file_name, headings_of
-from app.state.retraining import from_a_file, why_not_trained
+from app.state.retraining import NOTHING_DRAWN, OF_MANY, from_a_file, why_not_trained
 from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun, Session
 from app.state.studies import goes_on_to, has, seed_of, study_of
 from app.state.watched import as_trained, watched
@@ -27,51 +27,19 @@ from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate
 from core.settings import MAX_SEED
 from core.studies.changes import origin_of, retitled
-from core.studies.code import check_code
+from core.studies.code import check_code, check_experiments
 from core.studies.study import Cell, Study, load_study
 from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
 from core.training.control import Control
+from core.trust import UntrustedCodeError
 
 if TYPE_CHECKING:
     from core.runs import Run
 
 MEND_FIRST = "Mend the values marked in the experiment panel first."
-OF_MANY = (
-    "The study has {count} runs, of which {some} are trained here; Choose runs ... takes others, "
-    "and Whole study ... trains them all."
-)
 QUEUED = "{title} is trained next, as soon as what is trained now has ended."
-NOTHING_DRAWN = (
-    "Data and start of this run are those of a recording, so that there is nothing to draw anew; "
-    "choose another start of the network in the form first."
-)
 STILL_GOING = "The training is still going on; stop it first, or wait for its end."
-# The largest that study files take (core.study_file.plain): after it seeds begin at 0 again.
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Child:
-    """What a run that goes on from another one is called, and from when to when it is trained, in
-    the schedule's coordinate."""
-
-    name: str
-    heading: str
-    since: float
-    until: float
-
-
-class Aside(Protocol):
-    """Who may take what Run is pressed for, in place of training it from the start."""
-
-    def take(self, study: Study) -> bool: ...
-
-
-class Scale(Protocol):
-    """Whether experiments may be trained side by side; else it says why, or asks and goes on."""
-
-    def lets(self, experiments: Sequence[Experiment], go_on: Callable[[], None]) -> bool: ...
 
 
 @final
@@ -82,6 +50,7 @@ class ExperimentController(QObject):
     none; told(sentence): for a while. loaded(study): what the form shows now. trained(study),
     went_on(path): training was begun, of a study and from the end of a run. asked(study): whether
     it takes the place of runs that are still being trained; `begin` and `queue` answer.
+    code_refused(error, repeat): untrusted Python code, and the request to repeat on consent.
     """
 
     replaced = Signal()
@@ -92,6 +61,7 @@ class ExperimentController(QObject):
     loaded = Signal(object)
     trained = Signal(object)
     went_on = Signal(str)
+    code_refused = Signal(object, object)
 
     def __init__(
         self,
@@ -110,17 +80,23 @@ class ExperimentController(QObject):
         self.aside: Aside | None = None
         self.scale: Scale | None = None
         self._queued: Study | None = None
+        self._repeat: Repeat = self.restart
         self._cells: tuple[str, frozenset[str]] = "", frozenset()
 
     # ------------------------------------------------------------------------------- studies
 
-    def choose(self, name: str) -> bool:
-        """Load a shipped study or a study file and train it; whether it is one."""
+    def choose(self, name: str, repeat: Repeat | None = None) -> bool:
+        """Load a shipped study or a study file and train it; whether it is one.
+
+        `repeat` is the whole request, if choosing the study is only a part of it.
+        """
         try:
             study = load_study(name)
             check_code(study, name)
         except MarginscopeError as error:
             self.message.emit(error.sentence)
+            if isinstance(error, UntrustedCodeError):
+                self.code_refused.emit(error, repeat or partial(self.choose, name))
             return False
         self.train(study)
         return True
@@ -169,7 +145,7 @@ class ExperimentController(QObject):
             self.message.emit(NOTHING_DRAWN)
             return
         try:
-            study = study.with_value(key, seed % MAX_SEED)
+            study = study.with_value(key, seed % MAX_SEED)  # after the largest seed comes 0
             study.check()
             study = retitled(study, origin_of(study))
         except InputError as error:
@@ -210,8 +186,16 @@ class ExperimentController(QObject):
     # ------------------------------------------------------------------------------ training
 
     def _begin(self, study: Study) -> None:
-        """Train a study's cells, once somebody agrees where they are large."""
-        if self.scale is None or self.scale.lets(self.watched(study), partial(self._agreed, study)):
+        """Train a study's cells, once the user trusts their code and agrees to their size."""
+        experiments = self.watched(study)
+        try:
+            check_experiments(experiments, study.folder, study.title)
+        except UntrustedCodeError as error:
+            self._form.refuse(error.sentence)
+            self.message.emit(in_words(error.sentence))
+            self.code_refused.emit(error, partial(self._begin, study))
+            return
+        if self.scale is None or self.scale.lets(experiments, partial(self._agreed, study)):
             self._agreed(study)
 
     def watched(self, study: Study) -> Sequence[Experiment]:
@@ -257,6 +241,11 @@ class ExperimentController(QObject):
             self._queued = None
             self.begin(study)
 
+    def on_code_refused(self, key: int, error: UntrustedCodeError) -> None:
+        """Request the question about code that the training thread refused, as it changed."""
+        if self._session.get(key) is not None:
+            self.code_refused.emit(error, self._repeat)
+
     def begin(self, study: Study) -> None:
         """Train a study's cells in place of what is shown; what was recorded stays."""
         try:
@@ -275,6 +264,7 @@ class ExperimentController(QObject):
         self.stop()
         self._session.clear()
         self._study = study
+        self._repeat = partial(self._agreed, study)
         self.started.emit("")
         self.trained.emit(as_trained(study, cells))
         headings = headings_of([cell.name for cell in cells])
@@ -326,9 +316,14 @@ class ExperimentController(QObject):
                 run.control.stop()
         self._worker.wake()
         self._session.keep(key)
+        self._repeat = partial(self._beside_again, key, child, recipe)
         self.started.emit("")
         job = self._opened(child.name, child.heading, child.until, recipe, child.since)
         self._worker.submit(job)
+
+    def _beside_again(self, key: int, child: Child, recipe: Recipe) -> None:
+        self.beside(key, child, recipe)
+        self.replaced.emit()
 
     def further(self) -> None:
         """Go on from the last frame of each run, into new files."""
@@ -345,8 +340,11 @@ class ExperimentController(QObject):
             assert run.data is not None
             name = f"{MOMENT.sub('', run.path.stem)}__from={run.data.run.frames - 1}"
             planned.append((name, run.heading, goes_on_to(run.data.run), run.path))
-        if not planned:
-            return
+        if planned:
+            self._go_further(planned)
+
+    def _go_further(self, planned: Sequence[tuple[str, str, float, Path]]) -> None:
+        self._repeat = partial(self._go_further, planned)
         self._session.clear()
         jobs = [self._opened(n, heading, until, Further(p)) for n, heading, until, p in planned]
         self.message.emit("")

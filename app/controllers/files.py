@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import final
 
@@ -11,6 +12,7 @@ from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.controllers.experiment import STILL_GOING, ExperimentController
+from app.controllers.training_roles import Repeat
 from app.panels.experiment_form import ExperimentForm
 from app.places import Places
 from app.state.headings import headings_of_files
@@ -21,6 +23,7 @@ from core.errors import MarginscopeError
 from core.files import write_whole
 from core.problem.schedule import coordinate
 from core.studies.study import shipped_ids
+from core.trust import UntrustedCodeError
 
 RUN, STUDY = ".msrun", ".toml"
 MOST_NAMED = 3  # files in a sentence
@@ -32,7 +35,8 @@ class FileController(QObject):
     """Opens and saves. opened(path) and saved(path) follow each file that was opened or saved.
 
     replaced: other runs are open, to be played from t = 0. restored: other runs are open, to be
-    shown as they were. view_requested(name): a link or a view file.
+    shown as they were. view_requested(name): a link or a view file. code_refused(error, repeat):
+    untrusted Python code, and the request to repeat on consent.
     """
 
     opened = Signal(str)
@@ -41,6 +45,7 @@ class FileController(QObject):
     replaced = Signal()
     restored = Signal()
     view_requested = Signal(str)
+    code_refused = Signal(object, object)
 
     def __init__(
         self,
@@ -109,7 +114,7 @@ class FileController(QObject):
                     f"{Path(studies[0]).name} is a study, which takes the place of all runs; "
                     f"{_listed(others)} not opened."
                 )
-            if not self._experiment.choose(studies[0]):
+            if not self._experiment.choose(studies[0], partial(self.open_files, names, beside)):
                 self._left_out.clear()
             elif studies[0].endswith(STUDY):
                 self.opened.emit(studies[0])
@@ -136,7 +141,8 @@ class FileController(QObject):
         self._left_out.clear()
 
     def _open_runs(self, paths: Sequence[Path], beside: bool) -> None:
-        runs = self._opened(paths)
+        names = [str(path) for path in paths]
+        runs = self._opened(paths, partial(self.open_files, names, beside))
         if not runs:
             self._left_out.clear()
             return
@@ -150,13 +156,15 @@ class FileController(QObject):
             self.opened.emit(str(one.path))
         self.replaced.emit()
 
-    def replace(self, paths: Sequence[Path]) -> bool:
+    def replace(self, paths: Sequence[Path], repeat: Repeat | None = None) -> bool:
         """Have these runs open and no others, with nothing played; a sentence and False where they
-        cannot be had, and what is shown stays then."""
+        cannot be had, and what is shown stays then. `repeat` is the whole request, if opening runs
+        is only a part of it."""
         if self._session.live:
             self.message.emit(STILL_GOING)
             return False
-        runs = self._opened(paths[:MOST_RUNS])
+        shown = paths[:MOST_RUNS]
+        runs = self._opened(shown, repeat or partial(self.replace, shown))
         if paths and not runs:
             return False
         self._experiment.clear_runs()
@@ -165,7 +173,7 @@ class FileController(QObject):
         self.restored.emit()
         return True
 
-    def _opened(self, paths: Sequence[Path]) -> list[OpenRun]:
+    def _opened(self, paths: Sequence[Path], repeat: Repeat) -> list[OpenRun]:
         """The runs of some files; none, with a sentence, where one cannot be read."""
         from app.state.display import DisplayData
         from core.runs import open_run
@@ -179,6 +187,8 @@ class FileController(QObject):
                 # What was opened before it is let go: neither of two is shown where one cannot be.
                 for other in runs:
                     other.close()
+                if isinstance(error, UntrustedCodeError):
+                    self.code_refused.emit(error, repeat)
                 return []
             lineage, data = run.lineage, DisplayData(run)
             # A run that has ended goes no further than its frames, wherever it was to end.

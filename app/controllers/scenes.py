@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import final
 
@@ -19,6 +20,7 @@ from app.controllers.display import DisplayController
 from app.controllers.experiment import ExperimentController
 from app.controllers.files import FileController
 from app.controllers.folding import Folding
+from app.controllers.training_roles import Repeat
 from app.main_window import MainWindow
 from app.state.history import Came, Changed, Event, History, Recoloured, Redo, Select, Undo, reduce
 from app.state.scene import Scene, Zoom, keyed, placed
@@ -222,7 +224,7 @@ class SceneController(QObject):
             self.note()
         after = reduce(self.history, event)
         before = self.history
-        if after is not before and self.show(after.scene):
+        if after is not before and self.show(after.scene, partial(self._go, event)):
             self.history = after
             if len(after.past) < len(before.past):
                 self.stepped.emit(f"Undo {before.past[-1].words}", False)
@@ -232,12 +234,16 @@ class SceneController(QObject):
             self._take(Came(self.scene))
             self._tell()
 
-    def show(self, scene: Scene) -> bool:
-        """Bring a scene back; False, with a sentence, where its runs cannot be had."""
+    def show(self, scene: Scene, repeat: Repeat | None = None) -> bool:
+        """Bring a scene back; False, with a sentence, where its runs cannot be had.
+
+        `repeat` is the whole request, if showing the scene is only a part of it.
+        """
+        repeat = repeat or partial(self.show, scene)
         present = self.scene
         self._showing = True
         try:
-            if scene.runs != present.runs and not self._files.replace(scene.runs):
+            if scene.runs != present.runs and not self._files.replace(scene.runs, repeat):
                 return False
             if scene.form is not None and scene.form != self._window.form.edits:
                 self._experiment.show_edits(scene.form)
@@ -254,7 +260,7 @@ class SceneController(QObject):
         """Bring a scene back as a step that can be undone."""
         if self.waiting:
             self.note()
-        if not self.show(scene):
+        if not self.show(scene, partial(self.restore, scene, words)):
             return False
         self._take(Changed(self.scene, time.monotonic(), words))
         return True

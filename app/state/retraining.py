@@ -13,6 +13,14 @@ NO_DYNAMICS = (
     "How another program has trained this run is not known; choose the dynamics in the experiment "
     "panel to train the network here."
 )
+OF_MANY = (
+    "The study has {count} runs, of which {some} are trained here; Choose runs ... takes others, "
+    "and Whole study ... trains them all."
+)
+NOTHING_DRAWN = (
+    "Data and start of this run are those of a recording, so that there is nothing to draw anew; "
+    "choose another start of the network in the form first."
+)
 
 
 def why_not_trained(experiment: Experiment) -> str:

@@ -28,6 +28,7 @@ from app.workers.worker import Request, Worker
 from core.errors import MarginscopeError
 from core.files import scratch
 from core.training.control import Control, FinishReason, RunState, Status
+from core.trust import UntrustedCodeError
 
 if TYPE_CHECKING:  # loads numba
     from core.dynamics.meanwhile import Meanwhile
@@ -71,7 +72,8 @@ class RunWorker(QObject):
 
     ready: the libraries are loaded, run files can be opened. started(key): the file exists.
     progress(key, index): so many frames are safe. finished(key): nothing more will come.
-    error(key, sentence): it ended because of that. status(sentence): what it is busy with, or "".
+    error(key, sentence): it ended because of that. code_refused(key, error): because of untrusted
+    Python code, after `error`. status(sentence): what it is busy with, or "".
     stood_in(key, path): while its kernels are compiled, this recording may be shown in its place.
     unaided(key, so): it is trained without its kernels, which are being compiled; or no more.
     """
@@ -81,6 +83,7 @@ class RunWorker(QObject):
     progress = Signal(int, int)
     finished = Signal(int)
     error = Signal(int, str)
+    code_refused = Signal(int, object)
     status = Signal(str)
     stood_in = Signal(int, object)
     unaided = Signal(int, bool)
@@ -291,6 +294,8 @@ class RunWorker(QObject):
         job.control.publish(state=RunState.FINISHED, reason=reason)
         if isinstance(error, MarginscopeError):
             self.error.emit(job.key, error.sentence)
+            if isinstance(error, UntrustedCodeError):
+                self.code_refused.emit(job.key, error)
             return
         LOG.error("The run %s failed.", job.path.name, exc_info=error)
         self.error.emit(job.key, f"The run {job.path.stem} {IN_THE_PROGRAM}")

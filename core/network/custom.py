@@ -46,9 +46,7 @@ def read_code(path: Path) -> str:
     return code
 
 
-def with_code(
-    section: CustomNetwork, folder: Path | None = None, asker: str = ""
-) -> CustomNetwork:
+def with_code(section: CustomNetwork, folder: Path | None = None, asker: str = "") -> CustomNetwork:
     """Return the section with the text of its file in place of the file's path.
 
     Raises UntrustedCodeError for code that this user has not trusted, in the study or in the file.

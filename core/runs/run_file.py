@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from core import trust
 from core.data.dataset import Array, Dataset
-from core.errors import InputError, RunFileError
+from core.errors import InputError
 from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS
 from core.problem.reduction import Reduction, mean_of
@@ -200,13 +200,12 @@ def _check_trust(connection: Connection, experiment: Experiment) -> None:
     """Raise UntrustedRunError for a network in Python that this user has not run or trusted."""
     code = getattr(experiment.network, "code", None)
     if code is not None and not trust.is_trusted(code):
-        raise trust.UntrustedRunError(
+        command = trust.trust_command(str(connection.shown))
+        sentence = (
             f"{connection.shown} holds a network written in Python, which reading it would run "
-            f"here; `{trust.trust_command(str(connection.shown))}` shows it, and says how to trust "
-            "it.",
-            code=code,
-            file=connection.shown,
+            f"here; `{command}` shows it, and says how to trust it."
         )
+        raise trust.UntrustedRunError(sentence, code=code, file=connection.shown)
 
 
 def _network(

@@ -25,7 +25,7 @@ from app.workers.recipes import FromExperiment
 from core import trust
 from core.cli.main import main
 from core.cli.parser import build_parser
-from core.errors import InputError, MarginscopeError
+from core.errors import InputError, MarginscopeError, RunFileError
 from core.extremes.answering import hunt_for
 from core.extremes.hunt import Keeping
 from core.extremes.question import Question
@@ -146,6 +146,11 @@ def test_commands_do_not_run_the_code_of_a_run(
             assert "core trust a.msrun" in capsys.readouterr().err
     with pytest.raises(MarginscopeError, match=r"core trust a\.msrun"):
         ms.open("a.msrun")
+    with pytest.raises(RunFileError) as refused:
+        open_run(Path("a.msrun"))
+    error = refused.value
+    assert isinstance(error, trust.UntrustedCodeError)  # the window asks about it
+    assert (error.code, error.file, error.asker) == (Path("net.py").read_text(), "a.msrun", "")
     library = Library(Path.cwd(), Path("index.db"))
     library.refresh()
     library.close()

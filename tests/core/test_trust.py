@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,15 @@ def test_a_file_of_ones_own_with_control_characters(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_bytes(GOOD.replace("\n", "\r\n").encode())
     trust.trust(GOOD)
     assert resolve(study.cells()[0].experiment, study.folder).experiment.network.code == GOOD
+
+
+def test_a_refusal_carries_the_code_and_who_asks(tmp_path: Path) -> None:
+    study = tmp_path / "a.toml"
+    (tmp_path / "net.py").write_text(GOOD)
+    study.write_text('[network]\nkind = "custom"\nm = 3\npath = "net.py"\n')
+    with pytest.raises(trust.UntrustedCodeError) as caught:
+        check_code(load_study(str(study)), str(study))
+    error = pickle.loads(pickle.dumps(caught.value))  # as it leaves a process of a sweep
+    for one in (caught.value, error):
+        assert (one.code, one.file, one.asker) == (GOOD, str(tmp_path / "net.py"), str(study))
+    assert error.sentence == caught.value.sentence
