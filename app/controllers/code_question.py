@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.controllers.training_roles import Repeat
 from app.panels.code_dialog import CodeDialog
@@ -13,9 +13,17 @@ from core.errors import MarginscopeError
 from core.trust import UntrustedCodeError, check_shown, digest_of, trust_digest
 
 
+def visible_windows() -> list[QWidget]:
+    """Return all windows and dialogs of the program that are visible."""
+    return [one for one in QApplication.topLevelWidgets() if one.isVisible()]
+
+
 @final
 class CodeQuestion(QObject):
-    """One question at a time. Further refusals of code are reported by their sentence alone."""
+    """One question at a time, whichever window asks.
+
+    Further refusals of code are reported by their sentence alone.
+    """
 
     message = Signal(str)
     """Sentence for the message bar: why the code cannot be shown, or trust cannot be saved."""
@@ -32,7 +40,7 @@ class CodeQuestion(QObject):
 
         The sentence of `check_shown` is the only answer to code that may not look as it runs.
         """
-        if self._dialog is not None or self._closed:
+        if self._closed or any(isinstance(one, CodeDialog) for one in visible_windows()):
             return
         try:
             check_shown(error.code, error.file or "network.code")

@@ -15,7 +15,9 @@ from app.widgets.screen_text import shown_number, whole_text
 from app.workers.hunt_worker import HuntNews, HuntOrder, HuntWorker
 from core.errors import MarginscopeError
 from core.extremes.question import Question, asked_by
+from core.studies.code import check_cells
 from core.studies.hunt import hunt_of
+from core.trust import UntrustedCodeError
 
 READING = "Reading what is known ..."
 STOPPING = "; stopping ..."
@@ -26,11 +28,13 @@ ALL_TRIED = "; nothing is left that was not tried"
 class HuntController(QObject):
     """Fills the page and owns the worker. `changed`: a hunt has begun or ended.
 
-    run_requested(path, beside): a finding is to be opened.
+    run_requested(path, beside): a finding is to be opened. code_refused(error, repeat): untrusted
+    Python code, and the request to repeat on consent.
     """
 
     changed = Signal()
     run_requested = Signal(object, bool)
+    code_refused = Signal(object, object)
 
     def __init__(self, window: StudyWindow, parent: QObject) -> None:
         super().__init__(parent)
@@ -85,8 +89,11 @@ class HuntController(QObject):
             return
         try:
             question, (most, seconds) = self.page.question(), self.page.limits()
+            check_cells(runs.study)
         except MarginscopeError as error:
             self.page.show_problem(error.sentence)
+            if isinstance(error, UntrustedCodeError):
+                self.code_refused.emit(error, self.start)
             return
         self.page.show_problem("")
         self._said = self.page.words.text()

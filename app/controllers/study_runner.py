@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
+from app.controllers.code_question import CodeQuestion
 from app.controllers.files import show_folder
 from app.controllers.hunting import HuntController
 from app.controllers.study_display import StudyDisplay
+from app.controllers.training_roles import Repeat
 from app.panels.study_window import StudyWindow
 from app.panels.sweep_progress import words_of
 from app.places import Places
@@ -24,9 +26,11 @@ from app.workers.sweep_worker import Order, SweepWorker
 from app.workers.worker import Worker
 from core.errors import MarginscopeError
 from core.figures.palette import Palette
+from core.studies.code import check_cells
 from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.cost import summary
 from core.sweep.pools import cores
+from core.trust import UntrustedCodeError
 
 if TYPE_CHECKING:
     from core.sweep.cost import Cost
@@ -55,7 +59,10 @@ class StudyRunner(QObject):
         self._places = places
         self.window = window = StudyWindow(palette, cores())
         self.display = StudyDisplay(window, palette, self)
+        self.question = CodeQuestion(window)
+        self.question.message.connect(window.bar.say)
         self.hunting = HuntController(window, self)
+        self.hunting.code_refused.connect(self.question.ask)
         self.worker = SweepWorker(self)
         self.reader = Worker("study", study_runs, self, our_error=NOT_READ)
         self.cost = Worker("cost", cost_estimated, self, our_error=NO_COST)
@@ -89,6 +96,7 @@ class StudyRunner(QObject):
     def close(self) -> None:
         """Stop everything, wait for it, and put the window away."""
         self._look_again.stop()
+        self.question.close()
         for worker in (self.worker, self.reader, self.cost):
             worker.close()
         self.display.close()
@@ -180,6 +188,8 @@ class StudyRunner(QObject):
         if options.address == "":
             options.show_problem(NO_ADDRESS)
             return
+        if not self._is_trusted(runs.study, self.run):
+            return
         self.cost.cancel()
         self.window.bar.say("")
         options.set_locked(True)
@@ -189,6 +199,16 @@ class StudyRunner(QObject):
         self._look_again.start()
         self.hunting.show_runs(runs, possible=False)
         self._show_status()
+
+    def _is_trusted(self, study: Study, repeat: Repeat) -> bool:
+        """Return True if the user trusts the code of a study. Otherwise ask, and call `repeat`."""
+        try:
+            check_cells(study)
+        except UntrustedCodeError as error:
+            self.window.bar.say(error.sentence)
+            self.question.ask(error, repeat)
+            return False
+        return True
 
     def pause(self, held: bool) -> None:
         """Start no more cells, or go on."""
@@ -243,7 +263,8 @@ class StudyRunner(QObject):
     def _estimate(self) -> None:
         """Measure what the study costs."""
         runs, options = self.shown.runs, self.window.options
-        if runs.cells:
+        if runs.cells and self._is_trusted(runs.study, self._estimate):
+            self.window.bar.say("")
             options.show_count(f"{len(runs.cells)} cells. {MEASURING}")
             options.estimate.setEnabled(False)
             self.cost.ask(runs.study, options.jobs.value(), dict(runs.rows))

@@ -56,6 +56,24 @@ def check_code(study: Study, name: str, files: bool = True) -> None:
         trust.check_trusted(text, f"{name} names {path}, which", name, file=path, asker=name)
 
 
+def check_cells(study: Study) -> None:
+    """Raise UntrustedCodeError for code that the cells of a study would run at its present size.
+
+    Workers report a file that cannot be read.
+    """
+    study = replace(study, sizes={})
+    for code in codes_of(study):
+        holder = "network.code: the study"
+        trust.check_trusted(code, holder, "FILE.toml", file=study.title)
+    for path in files_of(study):
+        try:
+            code = read_code(path)
+        except InputError:
+            continue
+        holder = f"network.path: {path}"
+        trust.check_trusted(code, holder, str(path), file=path, asker=study.title)
+
+
 def check_experiments(experiments: Iterable[Experiment], folder: Path | None, asker: str) -> None:
     """Raise UntrustedCodeError for code that training these experiments would run.
 

@@ -13,6 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.panels.code_dialog import CANCEL, TRUST, CodeDialog
 from core import trust
+from core.extremes.question import Question
+from core.studies.study import load_study
 from tests.app.mouse import LEFT, when_open
 from tests.app.shell.conftest import Opener
 from tests.app.shell.shared_window import trained
@@ -293,3 +295,29 @@ def test_trust_that_cannot_be_saved_runs_nothing(
     answered(program, qtbot)
     assert "cannot be written" in program.window.bar.text
     assert not stranger.canary.exists()
+
+
+def test_the_whole_study_asks_before_it_runs_or_hunts(
+    show_files: Opener, stranger: Stranger, qtbot: QtBot
+) -> None:
+    program = show_files()
+    program.whole.show()
+    runner = program.whole.runner
+    assert runner is not None
+    runner.adopt(load_study(str(stranger.study)))
+    qtbot.waitUntil(lambda: bool(runner.shown.runs.cells))
+    asking = (runner.run, runner._estimate, runner.hunting.start)
+    runner.window.hunt.show_question(Question("last(loss)"), None)
+    for act in asking:
+        act()
+        (dialog,) = runner.window.findChildren(CodeDialog)
+        cancel_it(dialog)
+        qtbot.waitUntil(lambda: not runner.window.findChildren(CodeDialog))
+        assert not runner.busy
+        assert not runner.cost.busy
+    assert not stranger.canary.exists()
+    when_open(CodeDialog, trust_it)
+    runner.run()
+    qtbot.waitUntil(lambda: len(runner.shown.runs.done) == 1)
+    assert stranger.canary.exists()
+    assert runner.window.bar.text == ""
