@@ -18,10 +18,11 @@ from PySide6.QtCore import QSettings
 
 from app.desktop import KINDS, RUN_KIND, SCHEME, files, without_defaults
 from core.cli.bundled import is_bundled
-from core.errors import MarginscopeError
-from core.files import write_whole
+from core.errors import InputError, MarginscopeError
+from core.files import read_text, read_whole, write_whole
 
 PATIENCE_S = 10
+MOST_BYTES = 1_000_000  # of an entry of the desktop; ours have a few kilobytes
 DONE = (
     "Links to pictures, marginscope://..., and run files are opened by this program now; the same "
     "action takes that back."
@@ -72,8 +73,8 @@ def data_folder() -> Path:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
-    except OSError:
+        return read_whole(path, MOST_BYTES, "entry")  # a pipe would be waited for
+    except InputError:
         return None
 
 
@@ -103,8 +104,8 @@ def _remove(wanted: dict[str, bytes], data: Path) -> str:
             ) from error
     settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     for chosen in (settings / "mimeapps.list", data / "applications" / "mimeapps.list"):
-        with suppress(OSError, UnicodeDecodeError):
-            text = chosen.read_text("utf-8")
+        with suppress(InputError, OSError):
+            text = read_text(chosen, MOST_BYTES, "entry")
             if (left := without_defaults(text)) != text:
                 write_whole(chosen, left.encode())
     _tell(data)

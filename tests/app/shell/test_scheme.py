@@ -100,6 +100,19 @@ def test_every_path_is_quoted_so_that_it_comes_back(path: str) -> None:
     assert RUN_KIND in entry(desktop_entry([path], Path("/"), FILES))["MimeType"].split(";")
 
 
+def test_a_pipe_among_the_entries_is_not_waited_for(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (data / "applications").mkdir(parents=True)
+    (tmp_path / "config").mkdir()
+    for pipe in (data / "applications" / LINKS, tmp_path / "config" / "mimeapps.list"):
+        os.mkfifo(pipe)
+    assert scheme.change() == NO_TOOL
+    assert (data / "applications" / LINKS).is_file()
+    assert scheme.change() == UNDONE
+
+
 @pytest.mark.parametrize("name", [LINKS, FILES])
 def test_the_entries_start_this_program(data: Path, name: str) -> None:
     scheme.change()
