@@ -51,7 +51,7 @@ def connect(parts: Parts) -> None:
     worker.finished.connect(parts.drawing.tidy)
     worker.error.connect(display.failed)
     worker.code_refused.connect(parts.experiment.on_code_refused)
-    for asking in (parts.experiment, parts.files):
+    for asking in (parts.experiment, parts.files, parts.compare):
         asking.code_refused.connect(parts.code_question.ask)
     worker.status.connect(parts.readout.say)
     worker.status.connect(display.preparing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -24,6 +25,7 @@ from core.comparison.question import MOST_COMPARED, SORTED, CompareQuestion, che
 from core.errors import InputError, MarginscopeError
 from core.figures.palette import PALETTES
 from core.problem.schedule import coordinate
+from core.trust import UntrustedCodeError
 
 if TYPE_CHECKING:
     from app.panels.compare import ComparePanel
@@ -40,9 +42,11 @@ TOO_FEW = "Two runs or more are compared; open one beside it, or select some in 
 @final
 class CompareController(QObject):
     """Follows the wish `compared` of the intent. message(sentence): for the bar; shown(bool): the
-    page is shown, or was closed."""
+    page is shown, or was closed. code_refused(error, repeat): untrusted Python code, and the
+    request to repeat on consent."""
 
     message = Signal(str)
+    code_refused = Signal(object, object)
     shown = Signal(bool)
     help_requested = Signal(object)  # tuple[str, ...]
 
@@ -198,6 +202,8 @@ class CompareController(QObject):
                 one.run.close()
             words = getattr(error, "sentence", "") or f"{name} cannot be read: {error}."
             self.message.emit(words)
+            if isinstance(error, UntrustedCodeError):
+                self.code_refused.emit(error, partial(self.compare, names))
             return ()
         return tuple(opened)
 

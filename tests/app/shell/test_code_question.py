@@ -261,6 +261,12 @@ def test_a_run_file_with_code_opens_once_trusted_and_goes_on(
     (more,) = program.experiment.paths
     assert more != path
     digest.unlink()
+    when_open(CodeDialog, trust_it)
+    program.compare.compare([str(path), str(more)])
+    qtbot.waitUntil(lambda: len(program.compare._open) == 2)
+    answered(program, qtbot)
+    program.compare.leave()
+    digest.unlink()
     program.branches.rewind()
     steps = program.branches.dialog
     assert steps is not None
