@@ -165,7 +165,8 @@ class Marginscope(Parts):
         self.drawing.close()  # what was drawn gets into the form, and so into the session
         self.keeper.stop()
         self.scenes.stop()
-        self._remember_window()
+        if sentence := self.save():
+            LOG.error("The settings are lost: %s", sentence)
         self.display.stop()
         self.readout.stop()
         self.export.close()
@@ -180,6 +181,11 @@ class Marginscope(Parts):
             LOG.error("The training did not end in time.")
         self.session.clear()  # last, since the threads were reading its files until here
         self._collector.end()
+
+    def save(self) -> str:
+        """Save the settings; return a sentence if the disk is full."""
+        self._remember_window()
+        return self.memory.save()
 
     def _remember_window(self) -> None:
         lecture = self.actions["lecture"]
@@ -198,4 +204,3 @@ class Marginscope(Parts):
             jobs=jobs,
         )
         self.memory.note_window(self.window, self.display.intent, self.folding.chosen)
-        self.memory.save()

@@ -124,7 +124,7 @@ class Parts(QObject):
         self.record = RecordController(
             window, self.experiment, self.branches, self.files, self.export, self.scenes
         )
-        self.closing = Closing(window, self.session, self.whole, self.put_away)
+        self.closing = Closing(window, self.session, self.whole, self.put_away, self.save)
         self._make_actions()
 
     # -------------------------------------------------------------------------------- making
@@ -179,6 +179,10 @@ class Parts(QObject):
         self.actions["restores"].setChecked(settings.restores)
         self.scenes.set_actions(self.actions, self.folding)
         self.upkeep = Upkeep(self.window, self.display, self.looks, self.readout, self.actions)
+
+    @abstractmethod
+    def save(self) -> str:
+        """Save the settings; return a sentence if the disk is full."""
 
     @abstractmethod
     def put_away(self) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 import json
 import os
 from pathlib import Path
@@ -18,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from app.state.intent import FIGURE_1, FIRST_CURVES
 from app.state.layouts import MOST_LAYOUTS
-from core.errors import MarginscopeError
+from core.errors import DiskError, MarginscopeError
 from core.files import read_whole, set_aside, write_whole
 
 MOST_RECENT = 10
@@ -128,7 +127,15 @@ def _set_aside(path: Path) -> str:
     return f"The settings could not be read and lie in {aside} now; the defaults are used."
 
 
-def save_settings(path: Path, settings: Settings) -> None:
-    """Write the settings; a folder that cannot be written is no reason to stop."""
-    with contextlib.suppress(MarginscopeError, OSError):
+def save_settings(path: Path, settings: Settings) -> str:
+    """Write the settings; return a sentence if the disk is full.
+
+    The start already reported a folder that cannot be written (app.places).
+    """
+    try:
         write_whole(path, json.dumps(settings.model_dump(), indent=2).encode())
+    except DiskError as error:
+        return error.sentence
+    except (MarginscopeError, OSError):
+        pass
+    return ""

@@ -1,4 +1,4 @@
-"""Leaving: asks while something is being recorded, stops it, and puts everything away."""
+"""Leaving: asks while something is recorded or settings cannot be saved, and puts all away."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from app.state.session import Session
 from app.widgets.plain_text import message_box
 
 STOP, KEEP = "Stop and close", "Keep running"
+UNSAVED, OPEN = "Close without saving", "Keep open"
+LOST = "The settings of this window, such as its panels, are lost if you close it now."
 KEPT = "What is recorded so far stays in the run files either way, and can be continued later."
 
 
@@ -27,12 +29,14 @@ class Closing(QObject):
         session: Session,
         study: WholeStudyController,
         put_away: Callable[[], None],
+        save: Callable[[], str],
     ) -> None:
+        """`save` writes the settings and returns a sentence if the disk is full."""
         super().__init__(window)
         self._window = window
         self._session = session
         self._study = study
-        self._put_away = put_away
+        self._put_away, self._save = put_away, save
         self._done = False
         window.closing.connect(self._on_closing)
 
@@ -40,7 +44,11 @@ class Closing(QObject):
         if self._done:
             return
         work = self.unfinished()
-        if work and not self._agreed(work):
+        if work and not self._agreed(work, KEPT, STOP, KEEP):
+            self._window.may_close = False
+            return
+        unsaved = self._save()
+        if unsaved and not self._agreed(unsaved, LOST, UNSAVED, OPEN):
             self._window.may_close = False
             return
         self._end()
@@ -65,11 +73,11 @@ class Closing(QObject):
         runs = "A run is" if count == 1 else f"{count} runs are"
         return f"{runs} still being trained." if count else ""
 
-    def _agreed(self, work: str) -> bool:
-        box = message_box(self._window, "closing", QMessageBox.Icon.Question, work, KEPT)
-        stop = box.addButton(STOP, QMessageBox.ButtonRole.DestructiveRole)
-        keep = box.addButton(KEEP, QMessageBox.ButtonRole.RejectRole)
-        # Return and Escape keep it running: training must not be stopped by a slip.
+    def _agreed(self, words: str, details: str, close: str, stay: str) -> bool:
+        box = message_box(self._window, "closing", QMessageBox.Icon.Question, words, details)
+        stop = box.addButton(close, QMessageBox.ButtonRole.DestructiveRole)
+        keep = box.addButton(stay, QMessageBox.ButtonRole.RejectRole)
+        # Return and Escape keep the window: training must not be stopped by a slip.
         box.setDefaultButton(keep)
         box.setEscapeButton(keep)
         box.exec()

@@ -74,6 +74,6 @@ class Memory:
         views = known(wishes.views)
         self.note(**changes | panels | {"views": views, "geometry": geometry})
 
-    def save(self) -> None:
-        """Write the settings."""
-        save_settings(self._places.settings, self.settings)
+    def save(self) -> str:
+        """Write the settings; return a sentence if the disk is full."""
+        return save_settings(self._places.settings, self.settings)

@@ -6,10 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from pytestqt.qtbot import QtBot
 
+from app.controllers.closing import OPEN, UNSAVED
 from app.places import Places
 from app.settings import Settings, load_settings, save_settings
-from tests.app.shell.conftest import Opener
+from core.errors import DiskError
+from tests.app.mouse import press_in_box
+from tests.app.shell.conftest import Opener, trained
 
 
 def test_settings_are_read_back(tmp_path: Path) -> None:
@@ -64,6 +68,29 @@ def test_where_nothing_can_be_written_nothing_stops(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     save_settings(tmp_path / "file" / "settings.json", Settings.model_validate({}))
     assert load_settings(tmp_path / "file" / "settings.json")[0].palette == "light"
+
+
+def test_a_full_disk_is_reported_before_the_window_closes(
+    open_program: Opener, study: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    program = open_program(study)
+    qtbot.waitUntil(lambda: trained(program))
+    full = DiskError("The disk is full.")
+
+    def refuse(path: Path, content: bytes) -> None:
+        raise full
+
+    with monkeypatch.context() as patch:
+        patch.setattr("app.settings.write_whole", refuse)
+        press_in_box(OPEN)
+        program.window.close()
+        assert program.window.isVisible()
+        assert not program._ended
+        press_in_box(UNSAVED)
+        program.window.close()
+    assert not program.window.isVisible()
+    assert program._ended
+    assert not program.places.settings.exists()
 
 
 def test_the_window_starts_with_a_broken_file_and_says_so(
