@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NAMES = {row.key: name_of(row) for row in ROWS}
 TAKEN = "{keys} is used by {other}, so that {name} keeps {before}."
+FIXED = "In the library of runs {keys} is for {deed}, so that {name} keeps {before}."
 MOVED = "{keys} is for {name} now; {other} has {left}."
 NO_KEYS = "no keys any more"
 CLASH = "The settings give {keys} to {winner}: {others}."
@@ -73,10 +74,16 @@ class ShortcutController(QObject):
 
     def _change(self, key: str, text: str) -> None:
         """Give an action other keys, unless they are another one's."""
+        from app.panels.fixed_keys import library_holder
+
         assert self.dialog is not None
-        other = holder(self._keys, text, key)
+        other, before = holder(self._keys, text, key), native(self._keys[key]) or "none"
+        if deed := library_holder(text):
+            name = NAMES[key]
+            words = FIXED.format(keys=native(text), deed=deed, name=name, before=before)
+            self.dialog.refuse_fixed(key, words)
+            return
         if other:
-            before = native(self._keys[key]) or "none"
             words = TAKEN.format(
                 keys=native(text), other=NAMES[other], name=NAMES[key], before=before
             )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from app.panels.drawing_window import DEEDS as OF_DRAWING
 from app.panels.library import DEEDS as OF_LIBRARY
-from app.state.shortcuts import native
+from app.state.shortcuts import native, portable
 
 
 class FixedKeys(NamedTuple):
@@ -26,6 +26,20 @@ IN_PLOTS = (
 )
 
 
+def library_holder(text: str) -> str:
+    """Return the name of what keys do in the library; empty if they do nothing there.
+
+    The library is a part of the main window: Qt carries out neither of two equal shortcuts in it.
+    Data are drawn in a window of their own.
+
+    >>> library_holder("f2"), library_holder("Ctrl+Alt+F2")
+    ('Rename', '')
+    """
+    wanted = portable(text)
+    names = (name for _, name, keys, _ in OF_LIBRARY if wanted and portable(keys) == wanted)
+    return _plain(next(names, ""))
+
+
 def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
     """Those of each part, by its heading."""
     library = [(text, (keys,)) for _, text, keys, _ in OF_LIBRARY if keys]
@@ -39,8 +53,10 @@ def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
 
 def _listed(deeds: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[FixedKeys, ...]:
     return tuple(
-        FixedKeys(
-            text.replace("&", "").removesuffix(" ..."), ", ".join(native(one) for one in keys)
-        )
-        for text, keys in deeds
+        FixedKeys(_plain(text), ", ".join(native(one) for one in keys)) for text, keys in deeds
     )
+
+
+def _plain(text: str) -> str:
+    """Return a menu's text as a name."""
+    return text.replace("&", "").removesuffix(" ...")

@@ -206,10 +206,14 @@ class ShortcutDialog(QDialog):
 
     def refuse(self, key: str, text: str, words: str) -> None:
         """Another action has these keys: say so, and offer them all the same."""
-        self.rows[key].show_keys(self._keys[key])
-        self.told.setText(words)
+        self.refuse_fixed(key, words)
         self._wanted = (key, text)
         self.move_button.show()
+
+    def refuse_fixed(self, key: str, words: str) -> None:
+        """Report keys that a part of the window has, and show the action's own again."""
+        self.say(words)
+        self.rows[key].show_keys(self._keys[key])
 
     def _show_found(self) -> None:
         found = {one.key for one in find(self.search.text(), self._entries())}

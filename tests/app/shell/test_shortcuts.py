@@ -134,6 +134,15 @@ def test_a_conflict_is_named_and_refused_or_moved(
     assert save.shortcut().isEmpty()
 
 
+def test_keys_of_the_library_are_refused(page: ShortcutDialog, program: Marginscope) -> None:
+    before = program.actions["film"].shortcut()
+    press(page, "film", Key.Key_F2, Qt.KeyboardModifier.NoModifier)
+    assert "In the library of runs F2 is for Rename" in page.told.text()
+    assert program.actions["film"].shortcut() == before
+    assert page.rows["film"].edit.keySequence() == before
+    assert not page.move_button.isVisibleTo(page)
+
+
 def test_an_action_whose_own_keys_are_moved_has_its_usual_ones(
     page: ShortcutDialog, program: Marginscope
 ) -> None:
