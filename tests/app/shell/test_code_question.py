@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.panels.code_dialog import CANCEL, TRUST, CodeDialog
+from app.state.link import view_text
 from core import trust
 from core.extremes.question import Question
 from core.studies.study import load_study
@@ -327,3 +328,26 @@ def test_the_whole_study_asks_before_it_runs_or_hunts(
     qtbot.waitUntil(lambda: len(runner.shown.runs.done) == 1)
     assert stranger.canary.exists()
     assert runner.window.bar.text == ""
+
+
+def test_a_view_of_a_run_with_code_is_shown_once_trusted(
+    program: Marginscope, stranger: Stranger, tmp_path: Path, qtbot: QtBot
+) -> None:
+    trust.trust(stranger.source)
+    program.files.open_files([str(stranger.study)])
+    qtbot.waitUntil(lambda: trained(program) and stranger.canary.exists())
+    picture = program.scenes.picture()
+    (path,) = picture.runs
+    view = tmp_path / "one.msview"
+    view.write_text(view_text(picture, tmp_path))
+    program.experiment.close_runs()
+    (trust.trust_folder() / trust.digest_of(stranger.source)).unlink()
+    when_open(CodeDialog, cancel_it)
+    program.files.open_files([str(view)])
+    answered(program, qtbot)
+    assert program.experiment.paths == ()
+    when_open(CodeDialog, trust_it)
+    program.files.open_files([str(view)])
+    qtbot.waitUntil(lambda: program.experiment.paths == (path,))
+    answered(program, qtbot)
+    assert program.display.intent.views == picture.intent.views
