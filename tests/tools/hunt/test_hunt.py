@@ -67,6 +67,19 @@ def test_the_program_is_right_about_further_random_studies(
     chase_studies(others, tmp_path, subtests)
 
 
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(34, id="a flow into zero weights"),
+        pytest.param(135, id="a Hessian on which divide and conquer fails"),
+        pytest.param(192, id="points, whose number is their own"),
+        pytest.param(256, id="single precision beyond double"),
+    ],
+)
+def test_defects_that_a_hunt_found_stay_mended(number: int, tmp_path: Path) -> None:
+    assert chase(3407, number, tmp_path).defects == []
+
+
 def test_every_kind_has_its_turn() -> None:
     assert {kind for _, kind in FOCI} == {kind for kinds in KINDS.values() for kind in kinds}
 
