@@ -102,7 +102,8 @@ class Companion:
 
     def _normalised_scores(self, parameters: Array) -> Array:
         problem = self._flow.problem
-        scores: Array = problem.scores(parameters) / problem.network.norm_power(parameters)
+        power = problem.network.norm_power(parameters)
+        scores: Array = problem.scores(parameters) / (power if power > 0.0 else np.nan)
         return scores
 
     def parts(self) -> Parts:

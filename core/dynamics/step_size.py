@@ -142,11 +142,13 @@ def largest_curvature(problem: Problem) -> float:
         J = jacobian(network, flat, x)
         units = [np.ones(1)] if network.k == 1 else [e[None] for e in np.eye(network.k)]
         H = np.array([np.ravel(problem.loss.output_curvature(f, y, e)) for e in units])
-        if not np.isfinite(H).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            product = H @ (J @ J.T)
+        if not np.isfinite(product).all():
             return float("inf")
         # Of several classes the product is not symmetric; its eigenvalues are those of J_i' H_i
         # J_i.
-        largest = max(largest, float(np.abs(np.linalg.eigvals(H @ (J @ J.T))).max()))
+        largest = max(largest, float(np.abs(np.linalg.eigvals(product)).max()))
     return largest + 2.0 * problem.experiment.loss.l2
 
 

@@ -56,7 +56,9 @@ class EqualSteps(Integrator):
         """The frame of parameters that nobody else changes."""
         dual = None
         if self.dtype == np.float32:
-            dual = self.problem.dual(parameters.astype(np.float64))
+            # Parameters of a run that diverges have products beyond float64.
+            with np.errstate(over="ignore", invalid="ignore"):
+                dual = self.problem.dual(parameters.astype(np.float64))
         return Frame(step, self._clock.log10_time(step), 0.0, parameters, dual)
 
     def _chunk(

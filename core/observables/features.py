@@ -77,6 +77,8 @@ def reference_distribution(run: Run) -> Array:
 
     Z = features_at(run, run.origin)  # which lies before frame 0 of a continued run
     n, m = Z.shape
+    # HiGHS takes numbers beyond 1e20 for infinite. The distribution does not depend on the scale.
+    Z = Z / max(float(np.abs(Z).max()), np.finfo(float).tiny)
     solution = linprog(
         np.append(np.zeros(m), -1.0),
         A_ub=np.concatenate([-Z, np.ones((n, 1))], axis=1),  # gamma - <pbar, z_i> <= 0

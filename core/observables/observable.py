@@ -106,7 +106,9 @@ class Observable:
         return _kept(run, self.name, index, self._finite)
 
     def _finite(self, run: Run, index: int) -> Any:
-        value = self.function(run, index)
+        # Weights of a run that diverges have squares beyond float64: such a value is infinite.
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = self.function(run, index)
         if isinstance(value, np.ndarray):
             return np.where(np.isinf(value), np.nan, value) if np.isinf(value).any() else value
         return float("nan") if math.isinf(value) else value

@@ -49,7 +49,8 @@ class GradientFlow(DynamicsSection):
     kind: Literal["flow"] = "flow"
     until_log10_time: float = setting(4.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=1e200)
     accuracy: Literal["figures", "numbers"] = setting(
-        "figures", meaning="figures: hard margins to 5e-5; numbers: to 3e-5, smaller late steps"
+        "figures",
+        meaning="figures: late hard margins to 5e-5; numbers: to 3e-5, by smaller late steps",
     )
     scheme: Literal["chebyshev", "euler"] = setting(
         "chebyshev",

@@ -25,6 +25,8 @@ from core.theorems.statement import Assessment
 Undefined = Callable[[Run, int], bool]
 Array = NDArray[np.float64]
 BEYOND = 308.25  # log10 of the largest float64
+LARGEST_WEIGHT = 1e150  # whose square is not far from the largest float64
+SMALLEST_NORMALISED = 1e-100  # length of v whose third power is not far from the least float64
 
 
 def no_norm(run: Run, index: int) -> bool:
@@ -49,8 +51,8 @@ def no_test(run: Run, index: int) -> bool:
 
 
 def fits_exactly(run: Run, index: int) -> bool:
-    """R = 0: the squared loss at p = 1."""
-    return run.loss.kind == "squared" and bool((run.loss.log_value(scores(run, index)) < -80).all())
+    """R = 0: outputs that equal the labels."""
+    return run.loss.fits and bool((run.loss.log_value(scores(run, index)) < -80).all())
 
 
 def scores(run: Run, index: int) -> Array:
@@ -153,7 +155,14 @@ def fewer_parameters(count: int) -> Undefined:
 
 
 def curvature_beyond(run: Run, index: int) -> bool:
-    """A product with the Hessian is beyond float64, or about to be: weights, or l'' |grad f|^2."""
+    """A product with the Hessian is beyond float64, or about to be.
+
+    Weights are large, or l'' |grad f|^2, or |v|^-3 of weights that are normalised.
+    """
+    if run.network.kind == "normalised":
+        lengths = np.linalg.norm(run.network.directions(run.parameters(index)), axis=1)
+        if lengths.min() < SMALLEST_NORMALISED:
+            return True
     flat = run.network.physical(run.parameters(index), float(run.rho[index]))
     with np.errstate(all="ignore"):
         f, y = run.problem.outputs(flat), run.dataset.y
@@ -237,7 +246,8 @@ def not_finite(run: Run, name: str) -> str:
     values = OBSERVABLES[name].trace(run)
     for index in range(run.frames):
         known = np.isfinite(values[index])
-        if known.all() or any(wrong(run, index) for wrong in UNDEFINED.get(name, ())):
+        beyond = np.abs(run.parameters(index)).max() > LARGEST_WEIGHT
+        if known.all() or beyond or any(wrong(run, index) for wrong in UNDEFINED.get(name, ())):
             continue
         return f"{name} of frame {index} of {run.frames}: {np.asarray(values[index])[~known][:3]}"
     return ""

@@ -88,6 +88,8 @@ def _tables(focus: tuple[str, str], chance: random.Random) -> Tables:
     for section, cls in PLAIN_SECTIONS.items():
         tables[section] = table_of(cls, "", chance)
     tables["run"]["seed"] = chance.randrange(10**6)
+    if tables["data"]["kind"] == "points":  # which have their own number
+        tables["data"].pop("n", None)
     if tables["data"]["kind"] == "cifar10":
         tables["network"]["m"] = min(tables["network"]["m"], 4)
     return tables

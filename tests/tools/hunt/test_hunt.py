@@ -67,6 +67,22 @@ def test_the_program_is_right_about_further_random_studies(
     chase_studies(others, tmp_path, subtests)
 
 
+@pytest.mark.parametrize(
+    ("seed", "number"),
+    [
+        pytest.param(3407, 34, id="a flow into zero weights"),
+        pytest.param(3407, 135, id="a Hessian on which divide and conquer fails"),
+        pytest.param(3407, 192, id="points, whose number is their own"),
+        pytest.param(3407, 256, id="single precision beyond double"),
+        pytest.param(9091, 105, id="features beyond what HiGHS takes for infinite"),
+        pytest.param(9091, 331, id="weights with squares beyond float64"),
+        pytest.param(9091, 386, id="a curvature beyond float64"),
+    ],
+)
+def test_defects_that_a_hunt_found_stay_mended(seed: int, number: int, tmp_path: Path) -> None:
+    assert chase(seed, number, tmp_path).defects == []
+
+
 def test_every_kind_has_its_turn() -> None:
     assert {kind for _, kind in FOCI} == {kind for kinds in KINDS.values() for kind in kinds}
 
