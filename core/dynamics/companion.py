@@ -1,29 +1,47 @@
 """A second solution of a flow at another step length, which measures the error of early frames.
 
 Before t = 10^3 the errors of single steps add up: the flow forgets them only later. The scheme is
-of first order, so that two solutions whose steps differ by a factor of two differ by about the
-error of the finer one (Richardson). The companion runs ahead of the flow, to its next frame.
+of first order, so that a solution with steps of three times the length differs from the finer one
+by about twice its error (Richardson). The companion runs ahead of the flow, to its next frame.
+Measurements: docs/decisions/0038.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.compiled import log_time as scheme
+from core.compiled.log_time import State as Scheme
 from core.dynamics.saved import Parts
+from core.problem.problem import Problem
 from core.problem.start import State
-
-if TYPE_CHECKING:
-    from core.dynamics.log_time_flow import LogTimeFlow
 
 Array = NDArray[np.float64]
 UNTIL_LOG10_TIME = 3.0
-PER_DECADE = 7  # comparisons, at most
-SAFETY = 3.0
+PER_DECADE = 3  # comparisons, at most
+SAFETY = 2.0  # estimate over difference, which is about twice the error
+RATIO = 3.0  # of the step lengths
 PREFIX = "companion"
+
+
+class Flow(Protocol):
+    """Integrator of a flow in log time (`core.dynamics.log_time_flow`)."""
+
+    problem: Problem
+    kernel_state: Scheme
+    marks: Array  # (frames,) log10 t of the frames after the start
+    direction: Array  # (P,) the parameters, of norm 1
+
+    def work_for(self, budget: int) -> int: ...
+
+    def emitted(self) -> Array: ...
+
+    def parts(self) -> Parts: ...
+
+    def set_state(self, kept: State) -> None: ...
 
 
 def has_companion(state: State) -> bool:
@@ -53,19 +71,19 @@ class Companion:
 
     Parameters
     ----------
-    flow : LogTimeFlow
+    flow : Flow
         New integrator of the same problem, which nothing else advances.
     """
 
-    def __init__(self, flow: LogTimeFlow) -> None:
+    def __init__(self, flow: Flow) -> None:
         self._flow, self._at_rest, self._next = flow, False, 0
         flow.marks = select_compared(flow.marks, flow.problem.start.log10_time)
         s = flow.kernel_state
-        # An Euler step is as long as stability allows: twice its length would be unstable.
-        self._factor, ratio = (2.0 * SAFETY, 0.5) if s.euler else (SAFETY, 2.0)
+        # Euler steps are as long as stability allows: longer ones would be unstable.
+        self._factor, ratio = (RATIO * SAFETY, 1.0 / RATIO) if s.euler else (SAFETY, RATIO)
         for name in ("tau_early", "h_early", "tau_late", "h_late", "h", "euler_h", "euler_c"):
             setattr(s, name, ratio * getattr(s, name))
-        # Near t = 0 steps grow geometrically: one step takes the place of two.
+        # Near t = 0 steps grow geometrically: one step takes the place of three.
         s.growth **= ratio
 
     @property

@@ -62,7 +62,7 @@ OBSERVABLES = (
         "integration_error",
         "integration error of the margin",
         "largest |min p - min p'| / |W|^L over the last decade, p' after two half steps instead of "
-        "one; up to t = 10^3 three times the difference of a second solution at twice the step; "
+        "one; up to t = 10^3 twice the difference of a second solution at three times the step; "
         "above the temperature cap plus sum_i q_i p_i - min_i p_i",
         "definition (step doubling)",
         integration_error,

@@ -68,7 +68,7 @@ def objective(run: Run, index: int, h: float) -> float:
 
 
 def decrease(context: Context) -> Comparison:
-    """|dL/dt - its formula| over the sizes of the three terms, by a central difference of L."""
+    """Compare dL/dt, by a central difference of L, with its formula, over the sizes of its terms."""
     run = context.run
     errors = np.full(run.frames, np.nan)
     for k in range(run.frames):
@@ -78,6 +78,8 @@ def decrease(context: Context) -> Comparison:
             continue
         # So that L changes by one part in 1e5 at most.
         h = STEP * objective(run, k, 0.0) / size
+        if not h > 0.0:  # L = 0
+            continue
         rate = (objective(run, k, h) - objective(run, k, -h)) / (2.0 * h)
         errors[k] = abs(rate - sum(parts)) / size
     return common.throughout("<=", ROOM, errors, "log10_risk")

@@ -77,6 +77,7 @@ def test_the_program_is_right_about_further_random_studies(
         pytest.param(9091, 105, id="features beyond what HiGHS takes for infinite"),
         pytest.param(9091, 331, id="weights with squares beyond float64"),
         pytest.param(9091, 386, id="a curvature beyond float64"),
+        pytest.param(777, 437, id="an objective that is 0"),
     ],
 )
 def test_defects_that_a_hunt_found_stay_mended(seed: int, number: int, tmp_path: Path) -> None:
