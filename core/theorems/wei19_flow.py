@@ -68,7 +68,7 @@ def objective(run: Run, index: int, h: float) -> float:
 
 
 def decrease(context: Context) -> Comparison:
-    """Compare dL/dt, by a central difference of L, with its formula, over the sizes of its terms."""
+    """Compare dL/dt, by a central difference of L, with its formula, over the terms' sizes."""
     run = context.run
     errors = np.full(run.frames, np.nan)
     for k in range(run.frames):
