@@ -10,7 +10,7 @@ import pytest
 from app.application import Marginscope
 from tests.tools.fuzz.window import WORST, links, open_link, watchdog
 
-FEW = 1  # that chance makes; `make fuzz` opens 500 links
+FEW = 1  # that chance makes; `make fuzz` opens 500
 
 
 def test_absurd_links_are_opened_or_refused(

@@ -1,4 +1,4 @@
-"""`python -m tests.tools.fuzz [--every N]`: open all damaged files, and links in a window.
+"""`python -m tests.tools.fuzz [--every N]`: open all damaged files, and many in a window.
 
 It counts what came of them."""
 
@@ -61,7 +61,7 @@ def main() -> int:
         faults += wrong
     outcomes, wrong = window.results(window.COUNT // step)
     told = ", ".join(f"{count} {what}" for what, count in sorted(outcomes.items()))
-    print(f"{'links in a window':<20} {outcomes.total():>5}: {told}", flush=True)
+    print(f"{'in a window':<20} {outcomes.total():>5}: {told}", flush=True)
     total += outcomes
     faults += wrong
     told = ", ".join(f"{count} {what}" for what, count in sorted(total.items()))

@@ -1,7 +1,9 @@
-"""`python -m tests.tools.fuzz.window [COUNT]`: open links of absurd zooms and moments in a window.
+"""`python -m tests.tools.fuzz.window FIRST COUNT`: open hostile links and files in a window.
 
-A link is opened, or refused in a sentence, within SECONDS of the processor. In a window that hangs,
-the watchdog writes where and ends the process; the next process starts behind that link.
+By turns these are links of absurd zooms and moments, damaged view files, and damaged run files.
+Each is opened, or refused in a sentence, within SECONDS of the processor. In a window that hangs,
+the watchdog writes where and ends the process; the next process starts behind that one. The memory
+of each process is bounded.
 """
 
 from __future__ import annotations
@@ -15,18 +17,26 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
 from app.application import Marginscope
 from app.state.intent import MARGIN_AXES, NEURON_RANGES
+from app.state.link import view_text
 from app.state.views import VIEWS
 from tests.app.shell.shared_window import settle
+from tests.tools.fuzz.formats import FinishedRun
+from tests.tools.fuzz.mutations import damaged_text
+from tests.tools.fuzz.opening import memory
+from tests.tools.fuzz.texts import SCENE
 
 SECONDS = 2.0  # of the window's thread
 HUNG_S = 60.0  # of the clock: the machine may have other work
-COUNT = 500
+COUNT = 1500
+MOST_BYTES = 2 << 30  # of memory, with all that the window has loaded
+CHILD_BYTES = "memory"  # starts the line on it
 ALLOWED = (-1e100, -1e15, -7e3, -1.0, -0.1, -1e-99, 0.0, 1e-99, 1e-12, 0.1, 1.0, 7e3, 1e12, 1e99)
 ABSURD = ("1e300", "-1e308", "5e-324", "1e-310", "-0.0", "nan", "inf", "1e400", "1_0", "x", "")
 TIMES = ("0", "1e300", "10^1e300", "10^-1e300", "10^1e308", "10^700", "5e-324", "10^x", "1e999")
@@ -78,6 +88,22 @@ def _query(chance: random.Random, runs: int) -> str:
     return "&".join(parts)
 
 
+def hostile(paths: Sequence[Path], folder: Path) -> Iterator[str]:
+    """Yield links and names of damaged files by turns, without end; files are made in `folder`."""
+    kind = FinishedRun()
+    run = kind.files(folder)
+    view = view_text(replace(SCENE, runs=tuple(paths[:2])), folder).encode()
+    for number, link in enumerate(links(paths)):
+        chance = random.Random(f"window {number}")
+        yield link
+        place = folder / f"{number}.msview"
+        place.write_bytes(damaged_text(view, chance))
+        yield str(place)
+        place = folder / f"{number}.msrun"
+        place.write_bytes(kind.damage(run["a.msrun"], chance))
+        yield str(place)
+
+
 @contextmanager
 def watchdog() -> Iterator[None]:
     """End the process, and write where it hung, if the block takes longer than HUNG_S.
@@ -92,7 +118,10 @@ def watchdog() -> Iterator[None]:
 
 
 def open_link(program: Marginscope, link: str) -> str:
-    """Open a link in a window and wait until it rests; "opened", "refused", or what is wrong."""
+    """Open a link or a file in a window and wait until the window rests.
+
+    Returns "opened", "refused", or what is wrong.
+    """
     start = time.thread_time()
     program.files.open_files([link])
     settle(program, HUNG_S)
@@ -107,7 +136,7 @@ def open_link(program: Marginscope, link: str) -> str:
 
 
 def main(first: int, count: int) -> int:
-    """Open links from number `first` on in a window of this process, a line each."""
+    """Open links and files from number `first` on in a window of this process, a line each."""
     import pytest
     from PySide6.QtWidgets import QApplication
 
@@ -126,12 +155,15 @@ def main(first: int, count: int) -> int:
         program.start()
         wait_until(lambda: trained(program), HUNG_S)
         paths = [Path(run.source) for run in program.session]
-        for number, link in enumerate(islice(links(paths), first, count), first):
+        damaged = Path(folder) / "damaged"
+        damaged.mkdir()
+        for number, link in enumerate(islice(hostile(paths, damaged), first, count), first):
             with watchdog():
                 result = open_link(program, link)
             result = f"error: {errors.pop(0)}" if errors else result
             errors.clear()
             print(number, result, "" if result in ("opened", "refused") else link, flush=True)
+        print(CHILD_BYTES, memory("VmHWM"), flush=True)
         program.window.close()
         program.worker.close()
     application.processEvents()
@@ -139,22 +171,29 @@ def main(first: int, count: int) -> int:
 
 
 def results(count: int = COUNT) -> tuple[Counter[str], list[str]]:
-    """Open links in processes of their own; counts of results, and a line for each fault."""
+    """Open links and files in processes of their own.
+
+    Returns counts of results, and a line for each fault.
+    """
     first, outcomes, faults = 0, Counter[str](), []
     while first < count:
         command = [sys.executable, "-m", "tests.tools.fuzz.window", str(first), str(count)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         for line in done.stdout.splitlines():
+            if line.startswith(CHILD_BYTES):
+                if int(line.split()[1]) > MOST_BYTES:
+                    faults.append(f"{line} bytes")
+                continue
             number, result, *rest = line.split(" ", 2)
             first = int(number) + 1
             result = result.rstrip(":")
             outcomes[result] += 1
             if result not in ("opened", "refused"):
-                faults.append(f"link {number}: {result} {' '.join(rest)}")
+                faults.append(f"number {number}: {result} {' '.join(rest)}")
         if done.returncode == 0:
             break
         outcomes["hung"] += 1
-        faults.append(f"link {first}: ({done.returncode}) {done.stderr[-1500:]}")
+        faults.append(f"number {first}: ({done.returncode}) {done.stderr[-1500:]}")
         first += 1
     return outcomes, faults
 
