@@ -15,13 +15,32 @@ from core.studies.verdicts import judge
 from tests.sweep.counter_runs import COUNTER_RUNS, WITHOUT
 from tests.sweep.swept import recorded_trials
 
+# More than two seconds each; the others take half a minute together.
+SLOW = {
+    "batchnorm-figure-1",
+    "cohen21-edge-squared",
+    "frei23-figure-4",
+    "frei23-xor",
+    "morwani24-grokking",
+    "telgarsky22-theorem-3-3",
+    "wei19-figure-3-right",
+    "wei19-figure-4",
+    "wei19-theorem-2-1",
+}
+
 
 def test_every_shipped_study_has_counter_runs() -> None:
     assert set(COUNTER_RUNS) == set(shipped_ids())
-    assert set(WITHOUT) < set(COUNTER_RUNS)
+    assert set(WITHOUT) < set(COUNTER_RUNS) > SLOW
 
 
-@pytest.mark.parametrize("name", sorted(COUNTER_RUNS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in SLOW else ())
+        for name in sorted(COUNTER_RUNS)
+    ],
+)
 def test_without_the_effect_no_claim_holds(name: str, tmp_path: Path) -> None:
     claims = load_study(name).claims
     open_claims = {number for number, claim in enumerate(claims) if claim.sizes}
