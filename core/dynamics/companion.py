@@ -103,11 +103,21 @@ class Companion:
         """Return the estimated error of min p at a frame, or NaN if the frame is not compared."""
         if self._next == self._flow.marks.size or mark < self._flow.marks[self._next]:
             return float("nan")
+        error = self.error_ahead(parameters)
         self._next += 1
         self._flow.kernel_state.buffered = 0
-        return self.error(parameters)
+        return error
 
-    def error(self, parameters: Array) -> float:
+    def error_ahead(self, parameters: Array) -> float:
+        """Return the error of a run that stays at `parameters` until the next comparison.
+
+        NaN if no comparison is left.
+        """
+        if self._next == self._flow.marks.size and not self._at_rest:
+            return float("nan")
+        return self._error(parameters)
+
+    def _error(self, parameters: Array) -> float:
         """Return `SAFETY` times the largest difference of normalised scores, times the norm.
 
         Margins are divided by the frame's own norm, which two solutions need not share: networks

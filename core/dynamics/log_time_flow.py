@@ -323,7 +323,7 @@ class LogTimeFlow(Integrator):
         theta = self.direction.copy()
         if self._companion is not None:
             s = self.kernel_state
-            s.error = float(np.fmax(s.error, self._companion.error(theta)))
+            s.error = float(np.fmax(s.error, self._companion.error_ahead(theta)))
             self._companion = None
         rest = self.marks[int(self.kernel_state.mark) :].tolist()
         errors = float(self.kernel_state.error), float(self.kernel_state.turn_error)

@@ -78,6 +78,7 @@ def test_the_program_is_right_about_further_random_studies(
         pytest.param(9091, 331, id="weights with squares beyond float64"),
         pytest.param(9091, 386, id="a curvature beyond float64"),
         pytest.param(777, 437, id="an objective that is 0"),
+        pytest.param(20261126, 431, id="at rest after the last comparison"),
     ],
 )
 def test_defects_that_a_hunt_found_stay_mended(seed: int, number: int, tmp_path: Path) -> None:
