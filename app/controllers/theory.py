@@ -302,7 +302,7 @@ class TheoryController(QObject):
         panel, runs = self._window.theory, self._readable()
         bounds = self._display.view.wishes.shown_bounds
         panel.show_runs([(key, run.heading) for key, run in runs.items()], self._key)
-        known = self._known.get(self._key)
+        known = self._known.get(self._key) if self._key in runs else None
         self._show_times(known, runs)
         self._show_reach()
         self._show_final()

@@ -1,4 +1,4 @@
-"""Links with absurd zooms and times, opened in a window: shown or refused, and never waited for."""
+"""Absurd links and damaged files, opened in a window: shown or refused, and never waited for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
+from tests.runs.helpers import tamper
 from tests.tools.fuzz.window import WORST, links, open_link, watchdog
 
 FEW = 1  # that chance makes; `make fuzz` opens 500
@@ -23,3 +25,16 @@ def test_absurd_links_are_opened_or_refused(
             outcomes.append(open_link(program, link))
             assert outcomes[-1] in ("opened", "refused")
     assert {"opened", "refused"} == set(outcomes)
+
+
+def test_a_run_that_fails_at_its_first_frame_leaves_the_theory_panel_empty(
+    program: Marginscope, tmp_path: Path, qtbot: QtBot
+) -> None:
+    whole = Path(next(iter(program.session)).source)
+    damaged = tmp_path / "damaged.msrun"
+    damaged.write_bytes(whole.read_bytes())
+    tamper(damaged, "UPDATE frame SET crc32 = crc32 + 1 WHERE idx = 0")
+    program.files.open_files([str(damaged)])
+    qtbot.waitUntil(lambda: any(run.failure for run in program.session))
+    program.display.ask(hidden_margins=frozenset({"gamma_gl"}))  # which shows the panel again
+    qtbot.waitUntil(lambda: "checksum of frame 0" in program.window.bar.text)

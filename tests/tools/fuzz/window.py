@@ -26,7 +26,7 @@ from app.application import Marginscope
 from app.state.intent import MARGIN_AXES, NEURON_RANGES
 from app.state.link import view_text
 from app.state.views import VIEWS
-from tests.app.shell.shared_window import settle
+from tests.app.shell.shared_window import is_quiet, trained, wait_until
 from tests.tools.fuzz.formats import FinishedRun
 from tests.tools.fuzz.mutations import damaged_text
 from tests.tools.fuzz.opening import memory
@@ -117,6 +117,12 @@ def watchdog() -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
 
 
+def is_at_rest(program: Marginscope) -> bool:
+    """Return True if all runs are read, as far as they can be, and nothing is computed."""
+    failed = any(run.failure for run in program.session)
+    return failed or (trained(program) and is_quiet(program))
+
+
 def open_link(program: Marginscope, link: str) -> str:
     """Open a link or a file in a window and wait until the window rests.
 
@@ -124,7 +130,7 @@ def open_link(program: Marginscope, link: str) -> str:
     """
     start = time.thread_time()
     program.files.open_files([link])
-    settle(program, HUNG_S)
+    wait_until(lambda: is_at_rest(program), HUNG_S)
     program.window.grab()  # all is painted, also what lies under other windows
     seconds = time.thread_time() - start
     said = program.window.bar.text
@@ -141,7 +147,6 @@ def main(first: int, count: int) -> int:
     from PySide6.QtWidgets import QApplication
 
     from tests.app.shell.conftest import FIGURE_1_STUDY, PACES, make_program
-    from tests.app.shell.shared_window import trained, wait_until
 
     application = QApplication([])
     errors: list[str] = []
