@@ -26,6 +26,7 @@ Undefined = Callable[[Run, int], bool]
 Array = NDArray[np.float64]
 BEYOND = 308.25  # log10 of the largest float64
 LARGEST_WEIGHT = 1e150  # whose square is not far from the largest float64
+LARGEST_NORMALISED = 1e100  # input whose third power is not far from the largest float64
 SMALLEST_NORMALISED = 1e-100  # length of v whose third power is not far from the least float64
 
 
@@ -157,8 +158,10 @@ def fewer_parameters(count: int) -> Undefined:
 def curvature_beyond(run: Run, index: int) -> bool:
     """A product with the Hessian is beyond float64, or about to be.
 
-    Weights are large, or l'' |grad f|^2, or |v|^-3 of weights that are normalised.
+    Weights are large, or l'' |grad f|^2, or the third powers that a normalisation divides by.
     """
+    if run.network.kind == "batch_norm" and np.abs(run.inputs).max() > LARGEST_NORMALISED:
+        return True
     if run.network.kind == "normalised":
         lengths = np.linalg.norm(run.network.directions(run.parameters(index)), axis=1)
         if lengths.min() < SMALLEST_NORMALISED:
@@ -189,6 +192,7 @@ UNDEFINED: dict[str, tuple[Undefined, ...]] = {
     "hard_margin": (no_norm,),
     "smoothed_margin": (no_smoothed,),
     "balanced_margin": (no_norm,),
+    "l2_margin": (no_norm,),
     "dual_margin": (no_norm,),
     "l1_margin": (no_nodes,),
     "sharpness": (curvature_beyond,),
