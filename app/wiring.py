@@ -65,7 +65,7 @@ def connect(parts: Parts) -> None:
 
 
 def _connect_openers(parts: Parts) -> None:
-    """What follows when other runs are open."""
+    """Connect what updates when other runs are opened."""
     display = parts.display
     for opener in (parts.experiment, parts.files):
         opener.replaced.connect(parts.welcome.leave)

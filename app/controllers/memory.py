@@ -35,7 +35,7 @@ PANELS: Mapping[Choice, str] = {
 
 @final
 class Memory:
-    """The settings of the user.
+    """Settings of the user, saved when the window closes.
 
     `warning`: sentences about what is not kept, and about a file that could not be read.
     """

@@ -1,4 +1,4 @@
-"""What training by the form shares with its helpers: requests, children, who may intercept them."""
+"""Types that training by the form shares with its helpers: requests, children, interceptors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ Repeat = Callable[[], object]  # does once more what the user requested
 @final
 @dataclass(frozen=True, slots=True)
 class Child:
-    """What a run that goes on from another one is called, and from when to when it is trained, in
-    the schedule's coordinate."""
+    """Name and heading of a continued run; start and end in the schedule's coordinate."""
 
     name: str
     heading: str
@@ -25,12 +24,12 @@ class Child:
 
 
 class Aside(Protocol):
-    """Who may take what Run is pressed for, in place of training it from the start."""
+    """Interceptor of Run: `take` returns True if it does the work itself."""
 
     def take(self, study: Study) -> bool: ...
 
 
 class Scale(Protocol):
-    """Whether experiments may be trained side by side; else it says why, or asks and goes on."""
+    """Guard of the machine: `lets` returns True, or explains why not, or asks and calls `go_on`."""
 
     def lets(self, experiments: Sequence[Experiment], go_on: Callable[[], None]) -> bool: ...

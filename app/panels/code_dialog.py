@@ -1,4 +1,4 @@
-"""The question whether the Python code of a network may run, with the code itself."""
+"""Dialog that shows the Python code of a network and asks whether it may run."""
 
 from __future__ import annotations
 

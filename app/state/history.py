@@ -81,7 +81,7 @@ class Came:
 @final
 @dataclass(frozen=True, slots=True)
 class Recoloured:
-    """The system's theme changed, and the window's palette with it: there is nothing to be undone.
+    """Change of the system's theme, which changes the window's palette and is no undo step.
 
     Scenes next to the present one that have its palette change, too: undo and redo of other
     changes then leave the palette alone.

@@ -18,8 +18,8 @@ OF_MANY = (
     "and Whole study ... trains them all."
 )
 NOTHING_DRAWN = (
-    "Data and start of this run are those of a recording, so that there is nothing to draw anew; "
-    "choose another start of the network in the form first."
+    "The data and the start of this run come from a recording and cannot be drawn again; choose "
+    "another start of the network in the form first."
 )
 
 

@@ -61,8 +61,8 @@ def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: fl
     """Return the length in s of a flow's first step.
 
     The step moves theta by `tau` at most, and the first frame needs several steps. A frame within
-    the first step lies on a straight line from the start. At twice the step length the line is the
-    same one, and the frame's error does not show.
+    the first step would lie on a straight line from the start. A companion with longer steps would
+    follow the same line, and would not see the frame's error.
 
     Parameters
     ----------
@@ -83,9 +83,8 @@ def first_step(problem: Problem, theta: Array, rho: float, marks: Array, tau: fl
         flat = network.physical(theta, rho)
         f = problem.outputs(flat)
         slope = network.gradient(flat, problem.inputs, loss.output_gradient(f, problem.dataset.y))
-        speed = (
-            np.log(np.linalg.norm(slope[: network.scaled]) / n) - rho
-        )  # ln |d theta/dt|, at most
+        # ln |d theta/dt|, at most
+        speed = np.log(np.linalg.norm(slope[: network.scaled]) / n) - rho
         smoothed = loss.smoothed(problem.scores(flat))
         if loss.code != EXPONENTIAL:
             smoothed = float(softplus(np.array(smoothed)))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from core.compiled import log_time as scheme
 from core.compiled.log_time import State as Scheme
 from core.dynamics.saved import Parts
+from core.dynamics.saved import refused as invalid_state
 from core.problem.problem import Problem
 from core.problem.start import State
 
@@ -146,5 +147,11 @@ class Companion:
             if name.startswith(PREFIX)
         }
         self._flow.set_state(own)
+        s = self._flow.kernel_state
+        # A stranger's file could hold counts with which the middle of a step never ends.
+        if s.phase not in (scheme.EMIT, scheme.BEGIN) or s.half != 0:
+            raise invalid_state("that of its companion is not that of a step's end")
+        if not (np.isfinite([s.rho, s.h, s.safety]).all() and s.ln_t < np.inf):
+            raise invalid_state("that of its companion holds a value that is not finite")
         self._next = int(np.searchsorted(self._flow.marks, log10_time, "right"))
-        self._flow.kernel_state.mark = self._next
+        s.mark = self._next

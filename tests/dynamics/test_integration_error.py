@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from core.dynamics import companion
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.registry import integrator, prepared
+from core.errors import InputError
 from core.observables.registry import OBSERVABLES
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve, with_dynamics
 from core.runs import open_run
+from core.study_file.dynamics import GradientFlow
 from core.study_file.validation import build_experiment
 from tests.chunked import frames_of
 from tests.continuation.helpers import recorded_at
@@ -99,6 +102,35 @@ def test_halves_of_steps_do_not_see_errors_that_add_up(
 @pytest.mark.slow
 def test_the_printed_error_holds_in_random_runs(tmp_path: Path) -> None:
     assert share_that_holds(range(100, 300), tmp_path) >= 0.99
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value"),
+    [("counts", 0, 3.0), ("counts", 14, 1.0), ("floats", 0, np.inf), ("floats", 2, np.inf)],
+    ids=["a phase within a step", "a half step", "rho", "h"],
+)
+def test_a_damaged_state_of_the_companion_is_refused(part: str, place: int, value: float) -> None:
+    problem = prepared(random_flow(0, largest=8, until=1.0))
+    first = integrator(problem)
+    frame = frames_of(first)[-1]
+    state = dict(first.state() or {})
+    start = replace(
+        problem.start,
+        parameters=frame.parameters,
+        rho=frame.rho,
+        step=frame.step,
+        log10_time=frame.log10_time,
+    )
+    later = with_dynamics(problem, GradientFlow(until_log10_time=1.2))
+
+    def advance(kept: dict[str, Array]) -> None:
+        integrator(replace(later, start=replace(start, state=kept))).advance()
+
+    advance(state)
+    damaged = state["companion" + part].copy()
+    damaged[place] = value
+    with pytest.raises(InputError, match="damaged"):
+        advance({**state, "companion" + part: damaged})
 
 
 def test_many_frames_do_not_give_the_companion_the_steps_of_the_run() -> None:

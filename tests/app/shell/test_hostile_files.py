@@ -123,17 +123,22 @@ def test_locks_of_others_are_left_alone(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------------------- the log
 
 
-@pytest.mark.parametrize("make", [make_pipe, make_folder])
-def test_a_log_that_is_no_file_is_set_aside(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    make(tmp_path / LOG_FILE)
-    handler = open_log(tmp_path)
+def log_one_line(folder: Path) -> None:
+    handler = open_log(folder)
     assert handler is not None
     logger = logging.getLogger("marginscope")
     try:
         logger.error("one line")
     finally:
         logger.removeHandler(handler)
-        handler.close()
+        with suppress(OSError):  # a full device refuses once more
+            handler.close()
+
+
+@pytest.mark.parametrize("make", [make_pipe, make_folder])
+def test_a_log_that_is_no_file_is_set_aside(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / LOG_FILE)
+    log_one_line(tmp_path)
     assert "one line" in (tmp_path / LOG_FILE).read_text()
     assert (tmp_path / f"{LOG_FILE}.broken").exists()
 
@@ -143,15 +148,7 @@ def test_a_full_disk_of_the_log_prints_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / LOG_FILE).symlink_to("/dev/full")
-    handler = open_log(tmp_path)
-    assert handler is not None
-    logger = logging.getLogger("marginscope")
-    try:
-        logger.error("one line")
-    finally:
-        logger.removeHandler(handler)
-        with suppress(OSError):  # the device refuses once more
-            handler.close()
+    log_one_line(tmp_path)
     assert capsys.readouterr().err == ""
 
 

@@ -94,7 +94,7 @@ def check_that_it_is_not_trained(program: Marginscope, kind: str, deed: str) -> 
     program.window.bar.clear()
     program.actions[deed].trigger()
     words = REASONS[kind]
-    words = "nothing to draw anew" if deed in ("seed", "weights") else words
+    words = "cannot be drawn again" if deed in ("seed", "weights") else words
     assert words.lower() in program.window.bar.text.lower()
     assert [path.stem for path in paths_of(program)] == [kind] and not program.session.live
 
