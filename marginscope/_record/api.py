@@ -11,8 +11,17 @@ from marginscope._errors import InputError
 from marginscope._files.forms import DEFAULT_SLOPE, UNKNOWN
 from marginscope._files.new_file import check_free
 from marginscope._record import arrays
+from marginscope._record.arrays import Examples
+from marginscope._record.forgotten import describe_forgotten
+from marginscope._record.layers import Layers
+from marginscope._record.losses import read_loss
+from marginscope._record.network import NetworkOptions
+from marginscope._record.network_reader import Source
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
+
+AUTO = "auto"  # the activation of `model`, or relu
+SQUARES = ("squared", "least_squares", "mse")
 
 
 def record(
@@ -20,14 +29,18 @@ def record(
     x: Any,
     y: Any,
     *,
-    loss: str | None,
+    loss: Any,
+    reduction: str | None = None,
     targets: str = "labels",
+    layers: Any = None,
+    model: Any = None,
     V0: Any = None,
     a0: Any = None,
     b0: Any = None,
     c0: Any = None,
-    activation: str | None = "relu",
+    activation: str | None = AUTO,
     slope: float = DEFAULT_SLOPE,
+    scale: float | None = None,
     a_fixed: Any = None,
     time: str = "step",
     dynamics: str | None = None,
@@ -43,61 +56,116 @@ def record(
     overwrite: bool = False,
     strict: bool = False,
 ) -> Recording:
-    """A recording of your own training loop of f(x) = sum_j a_j phi(<v_j, x> + b_j) + c.
+    """Record your own training loop of f(x) = s (sum_j a_j phi(<v_j, x> + b_j) + c) as a run file.
 
-    x (n, d) and y (n,) are what the loop learns from: labels -1 and +1 or 0 and 1, or class numbers
-    0, ..., k - 1 for k >= 3 outputs. `loss` is the risk's, (1/n) sum_i l(p_i): "logistic",
-    "exponential", "squared" (1 - p)^2, "least_squares" half of that, or "cross_entropy" for k >= 3
-    (docs/theory.md, 2.2); None for any other, of which no risk is known, and margins are. With
-    `targets` "real" y are any numbers, as they are: "least_squares" is (f - y)^2 / 2 there, and
-    there are no margins.
+    Arrays are those of NumPy, PyTorch or JAX, on any device. They are copied: as float32 if they
+    have single precision or less, else as float64. A thread beside the loop writes the file; frames
+    older than 50 ms are safe from a crash.
 
-    V0 (m, d), a0 (m,) or (1, m) (for k classes (k, m)), and the biases b0 (m,) and c0 (k,) where
-    there are any, are the weights before the first step: they are frame 0, at t = 0. Without them
-    the first frame is where the run begins. `a_fixed` are outer weights that are not trained, given
-    once instead of with each frame. Arrays are those of NumPy, PyTorch or JAX, on any device; they
-    are copied, as float32 where they are no more, else as float64.
+    Parameters
+    ----------
+    path : str or path
+        Run file to make, `mine.msrun`.
+    x : array (n, d)
+        Examples that the loop learns from.
+    y : array (n,)
+        Labels -1 and +1 or 0 and 1, class numbers 0, ..., k - 1 for k >= 3 outputs, or any numbers
+        with `targets="real"`.
+    loss : str, a loss of PyTorch, or None
+        Risk R = (1/n) sum_i l of the loop: "logistic", "exponential", "squared" (1 - y f)^2, "mse"
+        (f - y)^2, "least_squares" half of that, "cross_entropy" for k >= 3 (docs/theory.md, 2.2);
+        `torch.nn.BCEWithLogitsLoss()` and others of PyTorch. None for any other loss: margins are
+        known then, and no risk is.
+    reduction : str
+        "mean" (the usual one), or "sum" if the loop minimises n R. A step of eta is one of n eta
+        on R then.
+    targets : str
+        "labels", or "real" for y that are fitted as they are; there are no margins then.
+    layers : pair
+        Inner and outer layer: modules with `weight` and `bias` (PyTorch, Equinox), mappings with
+        `kernel` and `bias` (Flax), arrays, or pairs of arrays. Weights and biases of PyTorch and
+        NumPy are read from them at each frame. Their state now is frame 0.
+    model : callable
+        Network of the loop, x to f(x). One forward pass finds `activation` and `scale`; a
+        RecordingWarning says if no network of these weights has its outputs. The layers of a
+        PyTorch module are found in it.
+    V0, a0, b0, c0 : arrays (m, d), (m,) or (1, m) or (k, m), (m,), (k,)
+        Weights before the first step, in place of `layers`: frame 0, at t = 0. Without weights the
+        run starts with its first frame.
+    activation : str or None
+        phi: relu, leaky_relu (`slope` on the left), smooth_leaky_relu, linear, quadratic, tanh,
+        sigmoid, softplus, gelu, gelu_tanh, silu, elu, erf, hardtanh; None for any other, of which
+        f is not known. Without it phi is that of `model`, or relu.
+    slope : float
+        Slope of leaky ReLUs on the left.
+    scale : float
+        Factor s of the outputs, 1/m in mean field networks. It is shared among the layers, so that
+        the file's network is f. Without it s is that of `model`, or 1.
+    a_fixed : array (m,) or (k, m)
+        Outer weights that are not trained.
+    time : str
+        "step" if the t of `due` and `frame` counts steps, "t" if it is the time.
+    dynamics : str
+        How the loop trains: "gd", "sgd" or "adam" with the step size `eta`, so that t = eta steps,
+        or "flow". Frames cannot show it: what rests on it is decided as far as you name it.
+    eta : float
+        Step size of the loop, the learning rate of its optimizer.
+    batch : int
+        Examples in a batch of "sgd".
+    until : float
+        Last t that is planned, in the unit of `due`. Without it 60 frames to a decade are due.
+    frames : int
+        Most frames until then, equally spaced in log t.
+    marks : iterable of float
+        Times that get frames of their own.
+    x_test, y_test : arrays (N, d), (N,)
+        Points of the test error.
+    title, source : str
+        What the run is called, and where it is from.
+    overwrite : bool
+        Replace an old file in the end.
+    strict : bool
+        Raise what is a RecordingWarning otherwise.
 
-    `activation` is phi by name: relu, leaky_relu (`slope` on the left), linear, quadratic, tanh,
-    sigmoid, softplus, gelu, gelu_tanh, silu, elu; None where it is none of these: what needs f is
-    then not known.
+    Returns
+    -------
+    Recording
+        Has `due(t)`, `frame(t)`, `show()` and `close()`; best used by `with`.
 
-    `time`: with "step" the t of `due` and `frame` counts steps, with "t" it is the time. `dynamics`
-    is how the loop trains, as far as you say it: "gd", "sgd" (of `batch` examples) or "adam", with
-    the step size `eta`, t = eta * steps, or "flow". It says which statements are of interest; that
-    the steps were taken so cannot be seen from frames, and is never taken for granted.
+    Raises
+    ------
+    InputError
+        Arguments that do not fit, or a file that exists or cannot be made.
+    DiskError
+        The disk is full.
 
-    `until` is the last t that is planned, with which at most `frames` frames are spaced equally in
-    log t, as in the program's own runs, and `marks` (times) get frames of their own; without it 60
-    to a decade are.
-
-    The file is written by a thread beside the loop, and what is 50 ms old is safe from a crash. An
-    old file is replaced only with `overwrite`. With `strict` what is wrong in `frame` is raised and
-    ends the loop; without it, it is a RecordingWarning, once.
-
-    Raises InputError for arguments that do not fit, or a file that exists or cannot be made, and
-    DiskError where the disk is full: before the loop begins.
-
+    Examples
+    --------
     >>> import numpy as np, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
     >>> x, y = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
     >>> V, a, path = np.eye(2), np.array([1.0, -1.0]), pathlib.Path(folder.name) / "mine.msrun"
-    >>> with record(path, x, y, loss="logistic", V0=V, a0=a, until=100) as r:
+    >>> with record(path, x, y, loss="logistic", layers=(V, a), until=100) as r:
     ...     for t in range(1, 101):
-    ...         V = 1.01 * V
+    ...         V *= 1.01
     ...         if r.due(t):
-    ...             r.frame(t, V=V, a=a)
+    ...             r.frame(t)
     >>> r.frames
     101
     >>> folder.cleanup()
     """
     examples = arrays.examples(x, y, (x_test, y_test), targets == "real")
+    named = read_loss(loss, reduction)
+    found = _find_layers(layers, model, (V0, a0, b0, c0), int(examples.x.shape[1]))
     options = Options(
-        loss=UNKNOWN if loss is None else loss,
+        loss=_loss_of_file(named.name, examples),
         classes=examples.k,
         targets=targets,
-        activation=UNKNOWN if activation is None else activation,
-        slope=float(slope),
+        network=NetworkOptions(
+            {AUTO: "relu", None: UNKNOWN}.get(activation, activation or UNKNOWN),
+            float(slope),
+            1.0 if scale is None else float(scale),
+        ),
         a_fixed=a_fixed,
         time=time,
         dynamics=dynamics or "",
@@ -110,15 +178,56 @@ def record(
         source=str(source)[:500],
         overwrite=overwrite,
         strict=strict,
+        loss_factor=_loss_factor(named.reduction, batch, len(examples.y)),
     )
     check_free(Path(path), overwrite)
-    made = Recording(path, examples, options)
-    if V0 is not None:
+    made = Recording(path, examples, options, Source(found, model, activation == AUTO))
+    _warn_of_arguments(made, named.name, examples, y, (V0, a0, b0, c0))
+    if found is not None:
+        made.start_with_layers()
+    elif V0 is not None:
         for name, value in (("V0", V0), ("a0", a0), ("b0", b0), ("c0", c0)):
             if value is not None:
                 arrays.check_finite(arrays.as_numpy(value, name), name)
         made.begin({"V": V0, "a": a0, "b": b0, "c": c0})
-        made.due(0)
     elif a0 is not None or b0 is not None or c0 is not None:
         raise InputError("V0, the inner weights before the first step, is missing beside a0.")
     return made
+
+
+def _find_layers(layers: Any, model: Any, start: tuple[Any, ...], d: int) -> Layers | None:
+    """The layers that are named, or those of a module."""
+    if layers is not None:
+        if any(array is not None for array in start):
+            raise InputError("layers have their weights with them; leave V0, a0, b0 and c0 out.")
+        return Layers.from_user(layers)
+    if model is None or any(array is not None for array in start):
+        return None
+    return Layers.from_model(model, d)
+
+
+def _loss_of_file(name: str | None, examples: Examples) -> str:
+    """The loss of the run file: of labels -1 and +1, mse is (1 - y f)^2."""
+    if name is None:
+        return UNKNOWN
+    return "squared" if name == "mse" and not examples.real and examples.k == 1 else name
+
+
+def _loss_factor(reduction: str, batch: int | None, n: int) -> float:
+    """The loop's loss over R: a sum is that of n examples, or of those of a batch."""
+    return 1.0 if reduction == "mean" else float(batch or n)
+
+
+def _warn_of_arguments(
+    made: Recording, loss: str | None, examples: Examples, y: Any, start: tuple[Any, ...]
+) -> None:
+    """Warn of arguments that usually make the file another network, or another risk."""
+    sentence = describe_forgotten(*start)
+    if sentence:
+        made.warn("biases", sentence)
+    if loss in SQUARES and not examples.real and (arrays.as_numpy(y, "y") == 0.0).any():
+        made.warn(
+            "targets",
+            f'y holds 0 and 1, which are labels -1 and +1 of loss="{loss}" here; if the loop fits '
+            'outputs to 0 and 1, give targets="real"',
+        )

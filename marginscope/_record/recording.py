@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import inspect
 import math
 import os
-import platform
-import sqlite3
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, final
@@ -24,19 +21,22 @@ from marginscope._files.forms import Form
 from marginscope._files.frame import Frame
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.schedule import Schedule
-from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, WHOLE, is_time
+from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, is_time
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
+from marginscope._record.engine import describe_engine
+from marginscope._record.network import Weights, describe_shapes
+from marginscope._record.network_reader import NetworkReader, Source
 from marginscope._record.options import Options
-from marginscope._record.saver import Saver
+from marginscope._record.saver import Saver, is_whole
 from marginscope._show.api import show
 
 GOES_ON = "the loop goes on, and what was recorded is safe"
-Weights = Mapping[str, Any]
+DENSE = 1000  # frames; later ones that no schedule planned are thinned to 60 a decade
 
 
 class RecordingWarning(UserWarning):
-    """What a recorder could not do. The loop that it watches goes on."""
+    """Warning of a recorder: of a frame that is left out, or of numbers that do not agree."""
 
 
 @final
@@ -58,21 +58,35 @@ class Recording:
     RecordingWarning, once, unless the recording is `strict`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], examples: Examples, options: Options) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        examples: Examples,
+        options: Options,
+        source: Source,
+    ) -> None:
         self._place, self._shown = Path(path).absolute(), str(path)
-        self._examples, self._options = examples, options
+        self._examples = examples
+        self._reader = NetworkReader(examples, options, source, self.warn)
         self._schedule = Schedule(options.until, options.frames, options.marks, options.first)
+        self._sparse = Schedule(first=options.first)
+        self._last_t = self._seen = self._planned = -math.inf
         self._begun: Begun | None = None
         self._frames = 0
         self._last = -math.inf  # log10 t of the latest frame
         self._lost = 0  # states in a row that were not finite
-        self._closed, self._warned = False, False
+        self._closed = False
+        self._warned: set[str] = set()
         self._process = os.getpid()
 
     @property
     def path(self) -> Path:
         """Where the file lies."""
         return self._place if self._begun is None else self._begun.saver.path
+
+    @property
+    def _options(self) -> Options:
+        return self._reader.options
 
     @property
     def frames(self) -> int:
@@ -90,37 +104,64 @@ class Recording:
         V0 and a0, is a frame already, and t = 0 is not due.
         """
         try:
+            self._seen = t
             if t < self._schedule.next:  # at most steps, and cheap at each of millions
                 return False
         except Exception:  # t is no number
             return False
         if self._closed or not _is_number(t) or self._elsewhere():
             return False
-        return self._schedule.due(float(t))
+        if not self._schedule.due(float(t)):
+            return False
+        self._planned = float(t)
+        return True
 
     def frame(
         self,
         t: float,
         *,
-        V: Any,
+        V: Any = None,
         a: Any = None,
         b: Any = None,
         c: Any = None,
+        layers: Any = None,
+        outputs: Any = None,
         steps: int | None = None,
-        **told: Any,
+        **numbers: Any,
     ) -> None:
-        """Keep the weights at t; `told` are numbers to be kept beside them, such as eta.
+        """Record the weights at t, whether a frame was due or not.
 
-        V (m, d): a row for each node. a (m,) or (1, m), or (k, m) for k classes; not given where
-        the outer weights are not trained. b (m,) inner and c (k,) outer biases. `steps` is the
-        number of steps where t is the time.
+        Parameters
+        ----------
+        t : float
+            Number of steps, or the time, as the recording was made; larger than at the last frame.
+        V : array (m, d)
+            Inner weights, a row for each node. Not needed if the recording was made with `layers`
+            or `model`, whose weights are read now.
+        a : array (m,), (1, m) or (k, m)
+            Outer weights; not given if they are not trained.
+        b : array (m,)
+            Inner biases.
+        c : array (k,)
+            Outer biases.
+        layers : pair
+            Inner and outer layer in place of V, a, b and c, as `marginscope.record` takes them:
+            for libraries whose arrays never change in place, as those of JAX.
+        outputs : array (n,) or (n, k)
+            The loop's f(x) of all examples, compared with the recorded network's.
+        steps : int
+            Number of steps where t is the time.
+        **numbers
+            Numbers to be kept with the frame, such as eta. `risk` and `loss` are compared with the
+            recorded network's risk.
         """
         try:
             if self._elsewhere():
                 return
             if self._closed:
                 raise InputError(f"the recording of {self._shown} is closed; no frame is added.")
-            self._take(t, {"V": V, "a": a, "b": b, "c": c}, steps, told)
+            weights = {"V": V, "a": a, "b": b, "c": c}
+            self._take(t, self._reader.read(weights, layers), steps, outputs, numbers)
         except Exception as error:  # whatever it is, it must not end somebody else's training
             self._complain(error)
 
@@ -141,6 +182,8 @@ class Recording:
         """Finish the file; harmless when repeated. `reason` is why the loop ended."""
         if self._closed or self._elsewhere():
             return
+        if reason == "completed":
+            self._take_last_state()
         self._closed = True
         atexit.unregister(self._at_exit)
         if self._begun is None:
@@ -168,27 +211,52 @@ class Recording:
     def _complain(self, error: Exception) -> None:
         if self._options.strict:
             raise error
-        if self._warned:
-            return
-        self._warned = True
         kind = type(error).__name__
         text = error.sentence if isinstance(error, MarginscopeError) else f"{kind}: {error}"
-        text = f"{self._shown}: {text.rstrip('.')}; {GOES_ON}."
-        warnings.warn(text, RecordingWarning, stacklevel=3)
+        self._warn("frame", f"{text.rstrip('.')}; {GOES_ON}.")
 
-    def begin(self, weights: Weights, log10_time: float = -math.inf, step: int = 0) -> None:
+    def warn(self, topic: str, sentence: str) -> None:
+        """Warn once of each topic. Raises InputError in a strict recording."""
+        if self._options.strict:
+            raise InputError(f"{self._shown}: {sentence}.")
+        self._warn(topic, f"{sentence}.")
+
+    def _warn(self, topic: str, text: str) -> None:
+        if topic in self._warned:
+            return
+        self._warned.add(topic)
+        warnings.warn(f"{self._shown}: {text}", RecordingWarning, stacklevel=_levels_to_user())
+
+    def start_with_layers(self) -> None:
+        """Make the file with the weights that the layers have now."""
+        weights = self._reader.read_start()
+        assert weights is not None
+        for name, value in weights.items():
+            if value is not None:
+                arrays.check_finite(arrays.as_numpy(value, name), name)
+        self.begin(weights)
+
+    def begin(
+        self,
+        weights: Weights,
+        t: float = 0.0,
+        steps: int | None = None,
+        numbers: Mapping[str, float] | None = None,
+    ) -> None:
         """Make the file, with the first state of the weights as its first frame.
 
         Raises InputError for weights that do not fit, or a file that cannot be made, and DiskError.
         """
-        form, parts = self._formed(weights)
+        network = self._reader.start(weights)
+        step, log10_time = self._options.moment(t, steps)
+        form, parts = network.form, network.parts
         names = [name for name, _ in form.layout]
         dtype = np.result_type(*(parts[name] for name in names))
-        start = _flat(parts, form, np.dtype(np.float64))
+        start = network.flatten(np.dtype(np.float64))
         fixed = {name: np.asarray(parts[name], dtype=np.float64) for name, _ in form.fixed}
         experiment = self._experiment(form, start, fixed, dtype.name)
         description = Description(
-            engine=_engine(),
+            engine=describe_engine(),
             dtype=dtype.name,
             layout=form.layout,
             network=form.kind,
@@ -210,77 +278,77 @@ class Recording:
             raise type(error)(error.sentence) from None
         self._begun = Begun(form, dtype, saver, experiment)
         atexit.register(self._at_exit)
-        self._add(Frame(step, log10_time, 0.0, start.astype(dtype)))
+        self._add(Frame(step, log10_time, 0.0, start.astype(dtype), None, dict(numbers or {})))
+        self._pass(t)
 
-    def _take(self, t: float, weights: Weights, steps: int | None, told: Weights) -> None:
+    def _take(
+        self, t: float, weights: Weights, steps: int | None, outputs: Any, told: Weights
+    ) -> None:
         if not _is_number(t) or t < 0:
             raise InputError(f"t = {t!r} is no time; numbers from 0 on are.")
-        step, log10_time = self._options.moment(float(t), steps)
+        numbers = arrays.numbers(told)
+        if len(numbers) > MAX_METRICS:
+            raise InputError(f"at most {MAX_METRICS} numbers are kept with a frame.")
         if self._begun is None:
-            self.begin(weights, log10_time, step)
-            self._schedule.passed(float(t))
+            self.begin(weights, float(t), steps, numbers)
             return
-        if self._frames >= MAX_FRAMES:
-            raise InputError(f"{MAX_FRAMES} frames are the most of a run; later ones are left out.")
+        step, log10_time = self._options.moment(float(t), steps)
         if not log10_time > self._last or not is_time(self._frames, log10_time):
             raise InputError(
                 f"t = {t:g} is not after the frame before it, and that frame is left out; frames "
                 "come in the order of t, and t = 0 is the start."
             )
-        form, parts = self._formed(weights)
+        if self._is_too_dense(float(t)):
+            return
+        if self._frames >= MAX_FRAMES:
+            raise InputError(f"{MAX_FRAMES} frames are the most of a run; later ones are left out.")
+        network = self._reader.arrange(weights)
+        form = network.form
         if form != self._begun.form:
             raise InputError(
                 f"at t = {t:g} the weights have other shapes than at the start "
-                f"({_shapes(form)} instead of {_shapes(self._begun.form)}), and are left out."
+                f"({describe_shapes(form)} instead of {describe_shapes(self._begun.form)}), and "
+                "are left out."
             )
-        numbers = arrays.numbers(told)
-        if len(numbers) > MAX_METRICS:
-            raise InputError(f"at most {MAX_METRICS} numbers are kept with a frame.")
-        flat = _flat(parts, form, self._begun.dtype)
+        flat = network.flatten(self._begun.dtype)
         if not np.isfinite(flat).all():
             self._lost += 1
-            bad = next(name for name in parts if not np.isfinite(parts[name]).all())
+            bad = next(n for n, part in network.parts.items() if not np.isfinite(part).all())
             raise InputError(f"at t = {t:g} {bad} is not finite, and is left out.")
         self._lost = 0
         self._add(Frame(step, log10_time, 0.0, flat, None, numbers))
+        self._pass(t)
+        self._reader.compare(t, weights, network.with_values(flat), numbers, outputs)
+
+    def _pass(self, t: float) -> None:
         self._schedule.passed(float(t))
+        self._sparse.passed(float(t))
+        self._last_t = float(t)
+
+    def _take_last_state(self) -> None:
+        """Record the state at the last t that `due` was asked for, where the layers are at hand."""
+        t = self._seen
+        if self._begun is not None and self._reader.is_live and _is_number(t) and t > self._last_t:
+            self.frame(float(t))
+
+    def _is_too_dense(self, t: float) -> bool:
+        """Whether a frame that no schedule planned is one of too many."""
+        if self._frames < DENSE or t == self._planned:
+            return False
+        if self._sparse.due(t):
+            return False
+        self.warn(
+            "thinned",
+            f"from t = {t:g} on 60 frames to a decade of t are kept, as {DENSE} are there and a "
+            f"run holds {MAX_FRAMES}; record where due(t) says so to choose them yourself",
+        )
+        return True
 
     def _add(self, frame: Frame) -> None:
         assert self._begun is not None
         self._begun.saver.add(frame)
         self._frames += 1
         self._last = frame.log10_time
-
-    def _formed(self, weights: Weights) -> tuple[Form, dict[str, NDArray[Any]]]:
-        """What network the weights are those of, and the arrays by their names in a run file."""
-        examples, options = self._examples, self._options
-        k, d = examples.k, int(examples.x.shape[1])
-        V = arrays.hidden(weights["V"], d)
-        m = int(V.shape[0])
-        parts: dict[str, NDArray[Any]] = {"V": V}
-        given = weights["a"] is not None
-        if not given and options.a_fixed is None:
-            raise InputError("a, the outer weights, are missing; give them with V, or as a_fixed.")
-        a = arrays.outer(weights["a"] if given else options.a_fixed, m, k)
-        parts["A" if k > 1 else "a"] = a
-        if weights["b"] is not None:
-            parts["b"] = arrays.vector(weights["b"], m, "b")
-        if weights["c"] is not None:
-            parts["c"] = arrays.vector(weights["c"], k, "c")
-        alike = not given and k == 1 and np.allclose(np.abs(a), m**-0.5, rtol=1e-12, atol=0.0)
-        form = Form(
-            n=int(examples.x.shape[0]),
-            d=d,
-            m=m,
-            k=k,
-            activation=options.activation,
-            slope=options.slope,
-            biases="b" in parts,
-            offset="c" in parts,
-            outer=given,
-            alike=alike,
-        )
-        return form, parts
 
     # --------------------------------------------------------------------------------- meta
 
@@ -317,44 +385,16 @@ class Recording:
         self.close("cancelled")
 
 
+def _levels_to_user() -> int:
+    """Levels from the caller of `warnings.warn` to the first frame outside this package."""
+    frame, levels = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("marginscope."):
+        frame, levels = frame.f_back, levels + 1
+    return levels
+
+
 def _is_number(t: object) -> bool:
     try:
         return math.isfinite(float(t))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False
-
-
-def _flat(parts: Mapping[str, NDArray[Any]], form: Form, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The trained arrays as one vector, which is a copy of them."""
-    with np.errstate(over="ignore"):
-        return np.concatenate([parts[name].reshape(-1).astype(dtype) for name, _ in form.layout])
-
-
-def _shapes(form: Form) -> str:
-    return ", ".join(f"{name} {size}" for name, size in (*form.layout, *form.fixed))
-
-
-def _engine() -> str:
-    """What the loop runs on: the libraries that it has loaded."""
-    known = ("torch", "jax", "tensorflow", "numpy")
-    parts = [f"Python {platform.python_version()}"]
-    for name in known:
-        version = getattr(sys.modules.get(name), "__version__", None)
-        if isinstance(version, str):
-            parts.append(f"{name} {version[:40]}")
-    return f"recorded from {', '.join(parts)}"
-
-
-def is_whole(path: Path) -> bool:
-    """Whether a file is a run that came to its end, so that it is not replaced by a shorter one."""
-    with suppress(sqlite3.Error, OSError):
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1.0)
-        try:
-            sql = "SELECT key, value FROM meta WHERE key IN ('status', 'reason')"
-            said = dict(connection.execute(sql).fetchall())
-        finally:
-            connection.close()
-        return said.get("status") == '"finished"' and said.get("reason") in {
-            dump_json(reason) for reason in WHOLE
-        }
-    return False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import final
@@ -14,7 +16,8 @@ from numpy.typing import NDArray
 
 from marginscope._errors import MarginscopeError
 from marginscope._files.frame import Frame
-from marginscope._files.meta import Description
+from marginscope._files.meta import Description, dump_json
+from marginscope._files.schema import WHOLE
 from marginscope._files.writer import UPDATE_META, RunWriter
 
 PATIENCE_S = 0.03  # as long as a frame waits: with its commit it is safe after 50 ms
@@ -131,3 +134,18 @@ class Saver:
 
     def _has_to_hurry(self) -> bool:
         return self._ending is not None or self._bytes > SOON
+
+
+def is_whole(path: Path) -> bool:
+    """Return True for a run that came to its end, which no shorter one may replace."""
+    with suppress(sqlite3.Error, OSError):
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1.0)
+        try:
+            sql = "SELECT key, value FROM meta WHERE key IN ('status', 'reason')"
+            said = dict(connection.execute(sql).fetchall())
+        finally:
+            connection.close()
+        return said.get("status") == '"finished"' and said.get("reason") in {
+            dump_json(reason) for reason in WHOLE
+        }
+    return False
