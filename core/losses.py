@@ -254,15 +254,23 @@ class Squared(MarginLoss):
         return np.full(p.shape, np.nan)
 
 
-class SquaredResidual(LossFunction):
-    """l = factor (f - y)^2 for real y. A score is f - y.
+@final
+class LeastSquares(LossFunction):
+    """l = factor (f - y)^2 for real y: 1/2, or 1 as PyTorch's MSELoss. A score is f - y, no margin.
 
-    The score is no margin: the loss has neither a smoothed margin nor dual weights.
+    >>> LeastSquares().value(LeastSquares().scores(np.array([3.0]), np.array([0.5]))).tolist()
+    [3.125]
+    >>> LeastSquares("mse", 1.0).value(np.array([2.5])).tolist()
+    [6.25]
     """
 
-    factor: float
     monotone = False
     fits = True
+
+    def __init__(self, kind: str = "least_squares", factor: float = 0.5) -> None:
+        self.kind, self.factor = kind, factor
+        self.code = LEAST_SQUARES if kind == "least_squares" else UNKNOWN
+        self.at_zero = factor  # of labels +-1: below R = factor/n every |f - y| is below 1
 
     def log_value(self, z: Array) -> Array:
         with np.errstate(divide="ignore"):
@@ -283,34 +291,6 @@ class SquaredResidual(LossFunction):
 
     def dual(self, p: Array) -> Array:
         return np.full(p.shape, np.nan)
-
-
-@final
-class LeastSquares(SquaredResidual):
-    """l = (f - y)^2/2: R = (1/2n) sum_i (f(x_i) - y_i)^2.
-
-    >>> LeastSquares().value(LeastSquares().scores(np.array([3.0]), np.array([0.5]))).tolist()
-    [3.125]
-    """
-
-    kind = "least_squares"
-    code = LEAST_SQUARES
-    factor = 0.5
-    at_zero = 0.5  # of labels +-1: below R = 1/(2n) every |f - y| is below 1
-
-
-@final
-class MeanSquaredError(SquaredResidual):
-    """l = (f - y)^2, as PyTorch's MSELoss: R = (1/n) sum_i (f(x_i) - y_i)^2. Only of recorded runs.
-
-    >>> MeanSquaredError().value(np.array([2.5])).tolist()
-    [6.25]
-    """
-
-    kind = "mse"
-    code = UNKNOWN
-    factor = 1.0
-    at_zero = 1.0
 
 
 @final
@@ -410,7 +390,7 @@ LOSSES: dict[str, LossFunction] = {
     for loss in (Exponential(), _logistic, Squared(), LeastSquares(), CrossEntropy())
 }
 # The losses that only recorded runs have.
-RECORDED: dict[str, LossFunction] = {loss.kind: loss for loss in (MeanSquaredError(), Unknown())}
+RECORDED: dict[str, LossFunction] = {"mse": LeastSquares("mse", 1.0), Unknown.kind: Unknown()}
 
 
 def loss_named(kind: str) -> LossFunction:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.dataset import TestSet
-from core.losses import SquaredResidual
+from core.losses import LeastSquares
 from core.network.parametrisation import margins_of
 from core.observables.margins import scale
 from core.observables.observable import LABELLED, SHARE, Observable, has_labels, memoised, once
@@ -92,7 +92,7 @@ def loss_on_test(run: Run, index: int) -> float:
 
 
 def risk_on_test(run: Run, index: int) -> float:
-    if not isinstance(run.loss, SquaredResidual):
+    if not isinstance(run.loss, LeastSquares):
         return float("nan")
     return 2.0 * run.loss.factor * test_values(run, index).risk
 
@@ -103,7 +103,7 @@ def is_squared(run: Run) -> bool:
 
 def has_squared_error(run: Run) -> bool:
     """Return True for runs whose risk is a mean of (f - y)^2, or half of that mean."""
-    return isinstance(run.loss, SquaredResidual)
+    return isinstance(run.loss, LeastSquares)
 
 
 def standard_error(run: Run, index: int) -> float:

@@ -12,16 +12,14 @@ from marginscope._files.forms import DEFAULT_SLOPE, UNKNOWN
 from marginscope._files.new_file import check_free
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
-from marginscope._record.forgotten import describe_forgotten
 from marginscope._record.layers import Layers
-from marginscope._record.losses import read_loss
-from marginscope._record.network import NetworkOptions
+from marginscope._record.losses import SQUARES, read_loss
+from marginscope._record.network import NetworkOptions, Weights
 from marginscope._record.network_reader import Source
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
 
 AUTO = "auto"  # the activation of `model`, or relu
-SQUARES = ("squared", "least_squares", "mse")
 
 
 def record(
@@ -156,24 +154,15 @@ def record(
     """
     examples = arrays.examples(x, y, (x_test, y_test), targets == "real")
     named = read_loss(loss, reduction)
-    found = _find_layers(layers, model, (V0, a0, b0, c0), int(examples.x.shape[1]))
+    start = {"V": V0, "a": a0, "b": b0, "c": c0}
     options = Options(
         loss=_loss_of_file(named.name, examples),
         classes=examples.k,
         targets=targets,
-        network=NetworkOptions(
-            {AUTO: "relu", None: UNKNOWN}.get(activation, activation or UNKNOWN),
-            float(slope),
-            1.0 if scale is None else float(scale),
-        ),
+        network=_read_network(activation, slope, scale),
         a_fixed=a_fixed,
         time=time,
-        dynamics=dynamics or "",
-        eta=None if eta is None else float(eta),
-        batch=batch,
-        until=None if until is None else float(until),
-        frames=int(frames),
-        marks=tuple(float(mark) for mark in marks),
+        **_read_plan(dynamics, eta, batch, until, frames, marks),
         title=str(title)[:500],
         source=str(source)[:500],
         overwrite=overwrite,
@@ -181,27 +170,44 @@ def record(
         loss_factor=_loss_factor(named.reduction, batch, len(examples.y)),
     )
     check_free(Path(path), overwrite)
+    found = _find_layers(layers, model, start, int(examples.x.shape[1]))
     made = Recording(path, examples, options, Source(found, model, activation == AUTO))
-    _warn_of_arguments(made, named.name, examples, y, (V0, a0, b0, c0))
-    if found is not None:
-        made.start_with_layers()
-    elif V0 is not None:
-        for name, value in (("V0", V0), ("a0", a0), ("b0", b0), ("c0", c0)):
-            if value is not None:
-                arrays.check_finite(arrays.as_numpy(value, name), name)
-        made.begin({"V": V0, "a": a0, "b": b0, "c": c0})
-    elif a0 is not None or b0 is not None or c0 is not None:
-        raise InputError("V0, the inner weights before the first step, is missing beside a0.")
+    _warn_of_labels(made, named.name, examples, y)
+    made.start(start)
     return made
 
 
-def _find_layers(layers: Any, model: Any, start: tuple[Any, ...], d: int) -> Layers | None:
+def _read_plan(
+    dynamics: str | None,
+    eta: float | None,
+    batch: int | None,
+    until: float | None,
+    frames: int,
+    marks: Iterable[float],
+) -> dict[str, Any]:
+    """The options on how the loop trains, and when frames are due."""
+    return {
+        "dynamics": dynamics or "",
+        "eta": None if eta is None else float(eta),
+        "batch": batch,
+        "until": None if until is None else float(until),
+        "frames": int(frames),
+        "marks": tuple(float(mark) for mark in marks),
+    }
+
+
+def _read_network(activation: str | None, slope: float, scale: float | None) -> NetworkOptions:
+    named = {AUTO: "relu", None: UNKNOWN}.get(activation, activation or UNKNOWN)
+    return NetworkOptions(named, float(slope), 1.0 if scale is None else float(scale))
+
+
+def _find_layers(layers: Any, model: Any, start: Weights, d: int) -> Layers | None:
     """The layers that are named, or those of a module."""
     if layers is not None:
-        if any(array is not None for array in start):
+        if any(array is not None for array in start.values()):
             raise InputError("layers have their weights with them; leave V0, a0, b0 and c0 out.")
         return Layers.from_user(layers)
-    if model is None or any(array is not None for array in start):
+    if model is None or any(array is not None for array in start.values()):
         return None
     return Layers.from_model(model, d)
 
@@ -218,13 +224,8 @@ def _loss_factor(reduction: str, batch: int | None, n: int) -> float:
     return 1.0 if reduction == "mean" else float(batch or n)
 
 
-def _warn_of_arguments(
-    made: Recording, loss: str | None, examples: Examples, y: Any, start: tuple[Any, ...]
-) -> None:
-    """Warn of arguments that usually make the file another network, or another risk."""
-    sentence = describe_forgotten(*start)
-    if sentence:
-        made.warn("biases", sentence)
+def _warn_of_labels(made: Recording, loss: str | None, examples: Examples, y: Any) -> None:
+    """Warn of squares of labels 0 and 1, which are -1 and +1 in the file."""
     if loss in SQUARES and not examples.real and (arrays.as_numpy(y, "y") == 0.0).any():
         made.warn(
             "targets",

@@ -15,6 +15,7 @@ from marginscope._files.forms import UNKNOWN
 
 Floats = NDArray[Any]
 REDUCTIONS = ("mean", "sum")
+SQUARES = ("squared", "least_squares", "mse")
 # Losses of PyTorch, as a module's class or a function is called, and what they are here.
 TORCH = {
     "BCEWithLogitsLoss": "logistic",

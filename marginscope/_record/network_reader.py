@@ -12,9 +12,10 @@ from marginscope._errors import InputError
 from marginscope._files.forms import UNKNOWN
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
+from marginscope._record.first_pass import FirstPass
 from marginscope._record.layers import Layers
 from marginscope._record.model_check import identify
-from marginscope._record.network import NetworkArrays, Weights, describe_scale
+from marginscope._record.network import NetworkArrays, NetworkOptions, Weights, describe_scale
 from marginscope._record.number_check import NumberCheck
 from marginscope._record.options import Options
 
@@ -49,6 +50,7 @@ class NetworkReader:
         self._examples, self._source, self._warn = examples, source, warn
         self._check = NumberCheck(examples, options)
         self._count = 0
+        self._pass: FirstPass | None = None
 
     @property
     def is_live(self) -> bool:
@@ -68,10 +70,37 @@ class NetworkReader:
             )
         return self._read_layers(self._source.layers)
 
-    def read_start(self) -> Weights | None:
-        """Return the arrays before the first step, where layers were given."""
+    def read_start(self, given: Weights) -> Weights | None:
+        """Return the arrays before the first step, if any: the given ones, or the layers' own.
+
+        Raises InputError for outer weights or biases without inner weights.
+        """
         layers = self._source.layers
-        return None if layers is None else self._read_layers(layers)
+        if layers is not None:
+            weights: Weights = self._read_layers(layers)
+        elif given["V"] is not None:
+            weights = given
+        elif any(array is not None for array in given.values()):
+            raise InputError("V0, the inner weights before the first step, is missing beside a0.")
+        else:
+            return None
+        if self._source.model is None:
+            arrays_seen = weights if layers is None else layers.read()
+            self._pass = FirstPass(
+                (arrays_seen["V"], arrays_seen["a"]),
+                (weights["b"] is not None, weights["c"] is not None),
+                self._get_network,
+                self._warn,
+            )
+        return weights
+
+    def stop(self) -> None:
+        """Let go of the loop's modules."""
+        if self._pass is not None:
+            self._pass.stop()
+
+    def _get_network(self) -> NetworkOptions:
+        return self.options.network
 
     def _read_layers(self, layers: Layers) -> Weights:
         weights = layers.read()

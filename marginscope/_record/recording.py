@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import inspect
 import math
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,14 +27,11 @@ from marginscope._record.network import Weights, describe_shapes
 from marginscope._record.network_reader import NetworkReader, Source
 from marginscope._record.options import Options
 from marginscope._record.saver import Saver, is_whole
+from marginscope._record.warning import warn_user
 from marginscope._show.api import show
 
 GOES_ON = "the loop goes on, and what was recorded is safe"
 DENSE = 1000  # frames; later ones that no schedule planned are thinned to 60 a decade
-
-
-class RecordingWarning(UserWarning):
-    """Warning of a recorder: of a frame that is left out, or of numbers that do not agree."""
 
 
 @final
@@ -185,6 +180,7 @@ class Recording:
         if reason == "completed":
             self._take_last_state()
         self._closed = True
+        self._reader.stop()
         atexit.unregister(self._at_exit)
         if self._begun is None:
             return
@@ -225,15 +221,19 @@ class Recording:
         if topic in self._warned:
             return
         self._warned.add(topic)
-        warnings.warn(f"{self._shown}: {text}", RecordingWarning, stacklevel=_levels_to_user())
+        warn_user(f"{self._shown}: {text}")
 
-    def start_with_layers(self) -> None:
-        """Make the file with the weights that the layers have now."""
-        weights = self._reader.read_start()
-        assert weights is not None
+    def start(self, given: Weights) -> None:
+        """Make the file with the weights before the first step: the given ones, or the layers' own.
+
+        Raises InputError for weights that do not fit, and what `begin` raises.
+        """
+        weights = self._reader.read_start(given)
+        if weights is None:
+            return
         for name, value in weights.items():
             if value is not None:
-                arrays.check_finite(arrays.as_numpy(value, name), name)
+                arrays.check_finite(arrays.as_numpy(value, f"{name}0"), f"{name}0")
         self.begin(weights)
 
     def begin(
@@ -383,14 +383,6 @@ class Recording:
     def _at_exit(self) -> None:
         """A loop that ends without closing its recording."""
         self.close("cancelled")
-
-
-def _levels_to_user() -> int:
-    """Levels from the caller of `warnings.warn` to the first frame outside this package."""
-    frame, levels = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("marginscope."):
-        frame, levels = frame.f_back, levels + 1
-    return levels
 
 
 def _is_number(t: object) -> bool:

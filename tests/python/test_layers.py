@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import warnings
 from collections.abc import Callable
@@ -216,18 +215,43 @@ def test_layers_have_their_biases_with_them(tmp_path: Path) -> None:
         assert np.array_equal(parts["c"], model.fc2.bias.detach().numpy().astype(np.float64))
 
 
-def test_forgotten_biases_are_said(tmp_path: Path) -> None:
-    """Weights alone, as the first version of this program's documents had them."""
+def warnings_of_a_pass(path: Path, model: nn.Module, **start: Any) -> list[str]:
     x, y = examples()
-    model, plain = TwoLayers(), TwoLayers(b=False, c=False)
-    for net, sentences in ((model, 1), (plain, 0)):
-        start = {"V0": net.fc1.weight, "a0": net.fc2.weight, "overwrite": True}
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            with ms.record(tmp_path / "a.msrun", x, y, loss="logistic", **start):
-                pass
-        assert [("b0 and c0 not given" in str(one.message)) for one in caught] == [True] * sentences
-    gc.collect()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with ms.record(path, x, y, loss="logistic", overwrite=True, **start):
+            for _ in range(2):
+                model(x)
+    return [str(one.message) for one in caught]
+
+
+def test_forgotten_biases_are_said_at_the_first_pass(tmp_path: Path) -> None:
+    """Weights alone, as the first version of this program's documents had them."""
+    for net, wanted in ((TwoLayers(), 1), (TwoLayers(b=False, c=False), 0)):
+        start = {"V0": net.fc1.weight, "a0": net.fc2.weight}
+        found = warnings_of_a_pass(tmp_path / "a.msrun", net, **start)
+        assert len(found) == wanted
+        assert all(
+            "V0 and a0 are weights of a layer with a bias, and b0 and c0" in s for s in found
+        )
+
+
+def test_another_activation_is_said_at_the_first_pass(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """Of layers alone: relu is what their file has, and dropout behind it is none of its own."""
+    for name, phi, settings, wanted in (
+        ("relu", F.relu, {}, ""),
+        ("tanh", torch.tanh, {}, "give activation='tanh'"),
+        ("sine", torch.sin, {}, "give model=net, which finds it"),
+        ("named", torch.tanh, {"activation": "tanh"}, ""),
+        ("unknown", torch.sin, {"activation": None}, ""),
+    ):
+        with subtests.test(name):
+            net = TwoLayers(phi)
+            start = {"layers": (net.fc1, net.fc2)} | settings
+            found = warnings_of_a_pass(tmp_path / "a.msrun", net, **start)
+            assert len(found) == bool(wanted) and all(wanted in sentence for sentence in found)
 
 
 def test_outer_weights_without_gradient_are_fixed(tmp_path: Path) -> None:
