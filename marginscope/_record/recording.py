@@ -19,7 +19,7 @@ from marginscope._files.forms import Form
 from marginscope._files.frame import Frame
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.schedule import Schedule
-from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, is_time
+from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, NOT_FINITE, is_time
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.engine import describe_engine
@@ -31,6 +31,7 @@ from marginscope._record.warning import warn_user
 from marginscope._show.api import show
 
 GOES_ON = "the loop goes on, and what was recorded is safe"
+MOST_LOST_NOTES = 1000  # of states in a row
 DENSE = 1000  # frames; later ones that no schedule planned are thinned to 60 a decade
 
 
@@ -314,6 +315,8 @@ class Recording:
         if not np.isfinite(flat).all():
             self._lost += 1
             bad = next(n for n, part in network.parts.items() if not np.isfinite(part).all())
+            if self._lost <= MOST_LOST_NOTES:
+                self._begun.saver.note(NOT_FINITE, {"t": float(t), "array": bad})
             raise InputError(f"at t = {t:g} {bad} is not finite, and is left out.")
         self._lost = 0
         self._add(Frame(step, log10_time, 0.0, flat, None, numbers))

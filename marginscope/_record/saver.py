@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ PATIENCE_S = 0.03  # as long as a frame waits: with its commit it is safe after 
 SOON = 8 << 20  # bytes that are not waited with
 MOST_PENDING = 128 << 20  # bytes; a loop that is faster than its disk is held up beyond
 Ending = tuple[str, dict[str, str]]
+Note = tuple[str, dict[str, Any]]  # kind and payload of an event
 
 
 @final
@@ -45,7 +46,7 @@ class Saver:
         self.failed: BaseException | None = None
         self.committed = -1
         self._make = partial(RunWriter, path, description, arrays, force=force, is_whole=is_whole)
-        self._waiting: deque[Frame] = deque()
+        self._waiting: deque[Frame | Note] = deque()
         self._bytes = 0
         self._ending: Ending | None = None
         self._change = threading.Condition()
@@ -70,6 +71,12 @@ class Saver:
             self._bytes += frame.parameters.nbytes
             if first or before <= SOON < self._bytes:
                 self._change.notify_all()
+
+    def note(self, kind: str, payload: dict[str, Any]) -> None:
+        """Record an event after the frames that were handed over."""
+        with self._change:
+            self._waiting.append((kind, payload))
+            self._change.notify_all()
 
     def end(self, reason: str, meta: dict[str, str]) -> None:
         """Write what is left, and rows of meta that are only known now; waits until it is done.
@@ -114,10 +121,18 @@ class Saver:
         with self._change:
             self._change.wait_for(self._has_work)
             self._change.wait_for(self._has_to_hurry, PATIENCE_S)
-            frames, ending = list(self._waiting), self._ending
+            waiting, ending = list(self._waiting), self._ending
             self._waiting.clear()
             self._bytes = 0
             self._change.notify_all()
+        frames: list[Frame] = []
+        for item in waiting:
+            if isinstance(item, Frame):
+                frames.append(item)
+                continue
+            writer.append(frames)
+            frames = []
+            writer.event(*item)
         writer.append(frames)
         self.committed = writer.flush()
         if ending is None:
