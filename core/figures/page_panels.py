@@ -13,7 +13,7 @@ from core.figures.margin_curves import CURVES
 from core.figures.material import SORTED, Material
 from core.figures.neurons import data_factor, followed, neurons_frame
 from core.figures.numbers import number_text
-from core.figures.page_codec import encoded, numbers
+from core.figures.page_codec import numbers, whole
 from core.figures.page_text import pieces
 from core.figures.palette import DARK, LIGHT, dimmed
 from core.figures.primitives import (
@@ -86,7 +86,7 @@ def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
     drawn = material.panel(row, kind, "", _box(material, row, kind))[0]
     notes = [material.ink(drawn, index, ()).note for index in stops.tolist()]
     states, state = _distinct(notes, str)
-    return {"counts": encoded(counts.astype(np.uint16)), "notes": states, "state": state}
+    return {"counts": whole(counts), "notes": states, "state": state}
 
 
 def _distinct(
@@ -102,7 +102,7 @@ def _distinct(
             found[name] = len(kept)
             kept.append(value)
         at.append(found[name])
-    return kept, encoded(np.array(at, dtype=np.uint16))
+    return kept, whole(at)
 
 
 # ------------------------------------------------------------------------------ axes and keys
