@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import marginscope as ms
 from core.figures.scene import build_scene
 from core.observables.help import explain
 from core.observables.registry import OBSERVABLES
+from core.problem.problem import Problem
 from core.runs import Run, open_run
+from core.studies.panel_lines import normalised
 from tests.figures.helpers import problem_of, two_runs, written
 from tests.python.loops import loop
 
@@ -94,3 +97,19 @@ def test_runs_of_several_norms_have_each_its_own(subtests: pytest.Subtests) -> N
             )
             assert norm in explain("gamma_gl", network).normalisation
     assert "|W|^2, W = (a, V)" in explain("dual_margin", two_runs()[0].network).normalisation
+
+
+def test_a_function_of_the_line_keeps_its_values_when_weights_are_multiplied() -> None:
+    """It was divided by |V|^2 where f is 1-homogeneous, and fell to a third."""
+    told = ("data.d=1", "data.k=1", "data.n=3", "data.seed=1", "network.kind=fixed_outer")
+    problem = problem_of(*told, "loss.kind=logistic")
+    one, large = (
+        normalised(written(problem, (-np.inf,), partial(multiplied, c)), np.linspace(-1.0, 1.0, 5))
+        for c in (1.0, C)
+    )
+    assert large == pytest.approx(one) and np.abs(one).max() > 0.0
+
+
+def multiplied(factor: float, problem: Problem, _: int) -> tuple[np.ndarray, float]:
+    """Return the start times a factor."""
+    return factor * problem.start.parameters, 0.0
