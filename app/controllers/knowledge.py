@@ -102,7 +102,7 @@ class Knowledge:
         reach = reach_of(data.margins[:, 0], data.log10_time, promise)
         label = f"90 % of {greek(promise.label)}"
         if reach is not None:
-            return label, raised(f"at {time_text(reach.log10_time)}")
+            return label, raised(f"at {time_text(reach.log10_time, data.run.counts_steps)}")
         return label, "not reached" if data.complete else "not reached yet"
 
 

@@ -124,6 +124,7 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
     times = np.max(
         [run.log10_time[some] for run, some in zip(runs, pages.frames, strict=True)], axis=0
     )
+    steps = material.time.steps
     rows, half = [], len(runs) * len(kinds)  # of the work; the other one was measuring
     for row, heading in enumerate(headings(runs)):
         panels = {}
@@ -136,7 +137,7 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
     return {
         "title": title_of(runs, title),
         "kinds": list(kinds),
-        "moments": [pieces(math_text(clock_text(float(time)))) for time in times],
+        "moments": [pieces(math_text(clock_text(float(time), steps))) for time in times],
         "rows": rows,
         "themes": [_theme(palette) for palette in BOTH],
         "caption": [[pieces(text) for text in _caption(one, pages)] for one in pages.both],

@@ -265,11 +265,13 @@ def _keys_of(material: Material, row: int, kind: str) -> NDArray[np.float64]:
 
 def _traces(material: Material, row: int, panels: tuple[Panel, Panel]) -> Json:
     kind = panels[0].kind
-    keys = _keys_of(material, row, kind)
+    keys, against = _keys_of(material, row, kind), material.shown.look.against
+    if against == "log10_time" and material.time.steps:
+        against = "step"  # of which t is the number
     result: Json = {
         "along": numbers(material.across.place(keys)),
         "keys": numbers(keys),
-        "against": material.shown.look.against,
+        "against": against,
         "curves": [_curve(material, panels, place) for place in range(len(panels[0].ink.curves))],
         "levels": [
             _level(*pair, _reads(material, kind))

@@ -12,22 +12,22 @@ from core.theorems.common import shown
 from core.theorems.statement import Assessment
 
 
-def plain_time(log10_time: float) -> str:
-    """A moment for the terminal.
+def plain_time(log10_time: float, steps: bool = False) -> str:
+    """A moment for the terminal; `steps`: t counts steps.
 
-    >>> plain_time(2.5), plain_time(-math.inf)
-    ('t = 316', 't = 0')
+    >>> plain_time(2.5), plain_time(-math.inf), plain_time(2.0, True)
+    ('t = 316', 't = 0', 'step 100')
     """
-    return f"t = {time_text(log10_time)}"
+    return f"{'step' if steps else 't ='} {time_text(log10_time)}"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How numbers and moments (log10 t) are written."""
+    """How numbers and moments (log10 t, and whether t counts steps) are written."""
 
     number: Callable[[float], str] = shown
-    moment: Callable[[float], str] = plain_time
+    moment: Callable[[float, bool], str] = plain_time
 
 
 PLAIN = Style()
@@ -39,15 +39,15 @@ def timing_words(one: Assessment, style: Style = PLAIN) -> str:
     comparison, timing = one.comparison, one.timing
     if not one.statement.constants:
         return ""
-    there = "" if timing.told is None else f" at {style.moment(timing.told)}"
+    there = "" if timing.told is None else f" at {style.moment(timing.told, one.steps)}"
     if comparison.states is None:
         slack = _slack(one, style)
         return f"{slack}{there}" if slack else there.removeprefix(" ")
     when = ""
     if comparison.holds and timing.holds_from is not None:
-        when = f"from {style.moment(timing.holds_from)} on"
+        when = f"from {style.moment(timing.holds_from, one.steps)} on"
     elif comparison.holds is False and timing.first_violated is not None:
-        when = f"first violated at {style.moment(timing.first_violated)}"
+        when = f"first violated at {style.moment(timing.first_violated, one.steps)}"
     slack = _slack(one, style, "" if comparison.limit else "least ")
     return ", ".join(part for part in (when, f"{slack}{there}" if slack else "") if part)
 

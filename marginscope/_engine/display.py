@@ -38,12 +38,15 @@ def html(run: Run) -> str:
 
 def facts(run: Run) -> list[tuple[str, str]]:
     """What a run is, in a few words each."""
+    from marginscope._engine.run import core_run
+
     experiment = run.settings
     n, d = run.x.shape
     reached = f"{len(run)} frames"
     if len(run):
         # Not t itself, which is infinite beyond 10^308.
-        reached += f" to t = {time_text(float(run.log10_t[-1]))}"
+        end = f"t = {time_text(float(run.log10_t[-1]))}"
+        reached += f" to step {run.steps[-1]}" if core_run(run).counts_steps else f" to {end}"
     told = [
         ("run", run.title),
         ("data", f"{experiment['data']['kind']}, n = {n}, d = {d}"),
