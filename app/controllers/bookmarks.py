@@ -121,7 +121,7 @@ class BookmarkController(QObject):
     def _counts_steps(self) -> bool:
         """Whether t counts the steps of the run at the left."""
         run = next(iter(self._display.session), None)
-        return run is not None and run.data is not None and run.data.run.counts_steps
+        return run is not None and run.counts_steps
 
     def _moment(self) -> float:
         """log10 of the time that is shown; -inf at the start."""

@@ -53,7 +53,7 @@ class Upkeep(QObject):
             run = self._display.session.get(shown.key)
             if run is not None and run.data is not None and shown.frame >= 0:
                 times.append(float(run.data.log10_time[shown.frame]))
-                steps = steps and run.data.run.counts_steps
+                steps = steps and run.counts_steps
         latest = max(times, default=float("-inf"))
         self._window.transport.show_view(view, latest, steps and bool(times))
         wishes = view.wishes

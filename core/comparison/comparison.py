@@ -19,7 +19,7 @@ from core.comparison.alignment import (
     turns_back,
 )
 from core.comparison.question import AGAINST, CompareQuestion
-from core.problem.schedule import time_text
+from core.problem.schedule import moment_text
 
 NONE: Array = np.empty(0)
 MOST_NAMED = 3  # runs in a sentence
@@ -65,8 +65,7 @@ class Comparison:
         if not self.question.ranked:
             return ""
         ended = self.log10_time == float("inf")
-        when = f"{'step' if self.steps else 't ='} {time_text(self.log10_time)}"
-        return "the end" if ended else when
+        return "the end" if ended else moment_text(self.log10_time, self.steps)
 
 
 def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:

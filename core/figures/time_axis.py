@@ -162,11 +162,15 @@ def moments(runs: Sequence[Run], lasts: Sequence[int], axis: TimeAxis) -> Moment
         times = [float(x) for x in runs[0].log10_time[: lasts[0] + 1] if math.isfinite(x)]
         return Moments(axis, _thinned(times, axis))
     marks = {mark for run in runs for mark in run.experiment.recording.log10_times}
-    candidates = {x for x in marks if axis.low <= x < end} or _decades(axis.low, end)
+    met = {x for x in marks if axis.low <= x < end}
+    candidates = met or _decades(axis.low, end)
     if axis.far:
-        candidates |= {10.0**k for k in range(math.floor(math.log10(end) + 1e-9) + 1)}
-    inside = {x for x in candidates if axis.low <= x <= end}
-    return Moments(axis, _thinned(sorted(inside | {end}), axis))
+        late = {10.0**k for k in range(math.floor(math.log10(end) + 1e-9) + 1)}
+        candidates = candidates | late
+    inside = {x for x in candidates if axis.low <= x <= end} | {end}
+    if met and len(inside) > MOST_MOMENTS:  # marks stay, and decades beside them go
+        inside = met | {end}
+    return Moments(axis, _thinned(sorted(inside), axis))
 
 
 def _decades(low: float, end: float) -> set[float]:

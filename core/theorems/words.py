@@ -7,18 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from core.problem.schedule import time_text
+from core.problem.schedule import moment_text
 from core.theorems.common import shown
 from core.theorems.statement import Assessment
-
-
-def plain_time(log10_time: float, steps: bool = False) -> str:
-    """A moment for the terminal; `steps`: t counts steps.
-
-    >>> plain_time(2.5), plain_time(-math.inf), plain_time(2.0, True)
-    ('t = 316', 't = 0', 'step 100')
-    """
-    return f"{'step' if steps else 't ='} {time_text(log10_time)}"
 
 
 @final
@@ -27,7 +18,7 @@ class Style:
     """How numbers and moments (log10 t, and whether t counts steps) are written."""
 
     number: Callable[[float], str] = shown
-    moment: Callable[[float, bool], str] = plain_time
+    moment: Callable[[float, bool], str] = moment_text
 
 
 PLAIN = Style()

@@ -39,6 +39,9 @@ def test_moments_of_runs_that_end_before_t_1_are_in_their_own_range() -> None:
     assert times_of(-6.0, -1.0, "[-4.0, -2.5, 1.0]") == [-4.0, -2.5, -1.0]
     assert times_of(-6.0, -1.0, "[1.0, 2.0]") == times_of(-6.0, -1.0)  # marks that it has not met
     assert times_of(-1.0, 2.5) == [0.0, 1.0, 2.0, 2.5]
+    # Of twelve moments every other one was left out, marks among them.
+    marks = [1.0, 2.0, 3.0, 5.0, 300.0]
+    assert times_of(-1.0, 1e6, str(marks)) == [*marks, 1e6]
 
 
 def test_axes_of_many_decades_have_few_ticks_and_soon() -> None:
