@@ -38,7 +38,7 @@ def info(arguments: argparse.Namespace) -> int:
     """Print the facts of a run, as JSON or as lines."""
     with open_run(Path(arguments.run)) as run:
         values = facts(run)
-        times = run.log10_time[: run.frames]
+        times, steps = run.log10_time[: run.frames], run.steps if run.counts_steps else None
         events = run.events()
     if arguments.json:
         print_json(values)
@@ -53,7 +53,8 @@ def info(arguments: argparse.Namespace) -> int:
     if "lineage" in values:
         print_line(f"  {values['lineage']}")
     if times.size:
-        print_line(f"  {values['frames']} frames to log10 t = {times[-1]:.6g}")
+        end = f"log10 t = {times[-1]:.6g}" if steps is None else f"step {steps[-1]}"
+        print_line(f"  {values['frames']} frames to {end}")
     for name, value in values["scalars"].items():
         print_line(f"  {name:<18} {value:.6g}")
     for frame, kind, payload in events:

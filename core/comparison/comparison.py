@@ -19,7 +19,7 @@ from core.comparison.alignment import (
     turns_back,
 )
 from core.comparison.question import AGAINST, CompareQuestion
-from core.problem.schedule import time_text
+from core.problem.schedule import moment_text
 
 NONE: Array = np.empty(0)
 MOST_NAMED = 3  # runs in a sentence
@@ -51,12 +51,13 @@ class ComparedLine:
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Some lines, and sentences about what cannot be compared, or how it is. Nodes are compared at
-    a moment, inf for the end of each run."""
+    a moment, inf for the end of each run. `steps`: t counts the steps of all runs."""
 
     question: CompareQuestion
     lines: tuple[ComparedLine, ...]
     notes: tuple[str, ...] = ()
     log10_time: float = float("inf")
+    steps: bool = False
 
     @property
     def moment(self) -> str:
@@ -64,7 +65,7 @@ class Comparison:
         if not self.question.ranked:
             return ""
         ended = self.log10_time == float("inf")
-        return "the end" if ended else f"t = {time_text(self.log10_time)}"
+        return "the end" if ended else moment_text(self.log10_time, self.steps)
 
 
 def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
@@ -85,7 +86,8 @@ def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
             f"The {AGAINST[question.against]} of {some} turns back: values are those when it is "
             "reached for the first time."
         )
-    return _answer(question, runs, curves, notes)
+    steps = all(run.counts_steps for run in runs)
+    return replace(_answer(question, runs, curves, notes), steps=steps)
 
 
 def compared_nodes(
@@ -99,7 +101,8 @@ def compared_nodes(
         for run in runs
         if run.values.size < run.m
     ]
-    return replace(_answer(question, runs, curves, notes), log10_time=log10_time)
+    steps = all(run.counts_steps for run in runs)
+    return replace(_answer(question, runs, curves, notes), log10_time=log10_time, steps=steps)
 
 
 def _answer(

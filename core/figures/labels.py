@@ -124,7 +124,10 @@ def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
         and values.get(key) is not None
         and all(table.get(key) == values[key] for table in shared)
     ]
-    ends = [time_text(float(run.log10_time[last])) for run, last in zip(runs, lasts, strict=True)]
+    ends = [
+        time_text(float(run.log10_time[last]), run.counts_steps)
+        for run, last in zip(runs, lasts, strict=True)
+    ]
     distinct = ends[:1] if len(set(ends)) == 1 else ends
     parts.append("shown to " + " and ".join(math_text(end) for end in distinct))
     return ", ".join(parts).replace(" = ", NO_BREAK + "=" + NO_BREAK)

@@ -13,7 +13,7 @@ from core.figures.margin_curves import CURVES
 from core.figures.material import SORTED, Material
 from core.figures.neurons import data_factor, followed, neurons_frame
 from core.figures.numbers import number_text
-from core.figures.page_codec import encoded, numbers
+from core.figures.page_codec import numbers, whole
 from core.figures.page_text import pieces
 from core.figures.palette import DARK, LIGHT, dimmed
 from core.figures.primitives import (
@@ -86,7 +86,7 @@ def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
     drawn = material.panel(row, kind, "", _box(material, row, kind))[0]
     notes = [material.ink(drawn, index, ()).note for index in stops.tolist()]
     states, state = _distinct(notes, str)
-    return {"counts": encoded(counts.astype(np.uint16)), "notes": states, "state": state}
+    return {"counts": whole(counts), "notes": states, "state": state}
 
 
 def _distinct(
@@ -102,7 +102,7 @@ def _distinct(
             found[name] = len(kept)
             kept.append(value)
         at.append(found[name])
-    return kept, encoded(np.array(at, dtype=np.uint16))
+    return kept, whole(at)
 
 
 # ------------------------------------------------------------------------------ axes and keys
@@ -265,11 +265,13 @@ def _keys_of(material: Material, row: int, kind: str) -> NDArray[np.float64]:
 
 def _traces(material: Material, row: int, panels: tuple[Panel, Panel]) -> Json:
     kind = panels[0].kind
-    keys = _keys_of(material, row, kind)
+    keys, against = _keys_of(material, row, kind), material.shown.look.against
+    if against == "log10_time" and material.time.steps:
+        against = "step"  # of which t is the number
     result: Json = {
         "along": numbers(material.across.place(keys)),
         "keys": numbers(keys),
-        "against": material.shown.look.against,
+        "against": against,
         "curves": [_curve(material, panels, place) for place in range(len(panels[0].ink.curves))],
         "levels": [
             _level(*pair, _reads(material, kind))
