@@ -62,7 +62,7 @@ def prepared_problem(*settings: str) -> Problem:
 
 def raise_after(count: int, network: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the arithmetic of kernels in Python raise once, after so many gradients of a network."""
-    gradient, calls = network.gradient, itertools.count()  # type: ignore[attr-defined]
+    gradient, calls = network.gradient, itertools.count()
 
     def raising(*given: Any) -> Any:
         if getattr(jit._python, "only", False) and next(calls) == count:
