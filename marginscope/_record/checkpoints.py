@@ -24,18 +24,13 @@ from marginscope._record.state_arrays import (
     unnamed_text,
 )
 from marginscope._record.many import split_states, step_of
-from marginscope._record.places import files_at, steps_of_files
+from marginscope._record.places import files_at, steps_of_files, unnumbered
 from marginscope._record.recording import RecordingWarning
 from marginscope._record.scratch import make_scratch
 from marginscope._record.state_files import open_state
 
 if TYPE_CHECKING:
     from marginscope._engine.run import Run
-
-NO_STEPS = (
-    "does not say its step, by a number in its name or a step in it; give steps, a number for each "
-    "state"
-)
 
 
 def load(
@@ -144,6 +139,7 @@ class StateReader:
     ) -> None:
         self._names, self._sizes, self._ignored = names, sizes, ignored
         self._places: dict[str, Name | None] | None = None
+        self._unnumbered = ""  # why the names of the files do not have the steps
         if names["V"] is None and any(name is not None for name in names.values()):
             raise InputError("V, the inner weights, is missing; name it with the others.")
 
@@ -172,8 +168,11 @@ class StateReader:
                 step = own if given is None else given[count]
                 step = step_of(content) if step is None else step
                 if step is None:
-                    what = state if isinstance(state, str | os.PathLike) else f"State {count + 1}"
-                    raise InputError(f"{what} {NO_STEPS}.")
+                    why = self._unnumbered or f"state {count + 1} has none"
+                    raise InputError(
+                        f"The steps are not known: {why}, and its content has no step; give steps, "
+                        "a number for each state."
+                    )
                 yield step, content
             count += 1
         if given is not None and count < len(given):
@@ -183,6 +182,9 @@ class StateReader:
         self, states: Any, by_names: bool, stack: ExitStack
     ) -> Iterator[tuple[float | None, Any]]:
         """Yield states, and their steps as far as names tell."""
+        if isinstance(states, Mapping):
+            yield from self._split(states, None)
+            return
         listed = isinstance(states, str | os.PathLike)
         files = files_at(states) if listed else states
         if not isinstance(files, list | tuple) or not all(
@@ -192,6 +194,7 @@ class StateReader:
             return
         files = [Path(one) for one in files]
         numbers = steps_of_files(files) if by_names else None
+        self._unnumbered = unnumbered(files) if files and numbers is None else ""
         numbered: list[tuple[float | None, Any]] = [(None, one) for one in files]
         if numbers is not None:
             numbered = [*zip(numbers, files, strict=True)]
@@ -199,9 +202,14 @@ class StateReader:
                 numbered.sort(key=lambda one: one[0] or 0)
         if len(files) == 1:
             content = stack.enter_context(open_state(files[0]))
-            many = split_states(content, self._names, self._sizes)
-            numbered = [(numbered[0][0], content)] if many is None else many
-        yield from numbered
+            yield from self._split(content, numbered[0][0])
+        else:
+            yield from numbered
+
+    def _split(self, content: Any, step: float | None) -> Iterator[tuple[float | None, Any]]:
+        """Yield the states that a file holds; one, of this step, if it holds no more."""
+        many = split_states(content, self._names, self._sizes)
+        yield from [(step, content)] if many is None else many
 
     def select(self, state: Any) -> dict[str, Any]:
         """Return the arrays V, a, b and c of a state; None for those that were not named.

@@ -12,10 +12,10 @@ from marginscope._errors import InputError
 from marginscope._files.schema import MAX_FRAMES
 
 SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".tar", ".npz", ".safetensors", ".pkl", "")
-NUMBER = re.compile(r"\d+")
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
 MOST_DIGITS = 18
 # What a number in a name counts: "epoch=3-step=120" is step 120.
-STEP = re.compile(r"(?:step|iter|iteration)s?[=_\- ]*(\d+)", re.IGNORECASE)
+STEP = re.compile(r"(?:step|iter|iteration)s?[=_\- ]*(\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
 def natural_key(text: str) -> list[tuple[int, str]]:
@@ -63,14 +63,15 @@ def files_at(place: str | os.PathLike[str]) -> list[Path]:
     return sorted(found, key=lambda one: natural_key(str(one)))
 
 
-def steps_in(names: Sequence[str]) -> list[int] | None:
+def steps_in(names: Sequence[str]) -> list[float] | None:
     """Return the step in each name, or None if the names do not have one each.
 
     That is the number after "step" or "iter", else the last number in which all names differ.
 
     >>> steps_in(["ckpt-0010", "ckpt-9"]), steps_in(["epoch=1-step=50", "epoch=1-step=60"])
     ([10, 9], [50, 60])
-    >>> steps_in(["last", "ckpt-9"])
+    >>> steps_in(["last", "ckpt-9"]), steps_in(["t=0.5", "t=0.25"])
+    (None, [0.5, 0.25])
     """
     columns = [[match[1] for match in STEP.finditer(name)][-1:] for name in names]
     if all(columns):
@@ -83,14 +84,29 @@ def steps_in(names: Sequence[str]) -> list[int] | None:
     return None
 
 
-def _distinct(texts: Sequence[str]) -> list[int] | None:
+def _distinct(texts: Sequence[str]) -> list[float] | None:
     if any(len(text) > MOST_DIGITS for text in texts):
         return None
-    steps = [int(text) for text in texts]
+    steps = [float(text) if "." in text else int(text) for text in texts]
     return steps if len(set(steps)) == len(steps) else None
 
 
-def steps_of_files(paths: Sequence[Path]) -> list[int] | None:
+def steps_of_files(paths: Sequence[Path]) -> list[float] | None:
     """Return the steps in the names of files, or of their folders, or None."""
-    steps = steps_in([path.name.partition(".")[0] for path in paths])
+    steps = steps_in([_stem(path) for path in paths])
     return steps_in([str(path.parent) for path in paths]) if steps is None else steps
+
+
+def unnumbered(paths: Sequence[Path]) -> str:
+    """Return why the names of files have no step each."""
+    for path in paths:
+        if not NUMBER.search(_stem(path)):
+            return f"{path} has no number in its name"
+    return f"no number is another one in each name ({', '.join(path.name for path in paths[:3])})"
+
+
+def _stem(path: Path) -> str:
+    """Return a file's name without the suffixes of checkpoints (".pth.tar")."""
+    while path.suffix and path.suffix.lower() in SUFFIXES:
+        path = path.with_suffix("")
+    return path.name

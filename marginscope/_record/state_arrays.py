@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, final
 
 from marginscope._errors import InputError, did_you_mean
@@ -18,6 +19,7 @@ Path = tuple[Any, ...]
 Shape = tuple[int, ...]
 PARTS = ("V", "a", "b", "c")
 DEPTH, MOST_NAMES = 4, 20_000
+MOST_ARRAYS = 1_000  # of a mapping in which layers are looked for: each header is read
 # What checkpoints call the weights, where they hold others as well (averages, the optimizer).
 WEIGHTS = ("state_dict", "model_state_dict", "model", "network", "net", "params", "weights")
 FEW = 4  # names in a sentence
@@ -162,6 +164,8 @@ def find_layers(state: Any, sizes: Sizes) -> dict[str, Path]:
 
 def _layers_in(state: Mapping[Any, Any], sizes: Sizes) -> dict[str, Any] | None:
     """Return the names of V, a, b and c among the entries of a mapping, if these are all."""
+    if len(state) > MOST_ARRAYS:
+        return None
     shapes = {key: shape for key in state if (shape := shape_of(state, key)) is not None}
     flat = {key: shape for key, shape in shapes.items() if len(shape) < 2}
     wide = [key for key in shapes if key not in flat]
@@ -237,7 +241,7 @@ def unnamed_arrays(
     weights = {"b": "V", "c": "a"}
     own = {part: bias_of(paths[weight][-1]) for part, weight in weights.items() if weight in paths}
     found: dict[str, tuple[Shape, str]] = {}
-    for key in beside:
+    for key in islice(beside, MOST_ARRAYS):
         shape = None if key in named or str(key) in ignored else shape_of(beside, key)
         if shape is None or shape in unseen:
             continue

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import pickle  # to write what is refused
+import random
 import struct
 import sys
 import tarfile
@@ -21,6 +22,7 @@ import torch
 import marginscope as ms
 from marginscope._record.places import natural_key, steps_in
 from tests.python.loops import loop, states
+from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
 
 ONE = loop()
 NAMES: dict[str, Any] = {"V": "fc1.weight", "a": "fc2.weight"}
@@ -101,6 +103,7 @@ def test_steps_are_in_names_or_in_states(tmp_path: Path) -> None:
     assert steps_in(["a-0003.b", "a-0010.b"]) == [3, 10]
     assert steps_in(["epoch=1-step=50-loss=0.3", "epoch=0-step=40-loss=0.2"]) == [50, 40]
     assert steps_in(["ckpt-3-v1", "ckpt-10-v1"]) == [3, 10]
+    assert steps_in(["t=0.5", "t=10"]) == [0.5, 10]
     for names in (["a"], ["a-1", "a-1"], ["a1", "last"], ["9" * 400]):
         assert steps_in(names) is None
     assert sorted(["b-10", "b-9", "b", "B-1"], key=natural_key) == ["B-1", "b", "b-9", "b-10"]
@@ -110,7 +113,7 @@ def test_steps_are_in_names_or_in_states(tmp_path: Path) -> None:
     check(load([tmp_path / letter for letter in letters], **NAMES))
     (tmp_path / "f").write_bytes((tmp_path / "a").read_bytes())
     torch.save(tensors(STATES[0]), tmp_path / "a")
-    with pytest.raises(ms.InputError, match=r"a does not say its step, .* give steps"):
+    with pytest.raises(ms.InputError, match=r"not known: \S+a has no number in its name, and"):
         load(tmp_path, **NAMES)
 
 
@@ -227,6 +230,12 @@ def test_one_file_holds_many_states(tmp_path: Path, subtests: pytest.Subtests) -
             check(load(path, [*STATES] if name == "list.pt" else None, **NAMES, **ignored))
             if not name.startswith("frames"):
                 check(load(path, [*STATES], **ignored))  # without names
+
+
+def test_states_in_memory_may_have_their_steps() -> None:
+    check(load(STATES, **NAMES))
+    check(load({"history": [{"model": state} for state in STATES.values()]}, [*STATES], **NAMES))
+    check(load(({"model": state, "step": step} for step, state in STATES.items()), **NAMES))
 
 
 def as_tensors(value: Any) -> Any:
@@ -362,3 +371,42 @@ def test_headers_of_safetensors_are_checked(tmp_path: Path, subtests: pytest.Sub
         path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(200))
         with pytest.raises(ms.InputError, match=r"cannot be read|is no file"):
             load([path], [0], V="V", a_fixed=ONE.a)
+
+
+# ------------------------------------------------------------------------------ damaged files
+
+
+@pytest.mark.filterwarnings("ignore::marginscope.RecordingWarning")
+def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
+    """In a sentence: headers of safetensors, and pickles, of which nothing is unpickled."""
+    full, chance = with_biases(STATES[0]), random.Random(7)
+    buffer = io.BytesIO()
+    refused = {"args": argparse.Namespace(lr=1), "model": tensors(full)}
+    torch.save(refused, buffer, _use_new_zipfile_serialization=False)
+    flat = {f"step{k}/{name}": array for k in (1, 2) for name, array in full.items()}
+    whole = (safetensors(full), safetensors(flat), buffer.getvalue(), pickle.dumps(ONE))
+    told = {"read": 0, "refused": 0}
+    for number in range(160):
+        content, path = whole[number % 4], tmp_path / "ckpt-1"
+        if number % 4 < 2 and number % 3:  # the header alone, with its length
+            size = int.from_bytes(content[:8], "little")
+            header = damaged_text(content[8 : 8 + size], chance)
+            content = len(header).to_bytes(8, "little") + header + content[8 + size :]
+        else:
+            content = damaged_bytes(content, chance)
+        path.write_bytes(content)
+        try:
+            load(path, **(NAMES if number % 5 else {})).close()
+            told["read"] += 1
+        except ms.InputError as error:
+            assert "\x1b" not in str(error)
+            told["refused"] += 1
+    assert min(told.values()) > 10, told
+    assert told["refused"] > 80, told
+
+
+def test_numbers_that_are_not_finite_are_a_sentence() -> None:
+    """Also in the first state; it was a ValueError of the thread that writes."""
+    state = {**STATES[0], "fc2.weight": np.full((1, 6), np.nan)}
+    with pytest.raises(ms.InputError, match=r"a holds nan at \(0,\); only finite numbers"):
+        load([state], [0], **NAMES)
