@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 import weakref
@@ -158,7 +159,7 @@ class StateReader:
         Raises InputError for a state that cannot be read, and other numbers of states and steps.
         """
         given = None if steps is None else list(steps)
-        count = 0
+        count, last = 0, -math.inf
         for own, state in self._numbered(states, given is None, stack):
             if given is not None and count == len(given):
                 raise InputError(
@@ -173,6 +174,12 @@ class StateReader:
                         f"The steps are not known: {why}, and its content has no step; give steps, "
                         "a number for each state."
                     )
+                if given is None and isinstance(state, str | os.PathLike) and step <= last:
+                    raise InputError(
+                        f"{state} has step {step:g}, and the state before it has {last:g}; give "
+                        "the files in the order of their steps, each once."
+                    )
+                last = step
                 yield step, content
             count += 1
         if given is not None and count < len(given):
@@ -186,6 +193,10 @@ class StateReader:
             yield from self._split(states, None)
             return
         listed = isinstance(states, str | os.PathLike)
+        if not listed and not isinstance(states, Iterable):
+            raise InputError(
+                f"states is {type(states).__name__}; give a folder, a pattern, a file, or a list."
+            )
         files = files_at(states) if listed else states
         if not isinstance(files, list | tuple) or not all(
             isinstance(one, str | os.PathLike) for one in files

@@ -94,7 +94,9 @@ def _distinct(texts: Sequence[str]) -> list[float] | None:
 def steps_of_files(paths: Sequence[Path]) -> list[float] | None:
     """Return the steps in the names of files, or of their folders, or None."""
     steps = steps_in([_stem(path) for path in paths])
-    return steps_in([str(path.parent) for path in paths]) if steps is None else steps
+    # One folder alone says nothing: any number may be in its name.
+    folders = [str(path.parent) for path in paths]
+    return steps_in(folders) if steps is None and len(paths) > 1 else steps
 
 
 def unnumbered(paths: Sequence[Path]) -> str:

@@ -23,6 +23,9 @@ MOST_ARRAYS = 1_000  # of a mapping in which layers are looked for: each header 
 # What checkpoints call the weights, where they hold others as well (averages, the optimizer).
 WEIGHTS = ("state_dict", "model_state_dict", "model", "network", "net", "params", "weights")
 FEW = 4  # names in a sentence
+NO_MAPPING = (
+    "a state is no mapping of names to arrays; of a module of PyTorch give its state_dict()"
+)
 
 
 @final
@@ -53,7 +56,7 @@ def select_array(state: Any, name: Name | None, which: str) -> Any:
     else:
         for part in (name,) if isinstance(name, str) else tuple(name):
             if not isinstance(state, Mapping):
-                raise InputError(f"{which}: a state is no mapping of names to arrays.")
+                raise InputError(f"{which}: {NO_MAPPING}.")
             if part not in state:
                 near = did_you_mean(str(part), [printable(str(key)) for key in state])
                 raise InputError(f"{which}: a state has no {part!r}; {near}")
@@ -140,6 +143,8 @@ def find_layers(state: Any, sizes: Sizes) -> dict[str, Path]:
     InputError
         No mapping has two matrices that fit, or several have.
     """
+    if not isinstance(state, Mapping):
+        raise InputError(f"V: {NO_MAPPING}.")
     found = [
         (path, pair)
         for path, one in mappings(state)
@@ -149,14 +154,16 @@ def find_layers(state: Any, sizes: Sizes) -> dict[str, Path]:
     if len(found) > 1:
         known = [one for word in WEIGHTS for one in found if word in one[0]]
         found = known[:1] or found
-    if len(found) != 1:
+    if len(found) > 1:
         several = " and ".join(_shown(path) for path, _ in found[:FEW])
         raise InputError(
             f"Several parts of a state have two layers ({several}); name their weights as V and a."
-            if found
-            else "No part of a state has two layers alone, V of shape "
-            f"(m, {sizes.d}) and a of shape ({sizes.k}, m); name them as V and a, with b and c. "
-            f"There are {_listed(state)}."
+        )
+    if not found:
+        hint = "; of two logits give a as the difference of their rows" if sizes.k == 1 else ""
+        raise InputError(
+            f"No part of a state has two layers alone, V of shape (m, {sizes.d}) and a of shape "
+            f"({sizes.k}, m); name them as V and a, with b and c{hint}. There are {_listed(state)}."
         )
     path, names = found[0]
     return {part: (*path, key) for part, key in names.items()}
@@ -262,7 +269,7 @@ def unnamed_text(found: Mapping[str, tuple[Shape, str]], where: Path) -> str:
     parts = {part: name for name, (_, part) in reversed(few)}
     words = [f"{p}={_argument((*where, parts[p]))}" for p in PARTS if p in parts]
     how = f"If they belong to it, give {', '.join(words)}; if" if words else "If"
-    how += " they do not"
+    how += " they do not" if words else " they do not belong to it"
     names = printable(", ".join(map(repr, found)))[:500]
     return (
         f"The states also hold {held}{more}, whose shapes fit the network, and it is recorded "

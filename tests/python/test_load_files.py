@@ -26,6 +26,7 @@ from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
 
 ONE = loop()
 NAMES: dict[str, Any] = {"V": "fc1.weight", "a": "fc2.weight"}
+WEIGHTS = ("0.weight", "2.weight", "0.bias", "2.bias")
 STATES = dict(states())
 State = Mapping[str, Any]
 
@@ -230,6 +231,44 @@ def test_one_file_holds_many_states(tmp_path: Path, subtests: pytest.Subtests) -
             check(load(path, [*STATES] if name == "list.pt" else None, **NAMES, **ignored))
             if not name.startswith("frames"):
                 check(load(path, [*STATES], **ignored))  # without names
+
+
+def test_what_programs_save_is_read_in_one_call(tmp_path: Path) -> None:
+    """As Lightning and others do; a number in the folder's name is no step."""
+    folder = tmp_path / "version_28"
+    folder.mkdir()
+    net = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.ReLU(), torch.nn.Linear(6, 1))
+    optimizer = torch.optim.Adam(net.parameters())
+    net(torch.zeros(3, 4)).sum().backward()
+    optimizer.step()
+    state = {f"net.{name}": value for name, value in net.state_dict().items()}
+    others = {"optimizer_states": [optimizer.state_dict()], "hyper_parameters": {"lr": 0.1}}
+    for epoch, step in ((0, 50), (1, 100)):
+        content = {"epoch": epoch, "global_step": step, "state_dict": state, **others}
+        torch.save(content, folder / f"epoch={epoch}-step={step}.ckpt")
+    names = {part: f"{name}" for part, name in zip("Vabc", WEIGHTS, strict=True)}
+    for given in ({}, names):
+        with load(folder, **given) as run:
+            assert [frame.step for frame in run] == [50, 100]
+            assert {*run.frame(0).weights} == {*"Vabc"}
+    (folder / "last.ckpt").write_bytes((folder / "epoch=1-step=100.ckpt").read_bytes())
+    with load(folder / "last.ckpt") as run:
+        assert run.frame(0).step == 100
+    with pytest.raises(ms.InputError, match=r"last.ckpt has step 100, and the state before it has"):
+        load(folder)
+
+
+def test_what_is_no_state_is_a_sentence(subtests: pytest.Subtests) -> None:
+    for given, sentence in (
+        (None, "states is NoneType; give a folder"),
+        (3, "states is int"),
+        ([torch.nn.Linear(4, 6)], r"of a module of PyTorch give its state_dict\(\)"),
+        ("a**b", "The pattern .* cannot be used"),
+        ("*.nothing", r"No file is named \*\.nothing"),
+        ([{"V": np.ones((6, 4)), "a": np.ones((2, 6))}], "of two logits give a as the difference"),
+    ):
+        with subtests.test(given=type(given)), pytest.raises(ms.InputError, match=sentence):
+            load(given, [0])
 
 
 def test_states_in_memory_may_have_their_steps() -> None:
