@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, final
 
 from marginscope._errors import InputError
+from marginscope._files.meta import printable
 from marginscope._files.schema import MAX_FRAMES
 from marginscope._record.state_arrays import Name, Sizes, find_layers, is_open_file, shape_of
-from marginscope._record.places import natural_key
 
 Numbered = list[tuple[float | None, Any]]  # (step, state)
 # Names of states: 10, "10", "step10", "ckpt-10", "epoch=3".
@@ -45,13 +46,8 @@ def split_states(content: Any, names: Mapping[str, Name | None], sizes: Sizes) -
     found = _listed(content)
     if found is None and isinstance(content, Mapping):
         found = _by_names(content, names, sizes) or _frames(content, names)
-        for value in () if found or is_open_file(content) else content.values():
-            inner = _listed(value)
-            if inner is None and isinstance(value, Mapping):
-                inner = _by_names(value, names, sizes)
-            if inner and _has_layers(inner[0][1], names, sizes):
-                found = inner
-                break
+        if not (found or is_open_file(content)):
+            found = _within(content, names, sizes)
         if found:
             steps = _steps_beside(content, len(found))
             given = [step for step, _ in found]
@@ -59,6 +55,25 @@ def split_states(content: Any, names: Mapping[str, Name | None], sizes: Sizes) -
             found = found if steps is None else [*zip(steps, (s for _, s in found), strict=True)]
     check_count(0 if found is None else len(found))
     return found
+
+
+def _within(
+    content: Mapping[Any, Any], names: Mapping[str, Name | None], sizes: Sizes
+) -> Numbered | None:
+    """Return the states of the one entry of a mapping that holds many. Raises InputError."""
+    found: dict[str, Numbered] = {}
+    for key, value in content.items():
+        inner = _listed(value)
+        if inner is None and isinstance(value, Mapping):
+            inner = _by_names(value, names, sizes)
+        if inner and _has_layers(inner[0][1], names, sizes):
+            found[printable(str(key))] = inner
+    if len(found) > 1:
+        raise InputError(
+            f"The file holds many states at {' and at '.join(found)}; hand on those of one, as a "
+            "list of mappings."
+        )
+    return next(iter(found.values()), None)
 
 
 def check_count(count: int) -> None:
@@ -85,7 +100,7 @@ def step_of(state: Any) -> float | None:
 
 def _number(value: Any) -> float | None:
     try:
-        number = float(value)
+        number = float(value.detach() if hasattr(value, "detach") else value)
     except (TypeError, ValueError, RuntimeError, OverflowError):
         return None
     return number if math.isfinite(number) else None
@@ -110,32 +125,31 @@ def _by_names(
     content: Mapping[Any, Any], names: Mapping[str, Name | None], sizes: Sizes
 ) -> Numbered | None:
     """Return states by the steps in their names: mappings, or arrays named "step10/fc1.weight"."""
-    matches = {key: STATE_NAME.fullmatch(str(key)) for key in content}
-    if is_open_file(content) or not any(matches.values()):
+    matches = {key: match for key in content if (match := STATE_NAME.fullmatch(str(key)))}
+    if is_open_file(content) or not matches:
         return _by_prefixes(content, names, sizes)
-    keys = [key for key, match in matches.items() if match and isinstance(content[key], Mapping)]
-    keys = [key for key in keys if _has_layers(content[key], names, sizes)]
-    numbers = {key: int(STATE_NAME.fullmatch(str(key))[1]) for key in keys}  # type: ignore[index]
-    if len(set(numbers.values())) != len(keys) or not keys:
+    numbers = {
+        key: int(match[1]) for key, match in matches.items() if isinstance(content[key], Mapping)
+    }
+    if not any(_has_layers(content[key], names, sizes) for key in numbers):
         return _by_prefixes(content, names, sizes)
-    return [(numbers[key], content[key]) for key in sorted(keys, key=lambda key: numbers[key])]
+    if len(set(numbers.values())) != len(numbers):
+        return None
+    return [(number, content[key]) for key, number in sorted(numbers.items(), key=itemgetter(1))]
 
 
 def _by_prefixes(
     content: Mapping[Any, Any], names: Mapping[str, Name | None], sizes: Sizes
 ) -> Numbered | None:
-    groups: dict[str, dict[str, str]] = {}
+    groups: dict[tuple[int, str], dict[str, Any]] = {}
     for key in content:
         prefix, slash, rest = str(key).partition("/")
-        if slash and STATE_NAME.fullmatch(prefix):
-            groups.setdefault(prefix, {})[rest] = key
-    states = {prefix: Part(content, keys) for prefix, keys in groups.items()}
-    chosen = [prefix for prefix in states if _has_layers(states[prefix], names, sizes)]
-    if not chosen:
+        if slash and (match := STATE_NAME.fullmatch(prefix)):
+            groups.setdefault((int(match[1]), prefix), {})[rest] = key
+    states = {place: Part(content, groups[place]) for place in sorted(groups)}
+    if not any(_has_layers(state, names, sizes) for state in states.values()):
         return None
-    numbers = {one: int(STATE_NAME.fullmatch(one)[1]) for one in chosen}  # type: ignore[index]
-    ordered = sorted(chosen, key=lambda one: (numbers[one], natural_key(one)))
-    return [(numbers[one], states[one]) for one in ordered]
+    return [(number, state) for (number, _), state in states.items()]
 
 
 def _has_layers(state: Any, names: Mapping[str, Name | None], sizes: Sizes) -> bool:

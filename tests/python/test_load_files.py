@@ -286,6 +286,19 @@ def as_tensors(value: Any) -> Any:
     return type(value)(map(as_tensors, value)) if isinstance(value, list | tuple) else value
 
 
+def test_no_state_of_many_is_left_out(tmp_path: Path) -> None:
+    """One without the arrays is a sentence, and so are two lists."""
+    other = {"fc1.wieght": ONE.V, "fc2.weight": ONE.a}
+    flat = {f"1/{name}": array for name, array in STATES[0].items()}
+    np.savez(tmp_path / "a.npz", **flat, **{f"2/{name}": array for name, array in other.items()})
+    for given in ({"step1": STATES[0], "step2": other}, tmp_path / "a.npz"):
+        with pytest.raises(ms.InputError, match=r"V: a state has no 'fc1.weight'; did you"):
+            load(given, **NAMES)
+    lists = {"student": [STATES[0]], "teacher": [STATES[0]]}
+    with pytest.raises(ms.InputError, match="many states at student and at teacher; hand on"):
+        load(lists, **NAMES)
+
+
 def test_frames_of_other_numbers_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, V=np.zeros((3, 6, 4)), a=np.zeros((2, 6)))
