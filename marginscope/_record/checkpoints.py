@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -14,6 +13,9 @@ from typing import TYPE_CHECKING, Any, final
 from marginscope._errors import InputError
 from marginscope._record import arrays
 from marginscope._record.api import record
+from marginscope._record.many import split_states, step_of
+from marginscope._record.places import files_at, steps_of_files, unnumbered
+from marginscope._record.scratch import make_scratch
 from marginscope._record.state_arrays import (
     PARTS,
     Name,
@@ -24,11 +26,8 @@ from marginscope._record.state_arrays import (
     unnamed_arrays,
     unnamed_text,
 )
-from marginscope._record.many import split_states, step_of
-from marginscope._record.places import files_at, steps_of_files, unnumbered
-from marginscope._record.recording import RecordingWarning
-from marginscope._record.scratch import make_scratch
 from marginscope._record.state_files import open_state
+from marginscope._record.warning import warn_user
 
 if TYPE_CHECKING:
     from marginscope._engine.run import Run
@@ -265,8 +264,7 @@ class StateReader:
         hidden = [one for one, name in places.items() if callable(name)]
         found = unnamed_arrays(state, known, V[0], self._sizes, (hidden, self._ignored))
         if found:
-            text = unnamed_text(found, known["V"][:-1])
-            warnings.warn(text, RecordingWarning, stacklevel=4)
+            warn_user(unnamed_text(found, known["V"][:-1]))
 
 
 def _shown(name: Name) -> str:
