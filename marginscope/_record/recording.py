@@ -251,6 +251,8 @@ class Recording:
         network = self._reader.start(weights)
         step, log10_time = self._options.moment(t, steps)
         form, parts = network.form, network.parts
+        for name, part in parts.items():
+            arrays.check_finite(part, name)
         names = [name for name, _ in form.layout]
         dtype = np.result_type(*(parts[name] for name in names))
         start = network.flatten(np.dtype(np.float64))
