@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core import trust
-from core.cli.output import print_json, print_line, print_text, progress
+from core.cli.output import print_json, print_line, print_text, progress, say
 from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
@@ -100,21 +100,29 @@ def _codes(name: str) -> list[tuple[str, Path]]:
 
 def table(arguments: argparse.Namespace) -> int:
     """Write the observables of a run; of a folder the cells of its sweep, or their means."""
-    from core.observables.table import write_table
+    from core.observables.table import left_out, offered, write_table
 
     out = Path(arguments.out)
     if Path(arguments.run).is_dir():
         return _sweep_table(Path(arguments.run), out, arguments.means)
     if arguments.means:
         raise InputError("--means is about the seeds of a sweep; give the folder of one.")
+    if arguments.all and arguments.columns is not None:
+        raise InputError("--all and --columns exclude each other; give one of them.")
+    nodes = out.suffix.lower() == ".npz"
     with (
         open_run(Path(arguments.run)) as run,
         progress("table", run.frames, arguments.quiet) as bar,
     ):
-        names = None
-        if arguments.columns is not None:
+        names, without = None, left_out(run, nodes)
+        if arguments.all:
+            names, without = [item.name for item in offered(run, nodes)], ()
+        elif arguments.columns is not None:
             names = [part.strip() for part in arguments.columns.split(",") if part.strip()]
+            without = ()
         write_table(run, out, arguments.parameters, bar.add, names)
+    if without and not arguments.quiet:
+        say(f"Not in it, as they may take long: {', '.join(without)}; --all writes them, too.")
     print_line(out)
     return 0
 

@@ -12,6 +12,7 @@ import pytest
 
 from core import __version__
 from core.cli.main import main
+from core.observables.registry import scalars_of, usual_of
 from core.runs import open_run
 from tests.problems import FIGURE_1
 
@@ -166,6 +167,33 @@ def test_tables(call: Call, run_file: Path, tmp_path: Path) -> None:
         status, _, err = call("table", run_file, "--out", tmp_path / name, "--quiet")
         assert status == 2
         assert one_sentence(err)
+
+
+def test_a_table_has_what_takes_long_where_it_is_asked_for(
+    call: Call, run_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def header(*more: str) -> tuple[set[str], str]:
+        status, _, err = call("table", run_file, "--out", tmp_path / "x.csv", *more)
+        assert status == 0
+        return set((tmp_path / "x.csv").read_text().split("\n")[0].split(",")), err
+
+    with open_run(run_file) as run:
+        offered = {item.name for item in scalars_of(run)}
+        costly = {item.name for item in scalars_of(run) if item.on_request}
+        usual = {item.name for item in usual_of(run)}
+    assert "sharpness" in costly
+    names, err = header()
+    assert names == {"frame", "step", "log10_time"} | usual
+    assert err.startswith("Not in it, as they may take long: sharpness, ")
+    assert err.endswith("; --all writes them, too.\n")
+    assert header("--columns", "sharpness,risk")[0] & offered == {"sharpness", "risk"}
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    names, err = header("--all")
+    assert names >= usual | costly
+    assert "table:" in err and "frame/s" in err
+    status, _, err = call("table", run_file, "--out", tmp_path / "x.csv", "--all", "--columns", "u")
+    assert status == 2
+    assert one_sentence(err)
 
 
 def test_figures_and_films(call: Call, run_file: Path, tmp_path: Path) -> None:
