@@ -11,6 +11,7 @@ from core.cli.output import print_json, print_line, print_text, progress, say
 from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
+from core.runs.left import RECORDING, left_words, was_left
 from core.studies.code import codes_of, files_of
 from core.studies.study import load_study, shipped_ids
 
@@ -22,9 +23,12 @@ def facts(run: Run) -> dict[str, Any]:
     data = run.dataset
     experiment = run.experiment.model_dump(mode="json", exclude_none=True)
     lineage = {} if run.lineage is None else {"lineage": run.lineage.words}
+    left = was_left(run)
+    recorder = {"recorder": "gone" if left else "at work"} if run.status == RECORDING else {}
     return lineage | {
         "status": run.status,
         "reason": run.reason,
+        **recorder,
         "engine": run.engine,
         "frames": run.frames,
         "bytes": run.bytes_on_disk,
@@ -40,13 +44,14 @@ def info(arguments: argparse.Namespace) -> int:
         values = facts(run)
         times = run.log10_time[: run.frames]
         events = run.events()
+        left = left_words(run) if values.get("recorder") == "gone" else ""
     if arguments.json:
         print_json(values)
         return 0
     sizes = values["sizes"]
     print_line(values["study"]["title"])
     ended = ", " + values["reason"] if values["reason"] else ""
-    print_line(f"  {values['status']}{ended}; {values['engine']}")
+    print_line(f"  {left or values['status'] + ended}; {values['engine']}")
     print_line(
         f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB"
     )

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import marginscope as ms
 from core import __version__
 from core.cli.main import main
 from core.observables.registry import scalars_of, usual_of
+from core.problem.schedule import time_text
 from core.runs import open_run
 from tests.problems import FIGURE_1
+from tests.runs.helpers import crash, frames_of, recorder_at, small_problem
 
 SMALL = ("--set", "network.m=[16, 17]", "--set", "recording.frames=8", "--quiet")
 TINY = (
@@ -142,6 +146,33 @@ def test_info(call: Call, run_file: Path) -> None:
     assert scalars <= set(told["scalars"])
     assert "NaN" not in out
     assert "frames to log10 t = 4" in call("info", run_file)[1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no recorder is known by a lock")
+def test_a_recording_whose_process_is_gone_says_so(call: Call, tmp_path: Path) -> None:
+    words = "the recording stopped without being finished (its process is gone)"
+    problem = small_problem()
+    crash(tmp_path / "dead.msrun", problem, 4)
+    _, out, _ = call("info", tmp_path / "dead.msrun")
+    with open_run(tmp_path / "dead.msrun") as run:
+        assert run.frames == 4
+        end = time_text(float(run.log10_time[3]))
+    assert f"  {words}; frames up to t = {end} are kept; " in out
+    facts = json.loads(call("info", tmp_path / "dead.msrun", "--json")[1])
+    assert (facts["status"], facts["recorder"]) == ("recording", "gone")
+    with ms.open(tmp_path / "dead.msrun") as opened:
+        assert opened.is_left and repr(opened).endswith("recording, its process is gone>")
+
+    recorder = recorder_at(tmp_path / "live.msrun", problem)
+    recorder.append(frames_of(problem, 3))
+    recorder.flush()
+    assert words not in call("info", tmp_path / "live.msrun")[1]
+    facts = json.loads(call("info", tmp_path / "live.msrun", "--json")[1])
+    assert (facts["status"], facts["recorder"]) == ("recording", "at work")
+    with ms.open(tmp_path / "live.msrun") as opened:
+        recorder.finish("completed")
+        assert not opened.is_left and opened.status == "completed"  # as it is read once more
+    assert "recorder" not in json.loads(call("info", tmp_path / "live.msrun", "--json")[1])
 
 
 def test_tables(call: Call, run_file: Path, tmp_path: Path) -> None:
