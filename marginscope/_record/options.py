@@ -12,6 +12,7 @@ import numpy as np
 
 from marginscope._errors import InputError
 from marginscope._files.forms import ACTIVATIONS, DEFAULT_SLOPE, UNKNOWN
+from marginscope._numbers import whole_text
 
 LOSSES = ("logistic", "exponential", "squared", "least_squares", "cross_entropy")
 DYNAMICS = ("gd", "sgd", "adam", "flow")
@@ -85,7 +86,9 @@ class Options:
         if not math.isfinite(self.slope):
             raise InputError(f"slope = {self.slope}; a finite number is needed.")
         if self.batch is not None and not 1 <= self.batch <= 1_000_000:
-            raise InputError(f"batch = {self.batch}; from 1 to 1,000,000 are allowed.")
+            raise InputError(
+                f"batch = {self.batch}; from 1 to {whole_text(1_000_000)} are allowed."
+            )
 
     @property
     def first(self) -> float:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginscope._errors import InputError
+from marginscope._numbers import whole_text
 
 PICKLED = (".pt", ".pth", ".ckpt", ".bin")
 MOST_BYTES = 512 << 20  # of the arrays that are read of one state, as float64
@@ -170,7 +171,8 @@ def check_directory(file: BinaryIO) -> None:
         raise ValueError("its list of contents is not where its end says")
     if size > MOST_DIRECTORY:
         raise LimitError(
-            f"its list of contents has {size:,} bytes, and {MOST_DIRECTORY:,} are allowed"
+            f"its list of contents has {whole_text(size)} bytes, and "
+            f"{whole_text(MOST_DIRECTORY)} are allowed"
         )
 
 
@@ -319,6 +321,6 @@ def _check_pickles(file: IO[bytes], count: int) -> None:
 
 def _long_pickle() -> LimitError:
     return LimitError(
-        f"what it holds beside tensors takes more than {MOST_PICKLE:,} bytes",
+        f"what it holds beside tensors takes more than {whole_text(MOST_PICKLE)} bytes",
         "save the weights alone",
     )

@@ -85,7 +85,7 @@ def wide_page(folder: Path) -> None:
         save_page([run], out, options=PageOptions(frames=600))
         seconds = time.process_time() - begun
     row(
-        "m = 2,000, 600 frames: size; made in",
+        "m = 2000, 600 frames: size; made in",
         f"{out.stat().st_size / 1e6:.2f} MB",
         f"{seconds:.1f} s",
         asked="15 s",
