@@ -24,6 +24,7 @@ from typing import BinaryIO
 from core.errors import DiskError, InputError
 from core.stopping import removed_when_stopped
 from marginscope._files.machine import WriterLock, is_locked, machine_name
+from marginscope._numbers import whole_text
 
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 # .NAME.MACHINE-PID-RANDOM.part, with the suffix of NAME for writers that go by it
@@ -163,7 +164,9 @@ def read_whole(path: Path, most: int, what: str) -> bytes:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{what}: {path} cannot be read ({reason}).") from error
     if len(content) > most:
-        raise InputError(f"{what}: {path} is larger than {most:,} bytes, the most that is read.")
+        raise InputError(
+            f"{what}: {path} is larger than {whole_text(most)} bytes, the most that is read."
+        )
     return content
 
 

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
     QHBoxLayout,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -21,6 +20,7 @@ from app.panels.inputs import ChoiceBox, heading_label, problem_label, quiet_lab
 from app.panels.pictures import picture_strip
 from app.widgets.items import Markers, Style, Symbol
 from app.widgets.layouts import filled, laid
+from app.widgets.number_boxes import WholeBox
 from app.widgets.plain_text import plain_label
 from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Home, Plot
@@ -81,8 +81,8 @@ class PreviewDialog(QDialog):
         self.strip.setAccessibleName("Pictures of the training set")
         self._arrange()
 
-    def _box(self, name: str) -> QSpinBox:
-        box = QSpinBox(self)
+    def _box(self, name: str) -> WholeBox:
+        box = WholeBox(self)
         box.setAccessibleName(name)
         box.setRange(1, 1)
         box.valueChanged.connect(self._show_plane)

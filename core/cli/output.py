@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import json
@@ -15,8 +16,10 @@ from typing import Any, final
 
 from core.stopping import hold_streams
 from core.terminal.escapes import escape_controls
+from marginscope._numbers import NARROW_SPACE
 
 PROGRAM = "marginscope"
+UNKNOWN = "marginscope"  # the handler of characters that a stream has not
 MARGIN_SECONDS = 120.0  # for each reference margin
 # What says that standard output takes no more.
 UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
@@ -127,9 +130,18 @@ def open_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for as long as the program runs
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-    # Its own stream only, and not one that somebody has put in its place to read what is printed.
-    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # titles on a terminal of ASCII
+    codecs.register_error(UNKNOWN, _replaced)
+    for stream, own in ((sys.stdout, sys.__stdout__), (sys.stderr, sys.__stderr__)):
+        # Its own only, and not one that somebody has put in its place to read what is printed.
+        if stream is own and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=UNKNOWN)  # titles on a terminal of ASCII
+
+
+def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what a stream prints of a character that it has not: its escape, or a plain space."""
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] == NARROW_SPACE:
+        return " ", error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 def drop_output() -> None:

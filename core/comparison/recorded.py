@@ -38,8 +38,8 @@ def most_of(run: Run) -> float:
 
 def differing_of(runs: Sequence[Run]) -> Differing:
     """The settings in which some runs differ, and what they are called by them."""
-    stems = [run.path.stem for run in runs]
-    return differing([settings_of(run.experiment) for run in runs], stems)
+    stems, titles = [run.path.stem for run in runs], [run.title for run in runs]
+    return differing([settings_of(run.experiment) for run in runs], stems, titles)
 
 
 def check_observable(name: str) -> None:

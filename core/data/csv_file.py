@@ -13,6 +13,7 @@ import numpy as np
 from core.data.dataset import Array
 from core.errors import InputError
 from core.settings import MAX_ELEMENTS
+from marginscope._numbers import is_ambiguous, whole_text
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -45,7 +46,9 @@ def _lines(file: TextIO, path: Path, what: str) -> Iterator[str]:
     # csv takes a line whole; a file without line ends would be read into memory before any check.
     while line := file.readline(MOST_LINE):
         if len(line) == MOST_LINE:
-            raise InputError(f"{what}: {path} has a line of {MOST_LINE:,} characters or more.")
+            raise InputError(
+                f"{what}: {path} has a line of {whole_text(MOST_LINE)} characters or more."
+            )
         yield line
 
 
@@ -91,6 +94,7 @@ def _number(text: str, line: int, path: Path, what: str) -> float:
             raise ValueError
         return float(text)
     except ValueError as error:
+        point = " with a decimal point" if is_ambiguous(text[:40]) else ""
         raise InputError(
-            f"{what}: line {line} of {path} has {text[:40]!r} where a number is needed."
+            f"{what}: line {line} of {path} has {text[:40]!r} where a number{point} is needed."
         ) from error

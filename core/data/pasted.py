@@ -10,6 +10,7 @@ from typing import NoReturn, final
 
 from core.data.points import LARGEST, MAX_POINTS, Points
 from core.errors import InputError
+from marginscope._numbers import whole_text
 
 MOST_CHARACTERS = 1_000_000
 NOTHING = "Nothing was pasted."
@@ -43,7 +44,7 @@ def parse_points(text: str) -> Pasted:
     Raises InputError with the line that is wrong.
     """
     if len(text) > MOST_CHARACTERS:
-        _refuse(f"The text has more than {MOST_CHARACTERS:,} characters.")
+        _refuse(f"The text has more than {whole_text(MOST_CHARACTERS)} characters.")
     lines = _lines(text)
     first = next(lines, None)
     if first is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from core.figures.curve_scale import CurveScale
 from core.figures.margin_curves import CURVES
 from core.figures.material import SORTED, Material
-from core.figures.neurons import data_factor, followed, neurons_frame
+from core.figures.neurons import data_dots, data_factor, followed, neurons_frame
 from core.figures.numbers import number_text
 from core.figures.page_codec import numbers, whole
 from core.figures.page_text import pieces
@@ -205,14 +206,17 @@ def _views(material: Material, row: int, stops: Frames) -> Json:
     zoomed = material.shown.look.region(row, "neurons") is not None
     box = _box(material, row, "neurons")
     whole = material.panel(row, "neurons", "", box)[0]
+    # Scaled at every stop; ranges need no node, of which all frames would be scaled each time.
+    bare = replace(track, points=track.points[:, :0])
+    dots = data_dots(projection, 1.0, material.palette, bare)
     texts, views, scales = [], [], []
     for place in range(stops.size):
-        seen = track if zoomed else followed(track, place)
-        if seen is track:
+        seen = bare if zoomed else followed(bare, place)
+        if seen is bare:
             x, y, scale = whole.x, whole.y, 1.0
             key = whole.key
         else:
-            x, y, entry, _ = neurons_frame(box, seen, projection, material.palette)
+            x, y, entry, _ = neurons_frame(box, seen, projection, material.palette, dots)
             scale, key = data_factor(seen, projection) / last, (entry,)
         assert not isinstance(key, TimeKey)
         texts.append((seen.power, x.label, y.label, key[0].text))

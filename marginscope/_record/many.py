@@ -11,6 +11,7 @@ from typing import Any, final
 from marginscope._errors import InputError
 from marginscope._files.meta import printable
 from marginscope._files.schema import MAX_FRAMES
+from marginscope._numbers import whole_text
 from marginscope._record.state_arrays import Name, Sizes, find_layers, is_open_file, shape_of
 
 Numbered = list[tuple[float | None, Any]]  # (step, state)
@@ -80,7 +81,7 @@ def check_count(count: int) -> None:
     """Raise InputError for more states in a file than a run has frames."""
     if count > MAX_FRAMES:
         raise InputError(
-            f"There are {count:,} states in one file, and a run has at most {MAX_FRAMES:,} "
+            f"There are {whole_text(count)} states in one file, and a run has at most {whole_text(MAX_FRAMES)} "
             "frames; take some of them in a loop of your own."
         )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from marginscope._errors import InputError
 from marginscope._files.schema import MAX_FRAMES
+from marginscope._numbers import whole_text
 
 SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".tar", ".npz", ".safetensors", ".pkl", "")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -57,7 +58,7 @@ def files_at(place: str | os.PathLike[str]) -> list[Path]:
         raise InputError(nothing)
     if len(found) > MAX_FRAMES:
         raise InputError(
-            f"{place} are {len(found):,} files, and a run has at most {MAX_FRAMES:,} frames; give "
+            f"{place} are {whole_text(len(found))} files, and a run has at most {whole_text(MAX_FRAMES)} frames; give "
             "a list of some of them."
         )
     return sorted(found, key=lambda one: natural_key(str(one)))

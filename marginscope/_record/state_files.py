@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginscope._errors import InputError
+from marginscope._numbers import whole_text
 from marginscope._record import limits
 from marginscope._record.limits import REMEDY, LimitError, ReadArrays
 from marginscope._record.pickled_types import other_types, refusal
@@ -192,7 +193,8 @@ def check_directory(file: BinaryIO) -> None:
         raise ValueError("its list of contents is not where its end says")
     if size > limits.MOST_DIRECTORY:
         raise LimitError(
-            f"its list of contents has {size:,} bytes, and {limits.MOST_DIRECTORY:,} are allowed"
+            f"its list of contents has {whole_text(size)} bytes, and "
+            f"{whole_text(limits.MOST_DIRECTORY)} are allowed"
         )
 
 

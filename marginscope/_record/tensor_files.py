@@ -70,7 +70,7 @@ class TensorArrays(Mapping[str, NDArray[Any]]):
         if size > min(limits.MOST_DIRECTORY, length - LENGTH):
             if size <= length - LENGTH:
                 raise LimitError(
-                    f"its header has {size:,} bytes, and {limits.MOST_DIRECTORY:,} are allowed",
+                    f"its header has {whole_text(size)} bytes, and {whole_text(limits.MOST_DIRECTORY)} are allowed",
                     limits.FEWER,
                 )
             raise ValueError("its header is longer than the file")

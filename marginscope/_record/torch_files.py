@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from marginscope._errors import InputError
+from marginscope._numbers import whole_text
 from marginscope._record import limits
 from marginscope._record.limits import FEWER, LimitError
 from marginscope._record.pickled_types import other_types, refusal
@@ -125,5 +126,5 @@ def _check_pickles(file: IO[bytes], count: int) -> bool:
 
 
 def _long_pickle() -> LimitError:
-    most = f"{limits.MOST_PICKLE:,}"
+    most = whole_text(limits.MOST_PICKLE)
     return LimitError(f"what it holds beside tensors takes more than {most} bytes", FEWER)

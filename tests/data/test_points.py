@@ -220,7 +220,7 @@ def test_words_are_told_what_they_stand_for() -> None:
         ("1,2,a\n3,4,a", "All labels are 'a'"),
         ("1,2,\n", "Line 1 has no label"),
         ("1,1\n" * (MAX_POINTS + 1), f"Line {MAX_POINTS + 1} is one more than {MAX_POINTS}"),
-        ("9" * 1_000_001, "more than 1,000,000 characters"),
+        ("9" * 1_000_001, "more than 1\u202f000\u202f000 characters"),
     ],
 )
 def test_a_wrong_line_is_named(text: str, words: str) -> None:
