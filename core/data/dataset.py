@@ -52,6 +52,8 @@ class Dataset:
     `directions` are what the distribution knows of itself (mu, a teacher's weights, the axes of
     cones), each (k, d): drawn over the data, and needed for its test points. Run files do not hold
     them: they are drawn anew.
+    `note` is what a reader of files understood, `is_guess` if the file itself does not say all of
+    it; run files do not hold them either.
     """
 
     x: Array
@@ -61,6 +63,8 @@ class Dataset:
     classes: int = 2
     directions: Directions = field(default_factory=dict)
     real: bool = False
+    note: str = ""
+    is_guess: bool = False
 
     @property
     def n(self) -> int:
