@@ -73,7 +73,10 @@ def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
     for role in NAMES[0]:
         if role not in names:
             hint = did_you_mean(role, shapes) if shapes else "it is empty."
-            raise InputError(f"data.path: {path} has no array {role}; {hint}")
+            raise InputError(
+                f"data.path: {path} has no array {role}; {hint.rstrip('.')}; name the arrays "
+                "x and y, as in numpy.savez(path, x=x, y=y)."
+            )
     if ("x_test" in names) != ("y_test" in names):
         raise InputError(f"data.path: {path} needs both x_test and y_test, or neither.")
     return Roles(names)
@@ -91,7 +94,8 @@ def check_shapes(shapes: Shapes, roles: Roles, path: Path, real: bool) -> None:
         rows, labelled = shapes[names[inputs]], shapes[names[labels]]
         if len(rows) != 2 or rows[0] < 1 or rows[1] < 1:
             raise InputError(
-                f"data.path: {names[inputs]} in {path} has shape {rows}; a table (n, d) is needed."
+                f"data.path: {names[inputs]} in {path} has shape {rows}; a table (n, d) is "
+                "needed, with a row for each example."
             )
         n = rows[0]
         fits = labelled in ((n,), (n, 1), (1, n)) or (

@@ -24,11 +24,11 @@ class CommaCheck:
         self._pairs: set[int] | None = None  # columns that begin a thousand in every row so far
         self._first = (0, "")
 
-    def add(self, row: Sequence[str], line: int) -> None:
+    def add(self, row: Sequence[str], line: int, has_points: bool) -> None:
         """Take the cells of one row."""
         if not self._active:
             return
-        if self._decimal is None:
+        if self._decimal is None and not has_points:
             odd = next((cell for cell in row if SIGNED_ZERO.fullmatch(cell)), None)
             self._decimal = None if odd is None else (line, odd)
         if self._pairs is None:

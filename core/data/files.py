@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, final
@@ -25,7 +26,7 @@ from core.data.mat import MatFile
 from core.data.npy import NpyFiles
 from core.data.npz import NpzFile
 from core.data.section import CONTENT_MEANING, TARGETS, FileSection, check_sizes, check_stated
-from core.data.table_layout import Wanted
+from core.data.table_header import Wanted
 from core.data.text_table import read_text, sentence_of
 from core.errors import InputError
 from core.settings import MAX_SEED, SEED_MEANING, setting
@@ -77,23 +78,22 @@ class FileSource(Distribution):
 
     def _read_file(self, suffix: str) -> Dataset:
         if suffix == ".npz":
-            with NpzFile(self.path, KEY) as npz:
+            with NpzFile(self.path, KEY, lenient=True) as npz:
+                self._check_others(npz.others)
                 return self._read_arrays(npz, self.label)
         if suffix == ".mat":
             with MatFile(self.path, KEY) as mat:
-                self._check_others(mat)
+                self._check_others(mat.others)
                 return self._read_arrays(mat, self.label)
         with NpyFiles(self.path, KEY, alone=self.label is not None) as npy:
             return self._read_arrays(npy, None) if self.label is None else self._read_column(npy)
 
-    def _check_others(self, file: MatFile) -> None:
-        wanted = {name for called in CALLED.values() for name in called} | {self.label}
-        for name, kind in file.others.items():
-            if name in wanted:
-                raise InputError(
-                    f"{KEY}: the array {name[:40]} in {self.path} is of class {kind}; a full "
-                    "matrix of real numbers is needed."
-                )
+    def _check_others(self, others: Mapping[str, InputError]) -> None:
+        """Raise the error of an array that is needed and not of numbers."""
+        needed = {name for called in CALLED.values() for name in called} | {self.label}
+        for name, error in others.items():
+            if name in needed:
+                raise error
 
     def _read_arrays(self, file: ArrayFile, label: str | None) -> Dataset:
         """Return the data of named arrays, once the shapes that the file states are right."""

@@ -64,7 +64,7 @@ class MatFile(AbstractContextManager["MatFile"]):
     def __init__(self, path: Path, what: str) -> None:
         self._path, self._what = path, what
         self._matrices: dict[str, Matrix] = {}
-        self.others: dict[str, str] = {}  # names of what is no matrix of numbers, and its class
+        self.others: dict[str, InputError] = {}  # of what is no matrix of numbers
         if not path.is_file():
             raise InputError(f"{what}: there is no file {path}; check the path.")
         try:
@@ -120,7 +120,10 @@ class MatFile(AbstractContextManager["MatFile"]):
                 raise ValueError("it is cut off")
             name, shape, kind = element.read_header()
             if kind:
-                self.others[name] = kind
+                self.others[name] = InputError(
+                    f"{self._what}: the array {name[:40]} in {self._path} is of class {kind}; a "
+                    "full matrix of real numbers is needed."
+                )
             elif math.prod(shape) > MAX_ELEMENTS:
                 raise InputError(
                     f"{self._what}: the array {name[:40]} in {self._path} has "
@@ -191,8 +194,9 @@ class _Element:
         dtype = np.dtype(f"{self._order}{STORED[kind]}")
         if size != count * dtype.itemsize:
             raise ValueError("an array is not as long as its sizes say")
-        if self._unpack is not None and size > RATIO * self._size + CHUNK:
-            raise ValueError("an array is longer than it can be packed")
+        # Before memory is taken: deflate can have packed no more than RATIO to one.
+        if size > (self._size if self._unpack is None else RATIO * self._size):
+            raise ValueError("an array is longer than its element")
         values, done = np.empty(count), 0
         while done < count:
             step = min(CHUNK // dtype.itemsize, count - done)

@@ -111,7 +111,8 @@ def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
     if len(beside) == 1:
         lonely, lacking = next(iter(beside.values())), "y" if "x_test" in beside else "x"
         raise InputError(
-            f"{what}: {lonely} is beside {path.name} and has no {lacking}; add it, or move the file."
+            f"{what}: {lonely} is beside {path.name} and has no {lacking}; add it, or move the "
+            "file."
         )
     return pair | beside
 

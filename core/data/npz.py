@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -37,6 +38,7 @@ DAMAGED = (
     RuntimeError,
     struct.error,
     SyntaxError,
+    tokenize.TokenError,
     MemoryError,
     OverflowError,
 )
@@ -65,8 +67,10 @@ class NpzFile(AbstractContextManager["NpzFile"]):
     arrays that are not plain numbers. Nothing is ever unpickled.
     """
 
-    def __init__(self, path: Path, what: str) -> None:
-        self._path, self._what = path, what
+    def __init__(self, path: Path, what: str, lenient: bool = False) -> None:
+        """`lenient`: arrays that are not of numbers are left out, with their errors in `others`."""
+        self._path, self._what, self._lenient = path, what, lenient
+        self.others: dict[str, InputError] = {}
         if not path.is_file():
             raise InputError(f"{what}: there is no file {path}; check the path.")
         try:
@@ -115,17 +119,25 @@ class NpzFile(AbstractContextManager["NpzFile"]):
                 zipfile.ZIP_DEFLATED,
             ):
                 raise self._unreadable(ValueError("it is encrypted, or packed in an unusual way"))
-            headers[name] = self._header(info, name)
+            header = self._header(info, name)
+            if header is not None:
+                headers[name] = header
         return headers
 
-    def _header(self, info: zipfile.ZipInfo, name: str) -> Header:
+    def _header(self, info: zipfile.ZipInfo, name: str) -> Header | None:
         try:
             with self._zip.open(info) as file:
                 header = read_header(file)
         except DAMAGED as error:
             raise self._unreadable(error) from error
         where = f"{self._what}: the array {name} in {self._path}"
-        check_header(header, where)
+        try:
+            check_header(header, where)
+        except InputError as error:
+            if not self._lenient or header.dtype.kind in "fiub":
+                raise
+            self.others[name] = error
+            return None
         # Deflate can have packed no more than RATIO to one; CHUNK is slack.
         length = header.start + header.size * header.dtype.itemsize
         if info.file_size != length or length > RATIO * info.compress_size + CHUNK:

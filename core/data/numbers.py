@@ -11,6 +11,7 @@ from core.data.origin import SHOWN, Origin
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
 # 1,257 is one thousand or one; 0,257 and 1,25 can only be decimal.
 EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+EITHER_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 GROUPED = re.compile(
     r"([+-]?\d{1,3})((?:([,.'\u2019 \u00a0\u202f])\d{3})(?:\3\d{3})*)(?:[.,](\d+))?", re.ASCII
 )
@@ -59,8 +60,10 @@ def without_groups(text: str) -> str | None:
 class NumberReader:
     """Reads the numbers of one text, in which the decimal mark must be the same everywhere."""
 
-    def __init__(self, origin: Origin, largest: float) -> None:
+    def __init__(self, origin: Origin, largest: float, is_european: bool = False) -> None:
+        """`is_european`: columns are separated as where points may separate thousands."""
         self._origin, self._largest = origin, largest
+        self._doubts_points = is_european  # until a point cannot be one of thousands
         self._point: tuple[int, str] = (0, "")  # first number with a decimal point: line and text
         self._comma: tuple[int, str] = (0, "")
         self._either: tuple[int, str] = (0, "")  # first that may also have a thousands separator
@@ -82,21 +85,31 @@ class NumberReader:
         except ValueError:
             value = self._read_otherwise(text, line, column)
         else:
-            if "." in text and not self._point[0]:
-                self._point = line, text
-                self._check_marks(line, text)
+            if "." in text:
+                if not self._point[0]:
+                    self._point = line, text
+                    self._check_marks()
+                if self._doubts_points:
+                    self._doubts_points = EITHER_POINT.fullmatch(text) is not None
         if not abs(value) <= self._largest or math.isinf(value):
             self._refuse_value(value, text, line, column)
         return value
 
     def finish(self) -> None:
-        """Raise InputError if the numbers with commas may have been thousands."""
+        """Raise InputError if the marks in the numbers may have separated thousands."""
         line, text = self._either
         if line and (self._point[0] or not self._comma[0]):
             raise self._origin.at(
                 line,
                 f"has {text!r}, whose comma may be a decimal comma or separate thousands; write "
                 f"{text.replace(',', '.')} or {text.replace(',', '')}.",
+            )
+        line, text = self._point
+        if line and self._doubts_points:
+            raise self._origin.at(
+                line,
+                f"has {text!r}, whose point may be a decimal point or separate thousands, as all "
+                f"others may; write {text}0 or {text.replace('.', '')}.",
             )
 
     def _read_otherwise(self, text: str, line: int, column: str) -> float:
@@ -107,13 +120,13 @@ class NumberReader:
                 self._either = self._either if self._either[0] else (line, text)
             elif not self._comma[0]:
                 self._comma = line, text
-                self._check_marks(line, text)
+                self._check_marks()
         elif value is None:
             self._refuse_text(text, line, column)
         assert value is not None
         return value
 
-    def _check_marks(self, line: int, text: str) -> None:
+    def _check_marks(self) -> None:
         if not (self._point[0] and self._comma[0]):
             return
         first, other = sorted((self._point, self._comma))

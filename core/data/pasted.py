@@ -11,7 +11,7 @@ from core.data.labels import SIGNS
 from core.data.numbers import MINUS, number_of
 from core.data.origin import NOTHING, Origin
 from core.data.points import LARGEST, MAX_POINTS, Points
-from core.data.table_layout import Wanted
+from core.data.table_header import Wanted
 from core.data.text_table import Bounds, read_table
 
 __all__ = ["NOTHING", "Pasted", "label_of", "number_of", "parse_points", "points_csv"]

@@ -9,69 +9,27 @@ from typing import final
 import numpy as np
 
 from core.data.dataset import Array
-from core.data.numbers import is_missing, number_of
+from core.data.numbers import number_of
 from core.data.origin import SHOWN, Origin
+from core.data.table_header import (
+    LABEL_NAMES,
+    MOST_SHOWN,
+    Row,
+    Wanted,
+    fitting_names,
+    is_word,
+    names_in_comment,
+    width_fault,
+)
 from core.data.text_lines import TextRows
 from core.errors import InputError, did_you_mean
 
-LABEL_NAMES = frozenset(("y", "label", "labels", "target", "targets", "class", "classes"))
-# Of a first column: what pandas and R write for row numbers, and what people call them.
-INDEX_NAMES = frozenset(("", "index", "id", "idx", "row", "rowid", "row_id", "no", "nr", "#"))
+# What pandas and R write for row numbers, and what people call them; "" of first columns only.
+INDEX_NAMES = frozenset(("", "index", "id", "idx", "rowid", "row_id", "level_0"))
+# Names of row numbers, and of coordinates as well.
+ROW_NAMES = frozenset(("row", "no", "no.", "nr", "nr.", "#", "sample", "n", "number"))
 UNNAMED = "unnamed: "  # pandas, for a column without a name
-MOST_SHOWN = 6  # columns in a sentence
 FEW = 3  # rows from which numbers in order are no coincidence
-
-Row = tuple[int, list[str]]  # line number and cells
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the user says of a table: `label` is a column's name, its number from 1, first or last;
-    `header` whether the first line has names, None where the text shows it."""
-
-    label: str | None = None
-    header: bool | None = None
-    real: bool = False
-    last: bool = False  # the label is the last column where no column looks like one
-
-
-def is_word(cell: str) -> bool:
-    """Return True for a cell that is neither a number nor missing."""
-    return number_of(cell) is None and not is_missing(cell)
-
-
-def has_header(rows: Sequence[Row], wanted: Wanted, origin: Origin) -> bool:
-    """Return True if the first of the first two rows has names. Raises InputError in doubt."""
-    line, first = rows[0]
-    if wanted.header is not None:
-        return wanted.header
-    words = [i for i, cell in enumerate(first) if is_word(cell)]
-    numbers = [cell for cell in first if not is_missing(cell) and not is_word(cell)]
-    second = rows[1][1] if len(rows) > 1 else None
-    counted = [str(i) for i in range(len(numbers))]
-    if not words:
-        if numbers == counted and first[0] == "" and len(numbers) > 1:
-            return True  # pandas' row numbers beside columns without names
-        if numbers == counted and len(first) == len(numbers) > 2:
-            raise origin.at(
-                line, f"may be column numbers or a row of data; {origin.choose_header}."
-            )
-        return False
-    if not numbers:
-        return not any(cell and is_missing(cell) for cell in first)
-    if len(words) == 1 and first[words[0]].casefold() in LABEL_NAMES:
-        return True
-    if second is None or all(i < len(second) and is_word(second[i]) for i in words):
-        return False
-    if not any(first[i].casefold() in LABEL_NAMES for i in words):
-        names = ", ".join(repr(first[i][:SHOWN]) for i in words[:MOST_SHOWN])
-        raise origin.at(
-            line,
-            f"has numbers and {names}: it may be a header or a row of data with words; "
-            f"{origin.choose_header}.",
-        )
-    return True
 
 
 @final
@@ -89,6 +47,7 @@ class Layout:
     coordinates: list[int]
     from_comment: bool = False  # names are those of a comment above the rows
     is_inferred: bool = False  # the label column was found by its values
+    is_doubtful: bool = False  # by its words, or y may be a coordinate beside x
     starts: dict[int, float | None] = field(default_factory=dict)  # of row numbers
 
     def place_of(self, column: int) -> str:
@@ -169,16 +128,36 @@ class Layout:
             f"needs one column named y for the {kind}; {seen}; {self.origin.choose_label}."
         )
 
-    def check_numbering(self, x: Array) -> None:
-        """Raise InputError if the first column of a table without names has row numbers."""
-        if self.names is not None or x.shape[0] < FEW or x.shape[1] < 2 or self.coordinates[0]:
+    def check_values(self, x: Array) -> None:
+        """Raise InputError if the values make the choice of columns doubtful."""
+        self._check_numbering(x)
+        if not self.is_doubtful or self.label is None:
             return
-        first = x[:, 0] - x[0, 0]
-        if x[0, 0] in (0.0, 1.0) and np.array_equal(first, np.arange(x.shape[0])):
+        first, last = self.coordinates[0], self.coordinates[-1]
+        if self.is_inferred and first < self.label < last:
             raise self.origin.whole(
-                f"has no header, and its first column counts {x[0, 0]:g}, {x[0, 0] + 1:g}, ... as "
-                "row numbers do; delete the column, or name it in a first line if it is a "
-                "coordinate."
+                f"has words in column {self.word_of(self.label)} alone, and it is neither first "
+                f"nor last; {self.origin.choose_label}."
+            )
+        if self.label < last and has_labels(x[:, -1]):
+            raise self.origin.whole(
+                f"needs one column named y for the labels; columns {self.word_of(self.label)} and "
+                f"{self.word_of(last)} may both be; {self.origin.choose_label}."
+            )
+
+    def _check_numbering(self, x: Array) -> None:
+        """Raise InputError if the first column has row numbers and no name of a coordinate."""
+        place = self.coordinates[0]
+        named = self.names is not None and self.names[place].lower() not in ROW_NAMES
+        if named or place or x.shape[0] < FEW or x.shape[1] < 2:
+            return
+        start = float(x[0, 0])
+        if start in (0.0, 1.0) and np.array_equal(x[:, 0], np.arange(x.shape[0]) + start):
+            what = "has no header, and its first column" if self.names is None else "has a column"
+            name = "" if self.names is None else f" {self.word_of(place)} that"
+            raise self.origin.whole(
+                f"{what}{name} counts {start:g}, {start + 1:g}, ... as row numbers do; delete the "
+                "column, or give it another name in the first line if it is a coordinate."
             )
 
     def label_words(self) -> str:
@@ -227,13 +206,6 @@ def _is_one_hot(table: Array) -> bool:
     return count > 1 and bool(np.all(total == 1.0))
 
 
-def width_fault(there: int, needed: int, header: bool) -> str:
-    """Return what is wrong with the number of values of a line."""
-    counted = "1 value" if there == 1 else f"{there} values"
-    other = f"its header {needed}" if header else f"the lines before it have {needed}"
-    return f"has {counted}, and {other}; check its separators, and that no number has a comma."
-
-
 def lay_out(
     names: list[str] | None, first: Row, rows: TextRows, wanted: Wanted, origin: Origin
 ) -> Layout:
@@ -244,29 +216,26 @@ def lay_out(
     line, cells = first
     from_comment = names is None and wanted.header is None and bool(rows.comment)
     if from_comment:
-        names = _names_in_comment(rows, len(cells))
+        names = names_in_comment(rows, len(cells))
         from_comment = names is not None
     if names is not None:
-        names = _fitting_names(names, cells, line, rows.separator, origin)
+        names = fitting_names(names, cells, line, rows.separator, origin)
     width = len(cells) if names is None else len(names)
     if width < 2:
         raise _too_narrow(names, line, origin)
     cells = [*cells, *[""] * width][:width]
     label = _label_by_name(names, width, wanted, origin)
-    index: list[int] = []
-    for i in range(width if names else 0):
-        if i == label or not _is_index(names[i], i, cells[i]):  # type: ignore[index]
-            break
-        index.append(i)
+    index = _index_columns(names or (), cells, label)
     blanks = frozenset(i for i in range(width) if not cells[i] and i not in (label, *index))
     if wanted.label in ("first", "last") and label is None:
         kept = [i for i in range(width) if i not in blanks and i not in index]
         label = kept[0 if wanted.label == "first" else -1] if kept else None
     words = [i for i in range(width) if is_word(cells[i]) and i not in index]
-    if label is None and len(words) == 1 and not wanted.real:
-        label, inferred = words[0], True
-    else:
-        inferred = False
+    inferred = label is None and len(words) == 1 and not wanted.real
+    if inferred:
+        label = words[0]
+    lower = [name.casefold() for name in names or ()]
+    plane = wanted.label is None and label is not None and "x" in lower and lower[label] == "y"
     coordinates = [i for i in range(width) if i not in blanks and i not in (label, *index)]
     for i in coordinates if names else ():
         if not names[i] or names[i].lower().startswith(UNNAMED):  # type: ignore[index]
@@ -278,39 +247,32 @@ def lay_out(
     if len(coordinates) < (1 if label is not None else 2):
         raise _too_narrow(names, line, origin)
     return Layout(
-        origin, names, width, line, label, blanks, tuple(index), coordinates, from_comment, inferred
+        origin,
+        names,
+        width,
+        line,
+        label,
+        blanks,
+        index,
+        coordinates,
+        from_comment,
+        inferred,
+        inferred or plane,
     )
 
 
-def _is_index(name: str, place: int, cell: str) -> bool:
-    if not cell:
-        return False
-    plain = name.lower()
-    return plain.startswith(UNNAMED) or plain in INDEX_NAMES
-
-
-def _names_in_comment(rows: TextRows, width: int) -> list[str] | None:
-    """Return the names of a comment such as `# x1 x2 y`; None if it has none."""
-    for names in (rows.split(rows.comment), rows.comment.split()):
-        labels = [name for name in names if name.casefold() in LABEL_NAMES]
-        if len(names) == width and len(labels) == 1 and all(map(is_word, names)):
-            return names
-    return None
-
-
-def _fitting_names(
-    names: list[str], cells: list[str], line: int, separator: str, origin: Origin
-) -> list[str]:
-    """Return a name for each column: blank ones at the end go, and R's row names get one."""
-    count = max(i for i, name in enumerate(names, start=1) if name) if any(names) else len(names)
-    there = len(cells)
-    while there > count and not cells[there - 1]:
-        there -= 1
-    if there == count + 1 and (separator != "," or any("." in cell for cell in cells[1:])):
-        return ["", *names[:count]]
-    if there > count or (there < count and len(cells) < count):
-        raise origin.at(line, width_fault(len(cells), count, header=True))
-    return names[:count]
+def _index_columns(
+    names: Sequence[str], cells: Sequence[str], label: int | None
+) -> tuple[int, ...]:
+    """Return the columns that have row numbers by their names; blank ones only come first."""
+    found: list[int] = []
+    for i, name in enumerate(names):
+        plain = name.lower()
+        if i == label or not cells[i] or not (plain in INDEX_NAMES or plain.startswith(UNNAMED)):
+            continue
+        if (plain and not plain.startswith(UNNAMED)) or i == len(found):
+            found.append(i)
+    return tuple(found)
 
 
 def _too_narrow(names: list[str] | None, line: int, origin: Origin) -> InputError:

@@ -20,7 +20,8 @@ from core.data.label_column import LabelColumn
 from core.data.labels import MAX_CLASSES, Coding, coding_of
 from core.data.numbers import NumberReader
 from core.data.origin import Origin
-from core.data.table_layout import Layout, Row, Wanted, has_header, lay_out
+from core.data.table_header import Row, Wanted, has_header
+from core.data.table_layout import Layout, lay_out
 from core.data.text_lines import SEPARATORS, TextRows, open_text
 from core.errors import InputError
 from core.settings import MAX_ELEMENTS
@@ -117,7 +118,7 @@ class _Reader:
 
     def read(self, rows: Iterator[Row], encoding: str) -> Table:
         layout, real = self.layout, self.wanted.real
-        numbers = NumberReader(self.origin, self.bounds.largest)
+        numbers = NumberReader(self.origin, self.bounds.largest, self.separator == ";")
         labels, targets = LabelColumn(self.origin, self.bounds.classes), array("d")
         commas = CommaCheck(self.origin, layout.names is None and self.separator == ",")
         columns = [(i, layout.place_of(i)) for i in layout.coordinates]
@@ -128,7 +129,7 @@ class _Reader:
             if self.count == most:
                 raise self._too_many(line, most, len(columns))
             row = layout.fit(cells, line)
-            commas.add(row, line)
+            commas.add(row, line, numbers.has_points)
             layout.check_dropped(row, line, self.count, first_line)
             if layout.label is not None and real:
                 place = layout.place_of(layout.label)
@@ -146,7 +147,7 @@ class _Reader:
             y, coding = np.frombuffer(targets), Coding(())
         else:
             y, coding = labels.finish(self.bounds.single)
-        layout.check_numbering(x)
+        layout.check_values(x)
         return self._table(x, y, coding, numbers.has_commas, encoding)
 
     def _most_rows(self, d: int) -> int:

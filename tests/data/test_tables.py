@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import random
+import struct
+import tracemalloc
+import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +17,10 @@ from scipy.io import savemat
 
 from core.data.dataset import Dataset
 from core.data.files import FileData
+from core.data.mat import MatFile
 from core.data.pasted import parse_points
 from core.errors import InputError
+from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
 
 X = [[0.25, -1.5], [0.5, 0.75], [-0.625, 2.5], [1.25, -0.0625]]
 Y = [1, 1, -1, 1]
@@ -101,6 +108,7 @@ READ: dict[str, str | bytes] = {
         "_", "Unnamed: 0", "a", "b", "y", **{"_": [0, 1, 2, 3], "Unnamed: 0": [0, 1, 2, 3]}
     ),
     "index from 1": columns("index", "a", "b", "y", index=[1, 2, 3, 4]),
+    "ids at the end": columns("a", "b", "y", "id", id=[1, 2, 3, 4]),
     "ids": columns("id", "a", "b", "y", id=[1, 2, 3, 4]),
     "write.table of R": '"x1" "x2" "y"\n'
     + "".join(
@@ -148,12 +156,12 @@ def sample(path: Path, **settings: Any) -> Dataset:
 
 def test_tables_are_read_exactly(tmp_path: Path, subtests: pytest.Subtests) -> None:
     for name, content in (READ | ZERO_ONE_TWO).items():
-        for suffix in (".csv", ".txt"):
-            with subtests.test(name=name, suffix=suffix):
-                data = read(tmp_path / f"a{suffix}", content)
-                assert data.x.tolist() == X
-                assert data.y.tolist() == ([0, 1, 2, 0] if name in ZERO_ONE_TWO else Y)
-                assert data.classes == (3 if name in ZERO_ONE_TWO else 2)
+        suffix = {"tabs": ".tsv", "blanks": ".txt", "aligned": ".DAT"}.get(name, ".csv")
+        with subtests.test(name=name):
+            data = read(tmp_path / f"a{suffix}", content)
+            assert data.x.tolist() == X
+            assert data.y.tolist() == ([0, 1, 2, 0] if name in ZERO_ONE_TWO else Y)
+            assert data.classes == (3 if name in ZERO_ONE_TWO else 2)
 
 
 def test_the_clipboard_is_read_as_files_are(subtests: pytest.Subtests) -> None:
@@ -220,6 +228,10 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
         "line 2 of {path} has '1,257', whose comma may be a decimal comma or separate thousands; "
         "write 1.257 or 1257.",
     ),
+    "thousands or decimals, points": (
+        "a;b;y\n1.257;2;1\n3.104;1;-1\n",
+        "line 2 of {path} has '1.257', whose point may be a decimal point or separate thousands",
+    ),
     "thousands beside points": (
         'a,b,y\n"1,257",0.5,1\n2,0.25,-1\n',
         "line 2 of {path} has '1,257'",
@@ -253,6 +265,22 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "word of its own in each row": (
         text(labels=["a1", "b2", "c3", "d4"]),
         "has another word in each row of its label column, such as 'a1'; name the column with",
+    ),
+    "names before labels": (
+        "ann,0.5,1.5,1\nbob,0.25,2.5,-1\nann,0.75,3.5,1\n",
+        "needs one column named y for the labels; columns 1 and 4 may both be; name the column",
+    ),
+    "words in the middle": (
+        columns("a", "s", "b", s=["p", "q", "p", "q"]),
+        "has words in column 's' alone, and it is neither first nor last; name the column with",
+    ),
+    "y beside x, and a group": (
+        columns("x", "y", "group", x=[0.5, 0, 1, 1], group=[0, 1, 0, 1]),
+        "needs one column named y for the labels; columns 'y' and 'group' may both be; name the",
+    ),
+    "numbers of rows": (
+        columns("row", "a", "b", "y", row=[1, 2, 3, 4]),
+        "has a column 'row' that counts 1, 2, ... as row numbers do; delete the column, or give it",
     ),
     "two labels": (
         columns("a", "label", "class", label=Y, **{"class": Y}),
@@ -440,3 +468,98 @@ def test_other_matrices_are_refused(tmp_path: Path, subtests: pytest.Subtests) -
     path.write_bytes(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(200))
     with pytest.raises(InputError, match=r'it is of version 7.3\); save it with save\(..., "-v7"'):
         sample(path)
+
+
+def test_arrays_that_are_not_needed_may_be_of_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, X=A, y=B, names=np.array(["a", None], dtype=object), units=["cm", "kg"])
+    check_arrays(sample(path), ())
+    np.savez(path, X=A, y=["a", "b", "a", "b"])
+    with pytest.raises(InputError, match=r"array y in .* has type <U1; numbers are needed"):
+        sample(path)
+
+
+def lying_mat(rows: int, stored: int, packed: bool) -> bytes:
+    """A .mat file whose matrix X says that it has rows, and `stored` bytes of values."""
+    flags = struct.pack("<4I", 6, 8, 6, 0)
+    sizes = struct.pack("<2I2i", 5, 8, rows, 2)
+    name = struct.pack("<2I8s", 1, 1, b"X")
+    body = flags + sizes + name + struct.pack("<2I", 9, stored) + bytes(64)
+    matrix = struct.pack("<2I", 14, len(body)) + body
+    if packed:
+        small = zlib.compress(matrix)
+        matrix = struct.pack("<2I", 15, len(small)) + small
+    return b"MATLAB 5.0".ljust(124) + b"\0\1IM" + matrix * 2
+
+
+def test_a_lying_mat_takes_no_memory(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    path = tmp_path / "a.mat"
+    for rows, stored in ((4, 2**31), (10**7, 16 * 10**7), (2**31 - 1, 64), (-4, 64), (40, 64)):
+        for packed in (False, True):
+            with subtests.test(rows=rows, stored=stored, packed=packed):
+                path.write_bytes(lying_mat(rows, stored, packed))
+                tracemalloc.start()
+                with pytest.raises(InputError, match=r"a\.mat"), MatFile(path, "it") as file:
+                    file.read("X")
+                assert tracemalloc.get_traced_memory()[1] < 2_000_000
+                tracemalloc.stop()
+
+
+def test_damaged_tables_are_read_or_refused(tmp_path: Path) -> None:
+    """No other error than a sentence, no number that is not finite, and no memory to speak of."""
+    savemat(tmp_path / "a.mat", {"X": A, "y": B}, do_compression=True)
+    np.save(tmp_path / "X.npy", A)
+    np.save(tmp_path / "y.npy", B)
+    texts = [content.encode() if isinstance(content, str) else content for content in READ.values()]
+    whole = {"a.csv": texts, "a.mat": [(tmp_path / "a.mat").read_bytes()] * 20}
+    whole["X.npy"] = [(tmp_path / "X.npy").read_bytes()] * 20
+    tracemalloc.start()
+    counts = {"read": 0, "refused": 0}
+    for name, contents in whole.items():
+        for seed, content in enumerate(contents):
+            chance = random.Random(seed)
+            damage = damaged_text if name == "a.csv" and seed % 4 else damaged_bytes
+            (tmp_path / name).write_bytes(damage(content, chance))
+            try:
+                data = sample(tmp_path / name)
+            except InputError as error:
+                assert len(error.sentence) < 700
+                counts["refused"] += 1
+            else:
+                assert np.isfinite(data.x).all()
+                counts["read"] += 1
+                assert name != "a.mat" or data.x.tolist() == X  # it has a checksum
+    assert min(counts.values()) > 5, counts
+    assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    tracemalloc.stop()
+
+
+def test_an_npz_with_a_header_that_does_not_end_is_refused(tmp_path: Path) -> None:
+    """NumPy's fallback for old headers raises tokenize.TokenError, which nothing caught."""
+    np.save(tmp_path / "x.npy", A)
+    broken = (tmp_path / "x.npy").read_bytes().replace(b"), }", b"((( ")
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", broken)
+    with pytest.raises(InputError, match="is not a readable NPZ file"):
+        sample(tmp_path / "a.npz")
+
+
+TARGET = "target column 'y' (last)."
+
+
+def test_real_targets_go_through_the_same_reader(tmp_path: Path) -> None:
+    path, targets = tmp_path / "a.csv", [0.5, -7.25, 3.0, 1e-3]
+    data = read(path, text(labels=targets, header="a,b,target"), targets="real")
+    assert data.y.tolist() == targets
+    data = read(path, german(";").replace(";1\n", ";1,5\n"), targets="real")
+    assert data.y.tolist() == [1.5, 1.5, -1.0, 1.5]
+    assert data.note.startswith(
+        "Columns are separated by semicolons; decimal commas; target column"
+    )
+    data = read(path, text(labels=targets, header=""), targets="real", label="last")
+    assert data.x.tolist() == X
+    for header, words in (("", "it has no header"), ("a,b,c", "its header has a, b, c")):
+        with pytest.raises(InputError, match=rf"needs one column named y for the targets; {words}"):
+            read(path, text(labels=targets, header=header), targets="real")
+    with pytest.raises(InputError, match=r"line 3 of .* has no value in column 'y'"):
+        read(path, text(labels=[1, "", 2, 3]), targets="real")
