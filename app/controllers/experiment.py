@@ -103,7 +103,11 @@ class ExperimentController(QObject):
 
     def offer(self, name: str) -> None:
         """Put a shipped study into the form, to be trained when somebody presses Run."""
-        self._show(load_study(name))
+        self.offer_study(load_study(name))
+
+    def offer_study(self, study: Study) -> None:
+        """Put a study into the form, to be trained when the user presses Run."""
+        self._show(study)
 
     def train(self, study: Study) -> None:
         """Put a study into the form and train it."""

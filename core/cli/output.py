@@ -11,10 +11,13 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from core.stopping import hold_streams
 from core.terminal.escapes import escape_controls
+
+if TYPE_CHECKING:  # loads NumPy
+    from core.data.dataset import Dataset
 
 PROGRAM = "marginscope"
 MARGIN_SECONDS = 120.0  # for each reference margin
@@ -111,6 +114,12 @@ def say(text: str) -> None:
     """
     with suppress(OSError):  # there is nobody left to tell
         print(escape_controls(text.replace("\n", " ")), file=sys.stderr, flush=True)
+
+
+def say_understood(data: Dataset) -> None:
+    """Print on standard error how a data file was understood, if it leaves a choice."""
+    if data.is_guess:
+        say(f"Data file understood as: {data.note[:1].lower()}{data.note[1:]}")
 
 
 def say_lines(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +27,12 @@ from core.data.mat import MatFile
 from core.data.npy import NpyFiles
 from core.data.npz import NpzFile
 from core.data.section import CONTENT_MEANING, TARGETS, FileSection, check_sizes, check_stated
+from core.data.suffixes import ARRAYS, TEXTS
 from core.data.table_header import Wanted
 from core.data.text_table import read_text, sentence_of
 from core.errors import InputError
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
-TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data")
-ARRAYS = (".npz", ".npy", ".mat")
-SUFFIXES = (*TEXTS, *ARRAYS)
-FILTER = f"Arrays and tables ({' '.join(f'*{suffix}' for suffix in SUFFIXES)})"
 KEY = "data.path"
 
 
@@ -160,6 +158,15 @@ class FileSource(Distribution):
         return Dataset(x, coding.encode(y, where), classes=coding.classes, note=note, is_guess=True)
 
 
+def stated_size(path: Path) -> int:
+    """Return how many values the headers of a file of arrays state for x; 0 for other files."""
+    suffix = path.suffix.lower()
+    if suffix not in (".npz", ".mat"):
+        return 0
+    with NpzFile(path, KEY, lenient=True) if suffix == ".npz" else MatFile(path, KEY) as file:
+        return max((math.prod(file.shapes.get(name, (0,))) for name in CALLED["x"]), default=0)
+
+
 @final
 class FileData(FileSection):
     title: ClassVar[str] = (
@@ -193,6 +200,12 @@ class FileData(FileSection):
     d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
     n: int | None = setting(None, meaning="number of examples, if it should be checked", ge=1)
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
+    understood: str | None = setting(
+        None,
+        meaning="how the file was read where it leaves a choice; set by the program",
+        advanced=True,
+        added=True,
+    )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
     @field_validator("label", mode="before")

@@ -180,14 +180,15 @@ class _Reader:
 
     def _table(self, x: Array, y: Array, coding: Coding, commas: bool, encoding: str) -> Table:
         said = []
-        usual = ",\t" if self.origin.path and self.origin.path.suffix.lower() == ".tsv" else ","
-        if self.separator not in usual:
+        path = self.origin.path
+        # Spreadsheets put tabs into the clipboard.
+        tabs = path is None or path.suffix.lower() == ".tsv"
+        if self.separator not in (",\t" if tabs else ","):
             mark = SEPARATORS.get(self.separator, repr(self.separator))
             said.append(f"columns are separated by {mark}")
         said += ["decimal commas"] if commas else []
         said += [encoding.upper()] if encoding not in COMMON else []
-        notes = self.layout.notes()
-        said += notes
+        said += self.layout.notes()
         kind = "target" if self.wanted.real else "label"
         label = f"{kind} column {self.layout.label_words()}"
         clauses = [*said, label, *([coding.note] if coding.note else [])]
