@@ -340,6 +340,7 @@ def points_of(path: Path) -> Pasted:
     """Return the points of a data file. Raises InputError where they are not to be drawn."""
     import numpy as np
 
+    from core.data.dataset import UNDERSTOOD
     from core.data.files import FileSource, stated_size
 
     large = path.is_file() and path.stat().st_size > MOST_BYTES
@@ -357,4 +358,4 @@ def points_of(path: Path) -> Pasted:
     )
     if fault := fault_of(points):
         raise InputError(f"{path.name}: {fault}.")
-    return Pasted(points, data.note if data.is_guess else "")
+    return Pasted(points, f"{UNDERSTOOD} {data.note}" if data.is_guess else "")

@@ -163,7 +163,7 @@ class FileController(QObject):
         except MarginscopeError as error:
             self.message.emit(error.sentence)
             return
-        self._experiment.offer_study(study)
+        self._experiment.offer(study)
         self.opened.emit(str(path))
         self.data_offered.emit()
 

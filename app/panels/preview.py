@@ -24,12 +24,12 @@ from app.widgets.layouts import filled, laid
 from app.widgets.plain_text import plain_label
 from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Home, Plot
+from core.data.dataset import UNDERSTOOD
 from core.data.preview import Plane, Preview
 from core.figures.palette import Palette
 
 COORDINATES = "coordinates"
 WAITING = "Drawing the data ..."
-UNDERSTOOD = "The file was read so:"
 MARKER, SWATCH = 7.0, 16
 MOST_CLASSES = 12  # in the list of counts
 SYMBOLS = (Symbol.DISC, Symbol.CROSS, Symbol.RING, Symbol.PLUS)

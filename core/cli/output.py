@@ -119,7 +119,7 @@ def say(text: str) -> None:
 def say_understood(data: Dataset) -> None:
     """Print on standard error how a data file was understood, if it leaves a choice."""
     if data.is_guess:
-        say(f"Data file understood as: {data.note[:1].lower()}{data.note[1:]}")
+        say(f"Understood: {data.note}")
 
 
 def say_lines(text: str) -> None:

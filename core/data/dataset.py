@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from marginscope._files.digest import digest
 
 Array = NDArray[np.float64]
+UNDERSTOOD = "Understood:"  # before the note of a Dataset
 Directions = Mapping[str, Array]  # what a law knows of itself, by name
 EXACT_TEST_DIMENSION = 12  # up to here the test error is summed over all 2^d corners
 # So many make a test error of one half good to a standard error of .004.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from core.data.dataset import UNDERSTOOD
 from core.data.labels import SIGNS
 from core.data.numbers import MINUS, number_of
 from core.data.origin import NOTHING, Origin
@@ -40,9 +41,8 @@ def parse_points(text: str) -> Pasted:
 
     >>> parse_points("x1,x2,y\\n0.5,1,1\\n0,2e-1,0").points
     ((0.5, 1.0, 1.0), (0.0, 0.2, -1.0))
-    >>> parse_points("a; b; y\\n0,5; 1; cat\\n0,25; 2; dog").note
-    "Columns are separated by semicolons; decimal commas; label column 'y' (last); cat is \u22121, \
-dog is +1."
+    >>> parse_points("a\\tb\\ty\\n0.5\\t1\\tcat\\n0.25\\t2\\tdog").note
+    "Understood: label column 'y' (last); cat is \u22121, dog is +1."
 
     Raises InputError with the line that is wrong.
     """
@@ -55,7 +55,7 @@ dog is +1."
             f"has {table.x.shape[1]} coordinates in each line; one or two can be drawn."
         )
     points = tuple((*x, y) for x, y in zip(table.x.tolist(), table.y.tolist(), strict=True))
-    return Pasted(points, table.note if table.is_guess else "")
+    return Pasted(points, f"{UNDERSTOOD} {table.note}" if table.is_guess else "")
 
 
 def points_csv(points: Sequence[Sequence[float]]) -> str:

@@ -197,10 +197,9 @@ class _Reader:
 
 
 def sentence_of(clauses: Sequence[str]) -> str:
-    """Return clauses as one sentence.
+    """Return clauses as the end of a sentence, after UNDERSTOOD.
 
     >>> sentence_of(["decimal commas", "label column 3 (last)"])
-    'Decimal commas; label column 3 (last).'
+    'decimal commas; label column 3 (last).'
     """
-    text = "; ".join(clauses)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return f"{'; '.join(clauses)}." if clauses else ""

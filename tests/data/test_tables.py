@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from core.cli.training import problems
 from core.data.dataset import Dataset
 from core.data.files import FileData
 from core.data.mat import MatFile
 from core.data.pasted import parse_points
 from core.errors import InputError
+from core.studies.study import parse_study
 from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
 
 X = [[0.25, -1.5], [0.5, 0.75], [-0.625, 2.5], [1.25, -0.0625]]
@@ -553,9 +555,7 @@ def test_real_targets_go_through_the_same_reader(tmp_path: Path) -> None:
     assert data.y.tolist() == targets
     data = read(path, german(";").replace(";1\n", ";1,5\n"), targets="real")
     assert data.y.tolist() == [1.5, 1.5, -1.0, 1.5]
-    assert data.note.startswith(
-        "Columns are separated by semicolons; decimal commas; target column"
-    )
+    assert data.note == f"columns are separated by semicolons; decimal commas; {TARGET}"
     data = read(path, text(labels=targets, header=""), targets="real", label="last")
     assert data.x.tolist() == X
     for header, words in (("", "it has no header"), ("a,b,c", "its header has a, b, c")):
@@ -563,3 +563,26 @@ def test_real_targets_go_through_the_same_reader(tmp_path: Path) -> None:
             read(path, text(labels=targets, header=header), targets="real")
     with pytest.raises(InputError, match=r"line 3 of .* has no value in column 'y'"):
         read(path, text(labels=[1, "", 2, 3]), targets="real")
+
+
+def test_what_was_understood_is_said_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run has labels -1 and +1 only: the words they stand for are nowhere else."""
+    note = "label column 3 (last); neg is \u22121, pos is +1."
+    for name, labels, header in (
+        ("guess", ["pos", "pos", "neg", "pos"], ""),
+        ("plain", Y, "a,b,y"),
+    ):
+        (tmp_path / "a.csv").write_text(text(labels=labels, header=header))
+        source = '[data]\nkind = "file"\npath = "a.csv"\n[network]\nm = 2\n'
+        study = parse_study(f'{source}[axes]\n"run.seed" = [0, 1]\n', name, tmp_path)
+        kept = [problem.experiment.data.written() for problem in problems(study)]
+        said = capsys.readouterr().err
+        if name == "plain":
+            assert said == ""
+            assert not {"understood", "label", "header"} & kept[0].keys()
+        else:
+            assert said == f"Understood: no header; {note}\n"
+            assert kept[0]["understood"] == f"no header; {note}"
+            assert parse_points(text(labels=labels, header="")).note == said.rstrip()

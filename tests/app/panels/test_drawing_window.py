@@ -210,7 +210,7 @@ def test_points_are_pasted_and_copied(window: DrawingWindow) -> None:
     assert window.sketch.points == (*FOUR, *pasted)
     assert window.sketch.selected == {4, 5}
     assert window.history.past[-1].words == "Paste 2 points"
-    assert window.bar.text == "Label column 'kind' (last); cat is \u22121, dog is +1."
+    assert window.bar.text == "Understood: label column 'kind' (last); cat is \u22121, dog is +1."
     press(window, Key.Key_C, CONTROL)
     text = QGuiApplication.clipboard().text()
     assert text == "x1,x2,y\n0.1,0.2,1\n0.30000000000000004,1.0,-1\n"
@@ -239,7 +239,7 @@ def test_points_of_another_dimension_take_the_place_of_all(window: DrawingWindow
     QGuiApplication.clipboard().setText("0.1 1\n0.3 -1\n")
     press(window, Key.Key_V, CONTROL)
     assert window.sketch.points == ((0.1, 1.0), (0.3, -1.0))
-    read = "Columns are separated by blanks; no header; label column 2 (last)."
+    read = "Understood: columns are separated by blanks; no header; label column 2 (last)."
     assert window.bar.text == f"{read} {OTHERS}"
     assert window.dimension.currentIndex() == 1
     press(window, Key.Key_Z, CONTROL)
