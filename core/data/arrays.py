@@ -22,6 +22,7 @@ CALLED = {
     "x_test": ("x_test", "X_test"),
     "y_test": ("y_test", "Y_test"),
 }
+MOST_SHOWN, SHOWN = 6, 40  # arrays in a sentence, and characters of a name
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -42,11 +43,20 @@ class Roles:
     """The name in the file of each array that is read, by what it is; `note` if names differ."""
 
     names: Mapping[str, str]
+    others: tuple[str, ...] = ()  # arrays that are not read
 
     @property
     def note(self) -> str:
         other = [f"{role} is {name}" for role, name in self.names.items() if role != name]
         return ", ".join(other)
+
+    @property
+    def others_note(self) -> str:
+        shown, rest = self.others[:MOST_SHOWN], len(self.others) - MOST_SHOWN
+        words = ", ".join(name[:SHOWN] for name in shown) + (
+            f" and {rest} more" if rest > 0 else ""
+        )
+        return words and f"not read: {words}"
 
 
 def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
@@ -79,7 +89,7 @@ def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
             )
     if ("x_test" in names) != ("y_test" in names):
         raise InputError(f"data.path: {path} needs both x_test and y_test, or neither.")
-    return Roles(names)
+    return Roles(names, tuple(name for name in shapes if name not in names.values()))
 
 
 def check_shapes(shapes: Shapes, roles: Roles, path: Path, real: bool) -> None:

@@ -125,7 +125,7 @@ class FileSource(Distribution):
             y_test,
             classes,
             real=self.real,
-            note=sentence_of(found),
+            note=sentence_of([*found, *filter(None, [roles.others_note])]),
             is_guess=bool(found),
         )
 

@@ -36,6 +36,15 @@ def number_of(text: str) -> float | None:
         return None
 
 
+def may_have_groups(text: str) -> bool:
+    """Return True if a comma may be a decimal comma or separate thousands.
+
+    >>> may_have_groups("1,257"), may_have_groups("0,257"), may_have_groups("1,25")
+    (True, False, False)
+    """
+    return EITHER.fullmatch(text.replace(MINUS, "-")) is not None
+
+
 def is_missing(text: str) -> bool:
     """Return True for an empty cell and for the texts that programs write for one."""
     return text.strip().lower() in MISSING
@@ -116,7 +125,7 @@ class NumberReader:
         plain = text.replace(MINUS, "-")
         value = number_of(plain)
         if value is not None and "," in plain:
-            if EITHER.fullmatch(plain):
+            if may_have_groups(plain):
                 self._either = self._either if self._either[0] else (line, text)
             elif not self._comma[0]:
                 self._comma = line, text

@@ -72,6 +72,7 @@ class TextRows:
     def __init__(self, file: TextIO, origin: Origin) -> None:
         self._file, self._origin = file, origin
         self._read = self.line = 0
+        self._has_quotes = False
         self.comment = ""  # the last one before the first row
         self._lines = self._content()
         self._sample = self._read_sample()
@@ -92,7 +93,7 @@ class TextRows:
                 ) from error
             cells = [cell.strip() for cell in row]
             if any(cells):
-                yield [_unquoted(cell) for cell in cells]
+                yield [_unquoted(cell) for cell in cells] if self._has_quotes else cells
 
     def split(self, text: str) -> list[str]:
         """Return the cells of a line that is no row, such as a comment."""
@@ -131,6 +132,8 @@ class TextRows:
             self.line = number
             if "#" in line and '"' not in line:
                 line = SIDE_COMMENT.sub("", line)
+            # A row of several lines has double quotes, which csv takes away.
+            self._has_quotes = "'" in line or '"' in line
             # Blanks around a row are no cells.
             line = line.replace("\t", " ").strip() if blank else line.strip(" \r\n")
             yield f"{line}\n"

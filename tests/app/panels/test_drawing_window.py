@@ -184,6 +184,10 @@ def test_numbers_are_edited_in_the_table(window: DrawingWindow, qtbot: QtBot) ->
     assert [step.words for step in window.history.past] == ["Edit point 2"] * 2
     type_into(qtbot, window.table, 1, 0, "wide")
     assert window.bar.text.startswith("'wide' is no coordinate")
+    type_into(qtbot, window.table, 1, 0, "1,257")
+    assert window.bar.text == (
+        "'1,257' may have a decimal comma or separate thousands; type 1.257 or 1257."
+    )
     type_into(qtbot, window.table, 1, 2, "3")
     assert window.bar.text == "'3' is no label; labels are +1 and \u22121."
     type_into(qtbot, window.table, 1, 1, "1e9")
