@@ -36,6 +36,8 @@ EMPTY = {
     "dynamics.variance": "1/d",
     "data.d": "as in the data",
     "data.n": "all that there are",
+    "data.label": "as its name says",
+    "data.header": "as the file shows",
     "data.path": "choose a file",
     "network.init_path": "choose a file",
     "network.m": "as in the file",
@@ -53,7 +55,7 @@ ONLY_WITH = {
 FACTOR_MEANS = "a factor of the study's formulas, which settings are derived from"
 VARIANT_MEANS = "which of the study's variants are trained; each changes several settings at once"
 PATHS = ("path", "init_path")
-SET_BY_PROGRAM = ("content",)
+SET_BY_PROGRAM = ("content", "understood")
 SEPARATOR = re.compile(r"\s*[,;]\s*")
 ROW_END = re.compile(r"\s*(?:\]\s*,?\s*\[|;)\s*")
 NUMBER_END = re.compile(r"\s*,\s*|\s+")

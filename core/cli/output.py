@@ -12,11 +12,14 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from core.stopping import hold_streams
 from core.terminal.escapes import escape_controls
 from marginscope._numbers import NARROW_SPACE
+
+if TYPE_CHECKING:  # loads NumPy
+    from core.data.dataset import Dataset
 
 PROGRAM = "marginscope"
 UNKNOWN = "marginscope"  # the handler of characters that a stream has not
@@ -114,6 +117,12 @@ def say(text: str) -> None:
     """
     with suppress(OSError):  # there is nobody left to tell
         print(escape_controls(text.replace("\n", " ")), file=sys.stderr, flush=True)
+
+
+def say_understood(data: Dataset) -> None:
+    """Print on standard error how a data file was understood, if it leaves a choice."""
+    if data.is_guess:
+        say(f"Understood: {data.note}")
 
 
 def say_lines(text: str) -> None:

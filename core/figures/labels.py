@@ -45,7 +45,7 @@ SETTINGS = (
     "network.seed",
 )
 # Where a run was computed, how often it was recorded and what files were called is not what it is.
-NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path")
+NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path", "data.understood")
 CONTENT = ".content"  # how the keys of checksums of given arrays end
 LONGEST = 60
 

@@ -81,8 +81,8 @@ def check_count(count: int) -> None:
     """Raise InputError for more states in a file than a run has frames."""
     if count > MAX_FRAMES:
         raise InputError(
-            f"There are {whole_text(count)} states in one file, and a run has at most {whole_text(MAX_FRAMES)} "
-            "frames; take some of them in a loop of your own."
+            f"There are {whole_text(count)} states in one file, and a run has at most "
+            f"{whole_text(MAX_FRAMES)} frames; take some of them in a loop of your own."
         )
 
 

@@ -58,8 +58,8 @@ def files_at(place: str | os.PathLike[str]) -> list[Path]:
         raise InputError(nothing)
     if len(found) > MAX_FRAMES:
         raise InputError(
-            f"{place} are {whole_text(len(found))} files, and a run has at most {whole_text(MAX_FRAMES)} frames; give "
-            "a list of some of them."
+            f"{place} are {whole_text(len(found))} files, and a run has at most "
+            f"{whole_text(MAX_FRAMES)} frames; give a list of some of them."
         )
     return sorted(found, key=lambda one: natural_key(str(one)))
 

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, TypeGuard, final
 import numpy as np
 from numpy.typing import NDArray
 
+from marginscope._numbers import whole_text
 from marginscope._record import limits
 from marginscope._record.limits import LimitError, ReadArrays
 
@@ -70,7 +71,8 @@ class TensorArrays(Mapping[str, NDArray[Any]]):
         if size > min(limits.MOST_DIRECTORY, length - LENGTH):
             if size <= length - LENGTH:
                 raise LimitError(
-                    f"its header has {whole_text(size)} bytes, and {whole_text(limits.MOST_DIRECTORY)} are allowed",
+                    f"its header has {whole_text(size)} bytes, and "
+                    f"{whole_text(limits.MOST_DIRECTORY)} are allowed",
                     limits.FEWER,
                 )
             raise ValueError("its header is longer than the file")
