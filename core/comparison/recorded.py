@@ -13,7 +13,7 @@ from core.comparison.differing import Differing, differing
 from core.comparison.question import SORTED, CompareQuestion, check_count
 from core.errors import InputError
 from core.observables.observable import Shape
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import OBSERVABLES, numbers_of, observable_in, observable_of
 from core.reference import cache
 from core.reference.registry import REFERENCES
 from core.reference.share import FIRST, most
@@ -42,10 +42,13 @@ def differing_of(runs: Sequence[Run]) -> Differing:
     return differing([settings_of(run.experiment) for run in runs], stems)
 
 
-def check_observable(name: str) -> None:
-    """InputError unless it has one number a frame, or a number of each node that can be sorted."""
+def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
+    """InputError unless it has one number a frame, or a number of each node that can be sorted;
+    numbers that recorded loops passed are those of some `runs`."""
     scalars = [one.name for one in OBSERVABLES.values() if one.shape is Shape.SCALAR]
-    if name not in scalars and name not in SORTED:
+    found = observable_in(runs, name)
+    if (found is None or found.shape is not Shape.SCALAR) and name not in SORTED:
+        scalars += dict.fromkeys(one.name for run in runs for one in numbers_of(run))
         raise InputError(
             f"{name!r} is no observable with one number a frame; those are {', '.join(scalars)}. "
             f"Sorted by nodes there are {' and '.join(SORTED)}.",
@@ -56,13 +59,13 @@ def check_observable(name: str) -> None:
 def check_runs(question: CompareQuestion, runs: Sequence[Run]) -> None:
     """InputError where some runs cannot answer a question."""
     check_count(len(runs))
-    check_observable(question.observable)
+    check_observable(question.observable, runs)
     for run in runs:
         if run.frames == 0:
             raise InputError(f"{run.path} has no frames yet; wait for the first or run it again.")
         for name in question.names:
-            if not OBSERVABLES[name].applies(run):
-                where = OBSERVABLES[name].where
+            if not observable_of(name).applies(run):
+                where = observable_of(name).where
                 raise InputError(
                     f"There is no {name} of this run: it is for {where}.", where=run.path
                 )
@@ -95,7 +98,7 @@ def compare_runs(
         values: dict[str, Array] = {name: np.empty(run.frames) for name in question.names}
         for index in range(run.frames):
             for name in question.names:
-                values[name][index] = OBSERVABLES[name].at(run, index)
+                values[name][index] = observable_of(name).at(run, index)
             if progress is not None:
                 progress(1)
         traced.append(traced_of(run, label, family, values, most_of(run)))
@@ -114,7 +117,7 @@ def _compare_nodes(
 
 def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranked:
     """A run by one of SORTED of its nodes at a frame."""
-    values = np.asarray(OBSERVABLES[name].at(run, frame), dtype=np.float64)
+    values = np.asarray(observable_of(name).at(run, frame), dtype=np.float64)
     return Ranked(label, family, np.sort(values[np.isfinite(values)]), values.size)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from core.errors import InputError, did_you_mean
-from core.observables.observable import PLAIN, Observable, Shape
+from core.observables.observable import LOOP, PLAIN, Observable, Shape
 
 
 @final
@@ -84,18 +84,21 @@ VIEWS = {
 
 
 def explain(name: str) -> Help:
-    """The definition of an observable, a reference margin or a view.
+    """The definition of an observable, a reference margin, a view, or a number `loop.NAME`.
 
     Raises InputError for another name.
 
     >>> explain("risk").normalisation
     'with 1/n'
     """
-    from core.observables.registry import OBSERVABLES
+    from core.observables.registry import OBSERVABLES, find_observable
     from core.reference.registry import REFERENCES
 
     if name in OBSERVABLES:
         return _of(OBSERVABLES[name])
+    number = find_observable(name) if name.startswith(LOOP) else None
+    if number is not None:
+        return _of(number)
     if name in VIEWS:
         return VIEWS[name]
     if name in REFERENCES:

@@ -21,6 +21,7 @@ HOMOGENEOUS = (
     "for the scalar and normalised ones and the head, |W| (L = 1) for a fixed outer layer, "
     "|a| |c| for batch norm, sum_j |theta_j|^3 (L = 3) for quadratic networks"
 )
+LOOP = "loop."  # before the name of a number that a recorded loop passed beside its frames
 MEAN = "with 1/n"
 SHARE = "share"  # of something: from 0 to 1
 PLAIN = "none, at the physical scale of the parameters"

@@ -271,7 +271,16 @@ class Run(ABC):
 
     @abstractmethod
     def diagnostics(self, index: int) -> dict[str, float]:
-        """The integrator's numbers since the frame before, by name."""
+        """The numbers kept beside a frame, by name: the integrator's, or a recorded loop's."""
+
+    @property
+    def loop_names(self) -> tuple[str, ...]:
+        """Names of the numbers that a recorded loop passed beside its committed frames, sorted.
+
+        At most `MAX_METRICS` of the form `NUMBER_NAME`; none in the program's own runs, whose
+        `diagnostics` are the integrator's.
+        """
+        return ()
 
     @abstractmethod
     def events(self) -> tuple[Event, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError, did_you_mean
-from core.observables.registry import OBSERVABLES, shown_of
+from core.observables.registry import OBSERVABLES, find_observable, numbers_of
 from core.runs import RecordedRun
 from core.runs import open_run as opened
 from marginscope._engine.border import public
@@ -177,17 +177,20 @@ class Run:
 
     @property
     def observables(self) -> tuple[str, ...]:
-        """The names of what `run[name]` gives, for this run."""
-        return tuple(
-            name for name, item in OBSERVABLES.items() if item in shown_of(self._run, item.shape)
-        )
+        """The names of what `run[name]` gives, for this run.
+
+        Numbers that a recorded loop passed to `frame` come last: NAME, or `loop.NAME` where an
+        observable or a column of tables is called NAME.
+        """
+        registered = (item for item in OBSERVABLES.values() if item.applies(self._run))
+        return tuple(item.name for item in (*registered, *numbers_of(self._run)))
 
     def __getitem__(self, name: str) -> Floats:
-        known = self.observables
-        if name not in known:
-            hint = did_you_mean(str(name), known)
+        found = find_observable(str(name))
+        if found is None or not found.applies(self._run):
+            hint = did_you_mean(str(name), self.observables)
             raise InputError(f"This run has no {str(name)[:60]!r}; {hint}")
-        return OBSERVABLES[name].trace(self._run)
+        return found.trace(self._run)
 
     @public
     def to_pandas(self, names: Iterable[str] | None = None) -> Any:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self, final
 
 import numpy as np
@@ -24,9 +25,10 @@ from marginscope._files.forms import Form
 from marginscope._files.frame import Frame
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.schedule import Schedule
-from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, WHOLE, is_time
+from marginscope._files.schema import FIXED, MAX_FRAMES, WHOLE, is_time
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
+from marginscope._record.numbers import LoopNumbers
 from marginscope._record.options import Options
 from marginscope._record.saver import Saver
 from marginscope._show.api import show
@@ -63,6 +65,7 @@ class Recording:
         self._examples, self._options = examples, options
         self._schedule = Schedule(options.until, options.frames, options.marks, options.first)
         self._begun: Begun | None = None
+        self._numbers = LoopNumbers()
         self._frames = 0
         self._last = -math.inf  # log10 t of the latest frame
         self._lost = 0  # states in a row that were not finite
@@ -109,7 +112,8 @@ class Recording:
         steps: int | None = None,
         **told: Any,
     ) -> None:
-        """Keep the weights at t; `told` are numbers to be kept beside them, such as eta.
+        """Keep the weights at t; `told` are numbers beside them, such as eta=0.1. They are columns
+        of the run, `run["eta"]` (`loop.NAME` where an observable has the name).
 
         V (m, d): a row for each node. a (m,) or (1, m), or (k, m) for k classes; not given where
         the outer weights are not trained. b (m,) inner and c (k,) outer biases. `steps` is the
@@ -176,7 +180,13 @@ class Recording:
         text = f"{self._shown}: {text.rstrip('.')}; {GOES_ON}."
         warnings.warn(text, RecordingWarning, stacklevel=3)
 
-    def begin(self, weights: Weights, log10_time: float = -math.inf, step: int = 0) -> None:
+    def begin(
+        self,
+        weights: Weights,
+        log10_time: float = -math.inf,
+        step: int = 0,
+        numbers: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         """Make the file, with the first state of the weights as its first frame.
 
         Raises InputError for weights that do not fit, or a file that cannot be made, and DiskError.
@@ -210,14 +220,14 @@ class Recording:
             raise type(error)(error.sentence) from None
         self._begun = Begun(form, dtype, saver, experiment)
         atexit.register(self._at_exit)
-        self._add(Frame(step, log10_time, 0.0, start.astype(dtype)))
+        self._add(Frame(step, log10_time, 0.0, start.astype(dtype), None, numbers))
 
     def _take(self, t: float, weights: Weights, steps: int | None, told: Weights) -> None:
         if not _is_number(t) or t < 0:
             raise InputError(f"t = {t!r} is no time; numbers from 0 on are.")
         step, log10_time = self._options.moment(float(t), steps)
         if self._begun is None:
-            self.begin(weights, log10_time, step)
+            self.begin(weights, log10_time, step, self._numbers.take(told))
             self._schedule.passed(float(t))
             return
         if self._frames >= MAX_FRAMES:
@@ -233,9 +243,7 @@ class Recording:
                 f"at t = {t:g} the weights have other shapes than at the start "
                 f"({_shapes(form)} instead of {_shapes(self._begun.form)}), and are left out."
             )
-        numbers = arrays.numbers(told)
-        if len(numbers) > MAX_METRICS:
-            raise InputError(f"at most {MAX_METRICS} numbers are kept with a frame.")
+        numbers = self._numbers.take(told)
         flat = _flat(parts, form, self._begun.dtype)
         if not np.isfinite(flat).all():
             self._lost += 1

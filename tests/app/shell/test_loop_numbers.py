@@ -1,0 +1,67 @@
+"""Numbers that a recorded loop passed: curves of a group of their own, explained and compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.help import explanations_of
+from tests.app.mouse import close_menus, entry, opened, pick
+from tests.app.shell.conftest import Opener, trained
+from tests.python.test_loop_numbers import NAMES, STEPS, with_numbers
+
+FROM_LOOP = "From the loop"
+
+
+def test_numbers_of_a_loop_in_the_window(
+    tmp_path: Path, open_program: Opener, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    paths = [str(with_numbers(tmp_path / f"{name}.msrun")) for name in ("one", "other")]
+    program = open_program(paths[0])
+    qtbot.waitUntil(lambda: trained(program))
+    with subtests.test("curves"):
+        check_curves(program, qtbot)
+    with subtests.test("compared"):
+        program.files.open_files([paths[1]], True)
+        qtbot.waitUntil(lambda: len(program.session) == 2 and trained(program))
+        check_comparison(program, qtbot)
+
+
+def check_curves(program: Marginscope, qtbot: QtBot) -> None:
+    pick(qtbot, program.window, "View", "Curves", FROM_LOOP, "train/loss")
+    pick(qtbot, program.window, "View", "Curves", FROM_LOOP, "risk, passed by the loop")
+    group = entry(opened(qtbot, program.window, "View", "Curves"), FROM_LOOP).menu()
+    assert tuple(action.data() for action in group.actions()) == NAMES
+    assert entry(group, "train/loss").isChecked()
+    close_menus()
+    program.playback.to_end()
+    program.display.ask(views=("curves",), curves=("train/loss", "loop.risk", "val_acc"))
+    view = program.display.slots[0].panel.view("curves")
+    data = view.data
+    qtbot.waitUntil(lambda: not data.later.pending and view._traced == data.later.traced)
+    for text in ("train/loss", "risk, passed by the loop 7", "val acc"):
+        assert text in view.header.text, view.header.text
+    assert np.array_equal(data.later.trace("train/loss", STEPS + 1)[1:, 0], 1 / np.arange(1, 13.0))
+    titles = [one.title for one in explanations_of(view.explained())]
+    assert titles[1:] == ["risk, passed by the loop", "val acc, passed by the loop"]
+    palette = [one for one in program.commands._curves() if one.key == "curve:val_acc"]
+    assert len(palette) == 1 and not palette[0].reason
+
+
+def check_comparison(program: Marginscope, qtbot: QtBot) -> None:
+    program.actions["compare"].trigger()
+    qtbot.waitUntil(lambda: program.display.intent.compared is not None)
+    box = program.compare.panel.observable
+    box.setCurrentIndex(box.findData("val_acc"))
+    box.activated.emit(box.currentIndex())
+    qtbot.waitUntil(lambda: program.display.intent.compared.question.observable == "val_acc")
+    view = program.compare.view
+    qtbot.waitUntil(lambda: view._comparison.question.observable == "val_acc")
+    assert "val acc" in view.plot.side.labelText
+    assert [one.title for one in explanations_of(view.explained())] == [
+        "val acc, passed by the loop"
+    ]
