@@ -11,6 +11,7 @@ from core.cli.output import print_json, print_line, print_text, progress
 from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
+from core.runs.settings import known_settings, optimizer_text
 from core.studies.code import codes_of, files_of
 from core.studies.study import load_study, shipped_ids
 
@@ -20,7 +21,10 @@ def facts(run: Run) -> dict[str, Any]:
     from core.observables.registry import last_values
 
     data = run.dataset
-    experiment = run.experiment.model_dump(mode="json", exclude_none=True)
+    experiment = {
+        section: {key: value for key, value in table.items() if value is not None}
+        for section, table in known_settings(run).items()
+    }
     lineage = {} if run.lineage is None else {"lineage": run.lineage.words}
     return lineage | {
         "status": run.status,
@@ -39,7 +43,7 @@ def info(arguments: argparse.Namespace) -> int:
     with open_run(Path(arguments.run)) as run:
         values = facts(run)
         times = run.log10_time[: run.frames]
-        events = run.events()
+        events, said = run.events(), optimizer_text(run)
     if arguments.json:
         print_json(values)
         return 0
@@ -52,6 +56,8 @@ def info(arguments: argparse.Namespace) -> int:
     )
     if "lineage" in values:
         print_line(f"  {values['lineage']}")
+    if said:
+        print_line(f"  optimizer: {said}")
     if times.size:
         print_line(f"  {values['frames']} frames to log10 t = {times[-1]:.6g}")
     for name, value in values["scalars"].items():

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+from core.settings import NOT_RECORDED
 from core.studies.grouping import is_seed
 from core.studies.tables import value_text
 
@@ -49,6 +50,8 @@ def _text(table: Mapping[str, Any], key: str) -> str:
     value = table.get(key)
     if value is None:
         return ABSENT
+    if value == NOT_RECORDED:
+        return NOT_RECORDED
     text = " ".join(value_text(value).split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 

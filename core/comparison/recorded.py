@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,9 @@ from core.reference import cache
 from core.reference.registry import REFERENCES
 from core.reference.share import FIRST, most
 from core.runs import Run
-from core.studies.cells import settings_of
+from core.runs.settings import known_settings
+from core.studies.cells import flattened
+from core.study_file.recorded import RecordedLoop
 from marginscope._program import headless_program
 
 NO_SHARE = (
@@ -39,7 +42,21 @@ def most_of(run: Run) -> float:
 def differing_of(runs: Sequence[Run]) -> Differing:
     """The settings in which some runs differ, and what they are called by them."""
     stems = [run.path.stem for run in runs]
-    return differing([settings_of(run.experiment) for run in runs], stems)
+    return differing([_settings(run) for run in runs], stems)
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    """Known settings by dotted key, without what an optimizer does not do (False), and without what
+    the dynamics says as well."""
+    said = {f"optimizer.{name}" for name in ("lr", "betas", "eps")}
+    if isinstance(run.experiment.dynamics, RecordedLoop):
+        said = set()
+    every = flattened(known_settings(run))
+    return {
+        key: value
+        for key, value in every.items()
+        if key not in said and not (key.startswith("optimizer.") and value is False)
+    }
 
 
 def check_observable(name: str, runs: Sequence[Run] = ()) -> None:

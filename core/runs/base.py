@@ -97,6 +97,15 @@ class Run(ABC):
         return self._header.meta.recorded
 
     @property
+    def optimizer(self) -> dict[str, Any]:
+        """What the optimizer of a recorded loop said of itself; empty where nothing is known."""
+        said = self._header.meta.optimizer if self.recorded else {}
+        return {
+            name: printable(value) if isinstance(value, str) else value
+            for name, value in said.items()
+        }
+
+    @property
     def until(self) -> float:
         """log10 t of the planned end; -inf where another program trains and has not said it."""
         until = float(self.experiment.dynamics.until_log10_time)

@@ -18,6 +18,7 @@ from core.errors import InputError, did_you_mean
 from core.observables.registry import OBSERVABLES, find_observable, numbers_of
 from core.runs import RecordedRun
 from core.runs import open_run as opened
+from core.runs.settings import known_settings
 from marginscope._engine.border import public
 from marginscope._show.api import Time, show
 
@@ -87,9 +88,12 @@ class Run:
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
-        """The sections of the study file that describe the run: settings["network"]["m"]."""
-        described: dict[str, dict[str, Any]] = self._run.experiment.model_dump(mode="json")
-        return described
+        """The sections of the study file that describe the run: settings["network"]["m"].
+
+        Of a recorded loop, what it did not say is "not recorded", and `settings["optimizer"]` is
+        what its optimizer said, if it was given.
+        """
+        return known_settings(self._run)
 
     @property
     def status(self) -> str:

@@ -11,6 +11,7 @@ from marginscope._errors import InputError
 from marginscope._files.forms import DEFAULT_SLOPE, UNKNOWN
 from marginscope._files.new_file import check_free
 from marginscope._record import arrays
+from marginscope._record.optimizer import steps_of
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
 
@@ -33,6 +34,7 @@ def record(
     dynamics: str | None = None,
     eta: float | None = None,
     batch: int | None = None,
+    optimizer: Any = None,
     until: float | None = None,
     frames: int = 400,
     marks: Iterable[float] = (),
@@ -65,7 +67,11 @@ def record(
     `time`: with "step" the t of `due` and `frame` counts steps, with "t" it is the time. `dynamics`
     is how the loop trains, as far as you say it: "gd", "sgd" (of `batch` examples) or "adam", with
     the step size `eta`, t = eta * steps, or "flow". It says which statements are of interest; that
-    the steps were taken so cannot be seen from frames, and is never taken for granted.
+    the steps were taken so cannot be seen from frames, and is never taken for granted. `optimizer`
+    says it instead: an optimizer of PyTorch, or a dictionary such as {"kind": "Adam", "lr": 1e-3,
+    "betas": (0.9, 0.999)}. All that it says is kept; plain SGD is "gd" ("sgd" of a smaller
+    `batch`), Adam and AdamW are "adam", and any other, as SGD with momentum or a scheduler, is none
+    of these. What nobody said, such as a weight decay, is "not recorded".
 
     `until` is the last t that is planned, with which at most `frames` frames are spaced equally in
     log t, as in the program's own runs, and `marks` (times) get frames of their own; without it 60
@@ -100,9 +106,8 @@ def record(
         slope=float(slope),
         a_fixed=a_fixed,
         time=time,
-        dynamics=dynamics or "",
-        eta=None if eta is None else float(eta),
         batch=batch,
+        **steps_of(optimizer, dynamics, eta, batch, n=examples.x.shape[0]),
         until=None if until is None else float(until),
         frames=int(frames),
         marks=tuple(float(mark) for mark in marks),

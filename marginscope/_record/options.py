@@ -6,16 +6,20 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from marginscope._errors import InputError
 from marginscope._files.forms import ACTIVATIONS, DEFAULT_SLOPE, UNKNOWN
 
+if TYPE_CHECKING:
+    from marginscope._record.optimizer import Optimizer
+
 LOSSES = ("logistic", "exponential", "squared", "least_squares", "cross_entropy")
 DYNAMICS = ("gd", "sgd", "adam", "flow")
 STEPPED = ("gd", "sgd", "adam")
+DESCENTS = ("gd", "sgd")
 TIMES = ("step", "t")
 TARGETS = ("labels", "real")
 MOST_STEPS = 2**63 - 1
@@ -43,6 +47,7 @@ class Options:
     source: str = ""
     overwrite: bool = False
     strict: bool = False
+    optimizer: Optimizer | None = None
 
     @property
     def real(self) -> bool:
@@ -115,6 +120,8 @@ class Options:
             section["step"] = self.eta
             if self.batch is not None and self.dynamics != "gd":
                 section["batch"] = self.batch
+            if self.optimizer is not None:
+                section |= self.optimizer.section
         until = 1.0 if self.until is None else self.until * self.scale
         section["until_log10_time"] = min(max(math.log10(until), -8.0), 15.0)
         return section

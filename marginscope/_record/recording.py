@@ -210,6 +210,7 @@ class Recording:
             step=step,
             log10_time=log10_time,
             recorded=True,
+            optimizer=None if self._options.optimizer is None else self._options.optimizer.settings,
         )
         kept = {**self._examples.arrays, "origin": start}
         kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}

@@ -6,29 +6,51 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.controllers.help import explanations_of
+from core.settings import NOT_RECORDED
 from tests.app.mouse import close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
 from tests.python.test_loop_numbers import NAMES, STEPS, with_numbers
 
 FROM_LOOP = "From the loop"
+SGD = {"kind": "<b>SGD</b>", "momentum": 0.9}
 
 
 def test_numbers_of_a_loop_in_the_window(
     tmp_path: Path, open_program: Opener, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    paths = [str(with_numbers(tmp_path / f"{name}.msrun")) for name in ("one", "other")]
+    paths = [
+        str(with_numbers(tmp_path / f"{name}.msrun", optimizer={**SGD, "lr": lr}))
+        for name, lr in (("one", 0.5), ("other", 0.25))
+    ]
     program = open_program(paths[0])
     qtbot.waitUntil(lambda: trained(program))
+    with subtests.test("settings"):
+        check_settings(program)
     with subtests.test("curves"):
         check_curves(program, qtbot)
     with subtests.test("compared"):
         program.files.open_files([paths[1]], True)
         qtbot.waitUntil(lambda: len(program.session) == 2 and trained(program))
         check_comparison(program, qtbot)
+
+
+def check_settings(program: Marginscope) -> None:
+    """What the optimizer said, as text, and nothing of what nobody said."""
+    sections = program.window.form.sections
+    words = "<b>SGD</b>, momentum 0.9, lr 0.5"
+    assert sections["dynamics"].note.text() == f"recorded with {words}"
+    assert sections["dynamics"].note.textFormat() == Qt.TextFormat.PlainText
+    rows = {row.field.key: row.control for row in sections["loss"].rows + sections["run"].rows}
+    for key in ("loss.l2", "run.seed"):
+        assert (rows[key].text(), rows[key].placeholderText()) == ("", NOT_RECORDED)
+    assert rows["run.device"].currentText() == NOT_RECORDED
+    facts = {fact.name: fact.value for fact in program.window.inspector.run.facts()}
+    assert (facts["optimizer"], facts["seed"]) == (words, NOT_RECORDED)
 
 
 def check_curves(program: Marginscope, qtbot: QtBot) -> None:
@@ -59,6 +81,9 @@ def check_comparison(program: Marginscope, qtbot: QtBot) -> None:
     box.setCurrentIndex(box.findData("val_acc"))
     box.activated.emit(box.currentIndex())
     qtbot.waitUntil(lambda: program.display.intent.compared.question.observable == "val_acc")
+    table = program.compare.panel.table
+    titles = [table.horizontalHeaderItem(k).text() for k in range(table.columnCount())]
+    assert "optimizer.lr" in titles and "loss.l2" not in titles
     view = program.compare.view
     qtbot.waitUntil(lambda: view._comparison.question.observable == "val_acc")
     assert "val acc" in view.plot.side.labelText
