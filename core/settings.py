@@ -23,6 +23,7 @@ from marginscope._files.schema import MAX_ELEMENTS as MAX_ELEMENTS
 from marginscope._files.schema import MAX_FRAMES as MAX_FRAMES
 
 WRITTEN = "written"
+NOT_RECORDED = "not recorded"  # a setting that the loop of a recording did not say
 MAX_SEED = 2**63 - 1  # the largest whole number of TOML, and of a run file
 SEED_MEANING = "seed of a generator of its own for this part; without it run.seed draws it"
 

@@ -184,6 +184,9 @@ class CommandController(QObject):
                 reason="" if one.name in here else reason,
                 words=one.name,
             )
+        for name, (title, explanation, of_loop) in here.items():
+            if of_loop:
+                yield entry(f"{CURVE}:{name}", "Curve", title, explanation, words=name)
 
     # ------------------------------------------------------------------------------- chosen
 

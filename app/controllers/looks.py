@@ -7,14 +7,14 @@ from typing import final
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QIcon
-from PySide6.QtWidgets import QApplication, QDialog, QMessageBox
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QMessageBox
 
 from app import style
 from app.actions import set_icons
 from app.controllers.display import DisplayController
 from app.main_window import OF_STUDY, MainWindow
 from app.panels.coordinates import CoordinatesDialog
-from app.panels.inspector import definitions
+from app.panels.inspector import definition
 from app.state.intent import MOST_CURVES
 from app.widgets.plain_text import menu_text, plain_tip
 from core import __version__
@@ -24,6 +24,7 @@ from core.observables.planes import COORDINATES, NodePlane
 LECTURE_SCALE = 1.4
 FOLDED = ("form", "inspector", "library", "times")  # in a lecture
 PIN_TWO = "Pin two nodes of a run, by a click on each: they span the plane."
+FROM_LOOP = "From the &loop"
 NO_RUN = "Run a study, or open a run, to choose its curves."
 ABOUT = (
     "Marginscope {version}: watch shallow networks learn, against what theory promises.\n\n"
@@ -48,6 +49,8 @@ class Looks(QObject):
         # Noted once: made larger and smaller in turn a size would drift by its rounding.
         self._base_size = QApplication.font().pointSizeF()
         self._library_before = False
+        # One for all times: `clear` of a menu deletes its actions, and no menus within it.
+        self._of_loop = QMenu(FROM_LOOP, window.curve_choice, toolTipsVisible=True)
 
     @property
     def palette_now(self) -> Palette:
@@ -178,8 +181,14 @@ class Looks(QObject):
         if observables:
             menu.addAction("The &study's curves").setData(OF_STUDY)
             menu.addSeparator()
-        for name, (title, explanation) in observables.items():
-            action = menu.addAction(menu_text(title))
+        self._of_loop.clear()
+        group = menu
+        for name, (title, explanation, of_loop) in observables.items():
+            if of_loop and group is menu:
+                menu.addSeparator()
+                group = self._of_loop
+                menu.addMenu(group)
+            action = group.addAction(menu_text(title))
             action.setData(name)
             action.setToolTip(plain_tip(explanation or title))  # else Qt shows its text
             action.setCheckable(True)
@@ -192,15 +201,17 @@ class Looks(QObject):
         """Whether a run is shown whose observables are known."""
         return any(run.data is not None for run in self._display.session)
 
-    def observables(self) -> dict[str, tuple[str, str]]:
-        """Title and explanation of the observables that any of the shown runs has, by name."""
+    def observables(self) -> dict[str, tuple[str, str, bool]]:
+        """Title and explanation of the observables that any of the shown runs has, by name, and
+        whether they are numbers that a recorded loop passed, which come last."""
         runs = [run.data.run for run in self._display.session if run.data is not None]
         if not runs:
             return {}
-        from core.observables.registry import scalars_of
+        from core.observables.registry import OBSERVABLES, scalars_of
 
-        names = [item.name for run in runs for item in scalars_of(run)]
-        return {name: definitions()[name] for name in dict.fromkeys(names)}
+        items = [item for run in runs for item in scalars_of(run)]
+        items.sort(key=lambda item: item.name not in OBSERVABLES)
+        return {item.name: (*definition(item), item.name not in OBSERVABLES) for item in items}
 
     def choose_curve(self, action: QAction) -> None:
         """Show or hide a curve, and with the first one the view of curves itself; or show those of

@@ -19,6 +19,7 @@ from app.state.session import OpenRun
 from core.errors import MarginscopeError
 from core.figures.numbers import number_text, time_text
 from core.problem.schedule import coordinate, inverse_coordinate
+from core.settings import NOT_RECORDED
 from core.study_file.dynamics import KernelPredictor
 from core.training.control import RunState, Status
 
@@ -209,6 +210,8 @@ class Readout(QObject):
         if run is None or run.data is None:
             self._inspector.show_run({})
             return
+        from core.runs.settings import optimizer_text
+
         recorded, experiment = run.data.run, run.data.run.experiment
         frame, data = self._frame_of(run), recorded.dataset
         network = f"{experiment.network.kind}, m = {run.data.m}"
@@ -226,7 +229,8 @@ class Readout(QObject):
                 "network": network,
                 "loss": experiment.loss.kind,
                 "dynamics": _dynamics_text(run),
-                "seed": str(experiment.run.seed),
+                **({"optimizer": said} if (said := optimizer_text(recorded)) else {}),
+                "seed": NOT_RECORDED if recorded.recorded else str(experiment.run.seed),
                 "precision": recorded.precision,
                 "file": run.path.name if run.begun else "",
             }

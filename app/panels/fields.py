@@ -13,7 +13,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, final, get_args, get_origin
 
-from core.settings import Section
+from core.settings import NOT_RECORDED, Section
 from core.studies.derived import FACTOR, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
@@ -81,6 +81,7 @@ class Field:
     words: bool = False
     truth: bool = False  # true or false, chosen like other choices
     rows: bool = False  # lists of lists, such as points
+    unknown: bool = False  # a recorded loop did not say it
 
     @property
     def key(self) -> str:
@@ -98,6 +99,11 @@ class Field:
     @property
     def placeholder(self) -> str:
         """What stands, greyed, in the empty field."""
+        return NOT_RECORDED if self.unknown else self.default_text
+
+    @property
+    def default_text(self) -> str:
+        """What a field stands for that is left empty."""
         if self.default is None or self.default == ():
             return "none" if self.read_only else EMPTY.get(self.key, "none")
         return text_of(self.default)
@@ -110,7 +116,9 @@ class Field:
             lines.append(f"Unit: {self.unit}.")
         if self.choices:
             lines.append(f"One of {', '.join(self.choices)}.")
-        lines.append(f"Default: {self.placeholder}.")
+        lines.append(f"Default: {self.default_text}.")
+        if self.unknown:
+            lines.append("The recorded loop did not say it; a run trained here has the default.")
         if self.source:
             lines.append(f"Source: {self.source}.")
         if self.rows:

@@ -22,6 +22,7 @@ from core.figures.numbers import MINUS, power_text
 if TYPE_CHECKING:
     from app.state.node_values import NodeFacts
     from core.observables.group import GroupFacts
+    from core.observables.observable import Observable
 
 NODE_HINT = (
     "Hover a node in any view to mark it; click it to keep its numbers here, or draw a box around "
@@ -66,15 +67,17 @@ def definitions() -> dict[str, tuple[str, str]]:
     """Title and explanation of each observable by its name."""
     from core.observables.registry import OBSERVABLES
 
-    texts = {}
-    for item in OBSERVABLES.values():
-        lines = [f"{item.title}: {item.formula}."]
-        if item.unit:
-            lines.append(f"Unit: {item.unit}.")
-        if item.source:
-            lines.append(f"Source: {item.source}.")
-        texts[item.name] = (item.title, raised("\n".join(lines)))
-    return texts
+    return {item.name: definition(item) for item in OBSERVABLES.values()}
+
+
+def definition(item: Observable) -> tuple[str, str]:
+    """Title and explanation of an observable."""
+    lines = [f"{item.title}: {item.formula}."]
+    if item.unit:
+        lines.append(f"Unit: {item.unit}.")
+    if item.source:
+        lines.append(f"Source: {item.source}.")
+    return item.title, raised("\n".join(lines))
 
 
 def _defined(name: str) -> tuple[str, str]:

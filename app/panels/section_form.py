@@ -98,7 +98,11 @@ class SectionForm(QWidget):
         fields = edits.fields(self.section)
         editable = [edits.can_be_edited(field) for field in fields]
         # Rows that stay keep the focus and the cursor of whoever is typing.
-        shape = (edits.kind(self.section), tuple(editable), tuple(field.key for field in fields))
+        shape = (
+            edits.kind(self.section),
+            tuple(editable),
+            tuple((field.key, field.unknown) for field in fields),
+        )
         if shape != self._built:
             self._built = shape
             self._remove_rows()

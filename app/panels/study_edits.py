@@ -26,6 +26,7 @@ from app.panels.fields import (
 )
 from app.state.edits import Edits
 from core.errors import Clause, InputError
+from core.settings import NOT_RECORDED
 from core.studies.changes import origin_of, retitled
 from core.studies.derived import FORMULA, VARIANT
 from core.studies.study import Study
@@ -104,7 +105,11 @@ class StudyEdits:
         """The fields that the section has now."""
         if section == VARIED:
             return varied_fields(self._switched)
-        return fields_of(section, self.kind(section))
+        fields, unknown = fields_of(section, self.kind(section)), self.base.unknown
+        changed = section in KINDS and self.kind(section) != self._kind_before(section)
+        if not unknown or changed:
+            return fields
+        return tuple(replace(one, unknown=one.key in unknown) for one in fields)
 
     def field(self, key: str) -> Field | None:
         """The field of a dotted key, None where the present kind has no such key."""
@@ -126,6 +131,8 @@ class StudyEdits:
         if field.key in study.derived:
             return f"{DERIVED} {study.derived[field.key]}"
         table = study.tables.get(field.section, {})
+        if field.unknown and field.name not in table:
+            return NOT_RECORDED if field.choices else ""
         value = table.get(field.name, field.default)
         if field.many and value is not None and not value and field.default:
             return EMPTY_LIST.get(field.key, "[]")
@@ -244,6 +251,8 @@ class StudyEdits:
                 words = f"{name}: {formula}{_short(value)}"
                 said.setdefault(key.removeprefix(FORMULA), []).append(words)
         notes = {key: "\n".join(words) for key, words in said.items()}
+        if study.optimizer:
+            notes["dynamics.kind"] = f"recorded with {study.optimizer}"
         cells = tuple(islice(study.each(), MOST_LOOKED_AT)) if study.derived else ()
         for key in study.derived:
             section, name = key.split(".", 1)

@@ -48,11 +48,11 @@ class Known:
 
 def ask(question: CompareQuestion, runs: Sequence[ComparedRun], cursor: float) -> None:
     """Have computed what a question needs: observables at all frames, or the nodes of one."""
-    from core.observables.registry import OBSERVABLES
+    from core.observables.registry import observable_of
 
     for one in runs:
         names = () if question.ranked else question.names
-        names = tuple(name for name in names if OBSERVABLES[name].applies(one.run))
+        names = tuple(name for name in names if observable_of(name).applies(one.run))
         one.later.ask_traces(OWNER, names, one.run.frames)
         wanted = NodesQuestion(_frame(one, cursor), question.observable)
         one.later.nodes.ask(wanted if question.ranked else None)

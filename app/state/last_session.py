@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -51,6 +51,9 @@ def _form_table(form: Edits) -> dict[str, Any]:
         "kinds": form.kinds,
         "texts": form.texts,
         "latest": form.latest,
+        # Of a recorded run: a study file has no word for what nobody said.
+        "unknown": sorted(base.unknown),
+        "optimizer": base.optimizer,
     }
 
 
@@ -79,10 +82,18 @@ def _edits_of(table: dict[str, Any]) -> Edits:
     if folder is not None and not isinstance(folder, str):
         raise TypeError
     base = parse_study(text, name, None if folder is None else Path(folder))
+    unknown, optimizer = table.get("unknown", []), table.get("optimizer", "")
+    if not _are_texts(unknown) or not isinstance(optimizer, str) or len(optimizer) > LONGEST:
+        raise TypeError
+    base = replace(base, unknown=frozenset(unknown), optimizer=optimizer)
     latest = table["latest"]
-    if not isinstance(latest, list) or not all(isinstance(key, str) for key in latest):
+    if not _are_texts(latest):
         raise TypeError
     return Edits(base, _pairs(table["kinds"]), _pairs(table["texts"]), tuple(latest[:MOST_PAIRS]))
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(one, str) for one in values)
 
 
 def _pairs(values: Any) -> Pairs:

@@ -237,7 +237,7 @@ class Later:
         return None
 
     def _compute(self, name: str, trace: Trace, frame: int) -> None:
-        from core.observables.registry import OBSERVABLES
+        from core.observables.registry import observable_of
 
         if name == SPECTRUM:
             from core.observables.spectrum import log10_singular_values
@@ -246,7 +246,7 @@ class Later:
             value = np.full(LEADING, np.nan)
             value[: sigma.size] = sigma[:LEADING]
         else:
-            value = np.array([OBSERVABLES[name].at(self._run, frame)], dtype=np.float64)
+            value = np.array([observable_of(name).at(self._run, frame)], dtype=np.float64)
         with self._lock:  # the arrays may be made longer meanwhile
             trace.values[frame] = value
             trace.known[frame] = True
@@ -260,9 +260,9 @@ def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
 
 
 def _node_values(run: Run, question: NodesQuestion) -> Floats:
-    from core.observables.registry import OBSERVABLES
+    from core.observables.registry import observable_of
 
-    return np.asarray(OBSERVABLES[question.name].at(run, question.frame), dtype=np.float64)
+    return np.asarray(observable_of(question.name).at(run, question.frame), dtype=np.float64)
 
 
 def answer(run: Run, question: Question) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from core.problem.schedule import coordinate, further
@@ -23,9 +24,16 @@ def goes_on_to(run: Run) -> float:
 
 def study_of(run: Run, identifier: str) -> Study:
     """The settings of a recorded run as a study of one cell."""
+    from core.runs.settings import optimizer_text, unknown_settings
+
+    unknown = unknown_settings(run)
     tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
+    for key in unknown:
+        section, name = key.split(".")
+        tables[section].pop(name, None)
     window = next((one.window for one in _shipped_like(run)), {})
-    return Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
+    study = Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
+    return replace(study, unknown=unknown, optimizer=optimizer_text(run))
 
 
 def _shipped_like(run: Run) -> Iterator[Study]:

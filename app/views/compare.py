@@ -311,7 +311,11 @@ class CompareView(QWidget):
 
     def explained(self) -> tuple[str, ...]:
         """The names of what it shows, as core.observables.help has them."""
-        return (self._comparison.question.observable,) if self._comparison is not None else ()
+        if self._comparison is None:
+            return ()
+        from core.observables.registry import full_name
+
+        return (full_name(self._comparison.question.observable),)
 
     def _ask_help(self) -> None:
         self.help_requested.emit(self.explained())

@@ -53,14 +53,14 @@ class CurvesView(TraceView):
     @property
     def names(self) -> tuple[str, ...]:
         """Those that are shown: the ones that the run has."""
-        from core.observables.registry import OBSERVABLES
+        from core.observables.registry import find_observable
 
         data = self.data
         if data is None:
             return self._names[:MOST_CURVES]
-        run = data.run
-        has = [name for name in self._names if name in OBSERVABLES]
-        return tuple(name for name in has if OBSERVABLES[name].applies(run))[:MOST_CURVES]
+        found = {name: find_observable(name) for name in self._names}
+        has = [name for name, item in found.items() if item and item.applies(data.run)]
+        return tuple(has[:MOST_CURVES])
 
     # --------------------------------------------------------------------------------- content
 
@@ -126,7 +126,7 @@ class CurvesView(TraceView):
 
     def _name(self) -> tuple[str, str]:
         """What the vertical axis is called, and where there is little room."""
-        from core.observables.registry import OBSERVABLES
+        from core.observables.registry import find_observable
 
         names = self.names
         if self.scale is CurveScale.OWN:
@@ -134,8 +134,8 @@ class CurvesView(TraceView):
         if len(names) == 1:
             # The ticks of a logarithmic axis are those of the quantity itself.
             name = names[0].removeprefix(LOG) if self._is_log(names[0]) else names[0]
-            known = OBSERVABLES[name].title if name in OBSERVABLES else name.replace("_", " ")
-            return known, name.replace("_", " ")
+            words, known = name.replace("_", " "), find_observable(name)
+            return words if known is None else known.title, words
         return "value", ""  # of several quantities; the key names each
 
     def _bound_lines(self, names: Sequence[str], bounds: Sequence[Floats]) -> list[TraceCurve]:
@@ -182,7 +182,11 @@ class CurvesView(TraceView):
 
     def explained(self) -> tuple[str, ...]:
         """The observables that are shown."""
-        return self.names
+        if self.data is None:
+            return self.names
+        from core.observables.registry import full_name
+
+        return tuple(map(full_name, self.names))
 
     def _lost(self) -> list[str]:
         """The curves that a logarithmic axis cannot show, by their names."""
@@ -194,13 +198,13 @@ class CurvesView(TraceView):
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """The key says the values at the cursor."""
-        from core.observables.registry import OBSERVABLES
+        from core.observables.registry import observable_of
 
         entries = []
         for k, (name, values) in enumerate(zip(self.names, self._values, strict=True)):
             value = float(values[frame]) if frame < values.size else math.nan
             text = raised(number_text(value, 3)) if not math.isnan(value) else "\u2013"
-            title = OBSERVABLES[name].title
+            title = observable_of(name).title
             short = name.replace("_", " ")
             entries.append(HeaderEntry(f"{title} {text}", self._colour(k), self._sign(k), short))
         self.header.set_key(*entries)

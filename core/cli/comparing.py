@@ -30,9 +30,6 @@ def compare(arguments: argparse.Namespace) -> int:
     out = Path(arguments.out)
     names = arguments.observable or ["hard_margin"]
     check_count(len(arguments.runs))
-    for name in names:
-        check_observable(name)
-    questions = [_question(name, arguments) for name in dict.fromkeys(names)]
     moment = math.inf if arguments.at is None else parse_time(arguments.at)
     if moment is None:
         raise InputError(f"{arguments.at!r} is no time; write t, or 10^2.5.", option="--at")
@@ -44,6 +41,9 @@ def compare(arguments: argparse.Namespace) -> int:
             raise InputError(f"{error.text} A table of it is a .csv.", option="--out") from error
     with ExitStack() as stack:
         runs = [stack.enter_context(open_run(path)) for path in arguments.runs]
+        for name in names:
+            check_observable(name, runs)
+        questions = [_question(name, arguments) for name in dict.fromkeys(names)]
         for question in questions:
             check_runs(question, runs)
         total = len(questions) * sum(run.frames for run in runs)

@@ -12,6 +12,7 @@ from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
 from core.runs.left import RECORDING, left_words, was_left
+from core.runs.settings import known_settings, optimizer_text
 from core.studies.code import codes_of, files_of
 from core.studies.study import load_study, shipped_ids
 
@@ -21,7 +22,10 @@ def facts(run: Run) -> dict[str, Any]:
     from core.observables.registry import last_values
 
     data = run.dataset
-    experiment = run.experiment.model_dump(mode="json", exclude_none=True)
+    experiment = {
+        section: {key: value for key, value in table.items() if value is not None}
+        for section, table in known_settings(run).items()
+    }
     lineage = {} if run.lineage is None else {"lineage": run.lineage.words}
     left = was_left(run)
     recorder = {"recorder": "gone" if left else "at work"} if run.status == RECORDING else {}
@@ -43,7 +47,7 @@ def info(arguments: argparse.Namespace) -> int:
     with open_run(Path(arguments.run)) as run:
         values = facts(run)
         times, steps = run.log10_time[: run.frames], run.steps if run.counts_steps else None
-        events = run.events()
+        events, said = run.events(), optimizer_text(run)
         left = left_words(run) if values.get("recorder") == "gone" else ""
     if arguments.json:
         print_json(values)
@@ -57,6 +61,8 @@ def info(arguments: argparse.Namespace) -> int:
     )
     if "lineage" in values:
         print_line(f"  {values['lineage']}")
+    if said:
+        print_line(f"  optimizer: {said}")
     if times.size:
         end = f"log10 t = {times[-1]:.6g}" if steps is None else f"step {steps[-1]}"
         print_line(f"  {values['frames']} frames to {end}")

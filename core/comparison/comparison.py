@@ -75,7 +75,15 @@ class Comparison:
 
 
 def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
-    """Some runs in one picture; their values of `question.names` must be there."""
+    """Some runs in one picture; their values of `question.names` must be there.
+
+    Of a number that loops passed at some of their frames, these frames are compared.
+    """
+    from core.observables.registry import is_loop_number  # not loaded with the window
+
+    name = question.observable
+    if is_loop_number(name):
+        runs = [run.taken(np.isfinite(run.values[name])) for run in runs]
     keys = [keys_of(run, question.against) for run in runs]
     curves = [
         reached(key, run.values[question.observable]) for key, run in zip(keys, runs, strict=True)

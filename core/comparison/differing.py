@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from core.problem.schedule import time_text
+from core.settings import NOT_RECORDED
 from core.studies.grouping import is_seed
 from core.studies.tables import value_text
 
@@ -91,7 +92,9 @@ def _distinct(words: Sequence[str], others: Sequence[str]) -> list[str]:
 
 def _text(table: Mapping[str, Any], key: str) -> str:
     value = table.get(key)
-    return ABSENT if value is None else " ".join(value_text(value).split())
+    if value is None or value == NOT_RECORDED:
+        return ABSENT if value is None else NOT_RECORDED
+    return " ".join(value_text(value).split())
 
 
 def _short(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from core.comparison.differing import Differing, differing
 from core.comparison.question import SORTED, CompareQuestion, check_count
 from core.errors import InputError
 from core.observables.observable import Shape
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import OBSERVABLES, numbers_of, observable_in, observable_of
 from core.reference import cache
 from core.reference.registry import REFERENCES
 from core.reference.share import FIRST, most
 from core.runs import Run
-from core.studies.cells import settings_of
+from core.runs.settings import known_settings
+from core.studies.cells import flattened
+from core.study_file.recorded import RecordedLoop
 from marginscope._program import headless_program
 
 NO_SHARE = (
@@ -39,13 +42,30 @@ def most_of(run: Run) -> float:
 def differing_of(runs: Sequence[Run]) -> Differing:
     """The settings in which some runs differ, and what they are called by them."""
     stems, titles = [run.path.stem for run in runs], [run.title for run in runs]
-    return differing([settings_of(run.experiment) for run in runs], stems, titles)
+    return differing([_settings(run) for run in runs], stems, titles)
 
 
-def check_observable(name: str) -> None:
-    """InputError unless it has one number a frame, or a number of each node that can be sorted."""
+def _settings(run: Run) -> dict[str, Any]:
+    """Known settings by dotted key, without what an optimizer does not do (False), and without what
+    the dynamics says as well."""
+    said = {f"optimizer.{name}" for name in ("lr", "betas", "eps")}
+    if isinstance(run.experiment.dynamics, RecordedLoop):
+        said = set()
+    every = flattened(known_settings(run))
+    return {
+        key: value
+        for key, value in every.items()
+        if key not in said and not (key.startswith("optimizer.") and value is False)
+    }
+
+
+def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
+    """InputError unless it has one number a frame, or a number of each node that can be sorted;
+    numbers that recorded loops passed are those of some `runs`."""
     scalars = [one.name for one in OBSERVABLES.values() if one.shape is Shape.SCALAR]
-    if name not in scalars and name not in SORTED:
+    found = observable_in(runs, name)
+    if (found is None or found.shape is not Shape.SCALAR) and name not in SORTED:
+        scalars += dict.fromkeys(one.name for run in runs for one in numbers_of(run))
         raise InputError(
             f"{name!r} is no observable with one number a frame; those are {', '.join(scalars)}. "
             f"Sorted by nodes there are {' and '.join(SORTED)}.",
@@ -56,13 +76,13 @@ def check_observable(name: str) -> None:
 def check_runs(question: CompareQuestion, runs: Sequence[Run]) -> None:
     """InputError where some runs cannot answer a question."""
     check_count(len(runs))
-    check_observable(question.observable)
+    check_observable(question.observable, runs)
     for run in runs:
         if run.frames == 0:
             raise InputError(f"{run.path} has no frames yet; wait for the first or run it again.")
         for name in question.names:
-            if not OBSERVABLES[name].applies(run):
-                where = OBSERVABLES[name].where
+            if not observable_of(name).applies(run):
+                where = observable_of(name).where
                 raise InputError(
                     f"There is no {name} of this run: it is for {where}.", where=run.path
                 )
@@ -95,7 +115,7 @@ def compare_runs(
         values: dict[str, Array] = {name: np.empty(run.frames) for name in question.names}
         for index in range(run.frames):
             for name in question.names:
-                values[name][index] = OBSERVABLES[name].at(run, index)
+                values[name][index] = observable_of(name).at(run, index)
             if progress is not None:
                 progress(1)
         traced.append(traced_of(run, label, family, values, most_of(run)))
@@ -114,7 +134,7 @@ def _compare_nodes(
 
 def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranked:
     """A run by one of SORTED of its nodes at a frame."""
-    values = np.asarray(OBSERVABLES[name].at(run, frame), dtype=np.float64)
+    values = np.asarray(observable_of(name).at(run, frame), dtype=np.float64)
     known = np.sort(values[np.isfinite(values)])
     return Ranked(label, family, known, values.size, run.counts_steps)
 

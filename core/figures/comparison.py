@@ -28,7 +28,7 @@ from core.figures.primitives import (
 )
 from core.figures.sheet import COLUMN, PAGE, POINTS
 from core.figures.time_axis import TimeAxis
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import observable_of
 
 WIDTH, LEFT, RIGHT, HEIGHT = 120.0, 14.0, 4.0, 62.0  # millimetres
 NARROWEST, WIDEST = 60.0, 400.0
@@ -39,7 +39,7 @@ MOST_DECADES = 8
 
 def words_for(question: CompareQuestion) -> str:
     """What stands at the vertical axis."""
-    title = OBSERVABLES[question.observable].title
+    title = observable_of(question.observable).title
     title = f"{title}, sorted" if question.ranked else title
     return f"difference of the {title}" if question.kind == "differences" else title
 
@@ -97,7 +97,7 @@ def _panel(comparison: Comparison, row: int, box: Box, palette: Palette) -> Pane
     note = "nothing can be compared" if empty else ""
     ink_of = Ink(tuple(curves), (), note, tuple(bands))
     y = _up(lines, math_words(plain(words_for(question))))
-    title = OBSERVABLES[question.observable].title
+    title = observable_of(question.observable).title
     title = f"{title} at {comparison.moment}" if comparison.moment else title
     letter = "abcdefghij"[row]
     return Panel(

@@ -296,7 +296,7 @@ def save_film(
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
     """
     check_runs(runs)
-    check_look(look)
+    check_look(look, runs)
     if interval is not None:
         check_interval(runs, interval)
     kinds = suited(kinds_of(panel), runs)

@@ -8,7 +8,9 @@ from typing import Any
 from core.figures.numbers import math_text, number_text, time_text
 from core.figures.primitives import NO_BREAK, plain
 from core.runs import Run
+from core.runs.settings import known_settings, unknown_settings
 from core.study_file.dynamics import DYNAMICS
+from core.study_file.recorded import RecordedLoop
 
 Fields = dict[str, Any]
 
@@ -28,6 +30,7 @@ PHRASES: dict[str, str | dict[str, str]] = {
     "data.seed": "data seed {}",
     "network.seed": "network seed {}",
     "run.precision": "{}",
+    "optimizer.kind": "{}",
 }
 # In the order of the settings line; other fields are named only where they tell runs apart.
 SETTINGS = (
@@ -52,12 +55,14 @@ LONGEST = 60
 
 def fields(run: Run) -> Fields:
     """The experiment of a run as dotted key -> value."""
-    tables: dict[str, Fields] = run.experiment.model_dump(mode="json")
+    tables, unknown = known_settings(run), unknown_settings(run)
+    if not isinstance(run.experiment.dynamics, RecordedLoop):
+        tables.pop("optimizer", None)  # the dynamics says it
     return {
         f"{section}.{name}": value
         for section, table in tables.items()
         for name, value in table.items()
-        if not f"{section}.{name}".startswith(NEVER_NAMED)
+        if not (key := f"{section}.{name}").startswith(NEVER_NAMED) and key not in unknown
     }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from core.figures.margin_curves import arrow, line_height
 from core.figures.primitives import Array, Axis, Level
 from core.observables.observable import Landmark
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import observable_of
 from core.runs import Run
 
 REACH = 2.5  # how far above a curve its landmark may make the axis reach
@@ -32,7 +32,7 @@ def landmarks_of(run: Run, names: Sequence[str], curves: Sequence[Array]) -> tup
     """The landmarks of curves (T,) by their names; none of a curve that has no value yet."""
     found = []
     for k, (name, values) in enumerate(zip(names, curves, strict=True)):
-        of = OBSERVABLES[name].landmark
+        of = observable_of(name).landmark
         one = None if of is None else of(run)
         known = values[np.isfinite(values)]
         if one is not None and known.size:

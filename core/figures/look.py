@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.figures.names import ACROSS, EVERY_PANEL
 from core.figures.ticks import range_problem
+
+if TYPE_CHECKING:
+    from core.runs import Run
 
 # As the window shows them where nobody has chosen (app.state.intent).
 FIRST_CURVES = ("log10_risk", "distance")
@@ -79,18 +83,19 @@ class Look:
 PLAIN = Look()
 
 
-def check_look(look: Look) -> None:
-    """InputError for curves, axes or ranges that there are not."""
+def check_look(look: Look, runs: Sequence[Run] = ()) -> None:
+    """InputError for curves, axes or ranges that there are not; numbers that recorded loops passed
+    are those of some `runs`."""
     from core.observables.observable import Shape
-    from core.observables.registry import of_shape
+    from core.observables.registry import observable_in
 
-    known = [item.name for item in of_shape(Shape.SCALAR)]
-    wrong = [name for name in look.curves if name not in known]
+    found = {name: observable_in(runs, name) for name in look.curves}
+    wrong = [name for name, one in found.items() if one is None or one.shape is not Shape.SCALAR]
     if wrong or not 0 < len(look.curves) <= MOST_CURVES:
         said = f"{wrong[0][:60]!r} is none of" if wrong else f"there are 1 to {MOST_CURVES} of"
         raise InputError(
             f"The curves {', '.join(look.curves)[:200] or 'none'}: {said} the numbers of a frame, "
-            "which `describe observables` lists."
+            "which `describe observables` lists, and no number that the loop of a recording passed."
         )
     if look.against not in ACROSS:
         raise InputError(f"Curves stand against {', '.join(ACROSS)}, not {look.against[:40]!r}.")

@@ -144,7 +144,7 @@ def page_html(
     shown = Shown(LIGHT) if shown is None else shown
     panels = views_of(runs) if panels is None else suited(panels, runs)
     check_page(runs, panels, options)
-    check_look(shown.look)
+    check_look(shown.look, runs)
 
     def watch(done: int, total: int) -> None:
         if cancelled is not None and cancelled():

@@ -151,7 +151,7 @@ def build_scene(
     """
     check_runs(runs)
     panels = suited(check_panels(panels), runs)
-    check_look(look)
+    check_look(look, runs)
     check_sheet(sheet)
     lasts = [last_frame(run, until) for run in runs]
     shown = Shown(palette, plane, references, selected, look, sheet, promises)

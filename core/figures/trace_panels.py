@@ -32,7 +32,7 @@ from core.figures.primitives import (
 )
 from core.figures.sheet import POINTS
 from core.figures.ticks import ranged
-from core.observables.registry import OBSERVABLES, alike
+from core.observables.registry import alike, find_observable, is_loop_number, observable_of
 from core.observables.spectrum import has_inner, log10_singular_values
 from core.runs import Run
 
@@ -96,6 +96,8 @@ class TracePanel:
         for k in reversed(range(len(traces.names))):  # the first on top
             colour, dash = self._pen(row, k)
             y = heights[k, :count]
+            if self.kind == "curves" and is_loop_number(traces.names[k]):
+                y = bridged(x, y)
             curves.append(line(traces.names[k], x, y, colour, dash))
             seen = np.isfinite(x) & np.isfinite(y)
             if np.count_nonzero(seen) == 1:  # a line through one point draws nothing
@@ -155,6 +157,26 @@ def line(name: str, x: Array, y: Array, colour: str, dash: Dash, width: float = 
     return Curves(name, x[None, :], y[None, :], rgba(colour)[None, :], np.array([width]), dash)
 
 
+def bridged(x: Array, y: Array) -> Array:
+    """Heights (F,) with straight lines over the gaps between those that are known: a loop passes
+    some numbers only at some frames.
+
+    >>> bridged(np.arange(5.0), np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
+    [nan, 1.0, 2.0, 3.0, nan]
+    """
+    places = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    if not places.size:
+        return y
+    right = np.searchsorted(places, np.arange(y.size))
+    inside = np.isnan(y) & (right > 0) & (right < places.size)
+    left, right = places[right[inside] - 1], places[right[inside]]
+    with np.errstate(invalid="ignore", divide="ignore"):  # |W|^2, say, may be the same at both
+        share = np.clip((x[inside] - x[left]) / (x[right] - x[left]), 0.0, 1.0)
+    heights = y.copy()
+    heights[inside] = y[left] + share * (y[right] - y[left])
+    return heights
+
+
 def taken(bound: BoundCurve, frames: NDArray[np.int64]) -> Array:
     """A bound at some frames; NaN where it was not judged."""
     values = np.full(frames.size, np.nan)
@@ -196,8 +218,8 @@ def curves_panels(
     traces = []
     for run, last in zip(runs, lasts, strict=True):
         frames = thinned(last, MOST_POINTS)
-        names = tuple(name for name in look.curves if OBSERVABLES[name].applies(run))
-        values = [[OBSERVABLES[name].at(run, i) for i in frames.tolist()] for name in names]
+        names = tuple(name for name in look.curves if observable_of(name).applies(run))
+        values = [[observable_of(name).at(run, i) for i in frames.tolist()] for name in names]
         shaped = np.array(values, dtype=np.float64).reshape(len(names), frames.size)
         traces.append(Traces(frames, keys_of(run, frames, look.against), names, shaped))
     bounds = [
@@ -270,10 +292,10 @@ def _later(run: Run, last: int, look: Look) -> list[Array]:
     """The curves after the last frame that is shown: as on the screen the axis is that of the whole
     run, whatever the moment."""
     frames = np.unique(np.linspace(last, run.frames - 1, LATER).round().astype(np.int64))
-    names = [name for name in look.curves if OBSERVABLES[name].applies(run)]
+    names = [name for name in look.curves if observable_of(name).applies(run)]
     if last == run.frames - 1:
         return []
-    return [np.array([OBSERVABLES[name].at(run, i) for i in frames.tolist()]) for name in names]
+    return [np.array([observable_of(name).at(run, i) for i in frames.tolist()]) for name in names]
 
 
 def _label(traces: Sequence[Traces], scale: CurveScale, look: Look) -> str:
@@ -283,7 +305,8 @@ def _label(traces: Sequence[Traces], scale: CurveScale, look: Look) -> str:
     if len(names) != 1:
         return "value"
     name = names[0].removeprefix(LOG) if look.logarithmic else names[0]
-    title = OBSERVABLES[name].title if name in OBSERVABLES else words_of(name)
+    known = find_observable(name)
+    title = words_of(name) if known is None else known.title
     return math_words(plain(title))
 
 

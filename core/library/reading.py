@@ -14,6 +14,7 @@ from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
 from core.library.table import Table
 from core.reference.share import REACHED, first_reach
 from core.runs import Run, open_run
+from core.runs.settings import known_settings, unknown_settings
 from core.studies.settings import depth_of
 from core.studies.tables import value_text
 
@@ -65,7 +66,16 @@ def facts_of(run: Run) -> Facts:
 
 def settings_of(run: Run) -> dict[str, Setting]:
     """The settings by their dotted keys, with n and d of data that came from a file."""
-    flat = flattened(run.experiment.model_dump(mode="json", exclude_none=True))
+    unknown = unknown_settings(run)  # no run is found by what nobody said of it
+    tables = {
+        section: {
+            name: value
+            for name, value in table.items()
+            if value is not None and f"{section}.{name}" not in unknown
+        }
+        for section, table in known_settings(run).items()
+    }
+    flat = flattened(tables)
     return flat | {"data.n": run.dataset.n, "data.d": run.dataset.d, "network.m": run.network.m}
 
 

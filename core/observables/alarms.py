@@ -182,6 +182,8 @@ def _step_size(run: Run, index: int) -> float:
     dynamics = run.experiment.dynamics
     if isinstance(dynamics, GradientDescent):
         return float("nan") if dynamics.step is None else dynamics.step
+    if run.recorded:  # the loop's own number
+        return float("nan")
     return run.diagnostics(index).get("h", float("nan"))
 
 

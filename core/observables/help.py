@@ -7,7 +7,7 @@ from typing import final
 
 from core.errors import InputError, did_you_mean
 from core.network.parametrisation import Network
-from core.observables.observable import HOMOGENEOUS, PLAIN, Observable, Shape
+from core.observables.observable import HOMOGENEOUS, LOOP, PLAIN, Observable, Shape
 
 POWER = "|W|^L"  # what margins are divided by, of any network
 
@@ -92,7 +92,7 @@ def explain(name: str, network: Network | None = None) -> Help:
     Parameters
     ----------
     name : str
-        Name in a registry, or of a view.
+        Name in a registry, of a view, or `loop.NAME` of a number of a recorded loop.
     network : Network, optional
         Network whose margins are explained: what they are divided by is written out.
 
@@ -111,11 +111,14 @@ def explain(name: str, network: Network | None = None) -> Help:
     >>> explain("risk").normalisation
     'with 1/n'
     """
-    from core.observables.registry import OBSERVABLES
+    from core.observables.registry import OBSERVABLES, find_observable
     from core.reference.registry import REFERENCES
 
     if name in OBSERVABLES:
         return _of(OBSERVABLES[name], network)
+    number = find_observable(name) if name.startswith(LOOP) else None
+    if number is not None:
+        return _of(number, network)
     if name in VIEWS:
         return VIEWS[name]
     if name in REFERENCES:

@@ -22,6 +22,7 @@ HOMOGENEOUS = (
     "|a| |c| for batch norm, sum_j |theta_j|^3 (L = 3) for quadratic networks; for recorded ones "
     "the norm of what is trained, of the power L that f has in it"
 )
+LOOP = "loop."  # before the name of a number that a recorded loop passed beside its frames
 MEAN = "with 1/n"
 SHARE = "share"  # of something: from 0 to 1
 PLAIN = "none, at the physical scale of the parameters"

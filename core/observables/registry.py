@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from core.observables import (
@@ -12,6 +12,7 @@ from core.observables import (
     features,
     fourier,
     integration,
+    loop_numbers,
     margins,
     mirror,
     nodes,
@@ -22,9 +23,10 @@ from core.observables import (
     spectrum,
     testing,
 )
-from core.observables.observable import Observable, Shape
+from core.observables.observable import LOOP, Observable, Shape
 from core.runs import Run
 from core.settings import Registry
+from marginscope._files.schema import NUMBER_NAME
 
 MODULES = (
     margins,
@@ -54,8 +56,61 @@ def of_shape(shape: Shape) -> tuple[Observable, ...]:
 
 
 def shown_of(run: Run, shape: Shape) -> tuple[Observable, ...]:
-    """The observables of a shape that a run has."""
-    return tuple(item for item in of_shape(shape) if item.applies(run))
+    """The observables of a shape that a run has; numbers that its loop passed come last."""
+    own = tuple(item for item in of_shape(shape) if item.applies(run))
+    return (*own, *numbers_of(run)) if shape is Shape.SCALAR else own
+
+
+def numbers_of(run: Run) -> tuple[Observable, ...]:
+    """The numbers that a recorded loop passed beside its frames: NAME, or `loop.NAME` where NAME is
+    something else."""
+    return tuple(
+        loop_numbers.loop_number(name, name if _is_free(name) else f"{LOOP}{name}")
+        for name in run.loop_names
+    )
+
+
+def _is_free(name: str) -> bool:
+    return is_loop_number(name) and loop_numbers.is_free(name)
+
+
+def find_observable(name: str) -> Observable | None:
+    """Return the observable of a name; one that is not registered may be a number that loops pass.
+
+    Whether a run has it, `applies` says. None for a name that no observable can have.
+    """
+    if name in OBSERVABLES:
+        return OBSERVABLES[name]
+    inner = loop_numbers.name_in(name)
+    if inner is None and NUMBER_NAME.fullmatch(name) and _is_free(name):
+        inner = name
+    return None if inner is None else loop_numbers.loop_number(inner, name)
+
+
+def observable_of(name: str) -> Observable:
+    """Return the observable of a name that was checked. Raises KeyError for others."""
+    found = find_observable(name)
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
+def is_loop_number(name: str) -> bool:
+    """Return True if a checked name is that of a number that a loop passed."""
+    return name not in OBSERVABLES and name not in OBSERVABLES.aside
+
+
+def full_name(name: str) -> str:
+    """Return the name of a checked observable that is also unique outside its run: `loop.NAME` of a
+    number that a loop passed as NAME."""
+    return f"{LOOP}{name}" if is_loop_number(name) and not name.startswith(LOOP) else name
+
+
+def observable_in(runs: Sequence[Run], name: str) -> Observable | None:
+    """Return the observable of a name that is registered, or that one of some runs has."""
+    found = find_observable(name)
+    known = name in OBSERVABLES or (found and any(found.applies(run) for run in runs))
+    return found if known else None
 
 
 def alike(names: Iterable[str]) -> bool:
@@ -64,7 +119,7 @@ def alike(names: Iterable[str]) -> bool:
     >>> alike(["train_error", "test_error"]), alike(["train_error", "risk"])
     (True, False)
     """
-    units = {OBSERVABLES[name].unit for name in names}
+    units = {observable_of(name).unit for name in names}
     return len(units) == 1 and "" not in units
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.files import write_whole
 from core.observables.observable import Observable, Shape
-from core.observables.registry import scalars_of, shown_of, usual_of
+from core.observables.registry import find_observable, scalars_of, shown_of, usual_of
 from core.runs import Run
 
 Columns = dict[str, NDArray[Any]]
@@ -42,6 +42,10 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
     Raises InputError for a name that the run's table does not have.
     """
     known = {item.name: item for item in offered(run, nodes)}
+    for name in names:  # `loop.NAME` of what is offered as NAME
+        found = find_observable(name)
+        if name not in known and found and found.shape is Shape.SCALAR and found.applies(run):
+            known[name] = found
     wrong = [name for name in names if name not in known]
     if wrong:
         inside = wrong[0] in {item.name for item in offered(run)}

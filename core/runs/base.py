@@ -98,6 +98,15 @@ class Run(ABC):
         return self._header.meta.recorded
 
     @property
+    def optimizer(self) -> dict[str, Any]:
+        """What the optimizer of a recorded loop said of itself; empty where nothing is known."""
+        said = self._header.meta.optimizer if self.recorded else {}
+        return {
+            name: printable(value) if isinstance(value, str) else value
+            for name, value in said.items()
+        }
+
+    @property
     def until(self) -> float:
         """log10 t of the planned end; -inf where another program trains and has not said it."""
         until = float(self.experiment.dynamics.until_log10_time)
@@ -282,7 +291,16 @@ class Run(ABC):
 
     @abstractmethod
     def diagnostics(self, index: int) -> dict[str, float]:
-        """The integrator's numbers since the frame before, by name."""
+        """The numbers kept beside a frame, by name: the integrator's, or a recorded loop's."""
+
+    @property
+    def loop_names(self) -> tuple[str, ...]:
+        """Names of the numbers that a recorded loop passed beside its committed frames, sorted.
+
+        At most `MAX_METRICS` of the form `NUMBER_NAME`; none in the program's own runs, whose
+        `diagnostics` are the integrator's.
+        """
+        return ()
 
     @abstractmethod
     def events(self) -> tuple[Event, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, final
+from typing import Annotated, Any, Literal, final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.dynamics.saved import STATE_VERSION
 from core.problem.problem import Problem
@@ -18,12 +18,25 @@ from marginscope._files.schema import (
     MAX_RHO,
     MIN_LOG10_TIME,
     MIN_RHO,
+    OPTIMIZER_KEY,
     WHOLE,
 )
 
 MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
 Status = Literal["recording", "finished"]
 Reason = Literal["completed", "cancelled", "diverged", "failed", "disk_full"]
+
+
+def _checked_key(key: str) -> str:
+    if OPTIMIZER_KEY.fullmatch(key) is None:
+        raise ValueError("optimizer has a setting with a name that is not allowed")
+    return key
+
+
+OptimizerKey = Annotated[str, AfterValidator(_checked_key)]
+Plain = bool | int | float | Annotated[str, Field(max_length=100)]
+PlainList = Annotated[list[Plain | None], Field(max_length=64)]
+OptimizerValue = Plain | Annotated[list[Plain | PlainList | None], Field(max_length=64)]
 
 
 class Value(BaseModel):
@@ -99,6 +112,8 @@ class Meta(Value):
     counts: Counts | None = None
     name: str = Field("", max_length=64)
     recorded: bool = False  # by another program's own loop: see marginscope.record
+    # What its optimizer said of itself; nothing is computed from it.
+    optimizer: dict[OptimizerKey, OptimizerValue] = Field({}, max_length=64)
     wal: int | None = Field(None, ge=0, lt=2**32)
 
 

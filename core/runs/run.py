@@ -18,6 +18,7 @@ from core.runs.connection import Connection, check_wal, connect
 from core.runs.ending import check_counts, read_ending
 from core.runs.frame_cache import FrameCache
 from core.runs.looking import identity, steadily
+from core.runs.loop_names import LoopNames
 from core.runs.meta import Reason, Status
 from core.runs.run_file import (
     Event,
@@ -55,6 +56,7 @@ class RecordedRun(Run):
         self._closed = False
         self._depth = 0
         self._cache = FrameCache(CACHE_BYTES)
+        self._loop_names = LoopNames()
         self._identity: tuple[int, int] | None = None
         steadily(self.path, self._look)
 
@@ -122,6 +124,17 @@ class RecordedRun(Run):
         self._check(index)
         with self._reading() as connection:
             return read_metrics(connection, index)
+
+    @property
+    def loop_names(self) -> tuple[str, ...]:
+        if not self.recorded:
+            return ()
+        with self._lock:
+            frames = self.frames
+            if self._loop_names.frames < frames:
+                with self._reading() as connection:
+                    self._loop_names.read(connection, frames)
+            return self._loop_names.names
 
     def events(self) -> tuple[Event, ...]:
         with self._reading() as connection:

@@ -108,6 +108,10 @@ class WholeRun(Run):
             return own
         return {**own, "margin_error": float(errors[index - 1])}
 
+    @property
+    def loop_names(self) -> tuple[str, ...]:
+        return self._run.loop_names
+
     def events(self) -> tuple[Event, ...]:
         return tuple((self.before + frame, kind, text) for frame, kind, text in self._run.events())
 

@@ -177,7 +177,11 @@ def studies_in(folder: Path, ids: Sequence[str]) -> list[str]:
 
 def settings_of(experiment: Experiment) -> dict[str, Any]:
     """An experiment as dotted key -> value."""
-    tables: dict[str, dict[str, Any]] = experiment.model_dump(mode="json")
+    return flattened(experiment.model_dump(mode="json"))
+
+
+def flattened(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Sections as dotted key -> value."""
     return {f"{s}.{name}": value for s, table in tables.items() for name, value in table.items()}
 
 

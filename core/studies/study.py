@@ -66,6 +66,9 @@ class Study:
     figure: Mapping[str, Any] = field(default_factory=dict)
     window: Mapping[str, Any] = field(default_factory=dict)
     results: Mapping[str, Any] = field(default_factory=dict)  # claims, sweep, hunt, as written
+    # Of the settings of a recorded loop: keys that it did not say, and what its optimizer said.
+    unknown: frozenset[str] = frozenset()
+    optimizer: str = ""
 
     @property
     def claims(self) -> tuple[Claim, ...]:

@@ -27,7 +27,7 @@ from core.figures.sheet import Sheet
 from core.figures.study_figure import figure_of_runs, layout_of
 from core.observables.observable import Shape
 from core.observables.planes import COORDINATES, parse_plane
-from core.observables.registry import of_shape
+from core.observables.registry import numbers_of, observable_in, of_shape
 from core.problem.schedule import parse_time
 from core.reference.margin import ReferenceMargin
 from core.runs import Run as CoreRun
@@ -244,7 +244,7 @@ def scene_of(runs: Sequence[CoreRun], options: Options, dark: bool = False) -> F
         [drawn_margins(run, options.margins, options.limit) for run in runs]
         if options.margins
         else (),
-        look=_look(options),
+        look=look_of(options.curves, options.against, runs),
         sheet=Sheet(options.width_mm, options.height_mm, caption=options.caption),
     )
 
@@ -259,16 +259,16 @@ def _moment(until: float | str | None) -> float | None:
     return time
 
 
-def _look(options: Options) -> Look:
-    return look_of(options.curves, options.against)
-
-
-def look_of(curves: tuple[str, ...] | None, against: str | None) -> Look:
-    """The curves of the panel of that name, the usual ones for None, against what they stand."""
+def look_of(
+    curves: tuple[str, ...] | None, against: str | None, runs: Sequence[CoreRun] = ()
+) -> Look:
+    """The curves of the panel of that name, the usual ones for None, against what they stand.
+    Numbers that recorded loops passed are those of the `runs`."""
     curves = FIRST_CURVES if curves is None else curves
-    known = [item.name for item in of_shape(Shape.SCALAR)]
+    numbers = dict.fromkeys(item.name for run in runs for item in numbers_of(run))
+    known = [*(item.name for item in of_shape(Shape.SCALAR)), *numbers]
     for name in curves:
-        if name not in known:
+        if name not in known and observable_in(runs, name) is None:
             raise InputError(f"There is no curve {name!r:.60}; {did_you_mean(str(name), known)}")
     return Look(tuple(curves), against=ACROSS[0] if against is None else against)
 

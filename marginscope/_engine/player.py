@@ -132,7 +132,7 @@ def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
             [drawn_margins(run, which, limit) for run in runs]
             if (which := _which(options))
             else (),
-            look=look_of(_names(options, "curves"), options.get("against")),
+            look=look_of(_names(options, "curves"), options.get("against"), runs),
         )
         title = "".join(text for text, _ in title_of(runs, page.title))
         html = page_html(runs, views, looked, page)

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError, did_you_mean
-from core.observables.registry import OBSERVABLES, shown_of
+from core.observables.registry import OBSERVABLES, find_observable, numbers_of
 from core.runs import RecordedRun
 from core.runs import open_run as opened
 from core.runs.left import was_left
+from core.runs.settings import known_settings
 from marginscope._engine.border import public
 from marginscope._show.api import Time, show
 
@@ -88,9 +89,12 @@ class Run:
 
     @property
     def settings(self) -> dict[str, dict[str, Any]]:
-        """The sections of the study file that describe the run: settings["network"]["m"]."""
-        described: dict[str, dict[str, Any]] = self._run.experiment.model_dump(mode="json")
-        return described
+        """The sections of the study file that describe the run: settings["network"]["m"].
+
+        Of a recorded loop, what it did not say is "not recorded", and `settings["optimizer"]` is
+        what its optimizer said, if it was given.
+        """
+        return known_settings(self._run)
 
     @property
     def status(self) -> str:
@@ -186,17 +190,20 @@ class Run:
 
     @property
     def observables(self) -> tuple[str, ...]:
-        """The names of what `run[name]` gives, for this run."""
-        return tuple(
-            name for name, item in OBSERVABLES.items() if item in shown_of(self._run, item.shape)
-        )
+        """The names of what `run[name]` gives, for this run.
+
+        Numbers that a recorded loop passed to `frame` come last: NAME, or `loop.NAME` where an
+        observable or a column of tables is called NAME.
+        """
+        registered = (item for item in OBSERVABLES.values() if item.applies(self._run))
+        return tuple(item.name for item in (*registered, *numbers_of(self._run)))
 
     def __getitem__(self, name: str) -> Floats:
-        known = self.observables
-        if name not in known:
-            hint = did_you_mean(str(name), known)
+        found = find_observable(str(name))
+        if found is None or not found.applies(self._run):
+            hint = did_you_mean(str(name), self.observables)
             raise InputError(f"This run has no {str(name)[:60]!r}; {hint}")
-        return OBSERVABLES[name].trace(self._run)
+        return found.trace(self._run)
 
     @public
     def to_pandas(self, names: Iterable[str] | None = None) -> Any:

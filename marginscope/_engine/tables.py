@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.observables.observable import Shape
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import full_name, numbers_of, observable_of
 from marginscope._engine.optional import needed
-
-if TYPE_CHECKING:
-    from marginscope._engine.run import Run
+from marginscope._engine.run import Run, core_run
 
 AXES = {Shape.SCALAR: (), Shape.NODE: ("node",), Shape.POINT: ("example",)}
 
@@ -36,7 +34,7 @@ def dataset_of(run: Run, names: Iterable[str] | None) -> Any:
         axes = _axes(name, array.ndim, run)
         values[name] = (("frame", *axes), run.weights(name))
     for name in chosen:
-        values[name] = (("frame", *AXES[OBSERVABLES[name].shape]), run[name])
+        values[name] = (("frame", *AXES[observable_of(name).shape]), run[name])
     values["x"] = (("example", "coordinate"), run.x)
     values["y"] = (("example",), run.y)
     coordinates = {"t": ("frame", run.t), "log10_t": ("frame", run.log10_t)}
@@ -59,11 +57,12 @@ def _axes(name: str, count: int, run: Run) -> tuple[str, ...]:
 
 def _chosen(run: Run, names: Iterable[str] | None, shapes: tuple[Shape, ...]) -> list[str]:
     """Observables of some shapes; all that are not costly where none are named."""
-    known = [name for name in run.observables if OBSERVABLES[name].shape in shapes]
+    known = [name for name in run.observables if observable_of(name).shape in shapes]
     if names is None:
-        return [name for name in known if not OBSERVABLES[name].costly]
+        return [name for name in known if not observable_of(name).costly]
     chosen = [names] if isinstance(names, str) else list(names)
+    of_loop = {full_name(item.name) for item in numbers_of(core_run(run))}
     for name in chosen:
-        if name not in known:
+        if name not in known and name not in of_loop:
             raise InputError(f"The table has no {name!r:.60}; {did_you_mean(str(name), known)}")
     return chosen

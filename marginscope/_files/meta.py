@@ -51,7 +51,8 @@ class Description:
 
     `layout` has the trained arrays, (name, shape), in their order in a frame; `sizes` are n, d, m
     and k; `experiment` the sections of a study file; `state` the version of the states that are
-    kept, 0 for none; `recorded` says that another program took the steps.
+    kept, 0 for none; `recorded` says that another program took the steps, and `optimizer` what its
+    optimizer said of itself.
     """
 
     engine: str
@@ -70,6 +71,7 @@ class Description:
     continues: Mapping[str, object] | None = None
     state: int = 0
     recorded: bool = False
+    optimizer: Mapping[str, object] | None = None
 
     @property
     def size(self) -> int:
@@ -107,4 +109,6 @@ class Description:
             "recorded": self.recorded,
             "wal": None,
         }
+        if self.optimizer is not None:  # which programs before this key read past
+            values["optimizer"] = self.optimizer
         return {key: dump_json(value) for key, value in values.items()}

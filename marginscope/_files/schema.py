@@ -34,6 +34,11 @@ MAX_METRICS = 64  # per frame
 MAX_EVENTS = 100_000
 NOT_FINITE: Final = "not_finite"  # event: a recorded state was left out; t, and the array
 MAX_NAME = 64
+# Names under which numbers that a loop passed beside its frames are columns: plain words, joined by
+# single dots, slashes or hyphens ("val_acc", "train/loss").
+NUMBER_NAME = re.compile(rf"(?=.{{1,{MAX_NAME}}}\Z)\w+(?:[./-]\w+)*")
+# Names of what an optimizer says of itself.
+OPTIMIZER_KEY = re.compile(rf"(?=.{{1,{MAX_NAME}}}\Z)[^\W\d]\w*")
 # Of frames and of starts. A flow is asked for log10 t <= 1e200 at most. Its margins grow as ln t,
 # so that |W| <= ln t / margin: rho = ln |W| < 1000 unless the margin is below 10^-230. 10^-324 is
 # no time, and e^-1000 no norm, but zero.

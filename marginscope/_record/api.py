@@ -16,6 +16,7 @@ from marginscope._record.layers import Layers
 from marginscope._record.losses import SQUARES, read_loss
 from marginscope._record.network import NetworkOptions, Weights
 from marginscope._record.network_reader import Source
+from marginscope._record.optimizer import steps_of
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
 
@@ -44,6 +45,7 @@ def record(
     dynamics: str | None = None,
     eta: float | None = None,
     batch: int | None = None,
+    optimizer: Any = None,
     until: float | None = None,
     frames: int = 400,
     marks: Iterable[float] = (),
@@ -108,6 +110,10 @@ def record(
         or "flow". Frames cannot show it: what rests on it is decided as far as you name it.
     eta : float
         Step size of the loop, the learning rate of its optimizer.
+    optimizer : torch.optim.Optimizer or mapping
+        Says `dynamics` and `eta` in their place, or {"kind": "Adam", "lr": 1e-3, "betas": (.9,
+        .999)}. All that it says is kept. Plain SGD is "gd", or "sgd" with a smaller `batch`; Adam
+        and AdamW are "adam"; any other, as SGD with momentum or a scheduler, is none of these.
     batch : int
         Examples in a batch of "sgd".
     until : float
@@ -162,7 +168,8 @@ def record(
         network=_read_network(activation, slope, scale),
         a_fixed=a_fixed,
         time=time,
-        **_read_plan(dynamics, eta, batch, until, frames, marks),
+        **steps_of(optimizer, dynamics, eta, batch, n=len(examples.y)),
+        **_read_plan(batch, until, frames, marks),
         title=str(title)[:500],
         source=str(source)[:500],
         overwrite=overwrite,
@@ -178,17 +185,13 @@ def record(
 
 
 def _read_plan(
-    dynamics: str | None,
-    eta: float | None,
     batch: int | None,
     until: float | None,
     frames: int,
     marks: Iterable[float],
 ) -> dict[str, Any]:
-    """The options on how the loop trains, and when frames are due."""
+    """The options on batches, and when frames are due."""
     return {
-        "dynamics": dynamics or "",
-        "eta": None if eta is None else float(eta),
         "batch": batch,
         "until": None if until is None else float(until),
         "frames": int(frames),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -196,15 +195,3 @@ def vector(value: Any, size: int, name: str) -> Floats:
     if array.size != size or array.ndim > 2:
         raise InputError(f"{name} has shape {array.shape}; ({size},) is needed.")
     return array.reshape(size)
-
-
-def numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """Numbers that are kept beside a frame. Raises InputError for what is not one number."""
-    told = {}
-    for name, value in values.items():
-        try:
-            # A loss of PyTorch still has its gradient, of which float would warn.
-            told[name] = float(value.detach() if hasattr(value, "detach") else value)
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise InputError(f"{name} is not one number; only those go with a frame.") from error
-    return told

@@ -6,7 +6,7 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -15,10 +15,14 @@ from marginscope._files.forms import ACTIVATIONS, UNKNOWN
 from marginscope._numbers import whole_text
 from marginscope._record.network import NetworkOptions
 
+if TYPE_CHECKING:
+    from marginscope._record.optimizer import Optimizer
+
 LOSSES = ("logistic", "exponential", "squared", "least_squares", "mse", "cross_entropy")
 OF_TARGETS = ("least_squares", "mse", UNKNOWN)
 DYNAMICS = ("gd", "sgd", "adam", "flow")
 STEPPED = ("gd", "sgd", "adam")
+DESCENTS = ("gd", "sgd")
 TIMES = ("step", "t")
 TARGETS = ("labels", "real")
 MOST_STEPS = 2**63 - 1
@@ -47,6 +51,7 @@ class Options:
     strict: bool = False
     loss_factor: float = 1.0  # the loop's loss over R: n for a sum
     step_factor: float = 1.0  # step size on the file's weights over that of the loop
+    optimizer: Optimizer | None = None
 
     @property
     def real(self) -> bool:
@@ -139,6 +144,8 @@ class Options:
             section["step"] = self.step
             if self.batch is not None and self.dynamics != "gd":
                 section["batch"] = self.batch
+            if self.optimizer is not None:
+                section |= self.optimizer.section
         until = 1.0 if self.until is None else self.until * self.time_per_t
         section["until_log10_time"] = min(max(math.log10(until), -8.0), 15.0)
         return section

@@ -19,12 +19,13 @@ from marginscope._files.forms import Form
 from marginscope._files.frame import Frame
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.schedule import Schedule
-from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, NOT_FINITE, is_time
+from marginscope._files.schema import FIXED, MAX_FRAMES, NOT_FINITE, is_time
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.engine import describe_engine
 from marginscope._record.network import Weights, describe_shapes
 from marginscope._record.network_reader import NetworkReader, Source
+from marginscope._record.numbers import LoopNumbers
 from marginscope._record.options import Options
 from marginscope._record.saver import Saver, is_whole
 from marginscope._record.warning import warn_user
@@ -68,6 +69,7 @@ class Recording:
         self._sparse = Schedule(first=options.first)
         self._last_t = self._seen = self._planned = -math.inf
         self._begun: Begun | None = None
+        self._numbers = LoopNumbers()
         self._frames = 0
         self._last = -math.inf  # log10 t of the latest frame
         self._lost = 0  # states in a row that were not finite
@@ -148,8 +150,9 @@ class Recording:
         steps : int
             Number of steps where t is the time.
         **numbers
-            Numbers to be kept with the frame, such as eta. `risk` and `loss` are compared with the
-            recorded network's risk.
+            Numbers beside the frame, such as eta=0.1: columns of the run, `run["eta"]`, or
+            `run["loop.NAME"]` where an observable has the name. `risk` and `loss` are compared with
+            the recorded network's risk.
         """
         try:
             if self._elsewhere():
@@ -271,6 +274,7 @@ class Recording:
             step=step,
             log10_time=log10_time,
             recorded=True,
+            optimizer=None if self._options.optimizer is None else self._options.optimizer.settings,
         )
         kept = {**self._examples.arrays, "origin": start}
         kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}
@@ -289,9 +293,7 @@ class Recording:
     ) -> None:
         if not _is_number(t) or t < 0:
             raise InputError(f"t = {t!r} is no time; numbers from 0 on are.")
-        numbers = arrays.numbers(told)
-        if len(numbers) > MAX_METRICS:
-            raise InputError(f"at most {MAX_METRICS} numbers are kept with a frame.")
+        numbers = self._numbers.take(told)
         if self._begun is None:
             self.begin(weights, float(t), steps, numbers)
             return

@@ -1,0 +1,59 @@
+"""The settings of a run as far as they are known: a recorded loop says only some of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.runs.base import Run
+from core.settings import NOT_RECORDED
+
+# Sections that a loop says: data, network and frames are known from what was recorded.
+SAID = ("loss", "dynamics", "run")
+Tables = dict[str, dict[str, Any]]
+
+
+def unknown_settings(run: Run) -> frozenset[str]:
+    """Return the dotted keys of settings that a recorded loop did not say.
+
+    The experiment has their defaults, since every section needs values; they are not the loop's.
+    """
+    if not run.recorded:
+        return frozenset()
+    sections = {name: getattr(run.experiment, name) for name in SAID}
+    return frozenset(
+        f"{section}.{name}"
+        for section, values in sections.items()
+        for name in type(values).model_fields.keys() - values.model_fields_set
+    )
+
+
+def known_settings(run: Run) -> Tables:
+    """Return the sections of a run's experiment, and `optimizer` as a recorded loop said it.
+
+    What nobody said is `NOT_RECORDED`.
+    """
+    tables: Tables = run.experiment.model_dump(mode="json")
+    for key in sorted(unknown_settings(run)):
+        section, name = key.split(".")
+        if name in tables[section]:
+            tables[section][name] = NOT_RECORDED
+    return tables | ({"optimizer": run.optimizer} if run.optimizer else {})
+
+
+def optimizer_text(run: Run) -> str:
+    """Return what the optimizer of a recorded loop said, in one line; empty where nothing is known.
+
+    Its words are texts from a file, and no markup.
+    """
+    said = dict(run.optimizer)
+    kind = str(said.pop("kind", "optimizer" if said else ""))
+    parts = [f"{name.replace('_', ' ')} {_text(value)}" for name, value in said.items() if value]
+    return ", ".join((kind, *parts))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return f"({', '.join(map(_text, value))})"
+    if isinstance(value, bool | None):
+        return {True: "yes", False: "no", None: "none"}[value]
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,239 @@
+"""What an optimizer says of itself: settings that are kept, and which dynamics they are.
+
+A PyTorch optimizer is read by its class name and `param_groups`, so that nothing is imported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard, final
+
+from marginscope._errors import InputError
+from marginscope._files.meta import dump_json
+from marginscope._files.schema import MAX_NAME, OPTIMIZER_KEY
+from marginscope._numbers import whole_text
+from marginscope._record.options import DESCENTS, DYNAMICS
+
+MOST_KEYS, MOST_VALUES, LONGEST, MOST_TEXT = 64, 64, 100, 20_000
+# How PyTorch computes a step, and not which step it is.
+NOT_KEPT = {"params", "param_names", "foreach", "capturable", "differentiable", "fused"}
+# Settings with which a rule is still that of `gd` or `adam`; any other changes it where it is set.
+OF_SGD = ("kind", "lr", "dampening")
+OF_ADAM = ("kind", "lr", "betas", "eps")
+ADAMS = ("adam", "adamw")
+UNSET = ("", "none", "constant")
+MOST_LR = 1e-6  # relative difference of two step sizes that are the same, one of them float32
+Settings = dict[str, Any]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """`settings` as the optimizer says them, `kind` among them, and the dynamics that they are:
+    "gd" (or "sgd"), "adam" with its `section`, or "recorded" for `why`, any other."""
+
+    settings: Settings
+    dynamics: str
+    section: Settings = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def lr(self) -> float | None:
+        """The step size, the same for all parameters; None where it was not said, or differs."""
+        lr = self.settings.get("lr")
+        return float(lr) if _is_number(lr) else None
+
+    def check(self, dynamics: str, eta: float | None) -> None:
+        """Raise InputError where what was said beside the optimizer contradicts it."""
+        kind = self.settings["kind"]
+        allowed = DESCENTS if self.dynamics in DESCENTS else (self.dynamics,)
+        if dynamics in DYNAMICS and dynamics not in allowed:
+            why = f", {self.why}" if self.why else ""
+            raise InputError(
+                f'dynamics = "{dynamics}" contradicts optimizer = {kind}{why}; leave dynamics out.'
+            )
+        lr = self.settings.get("lr")
+        if eta is None or lr is None:
+            return
+        if self.lr is None or abs(self.lr - eta) > MOST_LR * abs(eta):
+            raise InputError(
+                f"eta = {eta:g} contradicts the optimizer, whose lr is {_words(lr)}; leave eta out."
+            )
+
+
+def read_optimizer(given: Any) -> Optimizer:
+    """Return what an optimizer of PyTorch, or a dictionary with its `kind`, says.
+
+    Parameters
+    ----------
+    given : torch.optim.Optimizer or mapping
+        A mapping has a text `kind` ("SGD", "Adam", ...) and numbers, truths, texts, or short lists
+        of them. Settings in which the parameter groups of an optimizer differ are lists, a value
+        for each group.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    groups = getattr(given, "param_groups", None)
+    if isinstance(given, Mapping):
+        settings = dict(given)
+        if not isinstance(settings.get("kind"), str):
+            raise InputError('optimizer has no kind; give one, such as {"kind": "SGD", "lr": 0.1}.')
+    elif _are_groups(groups):
+        settings = {"kind": type(given).__name__} | _joined(groups)
+    else:
+        raise InputError(
+            f"optimizer = {given!r:.60} is neither an optimizer of PyTorch nor a dictionary; give "
+            'one of them, such as {"kind": "SGD", "lr": 0.1, "momentum": 0.9}.'
+        )
+    settings = {name: _plain(name, value) for name, value in _kept(settings).items()}
+    if len(dump_json(settings)) > MOST_TEXT:
+        raise InputError(f"optimizer: its settings are longer than {whole_text(MOST_TEXT)} characters.")
+    return _judged(settings)
+
+
+def steps_of(
+    given: Any, dynamics: str | None, eta: float | None, batch: int | None, n: int
+) -> Settings:
+    """Return the options `dynamics`, `eta` and `optimizer` of a recording of n examples.
+
+    Raises InputError where what was said beside the optimizer contradicts it.
+    """
+    eta = None if eta is None else float(eta)
+    said: Settings = {"dynamics": dynamics or "", "eta": eta, "optimizer": None}
+    if given is None:
+        return said
+    optimizer = read_optimizer(given)
+    optimizer.check(said["dynamics"], eta)
+    if not dynamics and optimizer.dynamics != "recorded":
+        plain = "gd" if batch is None or batch == n else "sgd"
+        said["dynamics"] = plain if optimizer.dynamics == "gd" else optimizer.dynamics
+    if said["dynamics"] and eta is None:
+        said["eta"] = optimizer.lr
+    return said | {"optimizer": optimizer}
+
+
+def _are_groups(groups: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    return (
+        isinstance(groups, Sequence)
+        and len(groups) > 0
+        and all(isinstance(group, Mapping) for group in groups)
+    )
+
+
+def _joined(groups: Sequence[Mapping[str, Any]]) -> Settings:
+    """The settings of all groups: a list where they differ."""
+    names = dict.fromkeys(name for group in groups for name in group if name not in NOT_KEPT)
+    settings: Settings = {}
+    for name in names:
+        values = [_plain(name, group.get(name)) for group in groups]
+        settings[name] = values[0] if all(one == values[0] for one in values) else values
+    return settings
+
+
+def _kept(settings: Mapping[Any, Any]) -> Settings:
+    kept = {name: value for name, value in settings.items() if value is not None}
+    if len(kept) > MOST_KEYS:
+        raise InputError(f"optimizer has {len(kept)} settings; at most {MOST_KEYS} are kept.")
+    for name in kept:
+        if not isinstance(name, str) or not OPTIMIZER_KEY.fullmatch(name):
+            raise InputError(
+                f"optimizer has a setting {name!r:.60}; names are letters, digits and _, at most "
+                f"{MAX_NAME} characters."
+            )
+    return kept
+
+
+def _plain(name: str, value: Any, depth: int = 2) -> Any:
+    """A setting as JSON has it. Raises InputError for what is no number, truth, text or list."""
+    if hasattr(value, "item") and math.prod(getattr(value, "shape", ())) == 1:
+        value = value.item()  # of NumPy, or a tensor
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str) and len(value) <= LONGEST:
+        return value
+    if isinstance(value, int | float) and abs(value) < 2.0**63:
+        return value
+    if isinstance(value, list | tuple) and len(value) <= MOST_VALUES and depth:
+        return [_plain(name, one, depth - 1) for one in value]
+    raise InputError(
+        f"optimizer: {name} = {value!r:.60} cannot be kept; finite numbers, true and false, texts "
+        f"of at most {LONGEST} characters and lists of at most {MOST_VALUES} can."
+    )
+
+
+def _judged(settings: Settings) -> Optimizer:
+    """Which dynamics some settings are."""
+    kind, lr = settings["kind"].lower(), settings.get("lr")
+    several = next((name for name, one in settings.items() if _differs(name, one)), None)
+    if several is not None:
+        return Optimizer(settings, "recorded", why=f"whose groups differ in {several}")
+    if not (_is_number(lr) and lr > 0):
+        return Optimizer(settings, "recorded", why=f"whose lr is {_words(lr)}")
+    if kind in DESCENTS:
+        why = _changing(settings, OF_SGD)
+        return Optimizer(settings, "recorded" if why else "gd", why=why)
+    if kind in ADAMS:
+        return _adam(settings, kind)
+    return Optimizer(settings, "recorded", why="whose steps are its own")
+
+
+def _adam(settings: Settings, kind: str) -> Optimizer:
+    """Adam, or AdamW by either of its names; PyTorch's Adam has an L2 penalty in its gradient."""
+    decoupled = kind == "adamw" or settings.get("decoupled_weight_decay") is True
+    more = ("weight_decay", "decoupled_weight_decay") if decoupled else ()
+    why = _changing(settings, (*OF_ADAM, *more))
+    betas = settings.get("betas")
+    section = {
+        "beta1": betas[0] if isinstance(betas, list) else betas,
+        "beta2": betas[1] if isinstance(betas, list) else betas,
+        "eps": settings.get("eps"),
+        "weight_decay": settings.get("weight_decay"),
+    }
+    section = {name: value for name, value in section.items() if value is not None}
+    if not why and not all(_is_allowed(name, value) for name, value in section.items()):
+        why = "whose betas, eps or weight_decay are not those of Adam"
+    return Optimizer(settings, "recorded", why=why) if why else Optimizer(settings, "adam", section)
+
+
+def _is_allowed(name: str, value: Any) -> bool:
+    """Whether the section of Adam (core.study_file.descent) has room for a value."""
+    if not _is_number(value):
+        return False
+    if name == "eps":
+        return bool(0.0 < value <= 1.0)
+    return bool(value >= 0.0 if name == "weight_decay" else 0.0 <= value < 1.0)
+
+
+def _changing(settings: Settings, plain: Sequence[str]) -> str:
+    """Which setting makes a rule another one, in words; empty where none does."""
+    set_ = (name for name, value in settings.items() if value and value not in UNSET)
+    name = next((one for one in set_ if one not in plain), None)
+    if name is None:
+        return ""
+    if name == "initial_lr":
+        return "whose lr a scheduler changes"
+    return f"which has {name} = {_words(settings[name])}"
+
+
+def _differs(name: str, value: Any) -> bool:
+    """Whether a setting is not one value: a list of several groups'; betas are two numbers."""
+    if not isinstance(value, list):
+        return False
+    return not (name == "betas" and len(value) == 2 and all(map(_is_number, value)))
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))[:LONGEST]
+    if value is None:
+        return "not given"
+    return f"{value:g}" if _is_number(value) else str(value)

@@ -1,0 +1,92 @@
+"""Numbers that a recorded loop passed: curves of a group of their own, explained and compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.application import Marginscope
+from app.controllers.help import explanations_of
+from core.settings import NOT_RECORDED
+from tests.app.mouse import close_menus, entry, opened, pick
+from tests.app.shell.conftest import Opener, trained
+from tests.python.test_loop_numbers import NAMES, STEPS, with_numbers
+
+FROM_LOOP = "From the loop"
+SGD = {"kind": "<b>SGD</b>", "momentum": 0.9}
+
+
+def test_numbers_of_a_loop_in_the_window(
+    tmp_path: Path, open_program: Opener, qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    paths = [
+        str(with_numbers(tmp_path / f"{name}.msrun", optimizer={**SGD, "lr": lr}))
+        for name, lr in (("one", 0.5), ("other", 0.25))
+    ]
+    program = open_program(paths[0])
+    qtbot.waitUntil(lambda: trained(program))
+    with subtests.test("settings"):
+        check_settings(program)
+    with subtests.test("curves"):
+        check_curves(program, qtbot)
+    with subtests.test("compared"):
+        program.files.open_files([paths[1]], True)
+        qtbot.waitUntil(lambda: len(program.session) == 2 and trained(program))
+        check_comparison(program, qtbot)
+
+
+def check_settings(program: Marginscope) -> None:
+    """What the optimizer said, as text, and nothing of what nobody said."""
+    sections = program.window.form.sections
+    words = "<b>SGD</b>, momentum 0.9, lr 0.5"
+    assert sections["dynamics"].note.text() == f"recorded with {words}"
+    assert sections["dynamics"].note.textFormat() == Qt.TextFormat.PlainText
+    rows = {row.field.key: row.control for row in sections["loss"].rows + sections["run"].rows}
+    for key in ("loss.l2", "run.seed"):
+        assert (rows[key].text(), rows[key].placeholderText()) == ("", NOT_RECORDED)
+    assert rows["run.device"].currentText() == NOT_RECORDED
+    facts = {fact.name: fact.value for fact in program.window.inspector.run.facts()}
+    assert (facts["optimizer"], facts["seed"]) == (words, NOT_RECORDED)
+
+
+def check_curves(program: Marginscope, qtbot: QtBot) -> None:
+    pick(qtbot, program.window, "View", "Curves", FROM_LOOP, "train/loss")
+    pick(qtbot, program.window, "View", "Curves", FROM_LOOP, "risk, passed by the loop")
+    group = entry(opened(qtbot, program.window, "View", "Curves"), FROM_LOOP).menu()
+    assert tuple(action.data() for action in group.actions()) == NAMES
+    assert entry(group, "train/loss").isChecked()
+    close_menus()
+    program.playback.to_end()
+    program.display.ask(views=("curves",), curves=("train/loss", "loop.risk", "val_acc"))
+    view = program.display.slots[0].panel.view("curves")
+    data = view.data
+    qtbot.waitUntil(lambda: not data.later.pending and view._traced == data.later.traced)
+    for text in ("train/loss", "risk, passed by the loop 7", "val acc"):
+        assert text in view.header.text, view.header.text
+    assert np.array_equal(data.later.trace("train/loss", STEPS + 1)[1:, 0], 1 / np.arange(1, 13.0))
+    titles = [one.title for one in explanations_of(view.explained())]
+    assert titles[1:] == ["risk, passed by the loop", "val acc, passed by the loop"]
+    palette = [one for one in program.commands._curves() if one.key == "curve:val_acc"]
+    assert len(palette) == 1 and not palette[0].reason
+
+
+def check_comparison(program: Marginscope, qtbot: QtBot) -> None:
+    program.actions["compare"].trigger()
+    qtbot.waitUntil(lambda: program.display.intent.compared is not None)
+    box = program.compare.panel.observable
+    box.setCurrentIndex(box.findData("val_acc"))
+    box.activated.emit(box.currentIndex())
+    qtbot.waitUntil(lambda: program.display.intent.compared.question.observable == "val_acc")
+    table = program.compare.panel.table
+    titles = [table.horizontalHeaderItem(k).text() for k in range(table.columnCount())]
+    assert "optimizer.lr" in titles and "loss.l2" not in titles
+    view = program.compare.view
+    qtbot.waitUntil(lambda: view._comparison.question.observable == "val_acc")
+    assert "val acc" in view.plot.side.labelText
+    assert [one.title for one in explanations_of(view.explained())] == [
+        "val acc, passed by the loop"
+    ]
