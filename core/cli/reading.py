@@ -8,6 +8,7 @@ from typing import Any
 
 from core import trust
 from core.cli.output import print_json, print_line, print_text, progress
+from core.data.scaling import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
@@ -21,8 +22,11 @@ def facts(run: Run) -> dict[str, Any]:
 
     data = run.dataset
     experiment = run.experiment.model_dump(mode="json", exclude_none=True)
-    lineage = {} if run.lineage is None else {"lineage": run.lineage.words}
-    return lineage | {
+    extra: dict[str, Any] = {} if run.lineage is None else {"lineage": run.lineage.words}
+    if data.scaling is not None:
+        kept = {"shift": data.scaling.shift, "divisor": data.scaling.divisor}
+        extra["scaling"] = {name: values.tolist() for name, values in kept.items()}
+    return extra | {
         "status": run.status,
         "reason": run.reason,
         "engine": run.engine,
@@ -50,6 +54,9 @@ def info(arguments: argparse.Namespace) -> int:
     print_line(
         f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB"
     )
+    scale = values["study"]["data"].get("scale", "none")
+    if words := scaling_words(scale):
+        print_line(f'  data.scale = "{scale}": {words}')
     if "lineage" in values:
         print_line(f"  {values['lineage']}")
     if times.size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.random import Generator
@@ -42,6 +42,23 @@ class TestSet:
     exact: bool
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """Transformation that made the points: x = (raw - shift) / divisor, both (d,), divisor > 0.
+
+    >>> Scaling(np.array([1.0, 0.0]), np.array([2.0, 1.0])).apply(np.array([[5.0, 3.0]])).tolist()
+    [[2.0, 3.0]]
+    """
+
+    shift: Array
+    divisor: Array
+
+    def apply(self, raw: Array) -> Array:
+        """Return points (N, d) as a run with this scaling sees them."""
+        return np.asarray((raw - self.shift) / self.divisor)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
     """n labelled examples: x (n, d), y (n,); a test set when a file brought one.
@@ -52,6 +69,7 @@ class Dataset:
     `directions` are what the distribution knows of itself (mu, a teacher's weights, the axes of
     cones), each (k, d): drawn over the data, and needed for its test points. Run files do not hold
     them: they are drawn anew.
+    `scaling` is what `data.scale` did to the columns of a file, None where it did nothing to them.
     """
 
     x: Array
@@ -61,6 +79,7 @@ class Dataset:
     classes: int = 2
     directions: Directions = field(default_factory=dict)
     real: bool = False
+    scaling: Scaling | None = None
 
     @property
     def n(self) -> int:

@@ -14,6 +14,7 @@ from numpy.random import Generator
 from core.data.csv_file import read_csv
 from core.data.dataset import Array, Dataset, Distribution
 from core.data.npz import NpzFile
+from core.data.scaling import SCALE_MEANING, Scale, ScaledSource
 from core.data.section import CONTENT_MEANING, TARGETS, FileSection, check_sizes, check_stated
 from core.errors import InputError, did_you_mean
 from core.settings import MAX_ELEMENTS, MAX_SEED, SEED_MEANING, setting
@@ -199,6 +200,9 @@ class FileData(FileSection):
     title: ClassVar[str] = "data from a file: NPZ (x, y, optional x_test, y_test) or CSV (label y)"
     source: ClassVar[str] = "the user's own"
     names: ClassVar[str] = "an NPZ or CSV file"
+    rescaling: ClassVar[str] = (
+        'set data.scale = "standard", "unit" or "max_norm", or give the columns in another unit'
+    )
 
     kind: Literal["file"] = "file"
     path: str | None = setting(
@@ -209,13 +213,15 @@ class FileData(FileSection):
     targets: Literal["labels", "real"] = setting(
         "labels", meaning=f"what y is: {TARGETS}", added=True
     )
+    scale: Scale = setting("none", meaning=SCALE_MEANING, added=True)
     d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
     n: int | None = setting(None, meaning="number of examples, if it should be checked", ge=1)
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
-    def read_from(self, path: Path) -> FileSource:
-        return FileSource(path, self.d, self.n, self.real)
+    def read_from(self, path: Path) -> Distribution:
+        source = FileSource(path, self.d, self.n, self.real)
+        return source if self.scale == "none" else ScaledSource(source, self.scale, path)
 
     @property
     def real(self) -> bool:
