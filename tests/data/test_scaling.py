@@ -22,6 +22,7 @@ from core.problem.problem import Problem, resolve
 from core.runs import Recorder, open_run
 from core.studies.study import parse_study
 from core.training.trajectory import run as train
+from tests.data.measured import measured_data
 from tests.runs.changes import array
 from tests.runs.helpers import refused, tamper
 
@@ -47,14 +48,6 @@ SQUARE = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, -2.0], [-2.0, -1.5]])
 SIGNS = np.array([1.0, 1.0, -1.0, -1.0])
 
 
-def raw() -> tuple[Array, Array]:
-    """Points whose columns reach from .1 to 4,254, as measurements do."""
-    generator = np.random.default_rng(5)
-    x = np.exp(0.3 * generator.standard_normal((40, 4))) * np.array([0.05, 14.0, 92.0, 1200.0])
-    x[7, 3] = 4254.0
-    return x, np.where(x[:, 1] > 14.0, 1.0, -1.0)
-
-
 def by_hand(scale: str, x: Array, points: Array) -> Array:
     """The definitions of the documentation, in NumPy."""
     if scale == "unit":
@@ -73,7 +66,7 @@ def problem_of(path: Path, scale: str = "") -> Problem:
 def test_a_run_on_scaled_data_is_that_on_data_scaled_by_hand(
     tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    x, y = raw()
+    x, y = measured_data(40)
     np.savez(tmp_path / "raw.npz", x=x, y=y, x_test=1.5 * x[:9], y_test=y[:9])
     for scale in SCALES:
         with subtests.test(scale=scale):
@@ -99,7 +92,7 @@ def test_a_run_on_scaled_data_is_that_on_data_scaled_by_hand(
 
 
 def test_without_the_setting_nothing_changes(tmp_path: Path) -> None:
-    x, y = raw()
+    x, y = measured_data(40)
     np.savez(tmp_path / "raw.npz", x=x, y=y)
     problem = problem_of(tmp_path / "raw.npz")
     np.testing.assert_array_equal(problem.dataset.x, x)
@@ -110,7 +103,7 @@ def test_without_the_setting_nothing_changes(tmp_path: Path) -> None:
 
 
 def test_constants_are_those_of_the_training_points(subtests: pytest.Subtests) -> None:
-    x, y = raw()
+    x, y = measured_data(40)
     x[:, 2] = 0.1  # whose mean is not .1, by rounding
     scaled = scale_dataset(Dataset(x, y, x[:3] + 1.0, y[:3]), "standard", Path("a.npz"))
     assert scaled.scaling is not None
@@ -171,7 +164,7 @@ def test_sizes_beyond_float64_are_refused(tmp_path: Path, subtests: pytest.Subte
 
 
 def test_a_run_says_how_it_was_scaled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    x, y = raw()
+    x, y = measured_data(40)
     np.savez(tmp_path / "raw.npz", x=x, y=y)
     path = tmp_path / "a.msrun"
     train(problem_of(tmp_path / "raw.npz", "standard"), partial(Recorder, path))
@@ -182,7 +175,21 @@ def test_a_run_says_how_it_was_scaled(tmp_path: Path, capsys: pytest.CaptureFixt
     np.testing.assert_array_equal(told["shift"], x.mean(axis=0))
     np.testing.assert_array_equal(told["divisor"], x.std(axis=0))
     # Of a damaged file nothing is taken for what it says.
-    tamper(path, array("scale_divisor", np.array([1.0, 0.0, 1.0, 1.0])))
+    tamper(path, array("scale_divisor", np.array([1.0] * 7 + [0.0])))
     assert "a value that is not positive" in refused(path)
     tamper(path, "DELETE FROM array WHERE name = 'scale_divisor'")
     assert "its array scale_divisor is missing" in refused(path)
+
+
+def test_the_preview_warns_of_columns_that_reach_far(tmp_path: Path) -> None:
+    x, y = measured_data(40)
+    np.savez(tmp_path / "a.npz", x=x, y=y)
+    plain = preview(FileData(path=str(tmp_path / "a.npz")), 0, None)
+    assert "The columns of the data reach 4,254" in plain.caution
+    assert 'set data.scale = "standard"' in plain.caution
+    assert preview(FileData(path=str(tmp_path / "a.npz"), scale="standard"), 0, None).caution == ""
+    pixels = np.random.default_rng(0).integers(0, 256, (10, 64), dtype=np.uint8)
+    np.savez(tmp_path / "a.npz", x=pixels, y=np.tile([0, 1], 5))
+    assert "reach 255" in preview(FileData(path=str(tmp_path / "a.npz")), 0, None).caution
+    points = PointsData(points=((1e3, 1.0), (-1e3, -1.0)))
+    assert "another unit" in preview(points, 0, None).caution
