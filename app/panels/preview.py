@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.panels.form_words import in_words
 from app.panels.inputs import ChoiceBox, heading_label, problem_label, quiet_label
 from app.panels.pictures import picture_strip
 from app.widgets.items import Markers, Style, Symbol
@@ -65,7 +66,7 @@ class PreviewDialog(QDialog):
         self._palette = palette
         self._preview: Preview | None = None
         self._note = self._chosen = ""
-        self.problem = problem_label(self)
+        self.problem, self.caution = problem_label(self), problem_label(self)
         self.note = quiet_label("", self)
         self.chooser = ChoiceBox(self, "Plane", letters=20)
         self.chooser.setObjectName("plane")
@@ -99,7 +100,7 @@ class PreviewDialog(QDialog):
         self.sides = QWidget(self)
         filled(laid(QHBoxLayout(self.sides), spacing=16), (left, 1), right)
         whole = laid(QVBoxLayout(self), (16, 16, 16, 16), 8)
-        filled(whole, self.problem, self.understood, (self.sides, 1), self.strip)
+        filled(whole, self.problem, self.caution, self.understood, (self.sides, 1), self.strip)
 
     # ------------------------------------------------------------------------------- showing
 
@@ -120,6 +121,7 @@ class PreviewDialog(QDialog):
         self._preview = None
         self.problem.setText(sentence)
         self.problem.show()
+        self.caution.hide()
         self.strip.hide()
         self.sides.hide()
         self.understood.hide()
@@ -128,6 +130,8 @@ class PreviewDialog(QDialog):
         """Show what was drawn; the plane that was chosen stays where there is one like it."""
         self._preview = preview
         self.problem.hide()
+        self.caution.setText(in_words(preview.caution))
+        self.caution.setVisible(bool(preview.caution))
         self.sides.show()
         chosen = self._chosen
         names = [*(plane.title for plane in preview.planes), COORDINATES]

@@ -56,7 +56,7 @@ class TrainingRun:
     def __init__(self, job: TrainingJob, chunks: Iterator[Status]) -> None:
         self.job = job
         self.chunks = chunks
-        self.reported = -1
+        self.reported, self.noted = -1, 0
         self.unaided: Meanwhile | None = None  # what trains it until its kernels are compiled
 
 
@@ -282,10 +282,11 @@ class RunWorker(QObject):
         if status is None:
             self.finished.emit(job.key)
             return False
-        if status.committed > one.reported:
+        # A flow that needs hours says so long before its second frame.
+        if status.committed > one.reported or len(status.notes) > one.noted:
             if one.reported < 0:  # before the first frame is safe the file cannot be opened
                 self.started.emit(job.key)
-            one.reported = status.committed
+            one.reported, one.noted = status.committed, len(status.notes)
             self.progress.emit(job.key, status.committed)
         return True
 

@@ -43,6 +43,14 @@ class Bar:
             self._bar.set_postfix_str(escape_controls(text), refresh=False)
         self._bar.update(done - self._bar.n)
 
+    def say(self, text: str) -> None:
+        """Print a line on standard error, above the bar."""
+        if self._bar is not None:
+            self._bar.clear()
+        say(text)
+        if self._bar is not None:
+            self._bar.refresh()
+
     def part(self, done: int, total: int) -> None:
         """So many of so many, where the total is known only later."""
         if self._bar is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from core import trust
 from core.cli.output import print_json, print_line, print_text, progress, say
+from core.data.scaling import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
@@ -26,10 +27,13 @@ def facts(run: Run) -> dict[str, Any]:
         section: {key: value for key, value in table.items() if value is not None}
         for section, table in known_settings(run).items()
     }
-    lineage = {} if run.lineage is None else {"lineage": run.lineage.words}
+    extra: dict[str, Any] = {} if run.lineage is None else {"lineage": run.lineage.words}
+    if data.scaling is not None:
+        kept = {"shift": data.scaling.shift, "divisor": data.scaling.divisor}
+        extra["scaling"] = {name: values.tolist() for name, values in kept.items()}
     left = was_left(run)
     recorder = {"recorder": "gone" if left else "at work"} if run.status == RECORDING else {}
-    return lineage | {
+    return extra | {
         "status": run.status,
         "reason": run.reason,
         **recorder,
@@ -59,6 +63,9 @@ def info(arguments: argparse.Namespace) -> int:
     print_line(
         f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB"
     )
+    scale = values["study"]["data"].get("scale", "none")
+    if words := scaling_words(scale):
+        print_line(f'  data.scale = "{scale}": {words}')
     if "lineage" in values:
         print_line(f"  {values['lineage']}")
     if said:

@@ -65,10 +65,13 @@ def train(
     from core.training.trajectory import record
 
     sink = RecorderAt(path, force)
-    status = control.status
+    status, said = control.status, 0
     with stopped_by_signals(control), _kernels_for(problem, control) as (problem, dynamics):
         for status in record(problem, sink, control, dynamics):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
+            for note in status.notes[said:]:  # while the run can still be stopped
+                bar.say(f"{path.name}: {note}")
+            said = len(status.notes)
     made = sink.path
     # As it was typed: the recorder's path is absolute. It has another name beside an old run.
     return status, path if made is None or made.name == path.name else made
@@ -183,7 +186,7 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
 
 def report(status: Status, path: Path) -> None:
     """Say why a run did not complete, and what to do."""
-    for sentence in ending_sentences(status, path):
+    for sentence in ending_sentences(status, path, len(status.notes)):  # these were said by `train`
         say(sentence)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.random import Generator
@@ -43,6 +43,23 @@ class TestSet:
     exact: bool
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """Transformation that made the points: x = (raw - shift) / divisor, both (d,), divisor > 0.
+
+    >>> Scaling(np.array([1.0, 0.0]), np.array([2.0, 1.0])).apply(np.array([[5.0, 3.0]])).tolist()
+    [[2.0, 3.0]]
+    """
+
+    shift: Array
+    divisor: Array
+
+    def apply(self, raw: Array) -> Array:
+        """Return points (N, d) as a run with this scaling sees them."""
+        return np.asarray((raw - self.shift) / self.divisor)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
     """n labelled examples: x (n, d), y (n,); a test set when a file brought one.
@@ -55,6 +72,7 @@ class Dataset:
     them: they are drawn anew.
     `note` is what a reader of files understood, `is_guess` if the file itself does not say all of
     it; run files do not hold them either.
+    `scaling` is what `data.scale` did to the columns of a file, None where it did nothing to them.
     """
 
     x: Array
@@ -66,6 +84,7 @@ class Dataset:
     real: bool = False
     note: str = ""
     is_guess: bool = False
+    scaling: Scaling | None = None
 
     @property
     def n(self) -> int:

@@ -26,6 +26,7 @@ from core.data.labels import coding_of
 from core.data.mat import MatFile
 from core.data.npy import NpyFiles
 from core.data.npz import NpzFile
+from core.data.scaling import SCALE_MEANING, Scale, ScaledSource
 from core.data.section import CONTENT_MEANING, TARGETS, FileSection, check_sizes, check_stated
 from core.data.suffixes import ARRAYS, TEXTS
 from core.data.table_header import Wanted
@@ -174,6 +175,9 @@ class FileData(FileSection):
     )
     source: ClassVar[str] = "the user's own"
     names: ClassVar[str] = "an NPZ or CSV file"
+    rescaling: ClassVar[str] = (
+        'set data.scale = "standard", "unit" or "max_norm", or give the columns in another unit'
+    )
 
     kind: Literal["file"] = "file"
     path: str | None = setting(
@@ -197,6 +201,7 @@ class FileData(FileSection):
         advanced=True,
         added=True,
     )
+    scale: Scale = setting("none", meaning=SCALE_MEANING, added=True)
     d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
     n: int | None = setting(None, meaning="number of examples, if it should be checked", ge=1)
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
@@ -213,8 +218,9 @@ class FileData(FileSection):
     def _number_as_text(cls, given: Any) -> Any:
         return str(given) if type(given) is int else given
 
-    def read_from(self, path: Path) -> FileSource:
-        return FileSource(path, self.d, self.n, self.real, self.label, self.header)
+    def read_from(self, path: Path) -> Distribution:
+        source = FileSource(path, self.d, self.n, self.real, self.label, self.header)
+        return source if self.scale == "none" else ScaledSource(source, self.scale, path)
 
     @property
     def real(self) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.data.axes import orthonormal, principal_axes
 from core.data.dataset import Array, Dataset
 from core.data.registry import draw
+from core.data.scaling import unscaled_note
 from core.data.section import DataSection
 
 MOST_POINTS = 5_000  # drawn and projected; of more the first ones
@@ -38,7 +39,8 @@ class Preview:
     `counts` are (label, how many), for real targets those of a sign; `which` (k,) is the
     class of each point drawn, as a place in `counts`; `shortest` and `longest` are the least and
     the largest |x_i|; `planes` are the projections that say most, the best first; `pictures`
-    (p, h, w) or (p, h, w, 3) of bytes. What was understood of a file is `dataset.note`.
+    (p, h, w) or (p, h, w, 3) of bytes. `caution` says that the data are of an unsuitable scale.
+    How a file was read is `dataset.note`.
     """
 
     dataset: Dataset
@@ -48,6 +50,7 @@ class Preview:
     which: NDArray[np.int64]
     planes: tuple[Plane, ...]
     pictures: NDArray[np.uint8] | None
+    caution: str = ""
 
     def coordinates(self, first: int, second: int) -> Plane:
         """The points on two coordinates, counted from 0; for d = 1 the labels are the height."""
@@ -80,6 +83,7 @@ def preview(section: DataSection, run_seed: int, folder: Path | None) -> Preview
         places[:MOST_POINTS].astype(np.int64),
         tuple(_planes(dataset)),
         _pictures(section.picture_shape(dataset.d), dataset, places),
+        "" if section.known_law else unscaled_note(dataset, section.rescaling),
     )
 
 

@@ -25,6 +25,7 @@ from core.data.modular import ModularData
 from core.data.parity import ParityData
 from core.data.points import PointsData
 from core.data.regression import OrthonormalData, RegressionData, SpuriousData
+from core.data.scaling import check_range
 from core.data.section import DataSection
 from core.data.teacher import TeacherData
 from core.errors import InputError
@@ -58,10 +59,12 @@ DATA: Registry[type[DataSection]] = Registry(
 def draw(section: DataSection, generator: Generator, folder: Path | None) -> Dataset:
     """The training examples of a data section, drawn or read.
 
-    Raises InputError for what the distribution refuses, and for a draw with a single class, which
-    teaches nothing, unless the distribution is made so or y are targets.
+    Raises InputError for what the distribution refuses, for numbers whose squares float64 does not
+    hold, and for a draw with a single class, which teaches nothing, unless the distribution is made
+    so or y are targets.
     """
     dataset = section.distribution(folder).sample(generator)
+    check_range(dataset, section.rescaling)
     if section.single or dataset.real or np.unique(dataset.y).size > 1:
         return dataset
     raise InputError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from core.data.dataset import Dataset, Distribution
+from core.data.scaling import OTHER_UNIT
 from core.errors import InputError
 from core.settings import Section
 
@@ -25,6 +26,7 @@ class DataSection(Section):
     """
 
     plane: ClassVar[str] = "coordinates"  # on which nodes are drawn first (core.observables.planes)
+    rescaling: ClassVar[str] = OTHER_UNIT  # what to do about points of extreme size
     known_law: ClassVar[bool] = True  # False where there are examples, and no more is known
 
     if TYPE_CHECKING:  # each kind lists its keys in its own order

@@ -93,6 +93,11 @@ class Companion:
         behind = int(self._flow.kernel_state.mark) == self._next < self._flow.marks.size
         return behind and not self._at_rest
 
+    @property
+    def log10_time(self) -> float:
+        """log10 t where the companion is."""
+        return float(self._flow.kernel_state.ln_t / np.log(10.0))
+
     def work(self, budget: int) -> int:
         """Advance by `budget` field evaluations or to the next frame; return the scheme's code."""
         code = self._flow.work_for(budget)

@@ -81,9 +81,18 @@ class Integrator(ABC):
     planned: int
     temperature_cap: float | None
 
+    @property
+    def waits(self) -> bool:
+        """Whether the engine that is to do the work is not there yet."""
+        return False
+
     @abstractmethod
     def advance(self) -> Chunk:
         """Work for about 17 ms without the GIL. Not called again after a final outcome."""
+
+    def log10_progress(self, log10_time: float) -> float:
+        """Return how far the work is, as log10 t, where a chunk ended at `log10_time`."""
+        return log10_time
 
     def state(self) -> State | None:
         """What it carried, beside the parameters, at the last frame it handed on.

@@ -17,7 +17,7 @@ from core.compiled import log_time as state
 from core.compiled.log_time import Frames
 from core.dynamics import saved
 from core.dynamics.clock import first_step, first_time, frame_times
-from core.dynamics.companion import PREFIX, Companion, has_companion, is_needed_after
+from core.dynamics.companion import PREFIX, RATIO, Companion, has_companion, is_needed_after
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
 from core.errors import InputError
 from core.network.parametrisation import Network, TwoLayer
@@ -215,6 +215,14 @@ class LogTimeFlow(Integrator):
         if companion is None or not companion.must_work:
             return self.work_for(units)
         return state.GOING if companion.work(units) == state.GOING else state.STICKS
+
+    def log10_progress(self, log10_time: float) -> float:
+        """Return log10 of the mean t of the flow and its companion, by what t costs either."""
+        if self._companion is None:
+            return log10_time
+        parts = RATIO / (RATIO + 1.0), 1.0 / (RATIO + 1.0)
+        ln_t = np.log(10.0) * np.array([log10_time, self._companion.log10_time])
+        return float(np.logaddexp(*(np.log(parts) + ln_t)) / np.log(10.0))
 
     # ---------------------------------------------------------------------- going on elsewhere
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from core.dynamics.engines import check_device, check_precision, descent
@@ -16,7 +16,7 @@ from core.dynamics.perturbed import Perturbed, perturbed_start, perturbed_step
 from core.dynamics.plain_flow import BalancedFlow, plain_flow_step
 from core.dynamics.replay import Replay
 from core.dynamics.rows import suited
-from core.dynamics.step_size import default_step, stochastic_step
+from core.dynamics.step_size import ShortenedStep, default_step, stochastic_step
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.two_phase import TwoPhases, two_phase_step
 from core.errors import InputError
@@ -101,7 +101,10 @@ def prepared(problem: Problem) -> Problem:
     # A dynamics that has no step has none to be made explicit.
     if engines.default_step is not None and getattr(dynamics, "step", 1.0) is None:
         step = engines.default_step(problem)
-        return with_dynamics(problem, dynamics.model_copy(update={"step": step}))
+        notes = (*problem.notes, step.note) if isinstance(step, ShortenedStep) else problem.notes
+        stated = None if step is None else float(step)
+        made = with_dynamics(problem, dynamics.model_copy(update={"step": stated}))
+        return replace(made, notes=notes)
     return problem
 
 

@@ -36,7 +36,8 @@ class Problem:
     """Everything a dynamics needs: experiment, data, network and start.
 
     `inputs` x~ (n, D) are what the network sees of the training data. With a `reduction` (row-space
-    form) network, start and inputs are in its coordinates, and the data set is as it was.
+    form) network, start and inputs are in its coordinates, and the data set is as it was. `notes`
+    are sentences about defaults that were chosen for it, which its run says.
     """
 
     experiment: Experiment
@@ -46,6 +47,7 @@ class Problem:
     title: str = ""
     source: str = ""
     reduction: Reduction | None = None
+    notes: tuple[str, ...] = ()
     inputs: Array = field(init=False)
 
     def __post_init__(self) -> None:

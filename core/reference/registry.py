@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from operator import attrgetter
 
+from core.data.scaling import range_fault
 from core.problem.problem import Problem
 from core.reference import cache as disk
 from core.reference.batch_norm import OuterMargin, ScaleMargin
@@ -16,7 +17,7 @@ from core.reference.kernel_space import KernelMargin
 from core.reference.l1_path import PathMargin
 from core.reference.leaky import LeakyOptimum
 from core.reference.linear import LinearMargin
-from core.reference.margin import Reference, ReferenceMargin
+from core.reference.margin import Reference, ReferenceMargin, absent
 from core.reference.modular import ModularMargin, PenalisedNorm, PenalisedRisk
 from core.reference.population import DyadicPopulation, ParityPopulation, Wei19Population
 from core.reference.tangent import TangentMargin
@@ -61,6 +62,9 @@ def compute(
     """
     watch.look()
     allowed, drawn = watch.limit - watch.seconds, reference.drawn_in(problem)
+    # Studies refuse such data as they are read; those of another program's loop come here.
+    if fault := range_fault(problem.dataset):
+        return ReferenceMargin(reference, absent(f"Not computed: {fault}"), 0.0, drawn)
     path = disk.place(reference, problem) if cache else None
     entry = disk.load(path) if path is not None else None
     if entry is not None and entry.serves(allowed):

@@ -16,6 +16,7 @@ from marginscope._files.schema import (
     FIXED,
     HISTORY,
     KEEP_EVERY,
+    SCALING,
 )
 
 
@@ -28,6 +29,8 @@ def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
     arrays = {"x": data.x, "y": data.y, "origin": start.origin}
     if data.x_test is not None and data.y_test is not None:
         arrays |= {"x_test": data.x_test, "y_test": data.y_test}
+    if data.scaling is not None:
+        arrays |= zip(SCALING, (data.scaling.shift, data.scaling.divisor), strict=True)
     if start.parameters is not start.origin:
         arrays["start"] = start.parameters
     if problem.reduction is not None:

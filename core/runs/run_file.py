@@ -6,10 +6,8 @@ cannot ask for much memory. Everything that is wrong raises RunFileError.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +15,13 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from core import trust
-from core.data.dataset import Array, Dataset
+from core.data.dataset import Array, Dataset, Scaling
+from core.data.scaling import AFFINE
 from core.errors import InputError
 from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS
 from core.problem.reduction import Reduction, mean_of
+from core.runs.arrays import Arrays, read_arrays, read_values, shaped
 from core.runs.connection import Connection, typed
 from core.runs.meta import Meta, parse_json
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
@@ -29,11 +29,8 @@ from core.study_file.experiment import Experiment
 from core.study_file.validation import SECTIONS, build_experiment
 from marginscope._files.meta import printable
 from marginscope._files.schema import (
-    ARRAYS,
     DTYPES,
     FIXED,
-    LATER,
-    MAX_ARRAYS,
     MAX_BLOB_BYTES,
     MAX_EVENTS,
     MAX_META_ROWS,
@@ -42,6 +39,7 @@ from marginscope._files.schema import (
     MAX_RHO,
     MAX_TEXT_BYTES,
     MIN_RHO,
+    SCALING,
     frame_crc,
     is_time,
 )
@@ -73,7 +71,6 @@ class Index:
 
 
 Event = tuple[int, str, Mapping[str, Any]]
-Arrays = Mapping[str, Array]
 
 
 def short(error: Exception) -> str:
@@ -95,12 +92,13 @@ def read_header(connection: Connection) -> RunHeader:
         place = printable(".".join(map(str, first["loc"])))[:100]
         raise connection.damaged(f"meta: {place}: {first['msg'].lower()}") from error
     experiment = _experiment(connection, meta)
-    arrays = _stored_arrays(connection)
+    arrays = read_arrays(connection)
     dataset = _dataset(connection, meta, arrays, experiment.data.real)
+    dataset = replace(dataset, scaling=_scaling(connection, experiment, arrays))
     reduction = _reduction(connection, meta, experiment, dataset, arrays)
     network = _network(connection, meta, experiment, dataset, reduction, arrays)
-    origin = _shaped(connection, arrays, "origin", (network.size,))
-    start = _shaped(connection, arrays, "start", (network.size,)) if "start" in arrays else origin
+    origin = shaped(connection, arrays, "origin", (network.size,))
+    start = shaped(connection, arrays, "start", (network.size,)) if "start" in arrays else origin
     frame_bytes = network.size * np.dtype(DTYPES[meta.dtype]).itemsize
     return RunHeader(meta, experiment, network, dataset, reduction, origin, start, frame_bytes)
 
@@ -145,37 +143,33 @@ def _experiment(connection: Connection, meta: Meta) -> Experiment:
     return experiment
 
 
-def _stored_arrays(connection: Connection) -> Arrays:
-    sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
-    stored = [row[0] for row in connection.query(sql)]
-    if len(set(stored)) != len(stored) or None in stored or len(stored) == MAX_ARRAYS:
-        raise connection.damaged("it holds an array of an unknown name")
-    names = [name for name in stored if LATER.fullmatch(name) is None]
-    if len(names) > 16 or any(name not in ARRAYS and not name.startswith(FIXED) for name in names):
-        raise connection.damaged("it holds an array of an unknown name")
-    return {name: read_array(connection, name) for name in names}
-
-
-def _shaped(connection: Connection, arrays: Arrays, name: str, shape: tuple[int, ...]) -> Array:
-    if name not in arrays or arrays[name].shape != shape:
-        raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
-    return arrays[name]
-
-
 def _dataset(connection: Connection, meta: Meta, arrays: Arrays, real: bool) -> Dataset:
     n, d, k = meta.sizes.n, meta.sizes.d, meta.sizes.k
-    x, y = _shaped(connection, arrays, "x", (n, d)), _shaped(connection, arrays, "y", (n,))
+    x, y = shaped(connection, arrays, "x", (n, d)), shaped(connection, arrays, "y", (n,))
     x_test = y_test = None
     if "x_test" in arrays or "y_test" in arrays:
         tests = arrays["x_test"].shape[0] if "x_test" in arrays else 0
-        x_test = _shaped(connection, arrays, "x_test", (tests, d))
-        y_test = _shaped(connection, arrays, "y_test", (tests,))
+        x_test = shaped(connection, arrays, "x_test", (tests, d))
+        y_test = shaped(connection, arrays, "y_test", (tests,))
     allowed = (-1.0, 1.0) if k == 1 else np.arange(float(k))
     for name, labels in () if real else (("y", y), ("y_test", y_test)):
         if labels is not None and not np.isin(labels, allowed).all():
             words = "-1 and +1" if k == 1 else f"0 to {k - 1}"
             raise connection.damaged(f"its array {name} has labels other than {words}")
     return Dataset(x, y, x_test, y_test, classes=2 if k == 1 else k, real=real)
+
+
+def _scaling(connection: Connection, experiment: Experiment, arrays: Arrays) -> Scaling | None:
+    """Return what `data.scale` did to the columns, which a run of scaled data holds."""
+    if getattr(experiment.data, "scale", "none") not in AFFINE:
+        if any(name in arrays for name in SCALING):
+            raise connection.damaged("it holds the scaling of data that are not scaled")
+        return None
+    assert experiment.data.d is not None  # that of the sizes
+    shift, divisor = (shaped(connection, arrays, name, (experiment.data.d,)) for name in SCALING)
+    if not (divisor > 0.0).all():
+        raise connection.damaged("its array scale_divisor has a value that is not positive")
+    return Scaling(shift, divisor)
 
 
 def _reduction(
@@ -190,8 +184,8 @@ def _reduction(
     rank = arrays["basis"].shape[0]
     if rank > min(meta.sizes.n, meta.sizes.d):
         raise connection.damaged("its array basis has more rows than there are examples")
-    basis = _shaped(connection, arrays, "basis", (rank, meta.sizes.d))
-    outside = _shaped(connection, arrays, "perpendicular", (meta.sizes.m, meta.sizes.d))
+    basis = shaped(connection, arrays, "basis", (rank, meta.sizes.d))
+    outside = shaped(connection, arrays, "perpendicular", (meta.sizes.m, meta.sizes.d))
     centred = NETWORKS[experiment.network.kind].centred
     return Reduction(basis, outside, mean_of(dataset.x, centred))
 
@@ -227,66 +221,10 @@ def _network(
     if meta.layout != [[block.name, list(block.shape)] for block in network.layout]:
         raise connection.damaged("its layout is not that of its network")
     for name, expected in network.fixed_shapes(shape).items():
-        _shaped(connection, arrays, f"{FIXED}{name}", expected)
+        shaped(connection, arrays, f"{FIXED}{name}", expected)
     if set(fixed) != set(network.fixed):
         raise connection.damaged("it holds an array of an unknown name")
     return network
-
-
-def read_array(
-    connection: Connection, name: str, finite: bool = True, largest: int = 2 * MAX_ELEMENTS
-) -> Array:
-    """An array, read-only float64; with `finite` all of its values are. RunFileError for others."""
-    columns = ", ".join([typed("dtype", "text"), typed("shape", "text"), typed("crc32", "integer")])
-    sql = f"SELECT {columns} FROM array WHERE name = ?"
-    rows = list(connection.query(sql, (name,), longest=MAX_BLOB_BYTES))
-    if len(rows) != 1 or None in rows[0]:
-        raise connection.damaged(f"the description of its array {name} cannot be read")
-    dtype, text, crc = rows[0]
-    shape = _shape(connection, name, text)
-    if prod(shape) > largest:
-        raise connection.damaged(f"its array {name} is longer than it can be")
-    if dtype not in DTYPES:
-        raise connection.damaged(f"its array {name} is not of type float64 or float32")
-    size = prod(shape) * np.dtype(DTYPES[dtype]).itemsize
-    sql = "SELECT CASE WHEN typeof(data) = 'blob' AND length(data) = ? THEN data END FROM array"
-    blob = _only(connection, f"{sql} WHERE name = ?", (size, name))
-    if blob is None:
-        raise connection.damaged(f"its array {name} is not as long as its shape {shape} says")
-    if zlib.crc32(blob) != crc:
-        raise connection.damaged(f"the checksum of its array {name} does not match")
-    return _values(connection, blob, dtype, f"its array {name}", finite).reshape(shape)
-
-
-def _shape(connection: Connection, name: str, text: str) -> tuple[int, ...]:
-    try:
-        shape = parse_json(text) if len(text) <= 100 else None
-    except ValueError:
-        shape = None
-    if (
-        not isinstance(shape, list)
-        or not 1 <= len(shape) <= 4
-        or not all(type(part) is int and 1 <= part <= 2 * MAX_ELEMENTS for part in shape)
-        or prod(shape) > 2 * MAX_ELEMENTS
-    ):
-        raise connection.damaged(f"its array {name} has a shape that is not allowed")
-    return tuple(shape)
-
-
-def _only(connection: Connection, sql: str, parameters: tuple[object, ...]) -> Any:
-    rows = list(connection.query(sql, parameters, longest=MAX_BLOB_BYTES))
-    return rows[0][0] if len(rows) == 1 else None
-
-
-def _values(
-    connection: Connection, blob: bytes, dtype: str, what: str, finite: bool = True
-) -> Array:
-    """A read-only float64 array of the blob's values, all of them finite, or just no NaN."""
-    values = np.frombuffer(blob, dtype=DTYPES[dtype]).astype(np.float64, copy=False)
-    if not np.isfinite(values).all() and (finite or np.isnan(values).any()):
-        raise connection.damaged(f"{what} holds a value that is not finite")
-    values.setflags(write=False)
-    return values
 
 
 # ------------------------------------------------------------------------------------- frames
@@ -363,8 +301,8 @@ def checked_frame(
     if frame_crc(index, step, time, log10_time, rho, parameters, dual) != crc:
         raise connection.damaged(f"the checksum of frame {index} does not match")
     what = f"frame {index}"
-    q = None if dual is None else _values(connection, dual, "float64", what)
-    return _values(connection, parameters, header.meta.dtype, what), q
+    q = None if dual is None else read_values(connection, dual, "float64", what)
+    return read_values(connection, parameters, header.meta.dtype, what), q
 
 
 def read_metrics(connection: Connection, index: int) -> dict[str, float]:

@@ -15,8 +15,9 @@ from typing import final
 import numpy as np
 
 from core.problem.start import History, State
+from core.runs.arrays import read_array
 from core.runs.connection import Connection, typed
-from core.runs.run_file import RunHeader, read_array
+from core.runs.run_file import RunHeader
 from marginscope._files.meta import dump_json
 from marginscope._files.schema import (
     COLUMNS,

@@ -38,7 +38,10 @@ class GradientDescent(DynamicsSection):
 
     kind: Literal["gd"] = "gd"
     step: float | None = setting(
-        None, meaning="step size eta; default 1/lambda_0 at the start, safe below 2/lambda_0", gt=0
+        None,
+        meaning="step size eta; default 1/lambda_0 at the start, safe below 2/lambda_0; less where "
+        "one of the first ten steps would raise the risk",
+        gt=0,
     )
     schedule: Schedule = schedule_setting()
     until_log10_time: float = setting(3.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)

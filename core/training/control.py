@@ -115,8 +115,18 @@ class Control:
         with self._changed:
             self._status = replace(self._status, **changes)
             # Whoever looks late must not miss what was said before the last thing.
-            note, notes = (self._status.details or {}).get("note", ""), self._status.notes
-            if note and note not in notes:
-                self._status = replace(self._status, notes=(*notes, note)[-MOST_NOTES:])
+            self._add_note((self._status.details or {}).get("note", ""))
             self._changed.notify_all()
             return self._status
+
+    def add_note(self, note: str) -> Status:
+        """Add a sentence to `Status.notes`; only the thread that runs the run calls this."""
+        with self._changed:
+            self._add_note(note)
+            self._changed.notify_all()
+            return self._status
+
+    def _add_note(self, note: str) -> None:
+        notes = self._status.notes
+        if note and note not in notes:
+            self._status = replace(self._status, notes=(*notes, note)[-MOST_NOTES:])

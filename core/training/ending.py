@@ -9,11 +9,11 @@ from typing import Any
 from core.training.control import FinishReason, Status
 
 
-def ending_sentences(status: Status, path: Path) -> Iterator[str]:
-    """Why a run did not complete, and what to do; nothing for one that did."""
+def ending_sentences(status: Status, path: Path, notes: int = 0) -> Iterator[str]:
+    """What a run has noted, from `notes` on; why it did not complete, and what to do."""
     details: dict[str, Any] = dict(status.details or {})
-    if "note" in details:
-        yield f"{path.name}: {details['note']}"
+    for note in status.notes[notes:]:
+        yield f"{path.name}: {note}"
     if status.reason is FinishReason.DIVERGED:
         yield (
             f"{path.name} diverged at step {details['step']} with dynamics.step = "

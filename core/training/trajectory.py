@@ -15,6 +15,7 @@ from core.errors import DiskError
 from core.problem.problem import Problem
 from core.problem.start import State
 from core.training.control import Control, FinishReason, RunState, Status
+from core.training.pace import data_note, watch_of
 from marginscope._files.frame import Frame
 
 REASONS = {
@@ -85,13 +86,22 @@ def record(
         temperature_cap=dynamics.temperature_cap,
     )
     control.publish(state=RunState.RUNNING, engine=dynamics.engine, planned=dynamics.planned)
-    reason = FinishReason.CANCELLED
+    reason, pace = FinishReason.CANCELLED, watch_of(problem)
     try:
         for chunk in _attended(dynamics, sink, control):
             if chunk is None:
+                pace.restart()
                 yield control.publish(state=RunState.PAUSED, committed=sink.flush())
                 continue
+            first = control.status.committed < 0
             reason = _take(chunk, sink, control) or reason
+            if first:
+                control.add_note(data_note(problem))
+                _add_notes(problem.notes, sink, control)
+            if dynamics.waits:
+                pace.restart()
+            elif chunk.outcome is Outcome.GOING:
+                control.add_note(pace.note(dynamics.log10_progress(chunk.log10_time)))
             if isinstance(sink, StateSink) and sink.state_due():
                 sink.keep(dynamics.state())
             yield control.status
@@ -140,6 +150,13 @@ def _take(chunk: Chunk, sink: Sink, control: Control) -> FinishReason | None:
         details=chunk.event[1] if chunk.event else control.status.details,
     )
     return REASONS.get(chunk.outcome)
+
+
+def _add_notes(notes: Sequence[str], sink: Sink, control: Control) -> None:
+    """Record sentences about defaults beside the first frame, and publish them."""
+    for note in notes:
+        sink.event("note", {"note": note})
+        control.add_note(note)
 
 
 def _end(sink: Sink, dynamics: Integrator, control: Control, reason: FinishReason) -> None:

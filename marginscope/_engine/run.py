@@ -12,8 +12,10 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from core.data.files import FileData
+from core.data.scaling import scale_points
 from core.errors import InputError, did_you_mean
 from core.observables.registry import OBSERVABLES, find_observable, numbers_of
 from core.runs import RecordedRun
@@ -118,6 +120,34 @@ class Run:
     def y(self) -> Floats:
         """The labels, (n,): -1 and +1, or class numbers."""
         return self._run.dataset.y
+
+    @public
+    def scale_points(self, raw: ArrayLike) -> Floats:
+        """Apply the scaling of the run's data (`data.scale` of a file) to further points.
+
+        Parameters
+        ----------
+        raw : array_like, shape (N, d)
+            Points in the units of the file.
+
+        Returns
+        -------
+        ndarray, shape (N, d)
+            Points in the units of `x`: what the network of the run was trained on.
+
+        Raises
+        ------
+        InputError
+            For another number of columns, and with "unit" for a point that is 0.
+        """
+        points = np.asarray(raw, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != self.x.shape[1]:
+            raise InputError(
+                f"The points have shape {points.shape}; the run needs (N, {self.x.shape[1]})."
+            )
+        section = self._run.experiment.data
+        scale = section.scale if isinstance(section, FileData) else "none"
+        return scale_points(self._run.dataset, scale, points)
 
     # --------------------------------------------------------------------------------- frames
 

@@ -64,6 +64,8 @@ DTYPES = {"float64": "<f8", "float32": "<f4"}
 # `basis` and `perpendicular` are those of core.problem.reduction; untrained parameters are
 # `fixed_NAME`.
 ARRAYS = ("x", "y", "x_test", "y_test", "origin", "start", "basis", "perpendicular")
+# What `data.scale` did: x = (raw - scale_shift) / scale_divisor, each (d,).
+SCALING = ("scale_shift", "scale_divisor")
 FIXED = "fixed_"
 # What a dynamics carried at a frame, and the frames before the start: see core.runs.states.
 STATE, HISTORY = "state_", "history_"

@@ -92,7 +92,9 @@ def read_optimizer(given: Any) -> Optimizer:
         )
     settings = {name: _plain(name, value) for name, value in _kept(settings).items()}
     if len(dump_json(settings)) > MOST_TEXT:
-        raise InputError(f"optimizer: its settings are longer than {whole_text(MOST_TEXT)} characters.")
+        raise InputError(
+            f"optimizer: its settings are longer than {whole_text(MOST_TEXT)} characters."
+        )
     return _judged(settings)
 
 

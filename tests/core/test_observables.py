@@ -96,9 +96,9 @@ def test_balance_drift_is_that_of_the_definition(run: Run) -> None:
     assert value(run, "balance_drift", 0) < 1e-15
 
 
-@pytest.mark.parametrize("log10_size", [-150.0, 0.0, 100.0])
+@pytest.mark.parametrize("log10_size", [-150.0, 0.0, 60.0])
 def test_balance_drift_of_any_size(log10_size: float, tmp_path: Path) -> None:
-    """Over |W(t)|^2, whose squares are 1e-300 to 1e200."""
+    """Over |W(t)|^2, whose squares are 1e-300 to 1e120."""
     d, m = 3, 4
     generator = np.random.default_rng(0)
     start = {"a": generator.standard_normal(m), "V": generator.standard_normal((m, d))}

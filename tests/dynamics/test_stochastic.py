@@ -289,7 +289,7 @@ def test_one_pass_sgd_learns_parity_with_13_to_18_d_samples() -> None:
 
 
 def test_a_last_step_that_is_too_long_is_told(tmp_path: Path) -> None:
-    """The step of a start near 1e-68 is 1e267: its parameters are finite, and no output is."""
+    """A step of 1e270 from a start near 1e-68: its parameters are finite, and no output is."""
     small = 1e-68 * np.array([1.0, -0.5])
     V = 1e-68 * np.cos(np.arange(14.0)).reshape(2, 7)
     np.savez(tmp_path / "start.npz", a=small, c=small, V=V)
@@ -303,7 +303,7 @@ def test_a_last_step_that_is_too_long_is_told(tmp_path: Path) -> None:
             "init_path": str(tmp_path / "start.npz"),
         },
         "loss": {"kind": "logistic"},
-        "dynamics": {"kind": "sgd", "batch": 6, "until_log10_time": 2.0},
+        "dynamics": {"kind": "sgd", "batch": 6, "step": 1.5e270, "until_log10_time": 2.0},
     }
     found = list(chunks(integrator(prepared(resolve(build_experiment(tables, "test"))))))
     assert found[-1].outcome is Outcome.DIVERGED

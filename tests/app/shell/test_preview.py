@@ -15,6 +15,7 @@ from app.application import Marginscope
 from app.controllers.preview import OUR_ERROR, WRONG, drawn
 from app.panels.preview import PreviewDialog, class_styles
 from app.workers.worker import Worker
+from core.data.points import PointsData
 from core.data.preview import Preview, preview
 from core.figures.palette import DARK, LIGHT, PALETTES
 from core.studies.study import load_study
@@ -106,6 +107,18 @@ def test_other_data_have_other_planes_and_pictures(qtbot: QtBot) -> None:
         assert dialog.chooser.currentText() == plane
         assert dialog.strip.isVisible() is pictures
     assert not dialog.boxes[0].isVisible()  # one dimension leaves nothing to choose
+
+
+def test_data_of_an_unsuitable_scale_are_said_to_be(qtbot: QtBot) -> None:
+    dialog = PreviewDialog(LIGHT)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    far = PointsData(points=((1e3, 1.0), (-1e3, -1.0)))
+    dialog.show_preview(preview(far, 0, None))
+    assert "reach 1,000" in dialog.caution.text()
+    assert dialog.caution.isVisible()
+    dialog.show_preview(preview(KINDS["data"]["intervals"](), 0, None))
+    assert not dialog.caution.isVisible()
 
 
 def test_classes_can_be_told_apart_without_colour_where_colours_run_out() -> None:

@@ -1,0 +1,105 @@
+"""The arrays of a run file, read piece by piece and checked before memory is taken.
+
+Everything that is wrong raises RunFileError.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.runs.connection import Connection, typed
+from core.runs.meta import parse_json
+from core.settings import MAX_ELEMENTS
+from marginscope._files.schema import (
+    ARRAYS,
+    DTYPES,
+    FIXED,
+    LATER,
+    MAX_ARRAYS,
+    MAX_BLOB_BYTES,
+    SCALING,
+)
+
+Arrays = Mapping[str, Array]
+
+
+def read_arrays(connection: Connection) -> Arrays:
+    """Return the arrays that are read when a file is opened, by name; others are refused."""
+    sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
+    stored = [row[0] for row in connection.query(sql)]
+    if len(set(stored)) != len(stored) or None in stored or len(stored) == MAX_ARRAYS:
+        raise connection.damaged("it holds an array of an unknown name")
+    names = [name for name in stored if LATER.fullmatch(name) is None]
+    known = (*ARRAYS, *SCALING)
+    if len(names) > 16 or any(name not in known and not name.startswith(FIXED) for name in names):
+        raise connection.damaged("it holds an array of an unknown name")
+    return {name: read_array(connection, name) for name in names}
+
+
+def shaped(connection: Connection, arrays: Arrays, name: str, shape: tuple[int, ...]) -> Array:
+    """Return one of the arrays, of exactly this shape. Raises RunFileError for another."""
+    if name not in arrays or arrays[name].shape != shape:
+        raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
+    return arrays[name]
+
+
+def read_array(
+    connection: Connection, name: str, finite: bool = True, largest: int = 2 * MAX_ELEMENTS
+) -> Array:
+    """An array, read-only float64; with `finite` all of its values are. RunFileError for others."""
+    columns = ", ".join([typed("dtype", "text"), typed("shape", "text"), typed("crc32", "integer")])
+    sql = f"SELECT {columns} FROM array WHERE name = ?"
+    rows = list(connection.query(sql, (name,), longest=MAX_BLOB_BYTES))
+    if len(rows) != 1 or None in rows[0]:
+        raise connection.damaged(f"the description of its array {name} cannot be read")
+    dtype, text, crc = rows[0]
+    shape = _shape(connection, name, text)
+    if prod(shape) > largest:
+        raise connection.damaged(f"its array {name} is longer than it can be")
+    if dtype not in DTYPES:
+        raise connection.damaged(f"its array {name} is not of type float64 or float32")
+    size = prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+    sql = "SELECT CASE WHEN typeof(data) = 'blob' AND length(data) = ? THEN data END FROM array"
+    blob = _only(connection, f"{sql} WHERE name = ?", (size, name))
+    if blob is None:
+        raise connection.damaged(f"its array {name} is not as long as its shape {shape} says")
+    if zlib.crc32(blob) != crc:
+        raise connection.damaged(f"the checksum of its array {name} does not match")
+    return read_values(connection, blob, dtype, f"its array {name}", finite).reshape(shape)
+
+
+def _shape(connection: Connection, name: str, text: str) -> tuple[int, ...]:
+    try:
+        shape = parse_json(text) if len(text) <= 100 else None
+    except ValueError:
+        shape = None
+    if (
+        not isinstance(shape, list)
+        or not 1 <= len(shape) <= 4
+        or not all(type(part) is int and 1 <= part <= 2 * MAX_ELEMENTS for part in shape)
+        or prod(shape) > 2 * MAX_ELEMENTS
+    ):
+        raise connection.damaged(f"its array {name} has a shape that is not allowed")
+    return tuple(shape)
+
+
+def _only(connection: Connection, sql: str, parameters: tuple[object, ...]) -> Any:
+    rows = list(connection.query(sql, parameters, longest=MAX_BLOB_BYTES))
+    return rows[0][0] if len(rows) == 1 else None
+
+
+def read_values(
+    connection: Connection, blob: bytes, dtype: str, what: str, finite: bool = True
+) -> Array:
+    """A read-only float64 array of the blob's values, all of them finite, or just no NaN."""
+    values = np.frombuffer(blob, dtype=DTYPES[dtype]).astype(np.float64, copy=False)
+    if not np.isfinite(values).all() and (finite or np.isnan(values).any()):
+        raise connection.damaged(f"{what} holds a value that is not finite")
+    values.setflags(write=False)
+    return values
