@@ -28,6 +28,7 @@ from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, WHOLE, is_
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.options import Options
+from marginscope._record.order import OrderError, explain_fall, explain_order
 from marginscope._record.saver import Saver
 from marginscope._show.api import show
 
@@ -66,7 +67,9 @@ class Recording:
         self._frames = 0
         self._last = -math.inf  # log10 t of the latest frame
         self._lost = 0  # states in a row that were not finite
-        self._closed, self._warned = False, False
+        self._closed = False
+        self._warned: set[str] = set()  # what was said already, each once
+        self._seen = -math.inf  # the largest t that `due` was asked about
         self._process = os.getpid()
 
     @property
@@ -87,16 +90,22 @@ class Recording:
         """Whether a frame at t is due by the schedule; asked once for each t.
 
         t counts steps, or is the time, as the recording was made. The start, where it was given as
-        V0 and a0, is a frame already, and t = 0 is not due.
+        V0 and a0, is a frame already, and t = 0 is not due. A t below an earlier one is never due,
+        which a RecordingWarning says once.
         """
         try:
-            if t < self._schedule.next:  # at most steps, and cheap at each of millions
-                return False
+            now = float(t)  # cheap at each of millions of steps; a tensor may change in place
         except Exception:  # t is no number
             return False
-        if self._closed or not _is_number(t) or self._elsewhere():
+        if self._seen < now < math.inf:
+            self._seen = now
+        elif now < self._seen and not self._closed and not self._elsewhere():
+            self._complain(InputError(explain_fall(now, self._seen)), "order")
+        if not now >= self._schedule.next or not now < math.inf:
             return False
-        return self._schedule.due(float(t))
+        if self._closed or self._elsewhere():
+            return False
+        return self._schedule.due(now)
 
     def frame(
         self,
@@ -121,6 +130,8 @@ class Recording:
             if self._closed:
                 raise InputError(f"the recording of {self._shown} is closed; no frame is added.")
             self._take(t, {"V": V, "a": a, "b": b, "c": c}, steps, told)
+        except OrderError as error:
+            self._complain(error, "order")
         except Exception as error:  # whatever it is, it must not end somebody else's training
             self._complain(error)
 
@@ -165,12 +176,12 @@ class Recording:
         """Whether this is a copy in another process, as data loaders make them."""
         return os.getpid() != self._process
 
-    def _complain(self, error: Exception) -> None:
+    def _complain(self, error: Exception, about: str = "") -> None:
         if self._options.strict:
             raise error
-        if self._warned:
+        if about in self._warned:
             return
-        self._warned = True
+        self._warned.add(about)
         kind = type(error).__name__
         text = error.sentence if isinstance(error, MarginscopeError) else f"{kind}: {error}"
         text = f"{self._shown}: {text.rstrip('.')}; {GOES_ON}."
@@ -223,10 +234,7 @@ class Recording:
         if self._frames >= MAX_FRAMES:
             raise InputError(f"{MAX_FRAMES} frames are the most of a run; later ones are left out.")
         if not log10_time > self._last or not is_time(self._frames, log10_time):
-            raise InputError(
-                f"t = {t:g} is not after the frame before it, and that frame is left out; frames "
-                "come in the order of t, and t = 0 is the start."
-            )
+            raise OrderError(explain_order(float(t)))
         form, parts = self._formed(weights)
         if form != self._begun.form:
             raise InputError(
