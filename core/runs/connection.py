@@ -34,7 +34,7 @@ from marginscope._files.schema import (
     SCHEMA_VERSION,
     expected_schema,
 )
-from marginscope._files.wal import beside, read_wal_header
+from marginscope._files.wal import beside, is_foreign, read_wal_header
 from marginscope._program import headless_program
 
 WAIT_S = 2.0  # for a recorder that is just closing the file
@@ -282,11 +282,7 @@ def check_wal(connection: Connection) -> None:
         name, wal = _names(alone)
     finally:
         alone.close()
-    if wal != "null":
-        foreign = wal not in ("", str(header.recording))
-    else:
-        foreign = header.checkpoints > 0 or name != _names(connection)[0]
-    if foreign:
+    if is_foreign(header, wal, wal != "null" or name == _names(connection)[0]):
         shown = connection.shown
         raise RunFileError(
             f"{shown} has a {shown.name}-wal beside it that another run has left; move that away "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from marginscope._files.new_file import check_free
 from marginscope._record import arrays
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
+from marginscope._record.resume import find_left
 
 
 def record(
@@ -41,6 +43,7 @@ def record(
     title: str = "",
     source: str = "",
     overwrite: bool = False,
+    resume: bool = False,
     strict: bool = False,
 ) -> Recording:
     """A recording of your own training loop of f(x) = sum_j a_j phi(<v_j, x> + b_j) + c.
@@ -72,8 +75,17 @@ def record(
     to a decade are.
 
     The file is written by a thread beside the loop, and what is 50 ms old is safe from a crash. An
-    old file is replaced only with `overwrite`. With `strict` what is wrong in `frame` is raised and
-    ends the loop; without it, it is a RecordingWarning, once.
+    old file is replaced only with `overwrite`.
+
+    With `resume` the recording at `path` goes on after its latest frame, whether it was finished or
+    its process has ended; frames before stay as they are, and the loop may go back to a checkpoint
+    before them: no frame is due, and none is taken, until t is after the latest. Data, network and
+    settings must be those of the recording; V0 and a0, if given, only say which network it is.
+    Where there is no file yet, a new one begins.
+
+    With `strict` what is wrong in `due` and `frame` is raised and ends the loop; without it, it is
+    a RecordingWarning, once. A file that another program removes or cuts short meanwhile is a
+    warning in both cases: the recording goes on in a file beside it.
 
     Raises InputError for arguments that do not fit, or a file that exists or cannot be made, and
     DiskError where the disk is full: before the loop begins.
@@ -111,9 +123,19 @@ def record(
         overwrite=overwrite,
         strict=strict,
     )
-    check_free(Path(path), overwrite)
+    found = find_left(Path(path)) if resume else None
+    if resume and overwrite:
+        raise InputError(
+            "resume=True goes on with a recording and overwrite=True replaces it; give one of them."
+        )
+    if resume and found is None and Path(path).is_file():  # which was left without a frame
+        options = replace(options, overwrite=True)
+    elif not resume:
+        check_free(Path(path), overwrite)
     made = Recording(path, examples, options)
-    if V0 is not None:
+    if found is not None:
+        made.resume(found, {"V": V0, "a": a0, "b": b0, "c": c0})
+    elif V0 is not None:
         for name, value in (("V0", V0), ("a0", a0), ("b0", b0), ("c0", c0)):
             if value is not None:
                 arrays.check_finite(arrays.as_numpy(value, name), name)

@@ -51,6 +51,8 @@ def load(
     """
     from marginscope._engine.run import open_run  # first: what cannot be opened is not written
 
+    if settings.get("resume"):
+        raise InputError("resume=True is for recordings of a loop; load makes a whole run.")
     names = {"V": V, "a": a, "b": b, "c": c}
     folder = None if path is not None else make_scratch()
     place = Path(path) if path is not None else Path(folder.name if folder else "") / "load.msrun"

@@ -6,13 +6,10 @@ import atexit
 import hashlib
 import math
 import os
-import platform
-import sqlite3
-import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -20,15 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginscope._errors import InputError, MarginscopeError
+from marginscope._files.ending import is_whole
 from marginscope._files.forms import Form
 from marginscope._files.frame import Frame
+from marginscope._files.held_file import FileLostError
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.schedule import Schedule
-from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, WHOLE, is_time
+from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, is_time
+from marginscope._files.writer import RunWriter
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
+from marginscope._record.engine import name_engine
 from marginscope._record.options import Options
 from marginscope._record.order import OrderError, explain_fall, explain_order
+from marginscope._record.rescue import Describe
+from marginscope._record.resume import Found, with_titles
 from marginscope._record.saver import Saver
 from marginscope._show.api import show
 
@@ -48,7 +51,6 @@ class Begun:
     form: Form
     dtype: np.dtype[Any]
     saver: Saver
-    experiment: dict[str, Any]
 
 
 @final
@@ -64,7 +66,7 @@ class Recording:
         self._examples, self._options = examples, options
         self._schedule = Schedule(options.until, options.frames, options.marks, options.first)
         self._begun: Begun | None = None
-        self._frames = 0
+        self._frames, self._resumed = 0, -1
         self._last = -math.inf  # log10 t of the latest frame
         self._lost = 0  # states in a row that were not finite
         self._closed = False
@@ -134,6 +136,7 @@ class Recording:
             self._complain(error, "order")
         except Exception as error:  # whatever it is, it must not end somebody else's training
             self._complain(error)
+        self._give_notices()
 
     def show(self, views: str | Sequence[str] | None = None) -> None:
         """Open a window that follows the recording; see `marginscope.show`. Harmless in a loop."""
@@ -160,6 +163,7 @@ class Recording:
             self._begun.saver.end("diverged" if self._lost else reason, self._known_now())
         except Exception as error:
             self._complain(error)
+        self._give_notices()
 
     def __enter__(self) -> Self:
         return self
@@ -184,8 +188,14 @@ class Recording:
         self._warned.add(about)
         kind = type(error).__name__
         text = error.sentence if isinstance(error, MarginscopeError) else f"{kind}: {error}"
-        text = f"{self._shown}: {text.rstrip('.')}; {GOES_ON}."
+        goes_on = "the loop goes on" if isinstance(error, FileLostError) else GOES_ON
+        text = f"{self._shown}: {text.rstrip('.')}; {goes_on}."
         warnings.warn(text, RecordingWarning, stacklevel=3)
+
+    def _give_notices(self) -> None:
+        """Warn of what happened to the file, also in a strict recording, since it goes on."""
+        for notice in () if self._begun is None else self._begun.saver.take_notices():
+            warnings.warn(notice, RecordingWarning, stacklevel=3)
 
     def begin(self, weights: Weights, log10_time: float = -math.inf, step: int = 0) -> None:
         """Make the file, with the first state of the weights as its first frame.
@@ -193,35 +203,49 @@ class Recording:
         Raises InputError for weights that do not fit, or a file that cannot be made, and DiskError.
         """
         form, parts = self._formed(weights)
-        names = [name for name, _ in form.layout]
-        dtype = np.result_type(*(parts[name] for name in names))
-        start = _flat(parts, form, np.dtype(np.float64))
+        dtype = np.result_type(*(parts[name] for name, _ in form.layout))
+        start = Frame(step, log10_time, 0.0, _flat(parts, form, np.dtype(np.float64)))
         fixed = {name: np.asarray(parts[name], dtype=np.float64) for name, _ in form.fixed}
-        experiment = self._experiment(form, start, fixed, dtype.name)
-        description = Description(
-            engine=_engine(),
-            dtype=dtype.name,
-            layout=form.layout,
-            network=form.kind,
-            sizes={"n": form.n, "d": form.d, "m": form.m, "k": form.k},
-            experiment=experiment,
-            planned=self._options.frames,
-            title=self._options.title or self._place.stem,
-            source=self._options.source,
-            step=step,
-            log10_time=log10_time,
-            recorded=True,
+        describe = partial(self._describe, form, dtype.name, fixed)
+        make = partial(
+            RunWriter,
+            self._place,
+            *describe(start),
+            force=self._options.overwrite,
+            is_whole=is_whole,
+            rescuable=True,
         )
-        kept = {**self._examples.arrays, "origin": start}
-        kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}
-        stored = {name: np.ascontiguousarray(array, "<f8") for name, array in kept.items()}
+        self._start_saver(form, dtype, make, describe)
+        self._add(Frame(step, log10_time, 0.0, start.parameters.astype(dtype)))
+
+    def _start_saver(
+        self, form: Form, dtype: np.dtype[Any], make: Callable[[], RunWriter], describe: Describe
+    ) -> None:
         try:
-            saver = Saver(self._place, description, stored, self._options.overwrite, is_whole)
+            saver = Saver(self._place, make, describe)
         except MarginscopeError as error:  # in words that know no command line
             raise type(error)(error.sentence) from None
-        self._begun = Begun(form, dtype, saver, experiment)
+        self._begun = Begun(form, dtype, saver)
         atexit.register(self._at_exit)
-        self._add(Frame(step, log10_time, 0.0, start.astype(dtype)))
+
+    def resume(self, found: Found, weights: Weights) -> None:
+        """Go on in a recording that was left, after its latest frame.
+
+        Raises InputError where the file does not agree with this recording, or is being written.
+        """
+        self._options = options = with_titles(self._options, found)
+        form, dtype = found.form(options), str(found.facts.meta["dtype"])
+        if weights["V"] is not None:
+            form, parts = self._formed(weights)
+            dtype = np.result_type(*(parts[name] for name, _ in form.layout)).name
+        describe = partial(self._describe, form, dtype, found.fixed(form))
+        description, stored = describe(Frame(0, -math.inf, 0.0, found.facts.arrays["origin"]))
+        found.check(description, stored, options)
+        make = partial(found.reopen, description, self._place)
+        self._start_saver(form, np.dtype(dtype), make, describe)
+        self._frames = self._resumed = found.facts.frames
+        self._last = found.facts.log10_time
+        self._schedule.passed(found.last_t(options))
 
     def _take(self, t: float, weights: Weights, steps: int | None, told: Weights) -> None:
         if not _is_number(t) or t < 0:
@@ -231,6 +255,8 @@ class Recording:
             self.begin(weights, log10_time, step)
             self._schedule.passed(float(t))
             return
+        if self._frames == self._resumed and not log10_time > self._last:
+            return  # a loop that went back to its checkpoint comes by frames that are there
         if self._frames >= MAX_FRAMES:
             raise InputError(f"{MAX_FRAMES} frames are the most of a run; later ones are left out.")
         if not log10_time > self._last or not is_time(self._frames, log10_time):
@@ -292,8 +318,31 @@ class Recording:
 
     # --------------------------------------------------------------------------------- meta
 
+    def _describe(
+        self, form: Form, dtype: str, fixed: Mapping[str, NDArray[Any]], start: Frame
+    ) -> tuple[Description, dict[str, NDArray[np.float64]]]:
+        """Content of a file that begins with a frame."""
+        origin = start.parameters.astype(np.float64)
+        description = Description(
+            engine=name_engine(),
+            dtype=dtype,
+            layout=form.layout,
+            network=form.kind,
+            sizes={"n": form.n, "d": form.d, "m": form.m, "k": form.k},
+            experiment=self._experiment(form, origin, fixed, dtype),
+            planned=self._options.frames,
+            title=self._options.title or self._place.stem,
+            source=self._options.source,
+            step=start.step,
+            log10_time=start.log10_time,
+            recorded=True,
+        )
+        kept = {**self._examples.arrays, "origin": origin}
+        kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}
+        return description, {name: np.ascontiguousarray(one, "<f8") for name, one in kept.items()}
+
     def _experiment(
-        self, form: Form, start: NDArray[Any], fixed: dict[str, NDArray[Any]], precision: str
+        self, form: Form, start: NDArray[Any], fixed: Mapping[str, NDArray[Any]], precision: str
     ) -> dict[str, Any]:
         made = hashlib.sha256(start.astype("<f8").tobytes())
         for name in sorted(fixed):
@@ -315,7 +364,7 @@ class Recording:
         assert self._begun is not None
         if self._options.until is not None or not math.isfinite(self._last):
             return {}
-        experiment = dict(self._begun.experiment)
+        experiment = dict(self._begun.saver.experiment)
         until = min(max(self._last, -8.0), 15.0)
         experiment["dynamics"] = {**experiment["dynamics"], "until_log10_time": until}
         return {"experiment": dump_json(experiment)}
@@ -340,29 +389,3 @@ def _flat(parts: Mapping[str, NDArray[Any]], form: Form, dtype: np.dtype[Any]) -
 
 def _shapes(form: Form) -> str:
     return ", ".join(f"{name} {size}" for name, size in (*form.layout, *form.fixed))
-
-
-def _engine() -> str:
-    """What the loop runs on: the libraries that it has loaded."""
-    known = ("torch", "jax", "tensorflow", "numpy")
-    parts = [f"Python {platform.python_version()}"]
-    for name in known:
-        version = getattr(sys.modules.get(name), "__version__", None)
-        if isinstance(version, str):
-            parts.append(f"{name} {version[:40]}")
-    return f"recorded from {', '.join(parts)}"
-
-
-def is_whole(path: Path) -> bool:
-    """Whether a file is a run that came to its end, so that it is not replaced by a shorter one."""
-    with suppress(sqlite3.Error, OSError):
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=1.0)
-        try:
-            sql = "SELECT key, value FROM meta WHERE key IN ('status', 'reason')"
-            said = dict(connection.execute(sql).fetchall())
-        finally:
-            connection.close()
-        return said.get("status") == '"finished"' and said.get("reason") in {
-            dump_json(reason) for reason in WHOLE
-        }
-    return False

@@ -16,7 +16,9 @@ from core.runs import open_run
 from tests.python.loops import loop
 
 ONE = loop()
-FALLS = r"t = 1 comes after t = 20, .* if t starts over in each epoch, count the steps .*resume=True"
+FALLS = (
+    r"t = 1 comes after t = 20, .* if t starts over in each epoch, count the steps .*resume=True"
+)
 
 
 def train(path: Path, times: Sequence[Any], **settings: Any) -> list[str]:

@@ -1,0 +1,134 @@
+"""A recording goes on in a new file beside one that was removed or cut short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginscope._errors import InputError
+from marginscope._files.ending import is_whole
+from marginscope._files.frame import Frame
+from marginscope._files.held_file import FileLostError
+from marginscope._files.meta import Description
+from marginscope._files.new_file import SIDE_FILES
+from marginscope._files.saved_frames import read_saved
+from marginscope._files.wal import beside
+from marginscope._files.writer import RunWriter
+
+Arrays = Mapping[str, NDArray[np.float64]]
+Describe = Callable[[Frame], tuple[Description, Arrays]]  # of a file that begins with this frame
+MOST_NAMES = 1000
+
+
+def rescue(
+    old: RunWriter, error: FileLostError, waiting: Sequence[Frame], describe: Describe
+) -> tuple[RunWriter, str]:
+    """Make a new file of all frames that can still be read, and close the old one.
+
+    Parameters
+    ----------
+    old : RunWriter
+        Rescuable writer whose file is lost. SQLite has a removed file open, and can read it.
+    error : FileLostError
+        What `old` raised; raised again where no frame is left.
+    waiting : Sequence[Frame]
+        Frames that will be appended next.
+    describe : Describe
+        Content of a file that begins with a given frame.
+
+    Returns
+    -------
+    tuple[RunWriter, str]
+        Writer of the new file, and a sentence for the user.
+    """
+    count, lost, bare = old.committed + 1, list[int](), list[int]()
+    try:
+        saved = _saved(old, count, lost, bare)
+        first = next(saved, None)
+        start = first if first is not None else next(iter(waiting), None)
+        if start is None:
+            raise error
+        new = _make_beside(old.place, *describe(start))
+        try:
+            for frame in chain([] if first is None else [first], saved):
+                new.append([frame])
+            new.flush()
+        except BaseException:
+            new.abandon()
+            raise
+    finally:
+        old.discard(error.loss)
+    return new, _describe_loss(old, error, new.path, count, lost, bare)
+
+
+def _saved(old: RunWriter, count: int, lost: list[int], bare: list[int]) -> Iterator[Frame]:
+    assert old.connection is not None
+    frames = read_saved(old.connection, count, old.description.dtype, bare)
+    for index, frame in enumerate(frames):
+        if frame is None:
+            lost.append(index)
+        else:
+            yield frame
+
+
+def _make_beside(place: Path, description: Description, arrays: Arrays) -> RunWriter:
+    """Make NAME-2.msrun, or the next name that is free."""
+    for number in range(2, MOST_NAMES):
+        path = place.with_name(f"{place.stem}-{number}{place.suffix}")
+        try:
+            return RunWriter(
+                path, description, arrays, force=False, is_whole=is_whole, rescuable=True
+            )
+        except InputError:
+            if not any(one.exists() for one in (path, *(beside(path, s) for s in SIDE_FILES))):
+                raise
+    raise InputError(f"{place.parent} has {MOST_NAMES} files {place.stem}-2, ...; move some.")
+
+
+def _describe_loss(
+    old: RunWriter,
+    error: FileLostError,
+    new: Path,
+    count: int,
+    lost: Sequence[int],
+    bare: Sequence[int],
+) -> str:
+    what = f"{old.path.name}-wal" if error.loss.of_journal else old.path.name
+    began = f"{old.path}: {what} was {error.loss.how} while it was being recorded; "
+    kept = count - len(lost)
+    if not count:
+        rest = f"no frame is lost, and those to come are in {new}"
+    elif not lost:
+        rest = f"no frame is lost: all {count} and those to come are in {new}"
+    elif not kept:
+        rest = f"its {count} frames are lost, and the recording goes on in {new}"
+    else:
+        rest = (
+            f"{_as_ranges(lost)} of its {count} frames are lost; the other {kept} and those to "
+            f"come are in {new}"
+        )
+    if bare:
+        rest += f"; numbers beside {_as_ranges(bare)}, if there were any, are lost"
+    return f"{began}{rest}."
+
+
+def _as_ranges(numbers: Sequence[int]) -> str:
+    """Return numbers with runs of neighbours joined.
+
+    >>> _as_ranges([0, 1, 2, 5])
+    'frames 0 to 2 and 5'
+    """
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    words = [f"{low} to {high}" if low < high else f"{low}" for low, high in ranges[:4]]
+    more = f" and {len(ranges) - 4} more stretches" if len(ranges) > 4 else ""
+    joined = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"frames {joined}{more}"
