@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
@@ -79,9 +79,14 @@ class Earlier:
     path: Path
     opened: Opened
     lock: WriterLock
-    frames: int
+    sums: Sequence[int]
     log10_time: float
     events: int
+
+    @property
+    def frames(self) -> int:
+        """Number of frames so far."""
+        return len(self.sums)
 
 
 def read_facts(path: Path) -> Facts:
@@ -258,6 +263,7 @@ def _reopened(path: Path, journal: Journal, facts: Facts, changes: Mapping[str, 
         connection.execute("BEGIN IMMEDIATE")
         if connection.execute(LAST).fetchone()[0] != facts.frames:
             raise is_busy(path)
+        sums = [row[0] for row in connection.execute("SELECT crc32 FROM frame ORDER BY idx")]
         header = read_wal_header(beside(path, "-wal"))
         wal = None if header is None else header.recording
         rows = {"status": "recording", "reason": None, "counts": None, "wal": wal}
@@ -271,7 +277,7 @@ def _reopened(path: Path, journal: Journal, facts: Facts, changes: Mapping[str, 
             lock.release()
         raise
     opened = Opened(connection, journal)
-    return Earlier(path, opened, lock, facts.frames, facts.log10_time, facts.events)
+    return Earlier(path, opened, lock, sums, facts.log10_time, facts.events)
 
 
 def _forget_wal(path: Path, connection: sqlite3.Connection) -> None:

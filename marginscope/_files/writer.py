@@ -88,7 +88,7 @@ class RunWriter:
         self.description = description
         self._dtype = np.dtype(DTYPES[description.dtype])
         self._is_whole = is_whole
-        self._next = 0
+        self._next, self._sums = 0, list[int]()
         self._committed = -1
         self._frames: list[tuple[Any, ...]] = []
         self._metrics: list[tuple[Any, ...]] = []
@@ -108,6 +108,7 @@ class RunWriter:
                 earlier.frames,
                 earlier.frames - 1,
             )
+            self._sums = [*earlier.sums]
             self._events, self._last_log10_time = earlier.events, earlier.log10_time
             self._hold(earlier.opened, earlier.lock)
 
@@ -136,6 +137,11 @@ class RunWriter:
         self._sqlite: sqlite3.Connection | None = opened.connection
         self._lock = lock or lock_journal(self.path, suffix)
         self._file, self._journal = HeldFile(self.path), HeldFile(beside(self.path, "-wal"))
+
+    @property
+    def sums(self) -> list[int]:
+        """Checksums of the frames that are safe."""
+        return self._sums[: self._committed + 1]
 
     @property
     def connection(self) -> sqlite3.Connection | None:
@@ -292,6 +298,7 @@ class RunWriter:
             weights = dual.astype("<f8").tobytes()
         step, plain_time = int(frame.step), time_of(time_)
         crc = frame_crc(index, step, plain_time, time_, rho, blob, weights)
+        self._sums.append(crc)
         return index, step, plain_time, time_, rho, crc, weights, blob
 
     def _check_order(self, index: int, step: int, log10_time: float) -> None:
@@ -337,7 +344,7 @@ class RunWriter:
         how, journal = self._file.find_loss(), self._journal.find_loss()
         if journal == CUT and not how:
             # Another program of SQLite may move everything into the file, and empty the `-wal`.
-            whole = is_intact(self.path, self._committed + 1, self.description.dtype)
+            whole = is_intact(self.path, self.sums, self.description.dtype)
             journal = "" if whole else journal
         if not how and not journal:
             return

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError
+from marginscope._errors import InputError, MarginscopeError
 from marginscope._files.ending import is_whole
 from marginscope._files.frame import Frame
 from marginscope._files.held_file import FileLostError
@@ -25,7 +25,11 @@ MOST_NAMES = 1000
 
 
 def rescue(
-    old: RunWriter, error: FileLostError, waiting: Sequence[Frame], describe: Describe
+    old: RunWriter,
+    place: Path,
+    error: FileLostError,
+    waiting: Sequence[Frame],
+    describe: Describe,
 ) -> tuple[RunWriter, str]:
     """Make a new file of all frames that can still be read, and close the old one.
 
@@ -33,6 +37,8 @@ def rescue(
     ----------
     old : RunWriter
         Rescuable writer whose file is lost. SQLite has a removed file open, and can read it.
+    place : Path
+        Name that the user gave, beside which the new file lies.
     error : FileLostError
         What `old` raised; raised again where no frame is left.
     waiting : Sequence[Frame]
@@ -45,14 +51,14 @@ def rescue(
     tuple[RunWriter, str]
         Writer of the new file, and a sentence for the user.
     """
-    count, lost, bare = old.committed + 1, list[int](), list[int]()
+    sums, lost, bare = old.sums, list[int](), list[int]()
     try:
-        saved = _saved(old, count, lost, bare)
+        saved = _saved(old, sums, lost, bare)
         first = next(saved, None)
         start = first if first is not None else next(iter(waiting), None)
         if start is None:
             raise error
-        new = _make_beside(old.place, *describe(start))
+        new = _make_beside(place, *describe(start))
         try:
             for frame in chain([] if first is None else [first], saved):
                 new.append([frame])
@@ -60,14 +66,24 @@ def rescue(
         except BaseException:
             new.abandon()
             raise
+    except FileLostError:
+        raise
+    except MarginscopeError as cause:
+        reason = cause.sentence.rstrip(".")
+        text = f"{error.text}, and none can be made beside it ({reason})"
+        raise FileLostError(text, error.loss, remedy=error.remedy) from cause
     finally:
         old.discard(error.loss)
-    return new, _describe_loss(old, error, new.path, count, lost, bare)
+    return new, _describe_loss(old, error, new.path, len(sums), lost, bare)
 
 
-def _saved(old: RunWriter, count: int, lost: list[int], bare: list[int]) -> Iterator[Frame]:
+def _saved(
+    old: RunWriter, sums: Sequence[int], lost: list[int], bare: list[int]
+) -> Iterator[Frame]:
     assert old.connection is not None
-    frames = read_saved(old.connection, count, old.description.dtype, bare)
+    # A file that is shorter than its header says is read all the same, as SQLite's recovery does.
+    old.connection.execute("PRAGMA writable_schema=ON")
+    frames = read_saved(old.connection, sums, old.description.dtype, bare)
     for index, frame in enumerate(frames):
         if frame is None:
             lost.append(index)

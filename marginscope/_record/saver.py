@@ -30,7 +30,7 @@ class Saver:
     """
 
     def __init__(self, path: Path, make: Callable[[], RunWriter], describe: Describe) -> None:
-        self.path = path
+        self.path = self._place = path
         self.failed: BaseException | None = None
         self.committed = -1
         self._make, self._describe = make, describe
@@ -137,7 +137,7 @@ class Saver:
                 break
             except FileLostError as error:
                 frames = frames[writer.committed - before :]
-                self._writer, notice = rescue(writer, error, frames, self._describe)
+                self._writer, notice = rescue(writer, self._place, error, frames, self._describe)
                 self.path = self._writer.path
                 self._notices.append(notice)
         with self._change:
