@@ -28,7 +28,7 @@ def name_file_system(path: Path) -> str:
         words = line.split(" ")
         if len(words) < 3:
             continue
-        place = Path(re.sub(r"\\\\([0-7]{3})", lambda code: chr(int(code[1], 8)), words[1]))
+        place = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), words[1]))
         # The longest, and of several at one place the last, which hides the others.
         if folder.is_relative_to(place) and len(place.parts) >= found[0]:
             found = len(place.parts), f"{words[2]} file system at {place}"

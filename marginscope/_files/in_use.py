@@ -35,6 +35,15 @@ def is_ours(path: Path) -> bool:
     return path.resolve() in _OURS
 
 
+def is_listed(path: Path) -> bool:
+    """Return True if a process of this computer holds a lock of a file, or that is not known."""
+    try:
+        number, lines = path.stat().st_ino, LOCKS.read_text().splitlines()
+    except (OSError, ValueError):
+        return True
+    return any(line.split()[-3].rpartition(":")[2] == str(number) for line in lines)
+
+
 def lock_journal(path: Path, suffix: str = "-wal") -> WriterLock:
     """Lock the journal of a file that this process records.
 

@@ -7,7 +7,10 @@ locks at all, none are taken; that one program has the name is up to how it was 
 
 from __future__ import annotations
 
+import errno
 import sqlite3
+import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -41,6 +44,7 @@ NO_SHARED_MEMORY = {
     sqlite3.SQLITE_IOERR_SHMLOCK,
 }
 # A page of the shared memory that cannot be made is no more than "cannot open" to SQLite.
+LOCKS_UNKNOWN = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 ALSO = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN}
 
 
@@ -57,6 +61,9 @@ class Journal(Enum):
         return "-wal" if self is Journal.WAL else "-journal"
 
 
+JOURNALS = tuple(Journal)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -64,6 +71,29 @@ class Opened:
 
     connection: sqlite3.Connection
     journal: Journal
+
+
+def has_locks(folder: Path) -> bool:
+    """Return True unless the file system of a folder refuses byte-range locks.
+
+    A new file is tried: to close any descriptor of another one would take away the locks that this
+    process has of it. SQLite says no more than "locked" of a file system without locks.
+    """
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in LOCKS_UNKNOWN
+    return True
+
+
+def usable_journals(folder: Path) -> tuple[Journal, ...]:
+    """Return the ways to write that are worth a try in a folder, the best first."""
+    return JOURNALS if has_locks(folder) else JOURNALS[-1:]
 
 
 def is_of_file_system(error: BaseException, also: bool = True) -> bool:
@@ -151,14 +181,15 @@ def is_left(path: Path) -> bool:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection, without locks where the file system has none.
+    """Return a read-only connection, without locks where they fail and the file is whole.
 
     Raises sqlite3.Error, also where locks fail and a journal beside the file is needed.
     """
     try:
-        return _connected(path, "mode=ro")
+        if is_left(path) or has_locks(path.parent):
+            return _connected(path, "mode=ro")
     except sqlite3.OperationalError as error:
-        if not is_of_file_system(error, also=False) or is_left(path):
+        if not is_of_file_system(error) or is_left(path):
             raise
     return _connected(path, "mode=ro&immutable=1")
 

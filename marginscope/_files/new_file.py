@@ -21,6 +21,7 @@ from marginscope._files.journal import (
     connect_to_write,
     is_of_file_system,
     start_journal,
+    usable_journals,
 )
 from marginscope._files.meta import dump_json
 from marginscope._files.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
@@ -32,12 +33,12 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
-def check_free(path: Path, overwrite: bool) -> None:
+def check_free(path: Path, overwrite: bool, otherwise: str = "") -> None:
     """Raise InputError for a file that exists and is not to be replaced, in Python's words."""
     if path.exists() and not overwrite:
         raise InputError(
-            f"The run file {path} exists; resume=True goes on with it, overwrite=True replaces it, "
-            "or name another place."
+            f"The run file {path} exists; {otherwise}with overwrite=True it is recorded anew, or "
+            "name another place."
         )
 
 
@@ -128,11 +129,12 @@ def created(
 
     Raises sqlite3.OperationalError and OSError.
     """
-    for journal in Journal:
+    usable = usable_journals(path.parent)
+    for journal in usable:
         try:
             return Opened(_created(path, rows, arrays, journal), journal)
         except sqlite3.OperationalError as error:
-            if journal is Journal.WITHOUT_LOCKS or not is_of_file_system(error):
+            if journal is usable[-1] or not is_of_file_system(error):
                 raise
         for suffix in SIDE_FILES:
             beside(path, suffix).unlink(missing_ok=True)

@@ -38,6 +38,7 @@ from marginscope._files.journal import (
     is_of_file_system,
     read_meta,
     start_journal,
+    usable_journals,
 )
 from marginscope._files.machine import WriterLock
 from marginscope._files.meta import dump_json
@@ -133,7 +134,7 @@ def _refusal(path: Path, error: sqlite3.OperationalError) -> MarginscopeError:
 
 def _roll_back(path: Path) -> None:
     """Undo the transaction in which a crash ended a recording without a `-wal`."""
-    for journal in (Journal.EXCLUSIVE, Journal.WITHOUT_LOCKS):
+    for journal in usable_journals(path.parent)[-2:]:  # those without shared memory
         connection = connect_to_write(path, journal)
         try:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -224,12 +225,15 @@ def reopen(path: Path, facts: Facts, changes: Mapping[str, str]) -> Earlier:
             raise is_busy(path)
         hold(path)
     try:
-        for journal in Journal:
+        usable = usable_journals(path.parent)
+        for journal in usable:
             try:
                 return _reopened(path, journal, facts, changes)
             except sqlite3.OperationalError as error:
-                if not is_of_file_system(error, also=False) or journal is Journal.WITHOUT_LOCKS:
+                if not is_of_file_system(error, also=False) or journal is usable[-1]:
                     raise
+            if read_wal_header(beside(path, "-wal")) is None:
+                beside(path, "-shm").unlink(missing_ok=True)
         raise AssertionError
     except sqlite3.OperationalError as error:
         let_go(path)

@@ -131,7 +131,7 @@ def record(
     if resume and found is None and Path(path).is_file():  # which was left without a frame
         options = replace(options, overwrite=True)
     elif not resume:
-        check_free(Path(path), overwrite)
+        check_free(Path(path), overwrite, "with resume=True its recording goes on, ")
     made = Recording(path, examples, options)
     if found is not None:
         made.resume(found, {"V": V0, "a": a0, "b": b0, "c": c0})
