@@ -256,36 +256,38 @@ class Squared(MarginLoss):
 
 @final
 class LeastSquares(LossFunction):
-    """l = (f - y)^2/2 for real y: R = (1/2n) sum_i (f(x_i) - y_i)^2. A score is f - y.
-
-    It has no margins in it: there is no smoothed one, and there are no dual weights.
+    """l = factor (f - y)^2 for real y: 1/2, or 1 as PyTorch's MSELoss. A score is f - y, no margin.
 
     >>> LeastSquares().value(LeastSquares().scores(np.array([3.0]), np.array([0.5]))).tolist()
     [3.125]
+    >>> LeastSquares("mse", 1.0).value(np.array([2.5])).tolist()
+    [6.25]
     """
 
-    kind = "least_squares"
-    code = LEAST_SQUARES
-    at_zero = 0.5  # of labels +-1: below R = 1/(2n) every |f - y| is below 1
     monotone = False
     fits = True
 
+    def __init__(self, kind: str = "least_squares", factor: float = 0.5) -> None:
+        self.kind, self.factor = kind, factor
+        self.code = LEAST_SQUARES if kind == "least_squares" else UNKNOWN
+        self.at_zero = factor  # of labels +-1: below R = factor/n every |f - y| is below 1
+
     def log_value(self, z: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return np.asarray(2.0 * np.log(np.abs(z)) - np.log(2.0))
+            return np.asarray(2.0 * np.log(np.abs(z)) + np.log(self.factor))
 
     def value(self, z: Array) -> Array:
         with np.errstate(over="ignore"):
-            return np.asarray(0.5 * z**2)
+            return np.asarray(self.factor * z**2)
 
     def scores(self, f: Array, y: Array) -> Array:
         return np.asarray(f - y)
 
     def output_gradient(self, f: Array, y: Array) -> Array:
-        return np.asarray(f - y)
+        return np.asarray(2.0 * self.factor * (f - y))
 
     def output_curvature(self, f: Array, y: Array, df: Array) -> Array:
-        return np.array(df, dtype=np.float64)
+        return np.asarray(2.0 * self.factor * df, dtype=np.float64)
 
     def dual(self, p: Array) -> Array:
         return np.full(p.shape, np.nan)
@@ -387,9 +389,10 @@ LOSSES: dict[str, LossFunction] = {
     loss.kind: loss
     for loss in (Exponential(), _logistic, Squared(), LeastSquares(), CrossEntropy())
 }
-_unknown = Unknown()
+# The losses that only recorded runs have.
+RECORDED: dict[str, LossFunction] = {"mse": LeastSquares("mse", 1.0), Unknown.kind: Unknown()}
 
 
 def loss_named(kind: str) -> LossFunction:
-    """The loss of a kind, that of recordings which name none among them."""
-    return _unknown if kind == _unknown.kind else LOSSES[kind]
+    """Return the loss of a kind, also of one that only recorded runs have."""
+    return RECORDED[kind] if kind in RECORDED else LOSSES[kind]

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from marginscope._errors import DiskError, InputError, MarginscopeError
     from marginscope._record.api import record
     from marginscope._record.checkpoints import load
-    from marginscope._record.recording import Recording, RecordingWarning
+    from marginscope._record.recording import Recording
+    from marginscope._record.warning import RecordingWarning
     from marginscope._show.api import show
 
 # Name -> the module that has it, and what it is called there.
@@ -68,7 +69,7 @@ _PLACES = {
     "record": "_record.api",
     "load": "_record.checkpoints",
     "Recording": "_record.recording",
-    "RecordingWarning": "_record.recording",
+    "RecordingWarning": "_record.warning",
     "show": "_show.api",
 }
 __all__ = [

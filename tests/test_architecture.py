@@ -276,7 +276,12 @@ def test_plain_classes_are_told_from_others(subtests: pytest.Subtests) -> None:
 # Where names of several kinds may stand together: the losses' twins on tensors, and the groups of
 # kernels, of which two are called as the dynamics that they are for; and what a recorder, which
 # knows no registry, may be told (tests/python/test_record.py compares both).
-TWINS = ("core/tensors/slopes.py", "core/compiled/warming.py", "marginscope/_record/options.py")
+TWINS = (
+    "core/tensors/slopes.py",
+    "core/compiled/warming.py",
+    "marginscope/_record/options.py",
+    "marginscope/_record/losses.py",
+)
 
 
 LISTS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BoolOp, ast.Match)  # of `strings_in`

@@ -51,6 +51,20 @@ def pairs_of(x: Array) -> NDArray[np.int64]:
     return np.asarray(x[:, :p].argmax(axis=1) * p + x[:, p:].argmax(axis=1), dtype=np.int64)
 
 
+def is_addition(x: Array, y: Array) -> bool:
+    """Return True for inputs (e_a, e_b) in R^2p with the labels (a + b) mod p, p odd.
+
+    >>> x, y = examples(np.arange(9), 3)
+    >>> is_addition(x, y), is_addition(x, 2.0 - y), is_addition(2.0 * x, y)
+    (True, False, False)
+    """
+    p, rest = divmod(x.shape[1], 2)
+    if rest or p % 2 == 0 or p < FEWEST:
+        return False
+    inputs, labels = examples(pairs_of(x), p)
+    return np.array_equal(inputs, x) and np.array_equal(labels, y)
+
+
 @final
 class ModularData(DataSection, Distribution):
     """x = (e_a, e_b) in R^2p with label (a + b) mod p; the pairs left out are the test points.

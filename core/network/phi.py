@@ -10,12 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.activation import LEAKY, RELU, SMOOTH, Activation
+from marginscope._files.activations import (
+    CUBIC,
+    ROOT,
+    VALUES,
+    gelu_tanh_inner,
+    normal_law,
+    sigmoid,
+)
 from marginscope._files.forms import UNKNOWN
 
 Array = NDArray[np.float64]
 OTHER = 3  # beside those of compiled kernels (core.network.activation), of which it has none
-ROOT = float(np.sqrt(2.0 / np.pi))
-CUBIC = 0.044715  # of Hendrycks and Gimpel, "Gaussian error linear units", section 2
 
 
 @final
@@ -63,39 +69,17 @@ class Phi:
         return 0.0 * z if self.second is None else self.second(z)
 
 
-def sigmoid(z: Array) -> Array:
-    """1/(1 + e^-z), which overflows on neither side."""
-    e = np.exp(-np.abs(z))
-    return np.asarray(np.where(z > 0.0, 1.0, e) / (1.0 + e))
-
-
-def softplus(z: Array) -> Array:
-    """ln(1 + e^z)."""
-    return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))))
-
-
-def _normal(z: Array) -> Array:
-    """The law of N(0, 1), P(Z <= z)."""
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr(z))
-
-
 def _density(z: Array) -> Array:
     return np.asarray(np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi))
 
 
-def _inner(z: Array) -> Array:
-    return np.asarray(np.tanh(ROOT * (z + CUBIC * z**3)))
-
-
 def _gelu_tanh_slope(z: Array) -> Array:
-    t = _inner(z)
+    t = gelu_tanh_inner(z)
     return np.asarray(0.5 * (1 + t) + 0.5 * z * (1 - t**2) * ROOT * (1 + 3 * CUBIC * z**2))
 
 
 def _gelu_tanh_bend(z: Array) -> Array:
-    t, first, second = _inner(z), ROOT * (1 + 3 * CUBIC * z**2), ROOT * 6 * CUBIC * z
+    t, first, second = gelu_tanh_inner(z), ROOT * (1 + 3 * CUBIC * z**2), ROOT * 6 * CUBIC * z
     return np.asarray((1 - t**2) * (first + 0.5 * z * (second - 2 * t * first**2)))
 
 
@@ -119,8 +103,13 @@ def _silu_slope(z: Array) -> Array:
     return np.asarray(s * (1.0 + z * (1.0 - s)))
 
 
-def _elu(z: Array) -> Array:
-    return np.asarray(np.where(z > 0.0, z, np.expm1(np.minimum(z, 0.0))))
+def _erf_slope(z: Array) -> Array:
+    return np.asarray(2.0 / np.sqrt(np.pi) * np.exp(-(z**2)))
+
+
+def _hardtanh_slope(z: Array) -> Array:
+    # On the left of the kink at 1 the slope is 1, on the left of that at -1 it is 0.
+    return np.where((z > -1.0) & (z <= 1.0), 1.0, 0.0)
 
 
 def _nothing(z: Array) -> Array:
@@ -130,31 +119,44 @@ def _nothing(z: Array) -> Array:
 PLAIN: dict[str, Phi] = {
     phi.name: phi
     for phi in (
-        Phi("relu", lambda z: z.clip(0.0), lambda z: np.where(z > 0, 1.0, 0.0), 1, RELU),
-        Phi("linear", lambda z: 1.0 * z, np.ones_like, 1),
-        Phi("quadratic", lambda z: z**2, lambda z: 2.0 * z, 2, second=lambda z: 0.0 * z + 2.0),
-        Phi("tanh", np.tanh, lambda z: 1.0 - np.tanh(z) ** 2, second=_tanh_bend),
-        Phi("sigmoid", sigmoid, lambda z: sigmoid(z) * sigmoid(-z), second=_sigmoid_bend),
-        Phi("softplus", softplus, sigmoid, second=lambda z: sigmoid(z) * sigmoid(-z)),
+        Phi("relu", VALUES["relu"], lambda z: np.where(z > 0, 1.0, 0.0), 1, RELU),
+        Phi("linear", VALUES["linear"], np.ones_like, 1),
+        Phi(
+            "quadratic",
+            VALUES["quadratic"],
+            lambda z: 2.0 * z,
+            2,
+            second=lambda z: 0.0 * z + 2.0,
+        ),
+        Phi("tanh", VALUES["tanh"], lambda z: 1.0 - np.tanh(z) ** 2, second=_tanh_bend),
+        Phi(
+            "sigmoid",
+            VALUES["sigmoid"],
+            lambda z: sigmoid(z) * sigmoid(-z),
+            second=_sigmoid_bend,
+        ),
+        Phi(
+            "softplus",
+            VALUES["softplus"],
+            sigmoid,
+            second=lambda z: sigmoid(z) * sigmoid(-z),
+        ),
         Phi(
             "gelu",
-            lambda z: z * _normal(z),
-            lambda z: _normal(z) + z * _density(z),
+            VALUES["gelu"],
+            lambda z: normal_law(z) + z * _density(z),
             second=lambda z: _density(z) * (2.0 - z**2),
         ),
-        Phi(
-            "gelu_tanh",
-            lambda z: 0.5 * z * (1.0 + _inner(z)),
-            _gelu_tanh_slope,
-            second=_gelu_tanh_bend,
-        ),
-        Phi("silu", lambda z: z * sigmoid(z), _silu_slope, second=_silu_bend),
+        Phi("gelu_tanh", VALUES["gelu_tanh"], _gelu_tanh_slope, second=_gelu_tanh_bend),
+        Phi("silu", VALUES["silu"], _silu_slope, second=_silu_bend),
         Phi(
             "elu",
-            _elu,
+            VALUES["elu"],
             lambda z: np.exp(np.minimum(z, 0.0)),
             second=lambda z: np.where(z > 0.0, 0.0, np.exp(np.minimum(z, 0.0))),
         ),
+        Phi("erf", VALUES["erf"], _erf_slope, second=lambda z: -2.0 * z * _erf_slope(z)),
+        Phi("hardtanh", VALUES["hardtanh"], _hardtanh_slope),
         Phi(UNKNOWN, _nothing, _nothing, second=_nothing),
     )
 }

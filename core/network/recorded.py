@@ -43,6 +43,8 @@ class RecordedNetwork(NetworkSection):
         "gelu_tanh",
         "silu",
         "elu",
+        "erf",
+        "hardtanh",
         "unknown",
     ] = setting("relu", meaning="phi by name; unknown: f is not known")
     slope: float = setting(0.01, meaning="slope of a leaky ReLU on the left")

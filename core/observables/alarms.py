@@ -15,14 +15,17 @@ from core.observables.nodes import balance_drift
 from core.observables.observable import once
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent, GradientFlow
+from marginscope._files.schema import NOT_FINITE
 
-Kind = Literal["margin", "balance", "resolution", "risk", "edge"]
+Kind = Literal["margin", "balance", "resolution", "risk", "edge", "not_finite"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 FLOW_DRIFT = 1e-3  # flow gives at most 2.8e-5 on Figure 1
 DESCENT_DRIFT = 5e-2  # O(eta): on Figure 1 (m = 16) 2.5e-4 at eta = .25, 1.0e-2 at 1/lambda_0
 # Figure 1's runs keep 20 and more (docs/theory.md, 9).
 FEWEST_ATOMS = 2
 FEW_EXAMPLES = 10
+WEIGHTS = ("V", "a", "A", "b", "c")  # of recorded networks
+LOST = "States after this frame were not finite and are left out: {count}, first {first}."
 MARGIN_TEXT = "The smoothed margin fell by {0:.2e}"
 BIG_STEPS = (
     " Gradient descent may do that: with a step this large it does not follow gradient flow, along "
@@ -77,10 +80,11 @@ def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, 
     frame and the two before, S the sharpness. edge: descent is at the edge of stability, where
     neither a rise of the risk nor a fall of the margin is an alarm (core.observables.edge): told
     once, and calm. Only for gradient flow and full-batch descent without l2; a condition that lasts
-    is told once.
+    is told once. not_finite: states that the recorder of another program's loop left out.
     """
+    lost = _lost_states(run) if run.recorded else ()
     if not watched(run):
-        return ()
+        return lost
     scan = _scan_of(run)
     with scan.lock:
         while scan.next < run.frames:
@@ -89,7 +93,28 @@ def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, 
             if between is not None:
                 between()
         _look_at_the_end(run, scan)
-        return tuple(scan.alarms)
+        return tuple(sorted((*scan.alarms, *lost), key=lambda alarm: alarm.frame))
+
+
+def _lost_states(run: Run) -> tuple[Alarm, ...]:
+    """One alarm for each frame after which states were not finite."""
+    found: dict[int, list[str]] = {}
+    for frame, kind, payload in run.events():
+        t, name = payload.get("t"), payload.get("array")
+        # A stranger's file may hold anything; its texts are not shown.
+        if kind == NOT_FINITE and frame < run.frames and isinstance(t, float) and name in WEIGHTS:
+            found.setdefault(frame, []).append(f"{name} at t = {t:g}")
+    return tuple(
+        Alarm(
+            frame,
+            NOT_FINITE,
+            LOST.format(count=len(lost), first=lost[0]),
+            int(run.steps[frame]),
+            float(run.log10_time[frame]),
+            float("nan"),
+        )
+        for frame, lost in sorted(found.items())
+    )
 
 
 def watched(run: Run) -> bool:

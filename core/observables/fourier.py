@@ -11,12 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.modular import ModularData
+from core.data.modular import ModularData, is_addition
 from core.network.groups import cubed_norm
 from core.network.parametrisation import TwoLayer
 from core.observables.margins import is_quadratic, scale
 from core.observables.nodes import inner_columns
-from core.observables.observable import SHARE, Observable, Shape, memoised
+from core.observables.observable import SHARE, Observable, Shape, memoised, once
 from core.observables.spectrum import effective_rank
 from core.runs import Run
 
@@ -26,8 +26,13 @@ VISIBLE = 1e-3  # of the largest |theta_j|^3: lighter nodes say nothing of phase
 
 
 def adds(run: Run) -> bool:
-    """Whether the nodes are functions of a and of b: quadratic networks on addition modulo p."""
-    return is_quadratic(run) and isinstance(run.experiment.data, ModularData)
+    """Return True for quadratic networks on addition modulo p, recorded ones among them."""
+    return is_quadratic(run) and (isinstance(run.experiment.data, ModularData) or _is_modular(run))
+
+
+@once
+def _is_modular(run: Run) -> bool:
+    return run.recorded and is_addition(run.dataset.x, run.dataset.y)
 
 
 @memoised

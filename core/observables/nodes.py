@@ -55,7 +55,30 @@ def _origin_directions(run: Run) -> tuple[Array, Array]:
 
 
 def rotation(run: Run, index: int) -> Array:
-    now, (then, before) = run.network.directions(run.parameters(index)), _origin_directions(run)
+    return _cosines(run.network.directions(run.parameters(index)), *_origin_directions(run))
+
+
+@once
+def _origin_units(run: Run) -> tuple[Array, Array]:
+    """u_j(0) (m, d + 1) and |u_j(0)| (m,)."""
+    then = run.network.nodes(run.origin)[1]
+    return then, np.asarray(np.linalg.norm(then, axis=1))
+
+
+@once
+def has_biases(run: Run) -> bool:
+    """Return True for networks whose nodes have biases, u_j = (v_j, b_j)."""
+    V, U = run.network.directions(run.origin), run.network.nodes(run.origin)[1]
+    return bool(U.shape[1] == V.shape[1] + 1)
+
+
+def unit_rotation(run: Run, index: int) -> Array:
+    """Cosine of u_j(0) and u_j(t), u_j = (v_j, b_j), of each node; NaN for a node of length 0."""
+    return _cosines(run.network.nodes(run.parameters(index))[1], *_origin_units(run))
+
+
+def _cosines(now: Array, then: Array, before: Array) -> Array:
+    """Cosine of each row with its row at the start, of lengths `before`; NaN for rows of 0."""
     lengths = np.linalg.norm(now, axis=1) * before
     inner = np.einsum("jk,jk->j", now, then)
     known = lengths > 0.0
@@ -214,6 +237,18 @@ OBSERVABLES = (
         rotation,
         shape=Shape.NODE,
         tex=r"\frac{\langle v_j(0),v_j(t)\rangle}{|v_j(0)|\,|v_j(t)|}",
+        normalisation="a cosine",
+    ),
+    Observable(
+        "unit_rotation",
+        "rotation with bias",
+        "<u_j(0)/|u_j(0)|, u_j(t)/|u_j(t)|>, u_j = (v_j, b_j)",
+        "telgarsky22, Figure 1c, on (x, 1)",
+        unit_rotation,
+        shape=Shape.NODE,
+        applies=has_biases,
+        where="networks whose nodes have biases",
+        tex=r"\frac{\langle u_j(0),u_j(t)\rangle}{|u_j(0)|\,|u_j(t)|},\ u_j=(v_j,b_j)",
         normalisation="a cosine",
     ),
     Observable(

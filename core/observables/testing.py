@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.dataset import TestSet
+from core.losses import LeastSquares
 from core.network.parametrisation import margins_of
 from core.observables.margins import scale
 from core.observables.observable import LABELLED, SHARE, Observable, has_labels, memoised, once
@@ -91,15 +92,18 @@ def loss_on_test(run: Run, index: int) -> float:
 
 
 def risk_on_test(run: Run, index: int) -> float:
-    return test_values(run, index).risk if is_least_squares(run) else float("nan")
+    if not isinstance(run.loss, LeastSquares):
+        return float("nan")
+    return 2.0 * run.loss.factor * test_values(run, index).risk
 
 
 def is_squared(run: Run) -> bool:
     return run.loss.kind == "squared"
 
 
-def is_least_squares(run: Run) -> bool:
-    return run.loss.kind == "least_squares"
+def has_squared_error(run: Run) -> bool:
+    """Return True for runs whose risk is a mean of (f - y)^2, or half of that mean."""
+    return isinstance(run.loss, LeastSquares)
 
 
 def standard_error(run: Run, index: int) -> float:
@@ -155,12 +159,12 @@ OBSERVABLES = (
     Observable(
         "test_risk",
         "test risk",
-        "(1/2N) sum (f(x) - y)^2 over N test points",
+        "(1/2N) sum (f(x) - y)^2 over N test points; with loss mse (1/N) sum (f(x) - y)^2",
         "definition",
         risk_on_test,
-        applies=is_least_squares,
-        where="least squares",
-        tex=r"\frac{1}{2N}\sum_{i=1}^N(f(x_i)-y_i)^2",
+        applies=has_squared_error,
+        where="least squares and mse",
+        tex=r"\frac{c}{N}\sum_{i=1}^N(f(x_i)-y_i)^2,\ c=\frac{1}{2},\ \mathrm{mse:}\ c=1",
         normalisation="with 1/N, N test points",
         costly=True,
     ),

@@ -75,6 +75,16 @@ class LeastSquaresLoss(LossSection):
 
 
 @final
+class MeanSquaredErrorLoss(LossSection):
+    title: ClassVar[str] = "squared error of a recorded loop: R = (1/n) sum_i (f(x_i) - y_i)^2"
+    source: ClassVar[str] = "MSELoss of PyTorch"
+    vanishes: ClassVar[bool] = False
+    fits_targets: ClassVar[bool] = True
+
+    kind: Literal["mse"] = "mse"
+
+
+@final
 class CrossEntropyLoss(LossSection):
     title: ClassVar[str] = "cross-entropy of the logits, for three and more classes"
     source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
@@ -97,4 +107,4 @@ class UnknownLoss(LossSection):
 LOSSES: Registry[type[LossSection]] = Registry(
     kind_of, ExponentialLoss, LogisticLoss, SquaredLoss, LeastSquaresLoss, CrossEntropyLoss
 )
-LOSSES.aside["unknown"] = UnknownLoss
+LOSSES.aside |= {"mse": MeanSquaredErrorLoss, "unknown": UnknownLoss}

@@ -10,20 +10,19 @@ y = x[:, 0] * x[:, 1]  # 2-sparse parity: labels -1 and +1
 net = torch.nn.Sequential(
     torch.nn.Linear(8, 32, bias=False), torch.nn.ReLU(), torch.nn.Linear(32, 1, bias=False)
 )
-V, a, eta, steps = net[0].weight, net[2].weight, 0.5, 1000
+criterion, eta, steps = torch.nn.SoftMarginLoss(), 0.5, 1000  # ln(1 + exp(-y f))
 optimiser = torch.optim.SGD(net.parameters(), lr=eta)
 
-# What is handed over now is frame 0. `dynamics` and `eta` say how the loop trains: t = eta * steps.
-told = {"loss": "logistic", "dynamics": "gd", "eta": eta, "until": steps, "overwrite": True}
-with ms.record("pytorch.msrun", x, y, V0=V, a0=a, **told) as r:
+# Frame 0 is the network as it is here. `dynamics` and `eta` say how the loop trains: t = eta steps.
+settings = {"dynamics": "gd", "eta": eta, "until": steps, "overwrite": True}
+with ms.record("pytorch.msrun", x, y, loss=criterion, model=net, **settings) as r:
     for t in range(1, steps + 1):
         optimiser.zero_grad()
-        # ln(1 + exp(-y f)), the same risk that the recording was told.
-        risk = torch.nn.functional.softplus(-y * net(x)[:, 0]).mean()
+        risk = criterion(net(x)[:, 0], y)
         risk.backward()
         optimiser.step()
         if r.due(t):  # frames lie equally spaced in log t
-            r.frame(t, V=V, a=a, risk=risk)
+            r.frame(t, risk=risk)  # compared with the recorded network's, and kept
 
 with ms.open("pytorch.msrun") as run:
     print(run)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from marginscope._files.journal import is_of_file_system
 
-MOUNTS = Path("/proc/mounts")  # where Linux lists them; a space in a path is written \\040
+MOUNTS = Path("/proc/mounts")  # where Linux lists them; a space in a path is octal there
 
 
 def name_file_system(path: Path) -> str:
-    """Return kind and place of the file system of a path, such as "nfs4 file system at /home".
+    """Return kind and place of the file system of a path, such as "nfs4 file system at /scratch".
 
     "file system" alone where the system does not list its mounts.
 

@@ -26,6 +26,8 @@ ACTIVATIONS = (
     "gelu_tanh",
     "silu",
     "elu",
+    "erf",
+    "hardtanh",
 )
 LEAKY = ("leaky_relu", "smooth_leaky_relu")
 UNKNOWN = "unknown"  # an activation without a name
@@ -58,6 +60,9 @@ class Form:
         plain = self.k == 1 and not self.biases and not self.offset
         if plain and self.alike and self.activation in LEAKY and 0.0 < self.slope <= 1.0:
             return "fixed_outer"
+        bare = self.outer and not self.biases and not self.offset
+        if self.activation == "quadratic" and self.k > 1 and bare:
+            return "quadratic"
         if self.activation != "relu" or self.offset or not self.outer:
             return "recorded"
         if self.k > 1:

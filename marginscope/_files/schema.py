@@ -16,6 +16,7 @@ import sqlite3
 import struct
 import zlib
 from functools import cache
+from typing import Final
 
 APPLICATION_ID = 0x4D53524E  # "MSRN"; SQLite keeps it at byte 68 of the file
 SCHEMA_VERSION = 1
@@ -31,6 +32,7 @@ HISTORY_BYTES = 64 << 20  # of the frames before the start
 KEEP_EVERY = 25  # frames from one state that is kept to the next: it is as long as two of them
 MAX_METRICS = 64  # per frame
 MAX_EVENTS = 100_000
+NOT_FINITE: Final = "not_finite"  # event: a recorded state was left out; t, and the array
 MAX_NAME = 64
 # Of frames and of starts. A flow is asked for log10 t <= 1e200 at most. Its margins grow as ln t,
 # so that |W| <= ln t / margin: rho = ln |W| < 1000 unless the margin is below 10^-230. 10^-324 is

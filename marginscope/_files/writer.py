@@ -103,11 +103,8 @@ class RunWriter:
         if earlier is None:
             self._hold(self._make(description.rows(), arrays, force))
         else:
-            self.path, self._next, self._committed = (
-                earlier.path,
-                earlier.frames,
-                earlier.frames - 1,
-            )
+            self.path, self._next = earlier.path, earlier.frames
+            self._committed = earlier.frames - 1
             self._sums = [*earlier.sums]
             self._events, self._last_log10_time = earlier.events, earlier.log10_time
             self._hold(earlier.opened, earlier.lock)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,16 @@ from marginscope._errors import InputError
 from marginscope._files.forms import DEFAULT_SLOPE, UNKNOWN
 from marginscope._files.new_file import check_free
 from marginscope._record import arrays
+from marginscope._record.arrays import Examples
+from marginscope._record.layers import Layers
+from marginscope._record.losses import SQUARES, read_loss
+from marginscope._record.network import NetworkOptions, Weights
+from marginscope._record.network_reader import Source
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
-from marginscope._record.resume import find_left
+from marginscope._record.resume import Found, find_left
+
+AUTO = "auto"  # the activation of `model`, or relu
 
 
 def record(
@@ -22,14 +28,18 @@ def record(
     x: Any,
     y: Any,
     *,
-    loss: str | None,
+    loss: Any,
+    reduction: str | None = None,
     targets: str = "labels",
+    layers: Any = None,
+    model: Any = None,
     V0: Any = None,
     a0: Any = None,
     b0: Any = None,
     c0: Any = None,
-    activation: str | None = "relu",
+    activation: str | None = AUTO,
     slope: float = DEFAULT_SLOPE,
+    scale: float | None = None,
     a_fixed: Any = None,
     time: str = "step",
     dynamics: str | None = None,
@@ -46,101 +56,204 @@ def record(
     resume: bool = False,
     strict: bool = False,
 ) -> Recording:
-    """A recording of your own training loop of f(x) = sum_j a_j phi(<v_j, x> + b_j) + c.
+    """Record your own training loop of f(x) = s (sum_j a_j phi(<v_j, x> + b_j) + c) as a run file.
 
-    x (n, d) and y (n,) are what the loop learns from: labels -1 and +1 or 0 and 1, or class numbers
-    0, ..., k - 1 for k >= 3 outputs. `loss` is the risk's, (1/n) sum_i l(p_i): "logistic",
-    "exponential", "squared" (1 - p)^2, "least_squares" half of that, or "cross_entropy" for k >= 3
-    (docs/theory.md, 2.2); None for any other, of which no risk is known, and margins are. With
-    `targets` "real" y are any numbers, as they are: "least_squares" is (f - y)^2 / 2 there, and
-    there are no margins.
+    Arrays are those of NumPy, PyTorch or JAX, on any device. They are copied: as float32 if they
+    have single precision or less, else as float64. A thread beside the loop writes the file; frames
+    older than 50 ms are safe from a crash.
 
-    V0 (m, d), a0 (m,) or (1, m) (for k classes (k, m)), and the biases b0 (m,) and c0 (k,) where
-    there are any, are the weights before the first step: they are frame 0, at t = 0. Without them
-    the first frame is where the run begins. `a_fixed` are outer weights that are not trained, given
-    once instead of with each frame. Arrays are those of NumPy, PyTorch or JAX, on any device; they
-    are copied, as float32 where they are no more, else as float64.
+    Parameters
+    ----------
+    path : str or path
+        Run file to make, `mine.msrun`.
+    x : array (n, d)
+        Examples that the loop learns from.
+    y : array (n,)
+        Labels -1 and +1 or 0 and 1, class numbers 0, ..., k - 1 for k >= 3 outputs, or any numbers
+        with `targets="real"`.
+    loss : str, a loss of PyTorch, or None
+        Risk R = (1/n) sum_i l of the loop: "logistic", "exponential", "squared" (1 - y f)^2, "mse"
+        (f - y)^2, "least_squares" half of that, "cross_entropy" for k >= 3 (docs/theory.md, 2.2);
+        `torch.nn.BCEWithLogitsLoss()` and others of PyTorch. None for any other loss: margins are
+        known then, and no risk is.
+    reduction : str
+        "mean" (the usual one), or "sum" if the loop minimises n R. A step of eta is one of n eta
+        on R then.
+    targets : str
+        "labels", or "real" for y that are fitted as they are; there are no margins then.
+    layers : pair
+        Inner and outer layer: modules with `weight` and `bias` (PyTorch, Equinox), mappings with
+        `kernel` and `bias` (Flax), arrays, or pairs of arrays. Weights and biases of PyTorch and
+        NumPy are read from them at each frame. Their state now is frame 0.
+    model : callable
+        Network of the loop, x to f(x). One forward pass finds `activation` and `scale`; a
+        RecordingWarning says if no network of these weights has its outputs. The layers of a
+        PyTorch module are found in it.
+    V0, a0, b0, c0 : arrays (m, d), (m,) or (1, m) or (k, m), (m,), (k,)
+        Weights before the first step, in place of `layers`: frame 0, at t = 0. Without weights the
+        run starts with its first frame.
+    activation : str or None
+        phi: relu, leaky_relu (`slope` on the left), smooth_leaky_relu, linear, quadratic, tanh,
+        sigmoid, softplus, gelu, gelu_tanh, silu, elu, erf, hardtanh; None for any other, of which
+        f is not known. Without it phi is that of `model`, or relu.
+    slope : float
+        Slope of leaky ReLUs on the left.
+    scale : float
+        Factor s of the outputs, 1/m in mean field networks. It is shared among the layers, so that
+        the file's network is f. Without it s is that of `model`, or 1.
+    a_fixed : array (m,) or (k, m)
+        Outer weights that are not trained.
+    time : str
+        "step" if the t of `due` and `frame` counts steps, "t" if it is the time.
+    dynamics : str
+        How the loop trains: "gd", "sgd" or "adam" with the step size `eta`, so that t = eta steps,
+        or "flow". Frames cannot show it: what rests on it is decided as far as you name it.
+    eta : float
+        Step size of the loop, the learning rate of its optimizer.
+    batch : int
+        Examples in a batch of "sgd".
+    until : float
+        Last t that is planned, in the unit of `due`. Without it 60 frames to a decade are due.
+    frames : int
+        Most frames until then, equally spaced in log t.
+    marks : iterable of float
+        Times that get frames of their own.
+    x_test, y_test : arrays (N, d), (N,)
+        Points of the test error.
+    title, source : str
+        What the run is called, and where it is from.
+    overwrite : bool
+        Replace an old file in the end.
+    resume : bool
+        Go on with the recording at `path` after its latest frame, whether it was finished or its
+        process has ended; start one if there is none. Frames before stay bit for bit. The loop may
+        go back to a checkpoint: no frame is due, and none is taken, until t is after the latest.
+        Data, network and settings must be those of the recording; weights given here only say
+        which network it is.
+    strict : bool
+        Raise what is a RecordingWarning otherwise. A file that another program removes or cuts
+        short is a warning in both cases: the recording goes on in a file beside it.
 
-    `activation` is phi by name: relu, leaky_relu (`slope` on the left), linear, quadratic, tanh,
-    sigmoid, softplus, gelu, gelu_tanh, silu, elu; None where it is none of these: what needs f is
-    then not known.
+    Returns
+    -------
+    Recording
+        Has `due(t)`, `frame(t)`, `show()` and `close()`; best used by `with`.
 
-    `time`: with "step" the t of `due` and `frame` counts steps, with "t" it is the time. `dynamics`
-    is how the loop trains, as far as you say it: "gd", "sgd" (of `batch` examples) or "adam", with
-    the step size `eta`, t = eta * steps, or "flow". It says which statements are of interest; that
-    the steps were taken so cannot be seen from frames, and is never taken for granted.
+    Raises
+    ------
+    InputError
+        Arguments that do not fit, or a file that exists or cannot be made.
+    DiskError
+        The disk is full.
 
-    `until` is the last t that is planned, with which at most `frames` frames are spaced equally in
-    log t, as in the program's own runs, and `marks` (times) get frames of their own; without it 60
-    to a decade are.
-
-    The file is written by a thread beside the loop, and what is 50 ms old is safe from a crash. An
-    old file is replaced only with `overwrite`.
-
-    With `resume` the recording at `path` goes on after its latest frame, whether it was finished or
-    its process has ended; frames before stay as they are, and the loop may go back to a checkpoint
-    before them: no frame is due, and none is taken, until t is after the latest. Data, network and
-    settings must be those of the recording; V0 and a0, if given, only say which network it is.
-    Where there is no file yet, a new one begins.
-
-    With `strict` what is wrong in `due` and `frame` is raised and ends the loop; without it, it is
-    a RecordingWarning, once. A file that another program removes or cuts short meanwhile is a
-    warning in both cases: the recording goes on in a file beside it.
-
-    Raises InputError for arguments that do not fit, or a file that exists or cannot be made, and
-    DiskError where the disk is full: before the loop begins.
-
+    Examples
+    --------
     >>> import numpy as np, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
     >>> x, y = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
     >>> V, a, path = np.eye(2), np.array([1.0, -1.0]), pathlib.Path(folder.name) / "mine.msrun"
-    >>> with record(path, x, y, loss="logistic", V0=V, a0=a, until=100) as r:
+    >>> with record(path, x, y, loss="logistic", layers=(V, a), until=100) as r:
     ...     for t in range(1, 101):
-    ...         V = 1.01 * V
+    ...         V *= 1.01
     ...         if r.due(t):
-    ...             r.frame(t, V=V, a=a)
+    ...             r.frame(t)
     >>> r.frames
     101
     >>> folder.cleanup()
     """
     examples = arrays.examples(x, y, (x_test, y_test), targets == "real")
+    left, overwrite = _find_left(Path(path), resume, overwrite)
+    named = read_loss(loss, reduction)
+    start = {"V": V0, "a": a0, "b": b0, "c": c0}
     options = Options(
-        loss=UNKNOWN if loss is None else loss,
+        loss=_loss_of_file(named.name, examples),
         classes=examples.k,
         targets=targets,
-        activation=UNKNOWN if activation is None else activation,
-        slope=float(slope),
+        network=_read_network(activation, slope, scale),
         a_fixed=a_fixed,
         time=time,
-        dynamics=dynamics or "",
-        eta=None if eta is None else float(eta),
-        batch=batch,
-        until=None if until is None else float(until),
-        frames=int(frames),
-        marks=tuple(float(mark) for mark in marks),
+        **_read_plan(dynamics, eta, batch, until, frames, marks),
         title=str(title)[:500],
         source=str(source)[:500],
         overwrite=overwrite,
         strict=strict,
+        loss_factor=_loss_factor(named.reduction, batch, len(examples.y)),
     )
-    found = find_left(Path(path)) if resume else None
-    if resume and overwrite:
+    found = _find_layers(layers, model, start, int(examples.x.shape[1]))
+    made = Recording(path, examples, options, Source(found, model, activation == AUTO))
+    _warn_of_labels(made, named.name, examples, y)
+    if left is None:
+        made.start(start)
+    else:
+        made.resume(left, start)
+    return made
+
+
+def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[Found | None, bool]:
+    """The recording to go on with, if any; and whether an old file is replaced."""
+    if not resume:
+        check_free(path, overwrite, "with resume=True its recording goes on, ")
+        return None, overwrite
+    if overwrite:
         raise InputError(
             "resume=True goes on with a recording and overwrite=True replaces it; give one of them."
         )
-    if resume and found is None and Path(path).is_file():  # which was left without a frame
-        options = replace(options, overwrite=True)
-    elif not resume:
-        check_free(Path(path), overwrite, "with resume=True its recording goes on, ")
-    made = Recording(path, examples, options)
-    if found is not None:
-        made.resume(found, {"V": V0, "a": a0, "b": b0, "c": c0})
-    elif V0 is not None:
-        for name, value in (("V0", V0), ("a0", a0), ("b0", b0), ("c0", c0)):
-            if value is not None:
-                arrays.check_finite(arrays.as_numpy(value, name), name)
-        made.begin({"V": V0, "a": a0, "b": b0, "c": c0})
-        made.due(0)
-    elif a0 is not None or b0 is not None or c0 is not None:
-        raise InputError("V0, the inner weights before the first step, is missing beside a0.")
-    return made
+    left = find_left(path)
+    return left, left is None and path.is_file()  # which was left without a frame
+
+
+def _read_plan(
+    dynamics: str | None,
+    eta: float | None,
+    batch: int | None,
+    until: float | None,
+    frames: int,
+    marks: Iterable[float],
+) -> dict[str, Any]:
+    """The options on how the loop trains, and when frames are due."""
+    return {
+        "dynamics": dynamics or "",
+        "eta": None if eta is None else float(eta),
+        "batch": batch,
+        "until": None if until is None else float(until),
+        "frames": int(frames),
+        "marks": tuple(float(mark) for mark in marks),
+    }
+
+
+def _read_network(activation: str | None, slope: float, scale: float | None) -> NetworkOptions:
+    named = {AUTO: "relu", None: UNKNOWN}.get(activation, activation or UNKNOWN)
+    return NetworkOptions(named, float(slope), 1.0 if scale is None else float(scale))
+
+
+def _find_layers(layers: Any, model: Any, start: Weights, d: int) -> Layers | None:
+    """The layers that are named, or those of a module."""
+    if layers is not None:
+        if any(array is not None for array in start.values()):
+            raise InputError("layers have their weights with them; leave V0, a0, b0 and c0 out.")
+        return Layers.from_user(layers)
+    if model is None or any(array is not None for array in start.values()):
+        return None
+    return Layers.from_model(model, d)
+
+
+def _loss_of_file(name: str | None, examples: Examples) -> str:
+    """The loss of the run file: of labels -1 and +1, mse is (1 - y f)^2."""
+    if name is None:
+        return UNKNOWN
+    return "squared" if name == "mse" and not examples.real and examples.k == 1 else name
+
+
+def _loss_factor(reduction: str, batch: int | None, n: int) -> float:
+    """The loop's loss over R: a sum is that of n examples, or of those of a batch."""
+    return 1.0 if reduction == "mean" else float(batch or n)
+
+
+def _warn_of_labels(made: Recording, loss: str | None, examples: Examples, y: Any) -> None:
+    """Warn of squares of labels 0 and 1, which are -1 and +1 in the file."""
+    if loss in SQUARES and not examples.real and (arrays.as_numpy(y, "y") == 0.0).any():
+        made.warn(
+            "targets",
+            f'y holds 0 and 1, which are labels -1 and +1 of loss="{loss}" here; if the loop fits '
+            'outputs to 0 and 1, give targets="real"',
+        )

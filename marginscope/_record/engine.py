@@ -1,4 +1,4 @@
-"""Name of what a loop runs on, as run files have it."""
+"""Libraries that a recorded loop runs on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import platform
 import sys
 
 
-def name_engine() -> str:
-    """Return the versions of Python and of the libraries that the loop has loaded."""
+def describe_engine() -> str:
+    """Name the libraries that the process has loaded, with their versions."""
     known = ("torch", "jax", "tensorflow", "numpy")
     parts = [f"Python {platform.python_version()}"]
     for name in known:

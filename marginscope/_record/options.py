@@ -11,9 +11,11 @@ from typing import Any, final
 import numpy as np
 
 from marginscope._errors import InputError
-from marginscope._files.forms import ACTIVATIONS, DEFAULT_SLOPE, UNKNOWN
+from marginscope._files.forms import ACTIVATIONS, UNKNOWN
+from marginscope._record.network import NetworkOptions
 
-LOSSES = ("logistic", "exponential", "squared", "least_squares", "cross_entropy")
+LOSSES = ("logistic", "exponential", "squared", "least_squares", "mse", "cross_entropy")
+OF_TARGETS = ("least_squares", "mse", UNKNOWN)
 DYNAMICS = ("gd", "sgd", "adam", "flow")
 STEPPED = ("gd", "sgd", "adam")
 TIMES = ("step", "t")
@@ -27,10 +29,9 @@ class Options:
     """Of `marginscope.record`, which see. Raises InputError for values that are not allowed."""
 
     loss: str
+    network: NetworkOptions
     classes: int = 1
     targets: str = "labels"
-    activation: str = "relu"
-    slope: float = DEFAULT_SLOPE
     a_fixed: Any = None
     time: str = "step"
     dynamics: str = ""
@@ -43,6 +44,8 @@ class Options:
     source: str = ""
     overwrite: bool = False
     strict: bool = False
+    loss_factor: float = 1.0  # the loop's loss over R: n for a sum
+    step_factor: float = 1.0  # step size on the file's weights over that of the loop
 
     @property
     def real(self) -> bool:
@@ -52,14 +55,14 @@ class Options:
     def __post_init__(self) -> None:
         if self.loss != UNKNOWN:
             _one_of("loss", self.loss, LOSSES, ", and None for any other")
-        if self.activation != UNKNOWN:
-            _one_of("activation", self.activation, ACTIVATIONS, ", and None for any other")
+        if self.network.activation != UNKNOWN:
+            _one_of("activation", self.network.activation, ACTIVATIONS, ", and None for any other")
         _one_of("time", self.time, TIMES)
         _one_of("targets", self.targets, TARGETS)
-        if self.real and self.loss not in ("least_squares", UNKNOWN):
+        if self.real and self.loss not in OF_TARGETS:
             raise InputError(
                 f'loss = "{self.loss}" is of labels, and targets = "real"; give "least_squares", '
-                "or None for any other."
+                '"mse", or None for any other.'
             )
         if self.dynamics:
             _one_of("dynamics", self.dynamics, DYNAMICS)
@@ -69,7 +72,7 @@ class Options:
             other = (
                 "cross_entropy"
                 if self.classes > 1
-                else "logistic, exponential, squared or least_squares"
+                else "logistic, exponential, squared, least_squares or mse"
             )
             raise InputError(
                 f'loss = "{self.loss}" does not go with y of {have}; that is {other} there.'
@@ -82,8 +85,9 @@ class Options:
         for name, value in (("eta", self.eta), ("until", self.until)):
             if value is not None and not (math.isfinite(value) and value > 0.0):
                 raise InputError(f"{name} = {value}; a number above 0 is needed.")
-        if not math.isfinite(self.slope):
-            raise InputError(f"slope = {self.slope}; a finite number is needed.")
+        for name, value in (("slope", self.network.slope), ("scale", self.network.scale)):
+            if not math.isfinite(value) or (name == "scale" and value == 0.0):
+                raise InputError(f"{name} = {value}; a finite number is needed, and scale not 0.")
         if self.batch is not None and not 1 <= self.batch <= 1_000_000:
             raise InputError(f"batch = {self.batch}; from 1 to 1,000,000 are allowed.")
 
@@ -93,18 +97,35 @@ class Options:
         return 1.0 if self.time == "step" else 0.01
 
     @property
-    def scale(self) -> float:
-        """What a step is worth in t."""
-        return self.eta if self.dynamics in STEPPED and self.eta is not None else 1.0
+    def step(self) -> float | None:
+        """Step size on R and on the file's weights; None where the loop named none.
+
+        The loop's own step size times the factors of its loss and of its outputs, by which
+        gradients are longer. Adam divides them out.
+        """
+        if self.eta is None or self.dynamics not in STEPPED:
+            return None
+        return self.eta if self.dynamics == "adam" else self.eta * self._time_factor
+
+    @property
+    def time_per_t(self) -> float:
+        """Time of the run for each unit of the loop's t."""
+        if self.time == "step":
+            return 1.0 if self.step is None else self.step
+        return self._time_factor if self.dynamics in (*STEPPED, "flow") else 1.0
+
+    @property
+    def _time_factor(self) -> float:
+        return self.loss_factor * self.step_factor
 
     def moment(self, t: float, steps: int | None) -> tuple[int, float]:
         """(step, log10 of the time) of what is called t."""
         if self.time == "step":
             if t != math.floor(t) or t > MOST_STEPS:
                 raise InputError(f't = {t:g} is no number of steps; with time = "t" it is a time.')
-            time, step = t * self.scale, int(t)
+            time, step = t * self.time_per_t, int(t)
         else:
-            time, step = t, 0 if steps is None else int(steps)
+            time, step = t * self.time_per_t, 0 if steps is None else int(steps)
         # NumPy's logarithm, which may differ from Python's in the last digit, as in all runs.
         return step, float(np.log10(time)) if time > 0.0 else -math.inf
 
@@ -112,10 +133,10 @@ class Options:
         """The section `dynamics` of the experiment."""
         section: dict[str, Any] = {"kind": self.dynamics or "recorded"}
         if self.dynamics in STEPPED:
-            section["step"] = self.eta
+            section["step"] = self.step
             if self.batch is not None and self.dynamics != "gd":
                 section["batch"] = self.batch
-        until = 1.0 if self.until is None else self.until * self.scale
+        until = 1.0 if self.until is None else self.until * self.time_per_t
         section["until_log10_time"] = min(max(math.log10(until), -8.0), 15.0)
         return section
 

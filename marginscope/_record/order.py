@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import final
 
 from marginscope._errors import InputError
@@ -31,3 +32,11 @@ def explain_order(t: float) -> str:
         f"t = {t:g} is not after the frame before it, and that frame is left out; frames come in "
         f"the order of t, and t = 0 is the start; {ADVICE}."
     )
+
+
+def is_number(t: object) -> bool:
+    """Return True for what `float` makes a finite number."""
+    try:
+        return math.isfinite(float(t))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import hashlib
 import math
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,30 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginscope._errors import InputError, MarginscopeError
-from marginscope._files.ending import is_whole
 from marginscope._files.forms import Form
 from marginscope._files.frame import Frame
 from marginscope._files.held_file import FileLostError
-from marginscope._files.meta import Description, dump_json
+from marginscope._files.meta import dump_json
 from marginscope._files.schedule import Schedule
-from marginscope._files.schema import FIXED, MAX_FRAMES, MAX_METRICS, is_time
+from marginscope._files.schema import MAX_FRAMES, MAX_METRICS, NOT_FINITE, is_time
 from marginscope._files.writer import RunWriter
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
-from marginscope._record.engine import name_engine
+from marginscope._record.description import describe_file, with_end
+from marginscope._record.network import Weights, describe_shapes
+from marginscope._record.network_reader import NetworkReader, Source
 from marginscope._record.options import Options
-from marginscope._record.order import OrderError, explain_fall, explain_order
-from marginscope._record.rescue import Describe
+from marginscope._record.order import OrderError, explain_fall, explain_order, is_number
+from marginscope._record.rescue import Describe, make_writer
 from marginscope._record.resume import Found, with_titles
 from marginscope._record.saver import Saver
+from marginscope._record.warning import warn_user
 from marginscope._show.api import show
 
 GOES_ON = "the loop goes on, and what was recorded is safe"
-Weights = Mapping[str, Any]
-
-
-class RecordingWarning(UserWarning):
-    """What a recorder could not do. The loop that it watches goes on."""
+MOST_LOST_NOTES = 1000  # of states in a row
+DENSE = 1000  # frames; later ones that no schedule planned are thinned to 60 a decade
 
 
 @final
@@ -61,23 +58,35 @@ class Recording:
     RecordingWarning, once, unless the recording is `strict`.
     """
 
-    def __init__(self, path: str | os.PathLike[str], examples: Examples, options: Options) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        examples: Examples,
+        options: Options,
+        source: Source,
+    ) -> None:
         self._place, self._shown = Path(path).absolute(), str(path)
-        self._examples, self._options = examples, options
+        self._examples = examples
+        self._reader = NetworkReader(examples, options, source, self.warn)
         self._schedule = Schedule(options.until, options.frames, options.marks, options.first)
+        self._sparse = Schedule(first=options.first)
+        self._last_t = self._asked = self._seen = self._planned = -math.inf
         self._begun: Begun | None = None
         self._frames, self._resumed = 0, -1
         self._last = -math.inf  # log10 t of the latest frame
         self._lost = 0  # states in a row that were not finite
         self._closed = False
-        self._warned: set[str] = set()  # what was said already, each once
-        self._seen = -math.inf  # the largest t that `due` was asked about
+        self._warned: set[str] = set()
         self._process = os.getpid()
 
     @property
     def path(self) -> Path:
         """Where the file lies."""
         return self._place if self._begun is None else self._begun.saver.path
+
+    @property
+    def _options(self) -> Options:
+        return self._reader.options
 
     @property
     def frames(self) -> int:
@@ -96,44 +105,66 @@ class Recording:
         which a RecordingWarning says once.
         """
         try:
-            now = float(t)  # cheap at each of millions of steps; a tensor may change in place
+            self._asked = now = float(t)  # cheap at each of millions; tensors change in place
         except Exception:  # t is no number
             return False
         if self._seen < now < math.inf:
             self._seen = now
         elif now < self._seen and not self._closed and not self._elsewhere():
-            self._complain(InputError(explain_fall(now, self._seen)), "order")
-        if not now >= self._schedule.next or not now < math.inf:
+            self._complain(OrderError(explain_fall(now, self._seen)))
+        if not self._schedule.next <= now < math.inf:
             return False
-        if self._closed or self._elsewhere():
+        if self._closed or self._elsewhere() or not self._schedule.due(now):
             return False
-        return self._schedule.due(now)
+        self._planned = now
+        return True
 
     def frame(
         self,
         t: float,
         *,
-        V: Any,
+        V: Any = None,
         a: Any = None,
         b: Any = None,
         c: Any = None,
+        layers: Any = None,
+        outputs: Any = None,
         steps: int | None = None,
-        **told: Any,
+        **numbers: Any,
     ) -> None:
-        """Keep the weights at t; `told` are numbers to be kept beside them, such as eta.
+        """Record the weights at t, whether a frame was due or not.
 
-        V (m, d): a row for each node. a (m,) or (1, m), or (k, m) for k classes; not given where
-        the outer weights are not trained. b (m,) inner and c (k,) outer biases. `steps` is the
-        number of steps where t is the time.
+        Parameters
+        ----------
+        t : float
+            Number of steps, or the time, as the recording was made; larger than at the last frame.
+        V : array (m, d)
+            Inner weights, a row for each node. Not needed if the recording was made with `layers`
+            or `model`, whose weights are read now.
+        a : array (m,), (1, m) or (k, m)
+            Outer weights; not given if they are not trained.
+        b : array (m,)
+            Inner biases.
+        c : array (k,)
+            Outer biases.
+        layers : pair
+            Inner and outer layer in place of V, a, b and c, as `marginscope.record` takes them:
+            for libraries whose arrays never change in place, as those of JAX.
+        outputs : array (n,) or (n, k)
+            The loop's f(x) of all examples, compared with the recorded network's.
+        steps : int
+            Number of steps where t is the time.
+        **numbers
+            Numbers to be kept with the frame, such as eta. `risk` and `loss` are compared with the
+            recorded network's risk.
         """
         try:
             if self._elsewhere():
                 return
             if self._closed:
                 raise InputError(f"the recording of {self._shown} is closed; no frame is added.")
-            self._take(t, {"V": V, "a": a, "b": b, "c": c}, steps, told)
-        except OrderError as error:
-            self._complain(error, "order")
+            weights = {"V": V, "a": a, "b": b, "c": c}
+            self._take(t, self._reader.read(weights, layers), steps, outputs, numbers)
         except Exception as error:  # whatever it is, it must not end somebody else's training
             self._complain(error)
         self._give_notices()
@@ -155,7 +186,10 @@ class Recording:
         """Finish the file; harmless when repeated. `reason` is why the loop ended."""
         if self._closed or self._elsewhere():
             return
+        if reason == "completed":
+            self._take_last_state()
         self._closed = True
+        self._reader.stop()
         atexit.unregister(self._at_exit)
         if self._begun is None:
             return
@@ -180,43 +214,66 @@ class Recording:
         """Whether this is a copy in another process, as data loaders make them."""
         return os.getpid() != self._process
 
-    def _complain(self, error: Exception, about: str = "") -> None:
+    def _complain(self, error: Exception) -> None:
         if self._options.strict:
             raise error
-        if about in self._warned:
-            return
-        self._warned.add(about)
         kind = type(error).__name__
         text = error.sentence if isinstance(error, MarginscopeError) else f"{kind}: {error}"
+        topic = "order" if isinstance(error, OrderError) else "frame"
         goes_on = "the loop goes on" if isinstance(error, FileLostError) else GOES_ON
-        text = f"{self._shown}: {text.rstrip('.')}; {goes_on}."
-        warnings.warn(text, RecordingWarning, stacklevel=3)
+        self._warn(topic, f"{text.rstrip('.')}; {goes_on}.")
 
     def _give_notices(self) -> None:
         """Warn of what happened to the file, also in a strict recording, since it goes on."""
         for notice in () if self._begun is None else self._begun.saver.take_notices():
-            warnings.warn(notice, RecordingWarning, stacklevel=3)
+            warn_user(notice)
 
-    def begin(self, weights: Weights, log10_time: float = -math.inf, step: int = 0) -> None:
+    def warn(self, topic: str, sentence: str) -> None:
+        """Warn once of each topic. Raises InputError in a strict recording."""
+        if self._options.strict:
+            raise InputError(f"{self._shown}: {sentence}.")
+        self._warn(topic, f"{sentence}.")
+
+    def _warn(self, topic: str, text: str) -> None:
+        if topic in self._warned:
+            return
+        self._warned.add(topic)
+        warn_user(f"{self._shown}: {text}")
+
+    def start(self, given: Weights) -> None:
+        """Make the file with the weights before the first step: the given ones, or the layers' own.
+
+        Raises InputError for weights that do not fit, and what `begin` raises.
+        """
+        weights = self._reader.read_start(given)
+        if weights is None:
+            return
+        for name, value in weights.items():
+            if value is not None:
+                arrays.check_finite(arrays.as_numpy(value, f"{name}0"), f"{name}0")
+        self.begin(weights)
+
+    def begin(
+        self,
+        weights: Weights,
+        t: float = 0.0,
+        steps: int | None = None,
+        numbers: Mapping[str, float] | None = None,
+    ) -> None:
         """Make the file, with the first state of the weights as its first frame.
 
         Raises InputError for weights that do not fit, or a file that cannot be made, and DiskError.
         """
-        form, parts = self._formed(weights)
-        dtype = np.result_type(*(parts[name] for name, _ in form.layout))
-        start = Frame(step, log10_time, 0.0, _flat(parts, form, np.dtype(np.float64)))
-        fixed = {name: np.asarray(parts[name], dtype=np.float64) for name, _ in form.fixed}
-        describe = partial(self._describe, form, dtype.name, fixed)
-        make = partial(
-            RunWriter,
-            self._place,
-            *describe(start),
-            force=self._options.overwrite,
-            is_whole=is_whole,
-            rescuable=True,
-        )
+        network = self._reader.start(weights)
+        step, log10_time = self._options.moment(t, steps)
+        form, dtype, fixed = network.form, network.dtype, network.fixed
+        start = Frame(step, log10_time, 0.0, network.flatten(np.dtype(np.float64)))
+        describe = self._describe(form, dtype, fixed)
+        make = partial(make_writer, self._place, *describe(start), self._options.overwrite)
         self._start_saver(form, dtype, make, describe)
-        self._add(Frame(step, log10_time, 0.0, start.parameters.astype(dtype)))
+        flat = start.parameters.astype(dtype)
+        self._add(Frame(step, log10_time, 0.0, flat, None, dict(numbers or {})))
+        self._pass(t)
 
     def _start_saver(
         self, form: Form, dtype: np.dtype[Any], make: Callable[[], RunWriter], describe: Describe
@@ -228,56 +285,86 @@ class Recording:
         self._begun = Begun(form, dtype, saver)
         atexit.register(self._at_exit)
 
-    def resume(self, found: Found, weights: Weights) -> None:
+    def resume(self, left: Found, given: Weights) -> None:
         """Go on in a recording that was left, after its latest frame.
 
         Raises InputError where the file does not agree with this recording, or is being written.
         """
-        self._options = options = with_titles(self._options, found)
-        form, dtype = found.form(options), str(found.facts.meta["dtype"])
-        if weights["V"] is not None:
-            form, parts = self._formed(weights)
-            dtype = np.result_type(*(parts[name] for name, _ in form.layout)).name
-        describe = partial(self._describe, form, dtype, found.fixed(form))
-        description, stored = describe(Frame(0, -math.inf, 0.0, found.facts.arrays["origin"]))
-        found.check(description, stored, options)
-        make = partial(found.reopen, description, self._place)
-        self._start_saver(form, np.dtype(dtype), make, describe)
-        self._frames = self._resumed = found.facts.frames
-        self._last = found.facts.log10_time
-        self._schedule.passed(found.last_t(options))
+        weights = self._reader.read_start(given)
+        network = self._reader.start(weights or left.weights(self._options.network))
+        self._reader.options = options = with_titles(self._options, left)
+        form, dtype = network.form, network.dtype
+        describe = self._describe(form, dtype, network.fixed)
+        now, stored = describe(Frame(0, -math.inf, 0.0, left.facts.arrays["origin"]))
+        left.check(now, stored, options)
+        self._start_saver(form, dtype, partial(left.reopen, now, self._place), describe)
+        self._frames = self._resumed = left.facts.frames
+        self._last = left.facts.log10_time
+        self._pass(left.last_t(options))
 
-    def _take(self, t: float, weights: Weights, steps: int | None, told: Weights) -> None:
-        if not _is_number(t) or t < 0:
+    def _take(
+        self, t: float, weights: Weights, steps: int | None, outputs: Any, told: Weights
+    ) -> None:
+        if not is_number(t) or t < 0:
             raise InputError(f"t = {t!r} is no time; numbers from 0 on are.")
-        step, log10_time = self._options.moment(float(t), steps)
-        if self._begun is None:
-            self.begin(weights, log10_time, step)
-            self._schedule.passed(float(t))
-            return
-        if self._frames == self._resumed and not log10_time > self._last:
-            return  # a loop that went back to its checkpoint comes by frames that are there
-        if self._frames >= MAX_FRAMES:
-            raise InputError(f"{MAX_FRAMES} frames are the most of a run; later ones are left out.")
-        if not log10_time > self._last or not is_time(self._frames, log10_time):
-            raise OrderError(explain_order(float(t)))
-        form, parts = self._formed(weights)
-        if form != self._begun.form:
-            raise InputError(
-                f"at t = {t:g} the weights have other shapes than at the start "
-                f"({_shapes(form)} instead of {_shapes(self._begun.form)}), and are left out."
-            )
         numbers = arrays.numbers(told)
         if len(numbers) > MAX_METRICS:
             raise InputError(f"at most {MAX_METRICS} numbers are kept with a frame.")
-        flat = _flat(parts, form, self._begun.dtype)
+        if self._begun is None:
+            self.begin(weights, float(t), steps, numbers)
+            return
+        step, log10_time = self._options.moment(float(t), steps)
+        if self._frames == self._resumed and not log10_time > self._last:
+            return  # a loop that went back to its checkpoint comes by frames that are there
+        if not log10_time > self._last or not is_time(self._frames, log10_time):
+            raise OrderError(explain_order(float(t)))
+        if self._is_too_dense(float(t)):
+            return
+        if self._frames >= MAX_FRAMES:
+            raise InputError(f"{MAX_FRAMES} frames are the most of a run; later ones are left out.")
+        network = self._reader.arrange(weights)
+        form = network.form
+        if form != self._begun.form:
+            raise InputError(
+                f"at t = {t:g} the weights have other shapes than at the start "
+                f"({describe_shapes(form)} instead of {describe_shapes(self._begun.form)}), and "
+                "are left out."
+            )
+        flat = network.flatten(self._begun.dtype)
         if not np.isfinite(flat).all():
             self._lost += 1
-            bad = next(name for name in parts if not np.isfinite(parts[name]).all())
+            bad = next(n for n, part in network.parts.items() if not np.isfinite(part).all())
+            if self._lost <= MOST_LOST_NOTES:
+                self._begun.saver.note(NOT_FINITE, {"t": float(t), "array": bad})
             raise InputError(f"at t = {t:g} {bad} is not finite, and is left out.")
         self._lost = 0
         self._add(Frame(step, log10_time, 0.0, flat, None, numbers))
+        self._pass(t)
+        self._reader.compare(t, weights, network.with_values(flat), numbers, outputs)
+
+    def _pass(self, t: float) -> None:
         self._schedule.passed(float(t))
+        self._sparse.passed(float(t))
+        self._last_t = float(t)
+
+    def _take_last_state(self) -> None:
+        """Record the state at the last t that `due` was asked for, where the layers are at hand."""
+        t = self._asked
+        if self._begun is not None and self._reader.is_live and is_number(t) and t > self._last_t:
+            self.frame(float(t))
+
+    def _is_too_dense(self, t: float) -> bool:
+        """Whether a frame that no schedule planned is one of too many."""
+        if self._frames < DENSE or t == self._planned:
+            return False
+        if self._sparse.due(t):
+            return False
+        self.warn(
+            "thinned",
+            f"from t = {t:g} on 60 frames to a decade of t are kept, as {DENSE} are there and a "
+            f"run holds {MAX_FRAMES}; record where due(t) says so to choose them yourself",
+        )
+        return True
 
     def _add(self, frame: Frame) -> None:
         assert self._begun is not None
@@ -285,107 +372,22 @@ class Recording:
         self._frames += 1
         self._last = frame.log10_time
 
-    def _formed(self, weights: Weights) -> tuple[Form, dict[str, NDArray[Any]]]:
-        """What network the weights are those of, and the arrays by their names in a run file."""
-        examples, options = self._examples, self._options
-        k, d = examples.k, int(examples.x.shape[1])
-        V = arrays.hidden(weights["V"], d)
-        m = int(V.shape[0])
-        parts: dict[str, NDArray[Any]] = {"V": V}
-        given = weights["a"] is not None
-        if not given and options.a_fixed is None:
-            raise InputError("a, the outer weights, are missing; give them with V, or as a_fixed.")
-        a = arrays.outer(weights["a"] if given else options.a_fixed, m, k)
-        parts["A" if k > 1 else "a"] = a
-        if weights["b"] is not None:
-            parts["b"] = arrays.vector(weights["b"], m, "b")
-        if weights["c"] is not None:
-            parts["c"] = arrays.vector(weights["c"], k, "c")
-        alike = not given and k == 1 and np.allclose(np.abs(a), m**-0.5, rtol=1e-12, atol=0.0)
-        form = Form(
-            n=int(examples.x.shape[0]),
-            d=d,
-            m=m,
-            k=k,
-            activation=options.activation,
-            slope=options.slope,
-            biases="b" in parts,
-            offset="c" in parts,
-            outer=given,
-            alike=alike,
-        )
-        return form, parts
-
     # --------------------------------------------------------------------------------- meta
 
     def _describe(
-        self, form: Form, dtype: str, fixed: Mapping[str, NDArray[Any]], start: Frame
-    ) -> tuple[Description, dict[str, NDArray[np.float64]]]:
-        """Content of a file that begins with a frame."""
-        origin = start.parameters.astype(np.float64)
-        description = Description(
-            engine=name_engine(),
-            dtype=dtype,
-            layout=form.layout,
-            network=form.kind,
-            sizes={"n": form.n, "d": form.d, "m": form.m, "k": form.k},
-            experiment=self._experiment(form, origin, fixed, dtype),
-            planned=self._options.frames,
-            title=self._options.title or self._place.stem,
-            source=self._options.source,
-            step=start.step,
-            log10_time=start.log10_time,
-            recorded=True,
-        )
-        kept = {**self._examples.arrays, "origin": origin}
-        kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}
-        return description, {name: np.ascontiguousarray(one, "<f8") for name, one in kept.items()}
-
-    def _experiment(
-        self, form: Form, start: NDArray[Any], fixed: Mapping[str, NDArray[Any]], precision: str
-    ) -> dict[str, Any]:
-        made = hashlib.sha256(start.astype("<f8").tobytes())
-        for name in sorted(fixed):
-            made.update(fixed[name].astype("<f8").tobytes())
-        data = {"kind": "file", "n": form.n, "d": form.d, "content": self._examples.content}
-        if self._examples.real:
-            data["targets"] = "real"
-        return {
-            "data": data,
-            "network": form.section(made.hexdigest()),
-            "loss": {"kind": self._options.loss},
-            "dynamics": self._options.dynamics_section(),
-            "recording": {"frames": self._options.frames},
-            "run": {"precision": precision},
-        }
+        self, form: Form, dtype: np.dtype[Any], fixed: Mapping[str, NDArray[Any]]
+    ) -> Describe:
+        """Return what says which content a file has that begins with a frame."""
+        name = self._options.title or self._place.stem
+        return partial(describe_file, self._examples, self._options, name, form, dtype.name, fixed)
 
     def _known_now(self) -> dict[str, str]:
         """What is only known at the end: how far the loop came."""
         assert self._begun is not None
         if self._options.until is not None or not math.isfinite(self._last):
             return {}
-        experiment = dict(self._begun.saver.experiment)
-        until = min(max(self._last, -8.0), 15.0)
-        experiment["dynamics"] = {**experiment["dynamics"], "until_log10_time": until}
-        return {"experiment": dump_json(experiment)}
+        return {"experiment": dump_json(with_end(self._begun.saver.experiment, self._last))}
 
     def _at_exit(self) -> None:
         """A loop that ends without closing its recording."""
         self.close("cancelled")
-
-
-def _is_number(t: object) -> bool:
-    try:
-        return math.isfinite(float(t))  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def _flat(parts: Mapping[str, NDArray[Any]], form: Form, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The trained arrays as one vector, which is a copy of them."""
-    with np.errstate(over="ignore"):
-        return np.concatenate([parts[name].reshape(-1).astype(dtype) for name, _ in form.layout])
-
-
-def _shapes(form: Form) -> str:
-    return ", ".join(f"{name} {size}" for name, size in (*form.layout, *form.fixed))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +26,11 @@ from marginscope._files.writer import RunWriter
 Arrays = Mapping[str, NDArray[np.float64]]
 Describe = Callable[[Frame], tuple[Description, Arrays]]  # of a file that begins with this frame
 MOST_NAMES = 1000
+
+
+def make_writer(path: Path, description: Description, arrays: Arrays, force: bool) -> RunWriter:
+    """Make the file of a recording, and its writer, in the thread that will write."""
+    return RunWriter(path, description, arrays, force=force, is_whole=is_whole, rescuable=True)
 
 
 def rescue(
@@ -54,14 +63,16 @@ def rescue(
     sums, lost, bare = old.sums, list[int](), list[int]()
     try:
         saved = _saved(old, sums, lost, bare)
-        first = next(saved, None)
-        start = first if first is not None else next(iter(waiting), None)
+        first, events = next(saved, None), _read_events(old)
+        start = first[1] if first is not None else next(iter(waiting), None)
         if start is None:
             raise error
         new = _make_beside(place, *describe(start))
         try:
-            for frame in chain([] if first is None else [first], saved):
+            for index, frame in chain([] if first is None else [first], saved):
                 new.append([frame])
+                for kind, payload in events.get(index, ()):
+                    new.event(kind, payload)
             new.flush()
         except BaseException:
             new.abandon()
@@ -79,7 +90,7 @@ def rescue(
 
 def _saved(
     old: RunWriter, sums: Sequence[int], lost: list[int], bare: list[int]
-) -> Iterator[Frame]:
+) -> Iterator[tuple[int, Frame]]:
     assert old.connection is not None
     # A file that is shorter than its header says is read all the same, as SQLite's recovery does.
     old.connection.execute("PRAGMA writable_schema=ON")
@@ -88,7 +99,18 @@ def _saved(
         if frame is None:
             lost.append(index)
         else:
-            yield frame
+            yield index, frame
+
+
+def _read_events(old: RunWriter) -> dict[int, list[tuple[str, dict[str, Any]]]]:
+    """Return the events of each frame, as far as they can be read."""
+    assert old.connection is not None
+    events: dict[int, list[tuple[str, dict[str, Any]]]] = {}
+    with suppress(sqlite3.Error, ValueError):
+        sql = "SELECT frame, kind, payload FROM event ORDER BY idx"
+        for frame, kind, payload in old.connection.execute(sql):
+            events.setdefault(frame, []).append((kind, json.loads(payload)))
+    return events
 
 
 def _make_beside(place: Path, description: Description, arrays: Arrays) -> RunWriter:
@@ -96,9 +118,7 @@ def _make_beside(place: Path, description: Description, arrays: Arrays) -> RunWr
     for number in range(2, MOST_NAMES):
         path = place.with_name(f"{place.stem}-{number}{place.suffix}")
         try:
-            return RunWriter(
-                path, description, arrays, force=False, is_whole=is_whole, rescuable=True
-            )
+            return make_writer(path, description, arrays, False)
         except InputError:
             if not any(one.exists() for one in (path, *(beside(path, s) for s in SIDE_FILES))):
                 raise

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from marginscope._errors import InputError
 from marginscope._files.ending import is_whole
-from marginscope._files.forms import Form
 from marginscope._files.meta import Description, dump_json
 from marginscope._files.new_file import new_beside
 from marginscope._files.reopening import Facts, read_facts, reopen
 from marginscope._files.schema import FIXED
 from marginscope._files.writer import RunWriter
-from marginscope._record import arrays
+from marginscope._record.network import NetworkOptions, Weights
 from marginscope._record.options import Options
 
 # Arguments of `record` by the keys of the experiment; others are named by their keys.
@@ -47,26 +46,19 @@ class Found:
     path: Path
     facts: Facts
 
-    def form(self, options: Options) -> Form:
-        """Return the network of the recording, for a loop that does not give V0."""
-        meta = self.facts.meta
-        names = {name for name, _ in meta["layout"]}
-        return Form(
-            **{key: int(meta["sizes"][key]) for key in ("n", "d", "m", "k")},
-            activation=options.activation,
-            slope=options.slope,
-            biases="b" in names,
-            offset="c" in names,
-            outer=bool(names & {"a", "A"}),
-            alike=meta["network"] == "fixed_outer",
-        )
-
-    def fixed(self, form: Form) -> dict[str, NDArray[np.float64]]:
-        """Return the arrays that are not trained. Raises InputError where the file has none."""
-        names = {f"{FIXED}{name}" for name, _ in form.fixed}
-        if names - set(self.facts.arrays):
-            raise self._refusal("a, the outer weights, was trained there, and is not now")
-        return {name.removeprefix(FIXED): self.facts.arrays[name] for name in names}
+    def weights(self, network: NetworkOptions) -> Weights:
+        """Return weights as a loop that does not give V0 would hand them over at first."""
+        meta, origin = self.facts.meta, self.facts.arrays["origin"]
+        parts, place = dict[str, NDArray[Any]](), 0
+        for name, shape in meta["layout"]:
+            size = math.prod(shape)
+            parts[name] = origin[place : place + size].reshape(shape).astype(meta["dtype"])
+            place += size
+        inner, outer = network.shares("a" in parts or "A" in parts)
+        a = parts["A"].T if "A" in parts else parts.get("a")
+        shares = {"V": inner, "b": inner, "c": network.scale if network.scales_c else 1.0}
+        rest = {name: None if name not in parts else parts[name] / shares[name] for name in shares}
+        return {**rest, "a": None if a is None else a / outer}
 
     def last_t(self, options: Options) -> float:
         """Return t of the latest frame, as `due` counts it."""
@@ -93,7 +85,7 @@ class Found:
                 f"{self.path} was trained by Marginscope and not recorded from a loop; name "
                 "another file."
             )
-        differences = [*self._differing_arrays(stored, options), *self._differing(now, options)]
+        differences = [*self._differing_arrays(stored), *self._differing(now, options)]
         if differences:
             raise self._refusal("; ".join(differences[:3]))
 
@@ -103,9 +95,7 @@ class Found:
             f"with: {what}. Give the same ones, or record into another file."
         )
 
-    def _differing_arrays(
-        self, stored: Mapping[str, NDArray[np.float64]], options: Options
-    ) -> Iterator[str]:
+    def _differing_arrays(self, stored: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
         old = self.facts.arrays
         for name in ("x", "y", "x_test", "y_test"):
             if (name in old) != (name in stored):
@@ -114,15 +104,12 @@ class Found:
                 shapes = f"{old[name].shape} there, {stored[name].shape} now"
                 differs = "has other values" if old[name].shape == stored[name].shape else shapes
                 yield f"{name} {differs}"
-        k = self.facts.meta["sizes"]["k"]
-        fixed = old.get(f"{FIXED}A" if k > 1 else f"{FIXED}a")
-        if fixed is None:
-            return
-        given = options.a_fixed
-        if given is None:
-            yield "a_fixed is missing now"
-        elif not np.array_equal(arrays.outer(given, fixed.shape[0], k, "a_fixed"), fixed):
-            yield "a_fixed has other values"
+        names = {name for name in (*old, *stored) if name.startswith(FIXED)}
+        for name in sorted(names):
+            if name not in stored or name not in old:
+                yield f"the outer weights are {'trained now' if name in old else 'fixed now'}"
+            elif not np.array_equal(old[name], stored[name]):
+                yield "a_fixed has other values"
 
     def _differing(self, now: Description, options: Options) -> Iterator[str]:
         meta = self.facts.meta
@@ -178,8 +165,9 @@ def with_titles(options: Options, found: Found) -> Options:
 def _named(experiment: Mapping[str, Any]) -> dict[str, Any]:
     """Return the sections of an experiment; of the network what its layout does not say."""
     network = experiment["network"]
-    smooth = network.get("smooth")  # of the kind "fixed_outer"
-    implied = {None: "relu", False: "leaky_relu", True: "smooth_leaky_relu"}[smooth]
+    leaky = "smooth_leaky_relu" if network.get("smooth") else "leaky_relu"
+    kinds = {"fixed_outer": leaky, "quadratic": "quadratic"}
+    implied = kinds.get(network["kind"], "relu")
     parts = {"activation": network.get("activation", implied), "slope": network.get("slope")}
     return {**experiment, "network": parts}
 

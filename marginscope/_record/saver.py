@@ -19,6 +19,7 @@ PATIENCE_S = 0.03  # as long as a frame waits: with its commit it is safe after 
 SOON = 8 << 20  # bytes that are not waited with
 MOST_PENDING = 128 << 20  # bytes; a loop that is faster than its disk is held up beyond
 Ending = tuple[str, dict[str, str]]
+Note = tuple[str, dict[str, Any]]  # kind and payload of an event
 
 
 @final
@@ -37,7 +38,7 @@ class Saver:
         self._writer: RunWriter | None = None
         self._notices: deque[str] = deque()
         self._urgent = False
-        self._waiting: deque[Frame] = deque()
+        self._waiting: deque[Frame | Note] = deque()
         self._bytes = 0
         self._ending: Ending | None = None
         self._change = threading.Condition()
@@ -70,6 +71,12 @@ class Saver:
                 self._urgent = True
                 self._change.notify_all()
                 self._change.wait_for(lambda: not self._urgent or self.failed is not None)
+
+    def note(self, kind: str, payload: dict[str, Any]) -> None:
+        """Record an event after the frames that were handed over."""
+        with self._change:
+            self._waiting.append((kind, payload))
+            self._change.notify_all()
 
     @property
     def experiment(self) -> Mapping[str, Any]:
@@ -124,7 +131,7 @@ class Saver:
         with self._change:
             self._change.wait_for(self._has_work)
             self._change.wait_for(self._has_to_hurry, PATIENCE_S)
-            frames, ending = list(self._waiting), self._ending
+            waiting, ending = list(self._waiting), self._ending
             self._waiting.clear()
             self._bytes = 0
             self._change.notify_all()
@@ -133,10 +140,11 @@ class Saver:
             assert writer is not None
             before = writer.committed
             try:
-                self._write(writer, frames, ending)
+                self._write(writer, waiting, ending)
                 break
             except FileLostError as error:
-                frames = frames[writer.committed - before :]
+                waiting = _after(waiting, writer.committed - before)
+                frames = [item for item in waiting if isinstance(item, Frame)]
                 self._writer, notice = rescue(writer, self._place, error, frames, self._describe)
                 self.path = self._writer.path
                 self._notices.append(notice)
@@ -146,7 +154,15 @@ class Saver:
                 self._change.notify_all()
         return ending is None
 
-    def _write(self, writer: RunWriter, frames: list[Frame], ending: Ending | None) -> None:
+    def _write(self, writer: RunWriter, waiting: list[Frame | Note], ending: Ending | None) -> None:
+        frames: list[Frame] = []
+        for item in waiting:
+            if isinstance(item, Frame):
+                frames.append(item)
+                continue
+            writer.append(frames)
+            frames = []
+            writer.event(*item)
         writer.append(frames)
         self.committed = writer.flush()
         if ending is None:
@@ -162,3 +178,9 @@ class Saver:
 
     def _has_to_hurry(self) -> bool:
         return self._ending is not None or self._urgent or self._bytes > SOON
+
+
+def _after(waiting: list[Frame | Note], committed: int) -> list[Frame | Note]:
+    """Return what comes after the frames that were committed."""
+    places = [place for place, item in enumerate(waiting, 1) if isinstance(item, Frame)]
+    return waiting[places[committed - 1] :] if committed > 0 else waiting

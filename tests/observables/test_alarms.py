@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import marginscope as ms
 from core.observables import alarms as module
 from core.observables.alarms import alarms, monotone_margin
 from core.runs import open_run
@@ -91,3 +92,23 @@ def test_looking_for_alarms_is_left_and_gone_on_with(tmp_path: Path) -> None:
             alarms(run, third)
         assert alarms(run, lambda: seen.append(-1)) == alarms(other) != ()
         assert len(seen) == run.frames  # none was looked at twice
+
+
+def test_states_of_a_loop_that_were_not_finite_are_marked(tmp_path: Path) -> None:
+    """Once for each frame after which some were left out, whatever the loop's dynamics."""
+    V, a = np.ones((3, 2)), np.ones(3)
+    x, y = np.eye(2), np.array([1.0, -1.0])
+    with (
+        pytest.warns(ms.RecordingWarning, match="a is not finite"),
+        ms.record(tmp_path / "a.msrun", x, y, loss="logistic", V0=V, a0=a) as r,
+    ):
+        for t in range(1, 8):
+            r.frame(t, V=V, a=np.nan * a if t in (2, 3, 5) else a)
+    with open_run(tmp_path / "a.msrun") as run:
+        assert run.steps.tolist() == [0, 1, 4, 6, 7] and run.reason == "completed"
+        found = alarms(run)
+        assert [(alarm.frame, alarm.kind, alarm.step) for alarm in found] == [
+            (1, "not_finite", 1),
+            (2, "not_finite", 4),
+        ]
+        assert "left out: 2, first a at t = 2." in found[0].text

@@ -185,12 +185,10 @@ def test_what_was_recorded_elsewhere_is_read(tmp_path: Path, subtests: pytest.Su
                 subtests.test(path.name, locks=locks, shared_memory=shared_memory),
                 file_system(made, locks=locks, shared_memory=shared_memory),
             ):
-                started = time.monotonic()
                 with open_run(path) as run:
                     assert run.frames == count
                 with open_run(path) as run:
                     assert len(run.parameters(count - 1)) > 0
-                assert time.monotonic() - started < 2.0
                 assert path == crashed or is_whole(path)
     assert content(made) == before
 
@@ -202,7 +200,7 @@ def test_refusals_name_the_file_system(
     mounts = tmp_path / "mounts"
     folder = tmp_path / "home of mine" / "runs"
     place = str(folder.parent).replace(" ", "\\040")
-    mounts.write_text(f"rootfs / ext4 rw 0 0\nserver:/home {place} nfs4 rw 0 0\nbroken\n")
+    mounts.write_text(f"rootfs / ext4 rw 0 0\nserver:/runs {place} nfs4 rw 0 0\nbroken\n")
     monkeypatch.setattr(names, "MOUNTS", mounts)
     assert names.name_file_system(folder / "a.msrun") == f"nfs4 file system at {folder.parent}"
     assert names.name_file_system(Path("/elsewhere")) == "ext4 file system at /"

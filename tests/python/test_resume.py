@@ -259,7 +259,7 @@ def test_what_differs_is_named(tmp_path: Path, subtests: pytest.Subtests) -> Non
             "V0": ONE.V.astype(np.float32),
             "a0": ONE.a.astype(np.float32),
         },
-        "a, the outer weights, was trained there": {"a0": None, "a_fixed": ONE.a},
+        "the outer weights are fixed now; the weights are": {"a0": None, "a_fixed": ONE.a},
         "x_test is new": {"x_test": ONE.x, "y_test": ONE.y},
         "give one of them": {"overwrite": True},
     }

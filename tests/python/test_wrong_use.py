@@ -35,7 +35,7 @@ def begun(path: Path, **settings: Any) -> ms.Recording:
 
 
 WRONG_ARGUMENTS = {
-    "loss": ({"loss": "hinge"}, "squared, least_squares, cross_entropy, and None for any other"),
+    "loss": ({"loss": "hinge"}, "least_squares, mse, cross_entropy, and None for any"),
     "a near loss": ({"loss": "logistc"}, "did you mean 'logistic'"),
     "cross entropy of two": ({"loss": "cross_entropy"}, "does not go with y of two classes"),
     "targets": ({"targets": "reals"}, "did you mean 'real'"),

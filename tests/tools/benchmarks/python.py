@@ -39,7 +39,7 @@ def importing(rounds: int) -> None:
 
 def _trained(path: Path | None) -> int:
     """A plain PyTorch loop on parity at (n, d, m) = (64, 20, 256), recorded where a path is given;
-    how many frames were."""
+    how many frames were. The network and the risk are checked."""
     generator = torch.Generator().manual_seed(0)
     x = 2.0 * torch.randint(0, 2, (N, D), generator=generator) - 1.0
     y = x[:, 0] * x[:, 1]
@@ -49,22 +49,22 @@ def _trained(path: Path | None) -> int:
     )
     optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
 
-    def step() -> None:
+    def step() -> torch.Tensor:
         optimiser.zero_grad()
-        torch.nn.functional.softplus(-y * net(x)[:, 0]).mean().backward()
+        risk = torch.nn.functional.softplus(-y * net(x)[:, 0]).mean()
+        risk.backward()
         optimiser.step()
+        return risk
 
     if path is None:
         for _ in range(STEPS):
             step()
         return 0
-    inner, outer = net[0], net[2]
-    settings = {"loss": "logistic", "V0": inner.weight, "a0": outer.weight, "frames": FRAMES}
-    with ms.record(path, x, y, until=STEPS, **settings) as r:
+    with ms.record(path, x, y, loss="logistic", model=net, until=STEPS, frames=FRAMES) as r:
         for t in range(1, STEPS + 1):
-            step()
+            risk = step()
             if r.due(t):
-                r.frame(t, V=inner.weight, a=outer.weight, eta=0.1)
+                r.frame(t, risk=risk, eta=0.1)
     return r.frames
 
 

@@ -1,0 +1,90 @@
+"""Values of the activations of recorded networks, for NumPy arrays and with NumPy alone.
+
+`core.network.phi` adds their derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+ROOT = math.sqrt(2.0 / math.pi)
+CUBIC = 0.044715  # of Hendrycks and Gimpel, "Gaussian error linear units", section 2
+
+
+def sigmoid(z: Array) -> Array:
+    """1/(1 + e^-z), which overflows on neither side."""
+    e = np.exp(-np.abs(z))
+    return np.asarray(np.where(z > 0.0, 1.0, e) / (1.0 + e))
+
+
+def softplus(z: Array) -> Array:
+    """ln(1 + e^z)."""
+    return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))))
+
+
+def erf(z: Array) -> Array:
+    """2/sqrt(pi) times the integral of e^(-s^2) from 0 to z."""
+    return np.asarray(_special("erf", math.erf)(z), dtype=np.float64)
+
+
+def normal_law(z: Array) -> Array:
+    """P(Z <= z) of a standard normal Z."""
+    return np.asarray(_special("ndtr", _ndtr)(z), dtype=np.float64)
+
+
+def gelu_tanh_inner(z: Array) -> Array:
+    """tanh(sqrt(2/pi) (z + .044715 z^3))."""
+    return np.asarray(np.tanh(ROOT * (z + CUBIC * z**3)))
+
+
+@cache
+def _special(name: str, by_hand: Callable[[float], float]) -> Callable[[Array], Array]:
+    """SciPy's function, or one from the standard library where a recorder runs without SciPy."""
+    try:
+        import scipy.special
+
+        return getattr(scipy.special, name)  # type: ignore[no-any-return]
+    except ImportError:
+        return np.vectorize(by_hand, otypes=[np.float64])
+
+
+def _ndtr(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))
+
+
+VALUES: dict[str, Callable[[Array], Array]] = {
+    "relu": lambda z: z.clip(0.0),
+    "linear": lambda z: 1.0 * z,
+    "quadratic": lambda z: z**2,
+    "tanh": np.tanh,
+    "sigmoid": sigmoid,
+    "softplus": softplus,
+    "gelu": lambda z: z * normal_law(z),
+    "gelu_tanh": lambda z: 0.5 * z * (1.0 + gelu_tanh_inner(z)),
+    "silu": lambda z: z * sigmoid(z),
+    "elu": lambda z: np.where(z > 0.0, z, np.expm1(np.minimum(z, 0.0))),
+    "erf": erf,
+    "hardtanh": lambda z: np.clip(z, -1.0, 1.0),
+}
+
+
+def activation_value(name: str, slope: float, z: Array) -> Array:
+    """phi(z) of an activation by name; `slope` is that of a leaky ReLU on the left.
+
+    >>> activation_value("leaky_relu", 0.25, np.array([-4.0, 2.0])).tolist()
+    [-1.0, 2.0]
+
+    Raises KeyError for another name.
+    """
+    if name == "leaky_relu":
+        return np.where(z > 0.0, z, slope * z)
+    if name == "smooth_leaky_relu":
+        return slope * z + (1.0 - slope) * (softplus(z) - math.log(2.0))
+    return VALUES[name](z)

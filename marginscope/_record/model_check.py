@@ -1,0 +1,274 @@
+"""Activation and scale of a network, found by one forward pass through the user's own model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginscope._errors import InputError
+from marginscope._files.activations import activation_value
+from marginscope._files.forms import ACTIVATIONS, LEAKY, UNKNOWN
+from marginscope._record import arrays
+from marginscope._record.arrays import Examples
+from marginscope._record.network import NetworkArrays, NetworkOptions
+
+Floats = NDArray[np.float64]
+MOST_ROWS = 256  # of x in a forward pass
+TINY = 1e-300  # where outputs are 0
+PROBES = 32  # random points of each length beside them
+REACH = 3.0  # typical |<v, x>| of the longer probes, where activations differ from each other
+# Relative errors of a forward pass by its floating-point type.
+ERRORS = {"float64": 1e-9, "float32": 1e-4}
+GPU_ERROR, COARSE_ERROR = 2e-3, 4e-2  # TF32, which torch.set_float32_matmul_precision allows; half
+USUAL = (
+    "a skip connection, a normalisation, an inner factor such as 1/sqrt(d), another activation, "
+    "or shared or masked weights"
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Passed:
+    """Outputs f (N, k) of the user's model at points (N, d), and their relative error."""
+
+    x: Floats
+    f: Floats
+    error: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Options, their largest error over the allowed one, and the largest error itself."""
+
+    options: NetworkOptions
+    excess: float
+    difference: float
+
+
+def identify(
+    model: Callable[[Any], Any],
+    weights: Mapping[str, Any],
+    a_fixed: Any,
+    examples: Examples,
+    options: NetworkOptions,
+    search: bool,
+) -> tuple[NetworkOptions, str]:
+    """Find the activation and the scale with which the weights give the model's outputs.
+
+    Parameters
+    ----------
+    model : callable
+        Network of the loop: x (N, d) to outputs (N,), (N, 1) or (N, k).
+    weights : mapping
+        V, a, b and c as `marginscope.record` takes them; b and c may be None.
+    a_fixed : array
+        Outer weights where a is None.
+    examples : Examples
+        Examples of the loop.
+    options : NetworkOptions
+        Activation and slope that the user named, or the usual ones.
+    search : bool
+        True to try all activations, False to find the scale alone.
+
+    Returns
+    -------
+    tuple[NetworkOptions, str]
+        Options that give the model's outputs, and "". If none do, the activation is unknown, and
+        the sentence says by how much the nearest network differs.
+
+    Raises
+    ------
+    InputError
+        The model cannot be called, or its outputs have another shape.
+    """
+    names = [options.activation]
+    if search:
+        names = ["relu", *(name for name in ACTIVATIONS if name not in {"linear", *LEAKY})]
+    plain = replace(options, activation="linear", scale=1.0)
+    passed = _forward(model, weights["V"], examples)
+    network = plain.arrange(weights, a_fixed, examples)
+    if not any(network.parts[name].any() for name in ("a", "A") if name in network.parts):
+        return options, ""  # f = 0 whatever the activation: compared again at later frames
+    fits = [
+        fit
+        for head in HEADS
+        for name in names
+        if name != UNKNOWN
+        for fit in _fit(name, options.slope, search, network, passed, head)
+    ]
+    best = min(fits, key=lambda fit: fit.excess, default=None)
+    if best is None or best.excess <= 1.0:
+        return (options if best is None else best.options), ""
+    near = best.options
+    return replace(options, activation=UNKNOWN), (
+        f"model has other outputs than a network of these weights: the nearest, {near.activation} "
+        f"with scale = {near.scale:.4g}, differs by {best.difference:.2g}, where outputs reach "
+        f"{np.abs(passed.f).max():.2g}; usual causes are {USUAL}. The weights are recorded with an "
+        "unknown activation, so that neither risk nor margins are shown"
+    )
+
+
+def _identity(f: Floats) -> Floats:
+    return f
+
+
+def _logits(f: Floats) -> Floats:
+    """Logits of probabilities of one output; NaN for other outputs."""
+    if f.shape[1] > 1 or not ((f > 0.0) & (f < 1.0)).all():
+        return np.full(f.shape, np.nan)
+    return np.log(f) - np.log1p(-f)
+
+
+def _centred(f: Floats) -> Floats:
+    """Outputs less their mean over the classes, which softmax does not see; NaN for one output."""
+    return f - f.mean(axis=1, keepdims=True) if f.shape[1] > 1 else np.full(f.shape, np.nan)
+
+
+def _log_centred(f: Floats) -> Floats:
+    """The same of probabilities."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _centred(np.log(f)) if (f > 0.0).all() else np.full(f.shape, np.nan)
+
+
+# What a model may put behind its outputs without being another network.
+HEADS: tuple[Callable[[Floats], Floats], ...] = (_identity, _logits, _centred, _log_centred)
+
+
+def _fit(
+    name: str,
+    slope: float,
+    search: bool,
+    network: NetworkArrays,
+    passed: Passed,
+    head: Callable[[Floats], Floats],
+) -> Iterator[Fit]:
+    """Fit f = s phi(z) A + offset, and of ReLUs the slope on the left too."""
+    target = head(passed.f)
+    if not np.isfinite(target).all():
+        return
+    behind = _identity if head in (_identity, _logits) else _centred
+    parts = {key: part.astype(np.float64) for key, part in network.parts.items()}
+    A = parts["A"] if network.form.k > 1 else parts["a"][:, None]
+    c = parts.get("c", np.zeros(A.shape[1]))
+    z = passed.x @ parts["V"].T + parts.get("b", 0.0)
+    if search and name == "relu":
+        bases = [behind(np.maximum(z, 0.0) @ A), behind(np.minimum(z, 0.0) @ A)]
+        s, below = _coefficients(bases, target, "c" in parts)
+        slope = _snap_slope(below / s, passed.error) if s else 0.0
+        name = {0.0: "relu", 1.0: "linear"}.get(slope, "leaky_relu")
+    hidden = activation_value(name, slope, z)
+    (s,) = _coefficients([behind(hidden @ A)], target, "c" in parts)
+    scale = _snap_scale(s, len(A), passed)
+    room = np.abs(scale) * (np.abs(hidden) @ np.abs(A)).max(axis=1) + np.abs(c).max()
+    for scales_c in (True, False):
+        f = behind(scale * (hidden @ A) + (scale if scales_c else 1.0) * c)
+        gap = np.abs(f - target).max(axis=1)
+        allowed = passed.error * room + TINY
+        if head in (_logits, _log_centred):  # rounding of probabilities near 0 and 1
+            allowed = allowed + passed.error * np.exp(np.abs(target).max(axis=1).clip(max=700.0))
+        excess = float(np.nan_to_num(gap / allowed, nan=np.inf).max())
+        yield Fit(NetworkOptions(name, slope, scale, scales_c), excess, float(gap.max()))
+
+
+def _coefficients(bases: list[Floats], f: Floats, offset: bool) -> tuple[float, ...]:
+    """Least-squares coefficients of some outputs, with an offset of each class or without."""
+    columns = [base - base.mean(axis=0) if offset else base for base in bases]
+    target = f - f.mean(axis=0) if offset else f
+    matrix = np.stack([column.ravel() for column in columns], axis=1)
+    return tuple(float(s) for s in np.linalg.lstsq(matrix, target.ravel(), rcond=None)[0])
+
+
+def _snap_slope(value: float, error: float) -> float:
+    """The shortest number near a fitted slope, which is good to about a hundredth of `error`."""
+    if abs(value) <= error:
+        return 0.0
+    return _shortest(value, 0.1 * error, 6)
+
+
+def _snap_scale(value: float, m: int, passed: Passed) -> float:
+    """The factor that a program writes: 1, m or sqrt(m), also over sqrt(d), or a short number."""
+    d = passed.x.shape[1]
+    roots = (1.0, 1.0 / m, m**-0.5, m**0.5, float(m))
+    for size in (root / inner for inner in (1.0, d**0.5) for root in roots):
+        if abs(size - abs(value)) <= passed.error * size:
+            return float(np.copysign(size, value))
+    return _shortest(value, passed.error, 3)
+
+
+def _shortest(value: float, error: float, digits: int) -> float:
+    """The number of the fewest digits within a relative error; `value` where it needs more."""
+    for count in range(digits):
+        near = float(f"{value:.{count}e}")
+        if abs(near - value) <= error * abs(value):
+            return near
+    return value
+
+
+def _forward(model: Callable[[Any], Any], V: Any, examples: Examples) -> Passed:
+    """Call the model at some of x and at random points; at x alone where it takes no others."""
+    x = examples.x[:MOST_ROWS]
+    weights = np.asarray(arrays.as_numpy(V, "V"), dtype=np.float64)
+    rng = np.random.default_rng(0)
+    probes = rng.standard_normal((2, PROBES, x.shape[1]))
+    probes *= np.linalg.norm(x, axis=1).mean() / x.shape[1] ** 0.5
+    reach = np.median(np.abs(probes[1] @ weights.T)) if weights.shape[1] == x.shape[1] else 0.0
+    probes[1] *= REACH / reach if reach > 0.0 else 1.0
+    try:
+        return _call(model, np.concatenate([x, *probes]), V, examples.k)
+    except Exception:
+        pass
+    try:
+        return _call(model, examples.x, V, examples.k)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"model cannot be called with x of shape {examples.x.shape} "
+            f"({' '.join(str(error).split())[:200]}); give a function of x that returns f(x), or "
+            "leave model out."
+        ) from error
+
+
+def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> Passed:
+    with ExitStack() as stack:
+        given: Any = x
+        torch = sys.modules.get("torch")
+        if torch is not None and callable(getattr(V, "detach", None)):
+            stack.enter_context(torch.no_grad())
+            stack.enter_context(torch.random.fork_rng(devices=[]))
+            stack.enter_context(_evaluating(model))
+            given = torch.as_tensor(x, dtype=V.dtype, device=V.device)
+        out = model(given)
+    kind = str(getattr(out, "dtype", "float64")).removeprefix("torch.")
+    error = ERRORS.get(kind, COARSE_ERROR)
+    if kind == "float32" and "cpu" not in str(getattr(out, "device", "cpu")).lower():
+        error = GPU_ERROR
+    f = np.asarray(arrays.as_numpy(out, "the output of model"), dtype=np.float64)
+    f = f[:, None] if f.ndim == 1 else f
+    if f.shape != (len(x), k):
+        hint = ""
+        if k == 1 and f.shape == (len(x), 2):
+            hint = "; of two logits record the difference of their rows, and the logistic loss"
+        raise InputError(f"model has outputs of shape {f.shape}; ({len(x)}, {k}) is needed{hint}.")
+    return Passed(x, f, error)
+
+
+@contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    """Put modules into evaluation for a block: dropout passes, and statistics stay unchanged."""
+    modules = getattr(model, "modules", None)
+    training = [part for part in modules() if part.training] if callable(modules) else []
+    for part in training:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True

@@ -1,0 +1,151 @@
+"""Risks and outputs that a loop hands over, compared with those of the recorded network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginscope._errors import InputError
+from marginscope._files.forms import UNKNOWN
+from marginscope._record import arrays
+from marginscope._record.arrays import Examples
+from marginscope._record.losses import risk
+from marginscope._record.network import NetworkArrays
+from marginscope._record.options import Options
+
+Floats = NDArray[Any]
+RISKS = ("risk", "loss")  # names under which loops hand over their risk
+FIRST_FRAMES = 8  # of which every risk is compared; later ones at powers of two
+CLOSE = 1e-3  # relative; single precision has 1e-4 in sums of thousands of terms
+FAR = 0.25  # where steps between two frames may have passed a higher risk
+ROUNDING = 1e-6  # of the largest risk: ln(1 + e^-p) in single precision, as loops write it
+OF_BATCH = 2.0  # a batch's risk may be three times the whole one
+CAUSES = (
+    "biases that were not given (layers=, or b and c), a factor of the outputs (scale=), a sum or "
+    "another factor of the loss (reduction=, loss=), another activation, a skip connection, a "
+    "penalty, or the loss of a batch"
+)
+
+
+@final
+class NumberCheck:
+    """Comparison of a loop's own numbers with the recorded network, at a few frames.
+
+    A loop often hands over the risk from before its step. A number passes if it agrees with the
+    network of the frame, with that of the frame before, or lies between both.
+    """
+
+    def __init__(
+        self, examples: Examples, options: Options, start: NetworkArrays | None = None
+    ) -> None:
+        self._examples, self._options = examples, options
+        self._before = start
+        self._count = 0
+        self._largest = 0.0  # risk of the network so far
+
+    def compare(
+        self, t: float, network: NetworkArrays, numbers: Mapping[str, float], outputs: Any
+    ) -> str:
+        """Compare a frame's numbers; "" if they agree, else a sentence on how they differ.
+
+        `network` must own its arrays. Raises InputError for outputs of another shape.
+        """
+        before, self._before = self._before, network
+        self._count += 1
+        known = UNKNOWN not in (network.form.activation, self._options.loss)
+        name = next((name for name in RISKS if name in numbers), "") if known else ""
+        sentence = ""
+        if name and (self._count <= FIRST_FRAMES or self._count & (self._count - 1) == 0):
+            sentence = self._compare_risk(t, name, numbers[name], before, network)
+        if outputs is not None and network.form.activation != UNKNOWN:
+            sentence = self._compare_outputs(t, outputs, before, network) or sentence
+        return sentence
+
+    def _compare_risk(
+        self, t: float, name: str, given: float, before: NetworkArrays | None, now: NetworkArrays
+    ) -> str:
+        factor, slack = self._options.loss_factor, CLOSE
+        found = [factor * self._risk(one) for one in (before, now) if one is not None]
+        if before is not None and self._count > FIRST_FRAMES:
+            slack = FAR
+        if self._options.batch is not None:
+            slack = OF_BATCH
+        self._largest = max(self._largest, *found)
+        if _is_between(given, found, slack, ROUNDING * self._largest):
+            return ""
+        text = (
+            f"at t = {t:g} the loop has {name} = {given:.4g}, and the recorded network has "
+            f"{found[-1]:.4g} ({_ratio(given, found[-1])})"
+        )
+        cause = next(self._causes(given, [one for one in (before, now) if one is not None]), "")
+        return f"{text}; {cause}" if cause else f"{text}. Usual causes are {CAUSES}"
+
+    def _causes(self, given: float, networks: list[NetworkArrays]) -> Iterator[str]:
+        """What would make the network's risk the given one."""
+        y, loss, factor = self._examples.y, self._options.loss, self._options.loss_factor
+        m, n = networks[0].form.m, len(y)
+        risks = [factor * self._risk(network) for network in networks]
+        for times, advice in (
+            (2.0, "the loop's loss is twice R: a mean of squares without 1/2 is loss='mse'"),
+            (0.5, "the loop's loss is half of R: a mean of squares with 1/2 is 'least_squares'"),
+            (float(n), "the loop's loss is n R: give reduction='sum'"),
+            (1.0 / n, "the loop's loss is R/n: give reduction='mean'"),
+        ):
+            if any(_is_close(given, times * own) for own in risks):
+                yield advice
+        outputs = [network.outputs(self._examples.x) for network in networks]
+        for scale, words in ((1 / m, "1/m"), (m**-0.5, "m**-0.5"), (m**0.5, "m**0.5"), (m, "m")):
+            if any(_is_close(given, factor * risk(loss, scale * f, y)) for f in outputs):
+                yield f"the loop's outputs are {words} times as large: give scale={words}"
+        for activation in ("relu", "tanh", "gelu", "silu", "sigmoid", "linear", "quadratic", "erf"):
+            for network in networks:
+                other = replace(network.form, activation=activation)
+                f = NetworkArrays(other, network.parts).outputs(self._examples.x)
+                if other != network.form and _is_close(given, factor * risk(loss, f, y)):
+                    yield f"the loop's activation is {activation}: give activation={activation!r}"
+
+    def _compare_outputs(
+        self, t: float, outputs: Any, before: NetworkArrays | None, now: NetworkArrays
+    ) -> str:
+        given = np.asarray(arrays.as_numpy(outputs, "outputs"), dtype=np.float64)
+        found = [one.outputs(self._examples.x) for one in (before, now) if one is not None]
+        given = given[:, 0] if given.shape == (*found[-1].shape, 1) else given
+        if given.shape != found[-1].shape:
+            raise InputError(
+                f"outputs have shape {given.shape}; {found[-1].shape} is needed, those of all x."
+            )
+        gaps = [float(np.abs(given - f).max()) for f in found]
+        size = max(float(np.abs(f).max()) for f in (given, *found))
+        if min(gaps) <= CLOSE * size:
+            return ""
+        return (
+            f"at t = {t:g} the loop has outputs up to {np.abs(given).max():.4g}, and those of the "
+            f"recorded network differ by up to {gaps[-1]:.4g}. Usual causes are {CAUSES}"
+        )
+
+    def _risk(self, network: NetworkArrays) -> float:
+        return risk(self._options.loss, network.outputs(self._examples.x), self._examples.y)
+
+
+def _is_close(given: float, own: float) -> bool:
+    return math.isclose(given, own, rel_tol=CLOSE)
+
+
+def _is_between(given: float, found: list[float], slack: float, rounding: float) -> bool:
+    """Whether a number lies in the range of others, widened by a relative slack and by rounding."""
+    if math.isnan(given) or any(map(math.isnan, found)):
+        return True
+    low, high = min(found) / (1.0 + slack) - rounding, max(found) * (1.0 + slack) + rounding
+    return low <= given <= high
+
+
+def _ratio(given: float, own: float) -> str:
+    """How many times as large one number is as the other."""
+    if own <= 0.0 or given <= 0.0 or not math.isfinite(given / own):
+        return f"a difference of {abs(given - own):.3g}"
+    return f"{given / own:.4g} times as much"
