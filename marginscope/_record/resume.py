@@ -33,8 +33,8 @@ ARGUMENTS = {
     "network.slope": "slope",
     "run.precision": "precision of V0",
 }
-# How far the loop is to come may differ; the arrays themselves are compared.
-FREE = {"dynamics.until_log10_time", "data.content"}
+# How far the loop is to come may differ; arrays themselves are compared, and the network's kind.
+FREE = {"dynamics.until_log10_time", "data.content", "network.content", "network.kind"}
 SECTIONS = ("data", "network", "loss", "dynamics", "run")
 
 
@@ -118,7 +118,10 @@ class Found:
             yield f"the weights are {_shapes(old)} there, {_shapes(new)} now"
             return
         experiment = json.loads(dump_json(now.experiment))
-        differences = [*_differences(_named(meta["experiment"]), _named(experiment))]
+        differences = [*_differences(meta["experiment"], experiment)]
+        if meta["network"] != now.network:  # of the same arrays: phi decides which kind that is
+            phi = options.network.activation
+            yield f"activation = {phi!r} now, of a network of kind {meta['network']!r} there"
         yield from differences
         if options.time == "step" and not differences:
             step, log10_time = self.facts.step, self.facts.log10_time
@@ -162,19 +165,11 @@ def with_titles(options: Options, found: Found) -> Options:
     )
 
 
-def _named(experiment: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sections of an experiment; of the network what its layout does not say."""
-    network = experiment["network"]
-    leaky = "smooth_leaky_relu" if network.get("smooth") else "leaky_relu"
-    kinds = {"fixed_outer": leaky, "quadratic": "quadratic"}
-    implied = kinds.get(network["kind"], "relu")
-    parts = {"activation": network.get("activation", implied), "slope": network.get("slope")}
-    return {**experiment, "network": parts}
-
-
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for section in SECTIONS:
         before, now = old.get(section, {}), new.get(section, {})
+        if before.get("kind") != now.get("kind") and section == "network":
+            continue
         for key in sorted({*before, *now}):
             name = f"{section}.{key}"
             if name not in FREE and before.get(key) != now.get(key):

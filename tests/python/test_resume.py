@@ -247,7 +247,8 @@ def test_what_differs_is_named(tmp_path: Path, subtests: pytest.Subtests) -> Non
         "batch = 4 there, None now": {"batch": None},
         "dynamics = 'sgd' there, 'adam' now": {"dynamics": "adam"},
         "loss = 'logistic' there, 'exponential' now": {"loss": "exponential"},
-        "activation = 'tanh' there, 'relu' now": {"activation": "relu"},
+        "activation = 'tanh' there, 'elu' now": {"activation": "elu"},
+        "activation = 'relu' now, of a network of kind 'recorded' there": {"activation": "relu"},
         r"weights are a \(6,\), V \(6, 4\) there, a \(5,\), V \(5, 4\) now": {
             "V0": np.ones((5, 4)),
             "a0": np.ones(5),
