@@ -108,7 +108,7 @@ class Parts(QObject):
         self.final = FinalMargins(self.display, self.theory, self)
         self.proposals = Proposals(self.display, window)
         self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
-        self.help = HelpController(window)
+        self.help = HelpController(window, self.session)
         self.documents = DocumentsController(window)
         self.tour = TourController(window, self.display, self.experiment, self.playback)
         self.whole = WholeStudyController(

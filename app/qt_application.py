@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import QEvent, QTimer, Signal
+from PySide6.QtCore import QEvent, QLocale, QTimer, Signal
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
@@ -18,6 +18,7 @@ class QtApplication(QApplication):
 
     def __init__(self, arguments: list[str]) -> None:
         super().__init__(arguments)
+        QLocale.setDefault(QLocale.c())  # decimal points, as in the rest of the program
         self._names: list[str] = []
         self._together = QTimer(self, singleShot=True, interval=0)
         self._together.timeout.connect(self._ask)

@@ -43,6 +43,7 @@ def connect(parts: Parts) -> None:
     parts.selections.renamed.connect(parts.readout.touch)
     _connect_openers(parts)
     parts.files.view_requested.connect(parts.links.open)
+    parts.files.data_offered.connect(parts.preview.show)
     parts.links.study_requested.connect(parts.experiment.offer)
     worker.stood_in.connect(display.stood_in)
     worker.started.connect(display.begun)

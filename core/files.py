@@ -24,10 +24,11 @@ from typing import BinaryIO
 from core.errors import DiskError, InputError
 from core.stopping import removed_when_stopped
 from marginscope._files.machine import WriterLock, is_locked, machine_name
+from marginscope._numbers import whole_text
 
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 # .NAME.MACHINE-PID-RANDOM.part, with the suffix of NAME for writers that go by it
-LEFT = re.compile(r"\..+\.(?P<machine>[\w-]+)-(?P<pid>\d+)-[0-9a-f]{8}\.part(?:\.\w+)?")
+LEFT = re.compile(r"\..+\.(?P<machine>[\w-]+)-(?P<pid>\d+)-[0-9a-f]{8}\.part(?:\.[^.]+)?")
 FOLDER = re.compile(r"marginscope-[a-z]*-(?P<machine>[\w.-]+)-(?P<pid>\d+)-[^-]*")
 DAY = 86_400.0  # after which a file of another machine, or on Windows, has no writer any more
 LONGEST_SUFFIX = 16  # bytes of one that a writer goes by
@@ -95,11 +96,16 @@ def beside(path: Path, mode: int = 0o666) -> Iterator[tuple[Path, int]]:
                 temporary.unlink()
 
 
+def scratch_prefix(purpose: str) -> str:
+    """Remove the temporary folders of killed programs, and return how to name a further one."""
+    remove_left(Path(tempfile.gettempdir()), FOLDER)
+    return f"marginscope-{purpose}-{machine_name()}-{os.getpid()}-"
+
+
 @contextmanager
 def scratch(purpose: str) -> Iterator[Path]:
     """A folder for files that nobody needs later, gone at the end."""
-    remove_left(Path(tempfile.gettempdir()), FOLDER)
-    prefix = f"marginscope-{purpose}-{machine_name()}-{os.getpid()}-"
+    prefix = scratch_prefix(purpose)
     with tempfile.TemporaryDirectory(prefix=prefix) as name, removed_when_stopped(Path(name)):
         lock = WriterLock(Path(name))
         try:
@@ -158,7 +164,9 @@ def read_whole(path: Path, most: int, what: str) -> bytes:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{what}: {path} cannot be read ({reason}).") from error
     if len(content) > most:
-        raise InputError(f"{what}: {path} is larger than {most:,} bytes, the most that is read.")
+        raise InputError(
+            f"{what}: {path} is larger than {whole_text(most)} bytes, the most that is read."
+        )
     return content
 
 

@@ -90,6 +90,11 @@ def kind_of(section: type[Section]) -> str:
     return str(section.model_fields["kind"].default)
 
 
+def calling_module() -> str:
+    """Return the name of the module that called the function that calls this one."""
+    return str(sys._getframe(2).f_globals["__name__"])
+
+
 T = TypeVar("T")
 
 
@@ -117,14 +122,17 @@ class Registry(dict[str, T]):
     def __missing__(self, name: str) -> T:
         return self.aside[name]
 
-    def add(self, kind: T) -> T:
-        """Register a kind, and hand it back."""
+    def add(self, kind: T, module: str = "") -> T:
+        """Register a kind, and hand it back.
+
+        `module` names the module that does so, if it does so by a function of this program.
+        """
         name = self._name_of(kind)
         if name in self and self[name] is not kind:
             raise ValueError(f"There is a kind {name!r} already; choose another name.")
         self[name] = kind
         # Of whoever registers it: a kind may be a record, which does not know its module.
-        self._modules[name] = str(sys._getframe(1).f_globals["__name__"])
+        self._modules[name] = module or calling_module()
         return kind
 
     @classmethod

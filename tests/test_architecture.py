@@ -590,6 +590,22 @@ def test_addresses_lead_to_papers_and_standards_only() -> None:
     assert not wrong, f"hosts outside {sorted(HOSTS)}: {wrong}"
 
 
+GROUPED_FORMAT = re.compile(r":[<>^]?\d*,(?:\.\d+)?[dfg]?\}")
+GROUPED_NUMBER = re.compile(r"(?<![\d.,\w/])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
+
+
+def test_digits_are_grouped_by_narrow_spaces() -> None:
+    """A comma is a decimal sign to half of the readers (marginscope._numbers)."""
+    formatter = ROOT / "marginscope" / "_numbers.py"
+    code = [path for path in SOURCES if path != formatter]
+    wrong = [place for place, _ in lines_with(GROUPED_FORMAT, code)]
+    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    texts = [path for path in pages if path.name != "benchmarks.md"]  # as it was measured
+    texts += (ROOT / "resources" / "studies").glob("*.toml")
+    wrong += [place for place, _ in lines_with(GROUPED_NUMBER, texts)]
+    assert not wrong, f"use whole_text, or a narrow space from five digits on: {wrong}"
+
+
 def test_machine_paths_are_found() -> None:
     for folder in ("work", "root", "home"):
         for text in ("cd /{}/me", "'/{}'", "path=/{}/x", "(/{})"):

@@ -179,6 +179,15 @@ def test_a_name_that_is_taken_is_refused() -> None:
         OBSERVABLES.add(replace(OBSERVABLES["largest_share"], name="risk"))
 
 
+def test_workers_import_what_registered_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what did so by a function of this program, as a dynamics does."""
+    name = "tests.extension.dynamics"
+    for registry in (DYNAMICS, ENGINES):
+        assert registry._modules["heavy_ball"] == name
+        monkeypatch.setattr(Registry, "_all", [registry])
+        assert Registry.extensions() == (name,)
+
+
 def test_definitions_are_shown() -> None:
     assert explain("largest_share").normalisation == "a share"
     assert explain("nearest").title == "half the distance of the classes"

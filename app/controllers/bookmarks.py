@@ -28,9 +28,9 @@ NONE = "No bookmarks yet: Bookmark this moment ... makes one"
 NO_RUN = "Open a run first: a bookmark is a moment of a recorded run."
 
 
-def words_of(log10_time: float) -> str:
-    """A moment as people read it."""
-    return clock_text(log10_time).replace("-", MINUS)
+def words_of(log10_time: float, steps: bool = False) -> str:
+    """A moment as people read it; `steps`: t counts steps."""
+    return clock_text(log10_time, steps).replace("-", MINUS)
 
 
 @final
@@ -88,7 +88,7 @@ class BookmarkController(QObject):
         menu.clear()
         self._removals.clear()
         for mark in self._marks:
-            when = words_of(mark.log10_time)
+            when = words_of(mark.log10_time, self._counts_steps())
             name = menu_text(mark.name)
             text = name if mark.name == when else f"{name}\t{when}"
             menu.addAction(text).setData(("show", mark.name))
@@ -112,11 +112,16 @@ class BookmarkController(QObject):
         if self._path is None:
             self.message.emit(NO_RUN)
             return
-        when = words_of(self._moment())
+        when = words_of(self._moment(), self._counts_steps())
         label = f"A name for this picture, at {when}"
         dialog = line_dialog(self._window, "bookmark", "Bookmark", label, when)
         dialog.textValueSelected.connect(self.keep)
         dialog.open()
+
+    def _counts_steps(self) -> bool:
+        """Whether t counts the steps of the run at the left."""
+        run = next(iter(self._display.session), None)
+        return run is not None and run.counts_steps
 
     def _moment(self) -> float:
         """log10 of the time that is shown; -inf at the start."""

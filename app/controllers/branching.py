@@ -275,6 +275,6 @@ def _moment(run: OpenRun, frame: int) -> Moment:
     assert run.data is not None
     data = run.data
     time = float(data.log10_time[frame])
-    words = f"t = {time_text(time)}"
+    words = f"step {data.steps[frame]}" if data.run.counts_steps else f"t = {time_text(time)}"
     cursor = float(data.coordinate[frame]) if math.isfinite(time) else START
     return Moment(run.key, run.path, run.heading, frame, words, cursor)

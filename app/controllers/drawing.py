@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -18,7 +17,9 @@ from app.panels.fields import text_of
 from app.panels.form_words import in_words
 from app.panels.study_edits import StudyEdits
 from app.state.edits import Edits
+from core.data.pasted import Pasted
 from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Points, PointsData, fault_of
+from core.data.suffixes import DATA_FILTER
 from core.errors import InputError
 from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study
@@ -277,9 +278,7 @@ class DrawingController(QObject):
     # ------------------------------------------------------------------------------------- files
 
     def _ask_for_file(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(
-            self.window, "Open points", "", "Arrays and tables (*.npz *.csv)"
-        )
+        path, _ = QFileDialog.getOpenFileName(self.window, "Open points", "", DATA_FILTER)
         if path:
             self.open(Path(path))
 
@@ -288,11 +287,13 @@ class DrawingController(QObject):
         window = self.window
         assert window is not None
         try:
-            points = points_of(path)
+            read = points_of(path)
         except InputError as error:
             window.bar.say(error.sentence.removeprefix(f"{FILE_KEY}: "))
             return
-        window.replace(points, f"Open {path.name}")
+        window.replace(read.points, f"Open {path.name}")
+        if read.note:
+            window.bar.say(read.note)
 
 
 def with_points(edits: Edits, points: Points) -> Edits:
@@ -335,18 +336,16 @@ def as_drawn(study: Study) -> Study:
     return replace(study, window={})
 
 
-def points_of(path: Path) -> Points:
-    """The points of an NPZ or CSV file. Raises InputError where they are not to be drawn."""
+def points_of(path: Path) -> Pasted:
+    """Return the points of a data file. Raises InputError where they are not to be drawn."""
     import numpy as np
 
-    from core.data.files import FileSource
-    from core.data.npz import NpzFile
+    from core.data.dataset import UNDERSTOOD
+    from core.data.files import FileSource, stated_size
 
     large = path.is_file() and path.stat().st_size > MOST_BYTES
-    if path.suffix.lower() == ".npz" and not large:  # what is packed may be small all the same
-        with NpzFile(path, FILE_KEY) as file:
-            large = math.prod(file.shapes.get("x", ())) > MAX_NUMBERS
-    if large:
+    # What is packed may be small all the same.
+    if large or stated_size(path) > MAX_NUMBERS:
         raise InputError(TOO_LARGE.format(path=path.name))
     data = FileSource(path).sample(np.random.default_rng(0))
     if data.n > MAX_POINTS or data.d > 2 or data.classes != 2:
@@ -359,4 +358,4 @@ def points_of(path: Path) -> Points:
     )
     if fault := fault_of(points):
         raise InputError(f"{path.name}: {fault}.")
-    return points
+    return Pasted(points, f"{UNDERSTOOD} {data.note}" if data.is_guess else "")

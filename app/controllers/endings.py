@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.state.session import Growth, OpenRun
 from core.figures.numbers import number_text
+from core.problem.schedule import time_text
 from core.training.control import FinishReason, RunState
 
 ENDINGS = {
@@ -70,10 +71,16 @@ def notes_about(run: OpenRun) -> tuple[str, ...]:
 def lost_sentence(run: OpenRun, problem: str = "") -> str:
     """What to say about a run of another program that comes to no end."""
     frames = run.data.frames if run.data is not None else 0
-    count = "The one frame" if frames == 1 else f"The {frames} frames"
     if problem:
-        return f"{problem} {count} of {run.heading} seen so far stay until it is closed."
-    return (
-        f"{run.heading} was left unfinished: the program that recorded it is gone. {count} up to "
-        "there are safe in its file."
-    )
+        return f"{problem} {_count(frames)} of {run.heading} seen so far stay until it is closed."
+    words = f"{run.heading} was left unfinished: the program that recorded it is gone."
+    if run.data is None or run.data.run.frames == 0:
+        return words
+    frames = run.data.run.frames  # of the file: they may still be read for the screen
+    end = time_text(float(run.data.run.log10_time[frames - 1]))
+    stay = "stays" if frames == 1 else "stay"
+    return f"{words} {_count(frames)} up to t = {end} {stay} in its file."
+
+
+def _count(frames: int) -> str:
+    return "The one frame" if frames == 1 else f"The {frames} frames"

@@ -101,9 +101,9 @@ class ExperimentController(QObject):
         self.train(study)
         return True
 
-    def offer(self, name: str) -> None:
-        """Put a shipped study into the form, to be trained when somebody presses Run."""
-        self._show(load_study(name))
+    def offer(self, study: str | Study) -> None:
+        """Put a study, or a shipped one by its name, into the form; Run trains it."""
+        self._show(load_study(study) if isinstance(study, str) else study)
 
     def train(self, study: Study) -> None:
         """Put a study into the form and train it."""

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import final
 
+import tomli_w
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -19,15 +20,21 @@ from app.state.headings import headings_of_files
 from app.state.link import SUFFIX as VIEW
 from app.state.link import is_link
 from app.state.session import MOST_RUNS, OpenRun, Session
+from core.data.suffixes import DATA_FILTER, DATA_PATTERNS, is_data_file
 from core.errors import MarginscopeError
 from core.files import write_whole
 from core.problem.schedule import coordinate
-from core.studies.study import shipped_ids
+from core.studies.study import parse_study, shipped_ids
 from core.trust import UntrustedCodeError
 
 RUN, STUDY = ".msrun", ".toml"
 MOST_NAMED = 3  # files in a sentence
-FILTER = "Runs, studies and views (*.msrun *.toml *.msview);;All files (*)"
+FILTER = (
+    f"Runs, studies, views and data (*.msrun *.toml *.msview {DATA_PATTERNS});;"
+    "Runs, studies and views (*.msrun *.toml *.msview);;"
+    f"{DATA_FILTER};;All files (*)"
+)
+OWN_DATA_M = 64  # nodes of the network of a study of a data file
 
 
 @final
@@ -46,6 +53,7 @@ class FileController(QObject):
     restored = Signal()
     view_requested = Signal(str)
     code_refused = Signal(object, object)
+    data_offered = Signal()  # a study of a data file is in the form
 
     def __init__(
         self,
@@ -120,11 +128,19 @@ class FileController(QObject):
                 self.opened.emit(studies[0])
             self._say_left_out()
             return
+        data = [name for name in names if is_data_file(name)]
+        if data:
+            self._offer_data(data[0])
+            others = [name for name in names if name != data[0]]
+            if others:
+                self.message.emit(f"A study has one data file; {_listed(others)} not opened.")
+            return
         wrong = [name for name in names if not name.endswith(RUN)]
         if wrong:
             self.message.emit(
                 f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a view "
-                f"({VIEW}) nor a study ({STUDY}); shipped ones are in Experiment, Choose a study."
+                f"({VIEW}) nor a study ({STUDY}) nor data (.csv, .tsv, .txt, .npz, .npy, .mat); "
+                "shipped studies are in Experiment, Choose a study."
             )
             return
         if len(names) > MOST_RUNS:
@@ -133,6 +149,23 @@ class FileController(QObject):
             )
         self._open_runs([Path(name) for name in names[:MOST_RUNS]], beside)
         self._say_left_out()
+
+    def _offer_data(self, name: str) -> None:
+        """Put a study of a data file into the form, and show how the file is read."""
+        path = Path(name).absolute()
+        tables = {
+            "title": f"Data of {path.name}",
+            "data": {"kind": "file", "path": str(path)},
+            "network": {"m": OWN_DATA_M},
+        }
+        try:
+            study = parse_study(tomli_w.dumps(tables), path.stem, path.parent)
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        self._experiment.offer(study)
+        self.opened.emit(str(path))
+        self.data_offered.emit()
 
     def _say_left_out(self) -> None:
         """Name the files for which there was no room, unless something worse was said."""

@@ -31,7 +31,7 @@ PATIENCE_S, UNHELD_S = 60.0, 5.0
 @dataclass(slots=True)
 class Trace:
     """What the looks at one file have shown: `held` once another program was seen to have it open,
-    `gone` after how many looks since then it was not."""
+    `gone` how many looks since then found that none has."""
 
     signs: tuple[Any, ...] = ()
     idle: float = 0.0
@@ -145,11 +145,13 @@ class FollowController(QObject):
 def _growth(run: OpenRun, trace: Trace, answer: Seen) -> Growth:
     """How it stands with a file that is not finished, from the latest look."""
     trace.held = trace.held or answer.held is True
-    trace.gone = trace.gone + 1 if trace.held and answer.held is False else 0
+    trace.gone = trace.gone + 1 if answer.held is False else 0
     if answer.held or answer.written:
         return Growth.GROWS
+    # Twice: between two things that a look sees a recorder may have come to its end.
     if trace.held and answer.held is False:
-        # Twice: between two things that a look sees a recorder may have come to its end.
         return Growth.LEFT if trace.gone > 1 else run.growth
     patience = PATIENCE_S if answer.held is None else UNHELD_S
-    return Growth.GROWS if answer.idle < patience else Growth.RESTS
+    if answer.idle < patience:
+        return Growth.GROWS
+    return Growth.LEFT if trace.gone > 1 else Growth.RESTS

@@ -11,19 +11,21 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.main_window import MainWindow
 from app.panels.help_card import HelpCard
+from app.state.session import Session
 from core.errors import InputError
 
 if TYPE_CHECKING:
     from core.observables.help import Help
+    from core.runs import Run
 
 
 @final
 class HelpController(QObject):
     """Shows one card at a time."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, session: Session) -> None:
         super().__init__(window)
-        self._window = window
+        self._window, self._session = window, session
 
     def explain(self, names: Any) -> None:
         """Explain these, beside the pointer."""
@@ -46,18 +48,26 @@ class HelpController(QObject):
         return (), self._window.mapToGlobal(QPoint(80, 80))
 
     def _open(self, names: tuple[str, ...], place: QPoint) -> None:
-        HelpCard(explanations_of(names), self._window).show_at(place)
+        HelpCard(explanations_of(names, self._run()), self._window).show_at(place)
+
+    def _run(self) -> Run | None:
+        """Return an open run; None where the margins of the open ones have several norms."""
+        runs = [run.data.run for run in self._session if run.data is not None]
+        return runs[0] if len({run.network.margin_norm for run in runs}) == 1 else None
 
 
-def explanations_of(names: tuple[str, ...]) -> list[Help]:
-    """The definitions of observables, reference margins and views; other names are left out."""
+def explanations_of(names: tuple[str, ...], run: Run | None = None) -> list[Help]:
+    """Return the definitions of observables, reference margins and views.
+
+    Other names are left out. `run`: whose margins are explained.
+    """
     from core.observables.help import explain  # loads the numerical libraries
 
-    explanations = []
+    network, explanations = None if run is None else run.network, []
     for name in names:
         # A view may name what is no observable and no margin: it is explained as far as it can be.
         with suppress(InputError):
-            explanations.append(explain(name))
+            explanations.append(explain(name, network))
     return explanations
 
 

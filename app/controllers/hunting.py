@@ -11,13 +11,14 @@ from PySide6.QtCore import QObject, Signal
 
 from app.panels.study_window import StudyWindow
 from app.state.study_runs import StudyRuns
-from app.widgets.screen_text import shown_number, whole_text
+from app.widgets.screen_text import shown_number
 from app.workers.hunt_worker import HuntNews, HuntOrder, HuntWorker
 from core.errors import MarginscopeError
 from core.extremes.question import Question, asked_by
 from core.studies.code import check_cells
 from core.studies.hunt import hunt_of
 from core.trust import UntrustedCodeError
+from marginscope._numbers import whole_text
 
 READING = "Reading what is known ..."
 STOPPING = "; stopping ..."

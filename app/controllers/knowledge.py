@@ -63,7 +63,7 @@ class Knowledge:
         for name, trace in self.final_ends() if FINAL in wanted else ():
             yield FINAL, name, "margins", trace, self.final_words()[2]
 
-    def final_words(self) -> tuple[str, str, str]:
+    def final_words(self, run: OpenRun | None = None) -> tuple[str, str, str]:
         """Between what the run's final margin is, under which condition and since when it has held,
         and more of it; empty where nothing is known."""
         found = self.final
@@ -72,7 +72,8 @@ class Knowledge:
         low, high = (shown_number(value) for value in (found.below, found.above))
         ends = f"\u2264 {high}" if found.why else f"{low} to {high}"
         held = found.held
-        began = "held from the start" if held.frame == 0 else f"held since {_moment(held.since)}"
+        since = raised(time_text(held.since, run is not None and run.counts_steps))
+        began = "held from the start" if held.frame == 0 else f"held since {since}"
         if held.frame == found.frame > 0:
             began = "holds at the last frame alone"
         condition = f"while {found.condition}; {began}" if found.condition else "in any case"
@@ -102,12 +103,8 @@ class Knowledge:
         reach = reach_of(data.margins[:, 0], data.log10_time, promise)
         label = f"90 % of {greek(promise.label)}"
         if reach is not None:
-            return label, raised(f"at {time_text(reach.log10_time)}")
+            return label, raised(f"at {time_text(reach.log10_time, data.run.counts_steps)}")
         return label, "not reached" if data.complete else "not reached yet"
-
-
-def _moment(log10_time: float) -> str:
-    return raised(time_text(log10_time))
 
 
 def _final_tip(found: FinalMargin) -> str:

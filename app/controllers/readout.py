@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, QTimer
 
@@ -24,6 +24,7 @@ from core.training.control import RunState, Status
 
 if TYPE_CHECKING:
     from core.observables.group import GroupFacts
+    from core.runs import Run
 
 # Digits that change more often cannot be read, and each text costs a layout.
 TEXT_MS = 250
@@ -218,7 +219,7 @@ class Readout(QObject):
             {
                 "shown": run.heading,
                 "frame": f"{frame} of {max(run.data.frames - 1, 0)}",
-                "time": time_text(float(recorded.log10_time[frame])) if frame >= 0 else "",
+                "time": _moment(recorded, frame) if frame >= 0 else "",
                 "status": status_text(run),
                 **({label: when} if label else {}),
                 "data": f"{experiment.data.kind}, n = {data.n}, d = {data.d}",
@@ -261,7 +262,15 @@ class Readout(QObject):
             return
         words = self._message or f"{run.heading}: {status_text(run)}"
         last = float(run.data.log10_time[-1])
-        self._status.show_texts(log10_time=last, engine=engine, saved=run.path, message=words)
+        known: dict[str, Any] = {"engine": engine, "saved": run.path, "message": words}
+        steps = int(run.data.steps[-1])
+        moment = {"step": steps} if run.data.run.counts_steps else {"log10_time": last}
+        self._status.show_texts(**moment, **known)
+
+
+def _moment(run: Run, frame: int) -> str:
+    """When a frame is, in words."""
+    return time_text(float(run.log10_time[frame]), run.counts_steps)
 
 
 def _dynamics_text(run: OpenRun) -> str:
@@ -273,4 +282,5 @@ def _dynamics_text(run: OpenRun) -> str:
     words = dynamics.words if step is None else f"{dynamics.words}, step {number_text(step)}"
     if not math.isfinite(until):  # another program's, which has not said it
         return words
-    return f"{words}{'' if step is None else ','} to {time_text(until)}"
+    counts = run.data.run.counts_steps
+    return f"{words}{'' if step is None else ','} to {time_text(until, counts)}"

@@ -346,8 +346,8 @@ class TheoryController(QObject):
 
     def _show_final(self) -> None:
         """Where the margin of the run that the panel shows is going."""
-        words, bounds = self.known(self._key).final_words(), self._display.view.wishes.shown_bounds
-        self._window.theory.final.show_words(words, bounds)
+        words = self.known(self._key).final_words(self._display.session.get(self._key))
+        self._window.theory.final.show_words(words, self._display.view.wishes.shown_bounds)
 
     def _show_lines(self) -> None:
         """The lines and bounds of every run that is shown."""

@@ -48,12 +48,14 @@ class Upkeep(QObject):
     def show_transport(self) -> None:
         """The transport and its actions follow the view."""
         view = self._display.view
-        times = []
+        times, steps = [], True
         for shown in view.runs:
             run = self._display.session.get(shown.key)
             if run is not None and run.data is not None and shown.frame >= 0:
                 times.append(float(run.data.log10_time[shown.frame]))
-        self._window.transport.show_view(view, max(times, default=float("-inf")))
+                steps = steps and run.counts_steps
+        latest = max(times, default=float("-inf"))
+        self._window.transport.show_view(view, latest, steps and bool(times))
         wishes = view.wishes
         if wishes != self._wishes:
             self._wishes = wishes

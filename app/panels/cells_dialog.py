@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.panels.inputs import quiet_label
 from app.widgets.layouts import filled, laid
+from marginscope._numbers import whole_text
 
 WIDTH, HEIGHT = 460, 480
 MOST_LISTED = 2000
@@ -37,7 +38,9 @@ class CellsDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._rows, self._most = tuple(rows), most
         self._chosen = list(dict.fromkeys(name for name, _ in rows if name in chosen))
-        words = f"{title}: {len(rows):,} runs. Mark up to {most} to be trained side by side."
+        words = (
+            f"{title}: {whole_text(len(rows))} runs. Mark up to {most} to be trained side by side."
+        )
         label = QLabel(words, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.search = QLineEdit(self, clearButtonEnabled=True, placeholderText="m = 64 seed = 0")
         self.search.setAccessibleName("Search runs")
@@ -77,7 +80,7 @@ class CellsDialog(QDialog):
         self._show_marks()
         more = len(rows) - MOST_LISTED
         self.note.setText(
-            f"{more:,} more are found; type more of what they are." if more > 0 else ""
+            f"{whole_text(more)} more are found; type more of what they are." if more > 0 else ""
         )
         self.note.setVisible(more > 0)
 

@@ -30,6 +30,7 @@ from app.panels.search_line import PAGE, SearchLine, moved_row
 from app.state.finding import Entry, find, marks
 from app.style import small
 from app.widgets.layouts import laid
+from marginscope._numbers import whole_text
 
 WIDTH, MOST_ROWS = 640, PAGE + 1
 ABOVE = 48  # of the window, above the palette
@@ -222,7 +223,7 @@ class CommandPalette(QFrame):
         if not found:
             self.told.setText(NOTHING)
         elif many > 0:
-            self.told.setText(f"... and {many:,} more: other letters bring them up")
+            self.told.setText(f"... and {whole_text(many)} more: other letters bring them up")
         else:
             self.told.setText(KEYS)
 

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import final
 
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from app.panels.export_dialog import ExportDialog
 from app.panels.figure_dialog import FIGURE_FORMATS
@@ -14,6 +14,7 @@ from app.panels.inputs import ChoiceBox
 from app.state.compare_exports import TABLE, USUAL, CompareJob
 from app.state.compared import Compared
 from app.state.exports import ExportJob
+from app.widgets.number_boxes import DecimalBox, WholeBox
 from core.errors import InputError
 from core.figures.palette import PALETTES
 from core.figures.sheet import COLUMN, PAGE
@@ -55,10 +56,10 @@ class CompareDialog(ExportDialog):
         self.size_choice = ChoiceBox(self, "size", 16)
         self.size_choice.addItems(list(WIDTHS))
         self.size_choice.currentIndexChanged.connect(self._on_changed)
-        self.wide = QDoubleSpinBox(self, decimals=1)
+        self.wide = DecimalBox(self, decimals=1)
         self._spin("width in millimetres", self.wide, 0.0, 2000.0, USUAL)
         self._together("width", self.size_choice, self.wide, "mm")
-        self.dpi = QSpinBox(self)
+        self.dpi = WholeBox(self)
         self._spin("dots per inch", self.dpi, 20, 2400, 300)
         self.palette_choice = self._palette_box()
         self._together("colours", self.palette_choice, "dots per inch", self.dpi)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QWidget
+
+from app.widgets.number_boxes import WholeBox
 
 
 @final
@@ -20,7 +22,7 @@ class CoordinatesDialog(QDialog):
         layout = QFormLayout(self)
         layout.setContentsMargins(16, 16, 16, 16)
         layout.setSpacing(8)
-        self._boxes = (QSpinBox(self), QSpinBox(self))
+        self._boxes = (WholeBox(self), WholeBox(self))
         for box, name, value in zip(
             self._boxes, ("&Horizontal", "&Vertical"), present, strict=True
         ):

@@ -17,6 +17,7 @@ from PySide6.QtCore import (
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
 from app.state.sketch import Row, Sketch
+from core.data.numbers import may_have_groups
 from core.data.pasted import label_of, number_of
 from core.data.points import LARGEST
 
@@ -24,6 +25,7 @@ Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
 NO_NUMBER = "{text!r} is no coordinate; a number between -{most:g} and {most:g} is needed."
+EITHER = "{text!r} may have a decimal comma or separate thousands; type {point} or {plain}."
 NO_LABEL = "{text!r} is no label; labels are +1 and \u22121."
 SHOWN = 20  # letters of what was typed, in a sentence
 
@@ -87,6 +89,12 @@ class PointModel(QAbstractTableModel):
         if role != Role.EditRole or index.row() >= len(self.sketch.points):
             return False
         text, is_label = str(value).strip(), index.column() == self.sketch.d
+        if not is_label and may_have_groups(text):
+            # A decimal comma is taken where it can be nothing else.
+            self.refused.emit(
+                EITHER.format(text=text, point=text.replace(",", "."), plain=text.replace(",", ""))
+            )
+            return False
         number = label_of(text) if is_label else number_of(text)
         if number is None or not abs(number) <= LARGEST:
             words = NO_LABEL if is_label else NO_NUMBER

@@ -11,10 +11,8 @@ from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import (
     QCheckBox,
-    QDoubleSpinBox,
     QListWidget,
     QListWidgetItem,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -24,6 +22,7 @@ from app.panels.inputs import ChoiceBox, ValueEdit, quiet_label, text_width
 from app.state.data_exports import Column, DataJob
 from app.state.exports import Exportable, ExportJob, FilmJob
 from app.widgets.layouts import filled, laid
+from app.widgets.number_boxes import DecimalBox, WholeBox
 from app.widgets.plain_text import plain_tip
 from core.errors import InputError
 from core.figures.film_sizes import LEAST, MOST, USUAL, kinds_of, mp4_problem
@@ -84,15 +83,15 @@ class FilmDialog(ExportDialog):
         self.range.addItems(list(FILM_RANGES))
         self._together("panel", self.panel, "range of the nodes", self.range)
         self._add_interval()
-        self.seconds = QDoubleSpinBox(self, decimals=1)
+        self.seconds = DecimalBox(self, decimals=1)
         self._spin("seconds", self.seconds, 0.1, 600.0, 8.0)
-        self.rate = QSpinBox(self)
+        self.rate = WholeBox(self)
         self._spin("frames a second", self.rate, 1, 60, 20)
         self._together("length", self.seconds, "seconds,", self.rate, "frames a second")
         self.size_choice = ChoiceBox(self, "size", 16)
         self.size_choice.addItems(list(PIXELS))
         self.size_choice.currentIndexChanged.connect(self._on_changed)
-        self.wide, self.high = QSpinBox(self), QSpinBox(self)
+        self.wide, self.high = WholeBox(self), WholeBox(self)
         self._spin("width in pixels", self.wide, 0, 9999, 800)
         self._spin("height in pixels", self.high, 0, 9999, 600)
         self._together("size", self.size_choice, self.wide, "\u00d7", self.high, "pixels")

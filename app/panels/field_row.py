@@ -18,6 +18,7 @@ from app.panels.inputs import (
     show_short,
 )
 from app.widgets.plain_text import plain_tip
+from core.data.suffixes import DATA_FILTER
 
 MOST_LETTERS = 1_000_000
 
@@ -141,7 +142,7 @@ class FieldRow(QObject):
     def _on_browse(self) -> None:
         kinds = "Arrays (*.npz)"
         if self.field.name == "path":  # images on the disk have names of their own
-            kinds = "Arrays and tables (*.npz *.csv);;All files (*)"
+            kinds = f"{DATA_FILTER};;All files (*)"
         path, _ = QFileDialog.getOpenFileName(
             self.control.window(), f"Choose the {self.field.label}", "", kinds
         )

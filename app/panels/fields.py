@@ -17,6 +17,7 @@ from core.settings import Section
 from core.studies.derived import FACTOR, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
+from marginscope._numbers import is_ambiguous
 
 # Where the key is too long for a narrow panel, or says too little.
 LABELS = {
@@ -35,6 +36,8 @@ EMPTY = {
     "dynamics.variance": "1/d",
     "data.d": "as in the data",
     "data.n": "all that there are",
+    "data.label": "as its name says",
+    "data.header": "as the file shows",
     "data.path": "choose a file",
     "network.init_path": "choose a file",
     "network.m": "as in the file",
@@ -52,7 +55,7 @@ ONLY_WITH = {
 FACTOR_MEANS = "a factor of the study's formulas, which settings are derived from"
 VARIANT_MEANS = "which of the study's variants are trained; each changes several settings at once"
 PATHS = ("path", "init_path")
-SET_BY_PROGRAM = ("content",)
+SET_BY_PROGRAM = ("content", "understood")
 SEPARATOR = re.compile(r"\s*[,;]\s*")
 ROW_END = re.compile(r"\s*(?:\]\s*,?\s*\[|;)\s*")
 NUMBER_END = re.compile(r"\s*,\s*|\s+")
@@ -74,6 +77,7 @@ class Field:
     advanced: bool = False
     choices: tuple[str, ...] = ()
     many: bool = False
+    whole: bool = False  # whole numbers only
     words: bool = False
     truth: bool = False  # true or false, chosen like other choices
     rows: bool = False  # lists of lists, such as points
@@ -157,6 +161,7 @@ def _build_fields(section: str, cls: type[Section]) -> tuple[Field, ...]:
         options = _alternatives(info.annotation)
         choices = [text for option in options for text in _choices(option)]
         rows = any(_holds_rows(option) for option in options)
+        plain = {part for option in options for part in (option, *get_args(option))}
         fields.append(
             Field(
                 section,
@@ -167,6 +172,7 @@ def _build_fields(section: str, cls: type[Section]) -> tuple[Field, ...]:
                 extra.get("source", "") or cls.source,
                 bool(extra.get("advanced", False)),
                 tuple(choices),
+                whole=int in plain and float not in plain,
                 many=not rows and any(get_origin(option) is tuple for option in options),
                 words=str in options,
                 truth=bool in options,
@@ -250,6 +256,27 @@ def value_of(field: Field, text: str, is_axis: bool = False) -> Any:
     if SEPARATOR.search(text) or text.startswith("["):
         return [_number(part) for part in _parts(text)]
     return _number(text)
+
+
+def refusal(field: Field, text: str) -> str:
+    """Return why a text is not read, or "": its commas may be decimal ones or separate values.
+
+    >>> refusal(Field("dynamics", "step", None, "step"), "0,5")
+    'dynamics.step = 0,5 may be one number or several; write 0.5, or 0, 5 for several'
+    """
+    if field.words or field.choices:
+        return ""
+    rows = ROW_END.split(text.strip("[]; ")) if field.rows else [text.strip()]
+    # A row has two numbers or more: its one comma separates them.
+    wrong = [row for row in rows if is_ambiguous(row.strip("[] "), field.whole or field.rows)]
+    if not wrong:
+        return ""
+    start = f"{field.key} = {text.strip()[:40]} may be one number or several"
+    if len(wrong[0]) > 20 or wrong[0].count(",") > 1:
+        return f"{start}; write numbers with a decimal point, and a comma and a blank between them"
+    first, second = wrong[0].split(",")
+    one = f"{first}{second}" if field.whole else f"{first.replace('.', '')}.{second}"
+    return f"{start}; write {one}, or {first}, {second} for several"
 
 
 def _parts(text: str) -> list[str]:

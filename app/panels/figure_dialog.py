@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDoubleSpinBox, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.export_dialog import ExportDialog, too_many
 from app.panels.inputs import ChoiceBox, quiet_label
 from app.panels.study_picture import StudyPicture
 from app.state.exports import Exportable, ExportJob, FigureJob
 from app.widgets.layouts import filled, laid
+from app.widgets.number_boxes import DecimalBox, WholeBox
 from core.errors import InputError
 from core.figures.names import EVERY_PANEL, FAMILIES
 from core.figures.numbers import time_text
@@ -81,7 +82,7 @@ class FigureDialog(ExportDialog):
         )
         self.ranges.setEnabled(bool(shown.ranges))
         self.ranges.setToolTip("The axes as they are zoomed in the window")
-        self.dpi = QSpinBox(self)
+        self.dpi = WholeBox(self)
         self._spin("dots per inch", self.dpi, 20, 2400, 300)
         self.palette_choice = self._palette_box()
         self._together("colours", self.palette_choice, "dots per inch", self.dpi)
@@ -90,11 +91,11 @@ class FigureDialog(ExportDialog):
         self.size_choice = ChoiceBox(self, "size", 16)
         self.size_choice.addItems(list(SIZES))
         self.size_choice.currentIndexChanged.connect(self._on_changed)
-        self.wide, self.high = (QDoubleSpinBox(self, decimals=1) for _ in range(2))
+        self.wide, self.high = (DecimalBox(self, decimals=1) for _ in range(2))
         self._spin("width in millimetres", self.wide, 0.0, 2000.0, 120.0)
         self._spin("height in millimetres", self.high, 0.0, 2000.0, 90.0)
         self._together("size", self.size_choice, self.wide, "\u00d7", self.high, "mm")
-        self.points = QDoubleSpinBox(self, decimals=1)
+        self.points = DecimalBox(self, decimals=1)
         self._spin("letters in points", self.points, 1.0, 40.0, POINTS)
         self.family = ChoiceBox(self, "family of letters", 10)
         self.family.addItems([LETTERS[name] for name in FAMILIES])

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.panels.export_dialog import ExportDialog, too_many
 from app.panels.inputs import ChoiceBox, ValueEdit, quiet_label
 from app.panels.study_picture import StudyPicture
 from app.state.exports import Exportable, ExportJob, PageJob
 from app.widgets.layouts import filled, laid
+from app.widgets.number_boxes import WholeBox
 from core.figures.names import (
     FEWEST_FRAMES,
     MOST_FRAMES,
@@ -67,7 +68,7 @@ class PageDialog(ExportDialog):
         self.panels = self._boxes("views", PAGE_PANELS, 0, columns=3)
         for name, box in zip(PAGE_PANELS, self.panels, strict=True):
             box.setChecked(name in views)
-        self.frames = QSpinBox(self)
+        self.frames = WholeBox(self)
         self._spin("moments", self.frames, FEWEST_FRAMES, MOST_FRAMES, PAGE_FRAMES)
         self.frames.setToolTip("Of runs with more frames some are left out, evenly")
         self._together("at most", self.frames, "moments")

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
     QHBoxLayout,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -21,9 +20,11 @@ from app.panels.inputs import ChoiceBox, heading_label, problem_label, quiet_lab
 from app.panels.pictures import picture_strip
 from app.widgets.items import Markers, Style, Symbol
 from app.widgets.layouts import filled, laid
+from app.widgets.number_boxes import WholeBox
 from app.widgets.plain_text import plain_label
 from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Home, Plot
+from core.data.dataset import UNDERSTOOD
 from core.data.preview import Plane, Preview
 from core.figures.palette import Palette
 
@@ -75,14 +76,15 @@ class PreviewDialog(QDialog):
         PlotFocus(self.plot)  # which keeps it
         self.markers = self.plot.add(Markers())
         self.facts = quiet_label("", self)
+        self.understood = quiet_label("", self, wrap=True)
         self.counts = laid(QGridLayout(), spacing=(8, 4))
         self.counts.setColumnStretch(2, 1)
         self.strip = plain_label(parent=self)
         self.strip.setAccessibleName("Pictures of the training set")
         self._arrange()
 
-    def _box(self, name: str) -> QSpinBox:
-        box = QSpinBox(self)
+    def _box(self, name: str) -> WholeBox:
+        box = WholeBox(self)
         box.setAccessibleName(name)
         box.setRange(1, 1)
         box.valueChanged.connect(self._show_plane)
@@ -97,7 +99,7 @@ class PreviewDialog(QDialog):
         self.sides = QWidget(self)
         filled(laid(QHBoxLayout(self.sides), spacing=16), (left, 1), right)
         whole = laid(QVBoxLayout(self), (16, 16, 16, 16), 8)
-        filled(whole, self.problem, (self.sides, 1), self.strip)
+        filled(whole, self.problem, self.understood, (self.sides, 1), self.strip)
 
     # ------------------------------------------------------------------------------- showing
 
@@ -120,6 +122,7 @@ class PreviewDialog(QDialog):
         self.problem.show()
         self.strip.hide()
         self.sides.hide()
+        self.understood.hide()
 
     def show_preview(self, preview: Preview) -> None:
         """Show what was drawn; the plane that was chosen stays where there is one like it."""
@@ -156,6 +159,8 @@ class PreviewDialog(QDialog):
         if data.n > preview.which.size:
             lines.append(f"the first {preview.which.size} are drawn")
         self.facts.setText("\n".join(lines))
+        self.understood.setText(data.note and f"{UNDERSTOOD} {data.note}")
+        self.understood.setVisible(bool(data.note))
 
     def set_colours(self, palette: Palette) -> None:
         """Take the colours of a palette."""

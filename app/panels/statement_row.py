@@ -192,8 +192,8 @@ def timing_of(assessment: Assessment) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _moment(log10_time: float) -> str:
-    return raised(time_text(log10_time))
+def _moment(log10_time: float, steps: bool) -> str:
+    return raised(time_text(log10_time, steps))
 
 
 @final

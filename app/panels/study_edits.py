@@ -18,6 +18,7 @@ from app.panels.fields import (
     Field,
     axis_text,
     fields_of,
+    refusal,
     section_of_key,
     text_of,
     value_of,
@@ -228,6 +229,8 @@ class StudyEdits:
         if field.key == VARIANT:  # names may have commas
             names = [name.strip() for name in text.split(BETWEEN) if name.strip()]
             return study.with_value(VARIANT, names or [text])
+        if wrong := refusal(field, text):
+            raise InputError(f"{wrong}.", clauses=[Clause(f"{wrong}.", (field.key,))])
         return study.with_value(field.key, value_of(field, text, self.is_axis(field)))
 
     @staticmethod

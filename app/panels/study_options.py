@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
     QHBoxLayout,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -27,6 +26,7 @@ from app.panels.inputs import (
 from app.panels.study_chooser import StudyChooser
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
+from app.widgets.number_boxes import WholeBox
 from app.widgets.plain_text import plain_tip
 from core.studies.study import Study
 
@@ -65,7 +65,7 @@ class StudyOptions(QWidget):
         self.size_choice = ChoiceBox(self, "Size", letters=12)
         self.place = ChoiceBox(self, "Where it runs", letters=12)
         self.place.addItems([HERE, CLUSTER])
-        self.jobs = QSpinBox(self)
+        self.jobs = WholeBox(self)
         self.jobs.setAccessibleName("Processes")
         self.jobs.setToolTip("How many cells are run at a time, each on one core")
         self.jobs.setRange(1, MOST_JOBS)

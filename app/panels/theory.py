@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.panels.final_line import FinalLine
 from app.panels.inputs import heading_label, line_height, quiet_label
@@ -14,6 +14,7 @@ from app.panels.margin_list import MarginList
 from app.panels.scrolled import fill_scrolled
 from app.panels.statement_row import StatementRow
 from app.widgets.layouts import filled, laid
+from app.widgets.number_boxes import DecimalBox
 from app.widgets.symbols import rich
 from core.figures.palette import Palette
 from core.theorems.naming import key_of, paper_of
@@ -78,7 +79,7 @@ class TheoryPanel(QWidget):
     def _delta_line(self, parent: QWidget) -> QHBoxLayout:
         self.statements = heading_label("Theorems", parent)
         self.statements.setFixedHeight(line_height(self) + 8)
-        self.delta = QDoubleSpinBox(
+        self.delta = DecimalBox(
             parent, decimals=3, minimum=0.001, maximum=0.999, singleStep=0.01, value=0.05
         )
         self.delta.setKeyboardTracking(False)  # the runs are judged anew for every value

@@ -26,10 +26,11 @@ from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from app.state.resolve import Span
 from app.widgets.plain_text import show_tip
-from app.widgets.screen_text import raised, whole_text
+from app.widgets.screen_text import raised
 from core.figures.numbers import MINUS, clock_text, power_text
 from core.figures.palette import Palette
 from core.problem.schedule import coordinate, inverse_coordinate
+from marginscope._numbers import whole_text
 
 if TYPE_CHECKING:  # loads the numerical libraries
     from core.observables.alarms import Alarm
@@ -42,10 +43,10 @@ NEAR = 6.0  # pixels around an alarm that count as it
 ALARM = 13.0  # pixels from the top where the alarms are clicked
 
 
-def alarm_text(alarm: Alarm) -> str:
-    """What is the matter, and when."""
-    when = clock_text(alarm.log10_time).replace("-", MINUS)
-    return f"{alarm.text}\nstep {whole_text(alarm.step)}, {when}"
+def alarm_text(alarm: Alarm, steps: bool = False) -> str:
+    """What is the matter, and when; `steps`: t counts steps."""
+    when = "" if steps else f", {clock_text(alarm.log10_time)}".replace("-", MINUS)
+    return f"{alarm.text}\nstep {whole_text(alarm.step)}{when}"
 
 
 def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
@@ -86,6 +87,7 @@ class TimeSlider(QWidget):
         self._span = Span(0.0, 1.0, 0.0, False)
         self._value = 0.0
         self._empty = True
+        self._steps = False  # t counts steps
         self._ticks: tuple[tuple[float, str], ...] = ()
         self._alarms: tuple[tuple[float, str], ...] = ()
         self._calm: frozenset[float] = frozenset()  # the moments of those that are no warnings
@@ -126,6 +128,10 @@ class TimeSlider(QWidget):
             self.axis_changed.emit()
             self.update()
 
+    def set_steps(self, steps: bool) -> None:
+        """Set whether t counts steps."""
+        self._steps = steps
+
     def set_empty(self, empty: bool) -> None:
         """Whether there is no run, and so no time to be written."""
         if empty != self._empty:
@@ -135,7 +141,9 @@ class TimeSlider(QWidget):
     def set_alarms(self, alarms: Sequence[Alarm]) -> None:
         """Marks where runs are not to be trusted, and grey ones where something is only worth
         knowing; a click on one asks for its moment."""
-        self._alarms = tuple((float(coordinate(a.log10_time)), alarm_text(a)) for a in alarms)
+        self._alarms = tuple(
+            (float(coordinate(a.log10_time)), alarm_text(a, self._steps)) for a in alarms
+        )
         loud = {float(coordinate(a.log10_time)) for a in alarms if not a.calm}
         self._calm = frozenset(moment for moment, _ in self._alarms) - loud
         self.update()
@@ -214,7 +222,8 @@ class TimeSlider(QWidget):
                 self.requested.emit(moment)
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
-            words = clock_text(float(inverse_coordinate(moment))).replace("-", MINUS)
+            here = float(inverse_coordinate(moment))
+            words = clock_text(here, self._steps).replace("-", MINUS)
             words = words if alarm is None else alarm[1]
             if alarm is None and (name := self.bookmark_at(event.position().x())):
                 words = f"{name}\n{words}"

@@ -53,6 +53,7 @@ class TransportBar(QWidget):
         self.time.editingFinished.connect(self._show_time)
         self.slider = TimeSlider(palette, self)
         self.slider.requested.connect(self.moment_requested)
+        self._steps = False  # t counts steps
         self._shown_time = clock_text(float("-inf"))
         self._show_time()
 
@@ -82,8 +83,11 @@ class TransportBar(QWidget):
         self.slider.set_colours(palette)
         self._fit()
 
-    def show_view(self, view: ResolvedView, log10_time: float) -> None:
-        """Put everything where the view says; log10_time is that of the frame shown."""
+    def show_view(self, view: ResolvedView, log10_time: float, steps: bool = False) -> None:
+        """Put everything where the view says; log10_time is that of the frame shown, and `steps`
+        says that t counts steps."""
+        self._steps = steps
+        self.slider.set_steps(steps)
         self.slider.set_empty(not view.runs)
         self.slider.set_span(view.span)
         self.slider.set_value(view.cursor)
@@ -91,7 +95,7 @@ class TransportBar(QWidget):
         index = self.pace.findData(view.wishes.pace)
         if index != self.pace.currentIndex():
             self.pace.setCurrentIndex(index)
-        self._shown_time = clock_text(log10_time).replace("-", MINUS)
+        self._shown_time = clock_text(log10_time, steps).replace("-", MINUS)
         if not (self.time.hasFocus() and self.time.isModified()):  # else somebody is typing
             self._show_time()
 
@@ -105,5 +109,7 @@ class TransportBar(QWidget):
 
     def _time_typed(self) -> None:
         text = self.time.text()
+        if self._steps:  # as the field itself writes it
+            text = text.strip().removeprefix("step ")
         self.time.setModified(False)
         self.time_typed.emit(text)

@@ -108,6 +108,7 @@ def of_nodes(
         if known is None or known[0].name != question.observable:
             return None
         values = known[1][np.isfinite(known[1])]
-        ranked.append(Ranked(label, family, np.sort(values), known[1].size))
+        counts = one.run.counts_steps
+        ranked.append(Ranked(label, family, np.sort(values), known[1].size, counts))
     log10_time = float(inverse_coordinate(cursor)) if math.isfinite(cursor) else -math.inf
     return Known(compared_nodes(question, ranked, log10_time))

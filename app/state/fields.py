@@ -35,6 +35,7 @@ from core.observables.node_sets import MOST_NODES, nodes_text, parse_nodes
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.problem.schedule import coordinate, inverse_coordinate, parse_time
 from core.settings import Registry
+from marginscope._numbers import whole_text
 
 MOST_RUNS_NAMED = 10
 MOST_TEXTS = 2000  # of one name
@@ -288,7 +289,7 @@ def _read_pins(scene: Scene, texts: Texts) -> Scene:
         run = _whole(place)
         marks.update((run, node) for node in parse_nodes(nodes))
         if len(marks) > MOST_NODES:
-            raise ValueError(f"at most {MOST_NODES:,} nodes are pinned")
+            raise ValueError(f"at most {whole_text(MOST_NODES)} nodes are pinned")
     return _with(scene, pinned=frozenset(marks))
 
 

@@ -121,6 +121,11 @@ class OpenRun:
         return self.data.run.status != "finished"
 
     @property
+    def counts_steps(self) -> bool:
+        """Whether t counts steps."""
+        return self.data is not None and self.data.run.counts_steps
+
+    @property
     def outdated(self) -> bool:
         """Whether its path leads to another file than the one that was opened, or to none."""
         if self.data is None:

@@ -91,8 +91,8 @@ def statement_lines(
                 statement.name,
                 f"{LAST} {statement.text}" if one.at_end else statement.text,
                 one.verdict.value,
-                _stretches(premises, log10_time, PREMISES),
-                _stretches(states, log10_time, words, premises),
+                _stretches(premises, log10_time, PREMISES, steps=one.steps),
+                _stretches(states, log10_time, words, premises, one.steps),
             )
         )
     return tuple(lines)
@@ -123,6 +123,7 @@ def _stretches(
     log10_time: NDArray[np.float64],
     words: dict[str, str],
     premises: States | None = None,
+    steps: bool = False,
 ) -> tuple[Stretch, ...]:
     """The spans of one state; where the conclusion's meet a change of the hypotheses they are cut,
     since failing means something else where the statement promises."""
@@ -136,7 +137,7 @@ def _stretches(
     for first, through in bounds(both):
         end = min(through + 1, last)
         state = State(int(states[first])).name
-        times = _between(float(log10_time[first]), float(log10_time[end]))
+        times = _between(float(log10_time[first]), float(log10_time[end]), steps)
         sure = True if promised is None else bool(promised[first])
         begin, until = (_moment(float(log10_time[frame])) for frame in (first, end))
         parts.append(Stretch(state, begin, until, f"{words[state]} {times}", sure))
@@ -147,11 +148,11 @@ def _moment(log10_time: float) -> float:
     return float(coordinate(log10_time)) if math.isfinite(log10_time) else -math.inf
 
 
-def _between(first: float, last: float) -> str:
-    """From when to when, in words.
+def _between(first: float, last: float, steps: bool = False) -> str:
+    """From when to when, in words; `steps`: t counts steps.
 
     >>> _between(-math.inf, 2.0), _between(2.0, 2.0)
     ('from t = 0 to t = 10^2', 'at t = 10^2')
     """
-    begin, end = (time_text(moment).replace("-", MINUS) for moment in (first, last))
+    begin, end = (time_text(one, steps).replace("-", MINUS) for one in (first, last))
     return f"at {begin}" if begin == end else f"from {begin} to {end}"

@@ -154,8 +154,10 @@ class CompareView(QWidget):
         places = np.concatenate([np.empty(0), *(line.places for line in lines)])
         self._far = against == "log10_time" and places.size > 0 and places.max() > PLAIN_HORIZON
         name, ticks = AXES[against]
+        if self._counts_steps(against):
+            name = AXES["step"][0]
         if self._far:
-            name, ticks = f"{LOG10} t", far_times
+            name, ticks = f"{LOG10} {name.removeprefix('time ')}", far_times
         self.plot.bottom.set_ticks(ticks)
         observable = ""
         if self._comparison is not None:
@@ -269,16 +271,21 @@ class CompareView(QWidget):
         text = f"{lines[number].label}\n{told}\n{where}"
         self._say(Pointed(across, value, text, self.colours()[number]))
 
+    def _counts_steps(self, against: str) -> bool:
+        """Whether an axis of time counts the steps of all runs."""
+        comparison = self._comparison
+        return against in MOMENTS and comparison is not None and comparison.steps
+
     def _where(self, place: float) -> str:
         """A place of the axis in words."""
         against = self._comparison.question.against if self._comparison is not None else ""
         grain = min(pixel_width(self.plot), 0.01)
+        if against == "step" or self._counts_steps(against):
+            return f"step {10.0**place:.0f}" if place < 15.0 else f"step {log10_text(place, grain)}"
         if against in MOMENTS:
             return f"t = {log10_text(place, grain)}"
         if against == "rank":
             return f"rank / m = {resolved(place, grain)}"
-        if against == "step":
-            return f"step {10.0**place:.0f}" if place < 15.0 else f"step {log10_text(place, grain)}"
         if against == "norm_squared":
             return f"{NORM_SQUARED} = {log10_text(place, grain)}"
         if against == "risk":  # the axis has its logarithm the other way round

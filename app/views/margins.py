@@ -223,7 +223,8 @@ class MarginsView(TraceView):
         height = REACHED
         if part == 1.0 and self.data is not None:
             height = self.scale * float(self.data.margins[reach.frame, 0])
-        return (NodeMark(place, height, raised(f"90 % at {time_text(reach.log10_time)}")),)
+        steps = self.data is not None and self.data.run.counts_steps
+        return (NodeMark(place, height, raised(f"90 % at {time_text(reach.log10_time, steps)}")),)
 
     def _readings(self, data: DisplayData, frame: int) -> tuple[Reading, ...]:
         """The margins at the cursor."""

@@ -121,10 +121,13 @@ class SortedView(NodeView):
         last = float(times[-1])
         if not data.complete:
             last = max(last, data.until)
-        first = "t = 0" if math.isinf(times[0]) else raised(time_text(float(times[0])))
-        text = raised(time_text(last)).replace("log10", LOG10)
+        steps = data.run.counts_steps
+        first = raised(time_text(float(times[0]), steps))
+        text = raised(time_text(last, steps)).replace("log10", LOG10)
         colours = time_colours(np.linspace(0.0, 1.0, 17), self._palette)
-        self.header.set_key(time=TimeColours(first, text.removeprefix("t = "), colours))
+        self.header.set_key(
+            time=TimeColours(first, text.removeprefix("t = ").removeprefix("step "), colours)
+        )
 
     def _show_past(self) -> None:
         if self.data is None:

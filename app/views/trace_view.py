@@ -27,6 +27,7 @@ from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plain_text import rich_tip
 from app.widgets.plot_item import Drag, Home
 from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
+from core.figures.curve_scale import needs_logarithm
 from core.figures.palette import Palette, rgba
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
@@ -35,7 +36,6 @@ FAINT, PAST = 0.3, 0.45  # opacity
 # Pixels: Qt takes twenty times as long for a point of a line wider than one (docs/decisions/0015),
 # which is bearable for a few lines, and once they are thinned.
 STRONG = 1.5
-LARGE_RATIO = 2.0  # decades of |W|^2 beyond which its axis is logarithmic
 
 
 @final
@@ -277,7 +277,8 @@ class TraceView(RunView):
             times = with_stand_in(data.log10_time)
             self.places = coordinate(times) if self._far else times
             axis.set_ticks(far_times if self._far else powers)
-            axis.set_label(f"{LOG10} t" if self._far else "time t")
+            unit = "steps" if data.run.counts_steps else "t" if self._far else "time t"
+            axis.set_label(f"{LOG10} {unit}" if self._far else unit)
             last = float(coordinate(end)) if self._far else end
         elif self._axis == "step":
             with np.errstate(divide="ignore"):
@@ -289,7 +290,8 @@ class TraceView(RunView):
             logarithms = data.log10_norm_squared
             if data.past.known:
                 logarithms = np.append(data.past.log10_norm_squared, logarithms)
-            self._wide = wide = float(np.ptp(logarithms)) > LARGE_RATIO
+            ends = float(logarithms.min()), float(logarithms.max())
+            self._wide = wide = needs_logarithm(*ends)
             logarithms = data.log10_norm_squared
             self.places = logarithms if wide else 10.0**logarithms
             axis.set_ticks(powers if wide else plain)
@@ -338,7 +340,7 @@ class TraceView(RunView):
     def _when(self, data: DisplayData, frame: int) -> str:
         """Where a frame stands on the axis, in words."""
         grain = pixel_width(self.plot)
-        if self._axis == "step":
+        if self._axis == "step" or (self._axis == "log10_time" and data.run.counts_steps):
             return f"step {int(data.steps[frame])}"
         if self._axis == "log10_time":
             # Late frames are spread by another coordinate, in which pixels differ.

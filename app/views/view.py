@@ -170,7 +170,7 @@ class RunView(QWidget):
         data, overlay = self.data, self.plot.overlay
         told = [overlay.note]
         if data is not None and 0 <= self.frame < data.frames:
-            told.insert(0, clock_text(float(data.log10_time[self.frame])))
+            told.insert(0, clock_text(float(data.log10_time[self.frame]), data.run.counts_steps))
             told += [overlay.corner[0]] if overlay.corner else []
             readings = [one.text for one in overlay.readings if math.isfinite(one.value)]
             told += readings or [self.header.key]

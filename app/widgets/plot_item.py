@@ -34,7 +34,7 @@ from app.widgets.items import ZeroLine, pen_of
 from app.widgets.levels import Drawn, LevelLine, level_at
 from app.widgets.overlay import Overlay, Still, paint_overlay
 from app.widgets.ranges import Home as Home
-from app.widgets.ranges import is_drawable, rect_of, scaled_about, squared, used, wheel_factor
+from app.widgets.ranges import is_drawable, pull_range, rect_of, squared, turn_wheel, used
 from app.widgets.ticks import TickMaker, plain
 from core.figures.palette import Palette
 
@@ -154,8 +154,7 @@ class Plot(pg.GraphicsView):
             axis.set_look(palette, *self.lettering())
 
     def set_labels(self, horizontal: str, vertical: str, short: str = "") -> None:
-        """The names of the axes, and the room that they need; `short` is that of the vertical one
-        where there is not enough."""
+        """Name the axes; `short` is for the vertical one where there is not enough room."""
         if (horizontal, vertical) == (self.bottom.labelText, self.side.labelText):
             return
         for axis, label, other in ((self.side, vertical, short), (self.bottom, horizontal, "")):
@@ -221,7 +220,7 @@ class Plot(pg.GraphicsView):
         """Whether a unit is as long on both axes."""
         if not self._equal or self._always_equal:
             return self._equal
-        return used(rect_of(self._common or self._home), self.view.rect().size()) > 0.5
+        return used(self._whole(), self.view.rect().size()) > 0.5
 
     def reset_range(self) -> None:
         """Back from a zoom."""
@@ -246,9 +245,13 @@ class Plot(pg.GraphicsView):
         # Now: pyqtgraph would move the items while it paints them, and paint them once more.
         self.view.prepareForPaint()
 
+    def _whole(self) -> QRectF:
+        """The range without a zoom."""
+        return rect_of(self._common or self._home)
+
     def _span(self) -> QRectF:
         """The range to be shown."""
-        span = self._zoomed or rect_of(self._common or self._home)
+        span = self._zoomed or self._whole()
         return squared(span, self.view.rect().size()) if self.is_equal else span
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
@@ -273,8 +276,7 @@ class Plot(pg.GraphicsView):
         return QRectF(self.view.mapRectToScene(self.view.rect()))
 
     def pixel_height(self) -> float:
-        """The height of a pixel of the screen, in the units of the vertical axis; 0 while there is
-        no room for one."""
+        """The height of a pixel of the screen on the vertical axis; 0 where none has room."""
         pixels = self.view.rect().height() * self.devicePixelRatioF()
         return abs(self.shown().height()) / pixels if pixels >= 1.0 else 0.0
 
@@ -356,14 +358,16 @@ class Plot(pg.GraphicsView):
     def _pan(self, way: QPointF) -> None:
         grip, box = self._grip, self.inside().size().expandedTo(QSizeF(1.0, 1.0))
         x, y = way.x() / box.width(), way.y() / box.height()
-        self.set_zoom(grip.translated(-x * grip.width(), y * grip.height()))
+        self.set_zoom(pull_range(grip, -x, y, self._whole()))
         self.zoomed.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
-        # About the pointer: what is under it stays there.
-        point = QPointF(*self.place(event.position().x(), event.position().y()))
-        self.set_zoom(scaled_about(self.shown(), point, wheel_factor(event.angleDelta().y())))
+        # About the pointer: what is under it stays there, also where wider ticks move the plot.
+        here = event.position().toTuple()
+        point = QPointF(*self.place(*here))
+        self.set_zoom(turn_wheel(self.shown(), point, event.angleDelta().y(), self._whole()))
+        self.set_zoom(self.shown().translated(point - QPointF(*self.place(*here))))
         self.zoomed.emit()
 
     def leaveEvent(self, _: QEvent) -> None:

@@ -11,6 +11,9 @@ from core.figures.ticks import range_problem
 
 ZOOM_STEP = 1.0015
 MOST_TURNED = 12_000  # at once
+# Of a range by the mouse, against that of what is shown: far beyond, places under the pointer have
+# no digits left by which the wheel would come back.
+MOST_ENLARGED = 1e3
 
 
 @final
@@ -84,3 +87,30 @@ def scaled_about(span: QRectF, point: QPointF, factor: float) -> QRectF:
         factor * span.width(),
         factor * span.height(),
     )
+
+
+def turn_wheel(span: QRectF, point: QPointF, turned: int, home: QRectF) -> QRectF:
+    """Return the range after the wheel was turned at a point; `home` is that of what is shown.
+
+    >>> home = QRectF(0.0, 0.0, 1.0, 1.0)
+    >>> turn_wheel(home, QPointF(0.0, 0.0), -(10**6), home).getRect()
+    (0.0, 0.0, 1000.0, 1000.0)
+    """
+    sizes = (home.width(), span.width()), (home.height(), span.height())
+    most = min(MOST_ENLARGED * whole / max(size, 1e-300) for whole, size in sizes)
+    return scaled_about(span, point, min(wheel_factor(turned), max(most, 1.0)))
+
+
+def pull_range(span: QRectF, x: float, y: float, home: QRectF) -> QRectF:
+    """Return a range moved by shares of itself, unmoved where it would be out of reach of `home`.
+
+    >>> home = QRectF(0.0, 0.0, 1.0, 1.0)
+    >>> pull_range(home, 0.5, 0.0, home).x(), pull_range(home, 1e9, 0.0, home).x()
+    (0.5, 0.0)
+    """
+    moved = span.translated(x * span.width(), y * span.height())
+    way, before = moved.center() - home.center(), span.center() - home.center()
+    size = home.size().expandedTo(span.size())
+    near = abs(way.x()) <= max(MOST_ENLARGED * size.width(), abs(before.x()))
+    near &= abs(way.y()) <= max(MOST_ENLARGED * size.height(), abs(before.y()))
+    return moved if near else span

@@ -13,9 +13,6 @@ RAISED = str.maketrans(
 # There are raised digits in Unicode but no raised point: 10^2.31 stays as it is.
 WHOLE_POWER = re.compile(r"(?<=10)\^(-?\d+)(?![\d.])")
 SQUARE = re.compile(r"\^2(?![\d.])")
-NARROW_SPACE = "\u202f"
-# Four digits are read without it.
-GROUP_FROM = 10_000
 
 
 def raised(text: str) -> str:
@@ -35,12 +32,3 @@ def _raise(match: re.Match[str]) -> str:
 def shown_number(value: float, digits: int = 3) -> str:
     """A number for a panel; what is not there is a dash."""
     return "\u2013" if math.isnan(value) else raised(number_text(value, digits))
-
-
-def whole_text(value: int) -> str:
-    """A whole number, its digits in groups of three from five digits on.
-
-    >>> whole_text(8120), whole_text(1234567).replace("\u202f", " ")
-    ('8120', '1 234 567')
-    """
-    return f"{value:,}".replace(",", NARROW_SPACE) if abs(value) >= GROUP_FROM else str(value)

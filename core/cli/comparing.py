@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from core.cli.output import print_line, progress
+from core.cli.output import print_line, progress, say
 from core.comparison.comparison import Comparison
 from core.comparison.differing import Differing
 from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
@@ -50,10 +50,24 @@ def compare(arguments: argparse.Namespace) -> int:
         with progress("compare", total, arguments.quiet) as bar:
             found = [compare_runs(one, runs, bar.add, moment) for one in questions]
         named = differing_of(runs)
+        _check(found)
         _write(found, named, out, arguments)
     _print(named, arguments.runs)
     print_line(out)
     return 0
+
+
+def _check(found: Sequence[Comparison]) -> None:
+    """InputError where a comparison has nothing to draw or write."""
+    for one in found:
+        if one.is_empty:
+            raise InputError(
+                " ".join((f"Nothing of {one.question.observable} can be compared.", *one.notes))[
+                    :-1
+                ],
+                remedy="choose another axis, or lines",
+                typed="give another --against, or --kind lines",
+            )
 
 
 def _question(name: str, arguments: argparse.Namespace) -> CompareQuestion:
@@ -74,6 +88,8 @@ def _write(
 
     if out.suffix.lower() == ".csv":
         write_whole(out, table(found).encode())
+        for note in dict.fromkeys(note for one in found for note in one.notes):
+            say(note)  # which a figure has below its panels
         return
     title = f"{len(named.labels)} runs compared"
     palette, width = DARK if arguments.dark else LIGHT, _width(arguments.size)

@@ -25,13 +25,13 @@ def limit(arguments: argparse.Namespace) -> int:
     time = time_of(arguments.at, "--at")
     try:
         with open_run(Path(arguments.run)) as run:
-            found = _found(run, time, arguments)
+            found, steps = _found(run, time, arguments), run.counts_steps
     except CancelledError:
         raise KeyboardInterrupt from None
     if arguments.json:
         print_json(found.as_json())
     else:
-        _print(found)
+        _print(found, steps)
     return 0
 
 
@@ -52,21 +52,22 @@ def _found(run: Run, time: float | None, arguments: argparse.Namespace) -> Any:
         return final_margin(run, index, known, watch)
 
 
-def _print(found: Any) -> None:
+def _print(found: Any, steps: bool) -> None:
     ends = f"[{_number(found.below)}, {_number(found.above)}]"
     closed = " (closed)" if found.closed else ""
     print_line(
         f"final margin in {ends}{closed}" + (f" while {found.condition}" if found.condition else "")
     )
     print_line(
-        f"  at {time_text(found.log10_time)}, frame {found.frame}: hard margin {found.hard:.6g}"
+        f"  at {time_text(found.log10_time, steps)}, frame {found.frame}: "
+        f"hard margin {found.hard:.6g}"
     )
     _line("below: " + (found.why if found.why else f"{found.below:.6g}, the smoothed margin"))
     if not math.isnan(found.above_always):
         _line(f"above, always: {found.above_always:.6g}, {found.always}")
     for one in found.above_while:
         _line(f"above, while {one.condition}: {one.above:.6g}")
-        began = "since the start" if one.frame == 0 else f"since {time_text(one.since)}"
+        began = "since the start" if one.frame == 0 else f"since {time_text(one.since, steps)}"
         _line(f"  which has held {began} (frame {one.frame})")
         _line("  carried by examples " + _examples(one.examples))
         _line("  and by nodes " + _nodes(one.nodes))

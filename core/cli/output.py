@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import json
@@ -11,12 +12,17 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from core.stopping import hold_streams
 from core.terminal.escapes import escape_controls
+from marginscope._numbers import NARROW_SPACE
+
+if TYPE_CHECKING:  # loads NumPy
+    from core.data.dataset import Dataset
 
 PROGRAM = "marginscope"
+UNKNOWN = "marginscope"  # the handler of characters that a stream has not
 MARGIN_SECONDS = 120.0  # for each reference margin
 # What says that standard output takes no more.
 UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
@@ -113,6 +119,12 @@ def say(text: str) -> None:
         print(escape_controls(text.replace("\n", " ")), file=sys.stderr, flush=True)
 
 
+def say_understood(data: Dataset) -> None:
+    """Print on standard error how a data file was understood, if it leaves a choice."""
+    if data.is_guess:
+        say(f"Understood: {data.note}")
+
+
 def say_lines(text: str) -> None:
     """Print lines on standard error, control characters other than newline and tab as escapes."""
     with suppress(OSError):
@@ -127,9 +139,18 @@ def open_streams() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for as long as the program runs
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-    # Its own stream only, and not one that somebody has put in its place to read what is printed.
-    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # titles on a terminal of ASCII
+    codecs.register_error(UNKNOWN, _replaced)
+    for stream, own in ((sys.stdout, sys.__stdout__), (sys.stderr, sys.__stderr__)):
+        # Its own only, and not one that somebody has put in its place to read what is printed.
+        if stream is own and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=UNKNOWN)  # titles on a terminal of ASCII
+
+
+def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what a stream prints of a character that it has not: its escape, or a plain space."""
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] == NARROW_SPACE:
+        return " ", error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 def drop_output() -> None:

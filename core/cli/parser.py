@@ -136,8 +136,9 @@ def _reading(commands: Any) -> None:
         "--columns",
         default=None,
         metavar="NAME,NAME",
-        help="of a RUN: these beside frame, step and time (default: all)",
+        help="of a RUN: these beside frame, step and time (default: all that do not take long)",
     )
+    command.add_argument("--all", action="store_true", help="of a RUN: also columns that take long")
     command.add_argument("--parameters", action="store_true", help="with data and parameters")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 

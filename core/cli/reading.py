@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from core import trust
-from core.cli.output import print_json, print_line, print_text, progress
+from core.cli.output import print_json, print_line, print_text, progress, say
 from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
+from core.runs.left import RECORDING, left_words, was_left
 from core.studies.code import codes_of, files_of
 from core.studies.study import load_study, shipped_ids
 
@@ -22,9 +23,12 @@ def facts(run: Run) -> dict[str, Any]:
     data = run.dataset
     experiment = run.experiment.model_dump(mode="json", exclude_none=True)
     lineage = {} if run.lineage is None else {"lineage": run.lineage.words}
+    left = was_left(run)
+    recorder = {"recorder": "gone" if left else "at work"} if run.status == RECORDING else {}
     return lineage | {
         "status": run.status,
         "reason": run.reason,
+        **recorder,
         "engine": run.engine,
         "frames": run.frames,
         "bytes": run.bytes_on_disk,
@@ -38,22 +42,24 @@ def info(arguments: argparse.Namespace) -> int:
     """Print the facts of a run, as JSON or as lines."""
     with open_run(Path(arguments.run)) as run:
         values = facts(run)
-        times = run.log10_time[: run.frames]
+        times, steps = run.log10_time[: run.frames], run.steps if run.counts_steps else None
         events = run.events()
+        left = left_words(run) if values.get("recorder") == "gone" else ""
     if arguments.json:
         print_json(values)
         return 0
     sizes = values["sizes"]
     print_line(values["study"]["title"])
     ended = ", " + values["reason"] if values["reason"] else ""
-    print_line(f"  {values['status']}{ended}; {values['engine']}")
+    print_line(f"  {left or values['status'] + ended}; {values['engine']}")
     print_line(
         f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB"
     )
     if "lineage" in values:
         print_line(f"  {values['lineage']}")
     if times.size:
-        print_line(f"  {values['frames']} frames to log10 t = {times[-1]:.6g}")
+        end = f"log10 t = {times[-1]:.6g}" if steps is None else f"step {steps[-1]}"
+        print_line(f"  {values['frames']} frames to {end}")
     for name, value in values["scalars"].items():
         print_line(f"  {name:<18} {value:.6g}")
     for frame, kind, payload in events:
@@ -100,21 +106,29 @@ def _codes(name: str) -> list[tuple[str, Path]]:
 
 def table(arguments: argparse.Namespace) -> int:
     """Write the observables of a run; of a folder the cells of its sweep, or their means."""
-    from core.observables.table import write_table
+    from core.observables.table import left_out, offered, write_table
 
     out = Path(arguments.out)
     if Path(arguments.run).is_dir():
         return _sweep_table(Path(arguments.run), out, arguments.means)
     if arguments.means:
         raise InputError("--means is about the seeds of a sweep; give the folder of one.")
+    if arguments.all and arguments.columns is not None:
+        raise InputError("--all and --columns exclude each other; give one of them.")
+    nodes = out.suffix.lower() == ".npz"
     with (
         open_run(Path(arguments.run)) as run,
         progress("table", run.frames, arguments.quiet) as bar,
     ):
-        names = None
-        if arguments.columns is not None:
+        names, without = None, left_out(run, nodes)
+        if arguments.all:
+            names, without = [item.name for item in offered(run, nodes)], ()
+        elif arguments.columns is not None:
             names = [part.strip() for part in arguments.columns.split(",") if part.strip()]
+            without = ()
         write_table(run, out, arguments.parameters, bar.add, names)
+    if without and not arguments.quiet:
+        say(f"Not in it, as they may take long: {', '.join(without)}; --all writes them, too.")
     print_line(out)
     return 0
 

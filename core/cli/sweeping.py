@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from core.cli.output import print_line, progress, say
+from core.cli.output import print_line, progress, say, say_understood
 from core.cli.waiting import NO_WORKERS, compiling_words, stopped_by_signals
 from core.studies.cell_table import check_table, rows_of, write_table
 from core.studies.study import Study
@@ -39,7 +39,8 @@ def run_sweep(
     if made.kept and prints:
         say(f"{len(made.kept)} of {len(made.paths)} cells are there already.")
     if made.tasks:
-        made.tasks[0].problem()  # says what is wrong with the data before anything is started
+        # What is wrong with the data is said before anything is started.
+        say_understood(made.tasks[0].problem().dataset)
     pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell, options.together)
     status = control.status
     with (

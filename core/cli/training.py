@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.output import Bar, print_line, progress, say
+from core.cli.output import Bar, print_line, progress, say, say_understood
 from core.cli.waiting import compiling_words, stopped_by_signals
 from core.compiled import warming
 from core.compiled.beside import compiling
@@ -134,7 +134,7 @@ def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
     check_room((cell.experiment for cell in study.cells()), folder)
     for _ in problems(study):  # all input is read once before anything is written
         pass
-    for problem, path in zip(problems(study), paths, strict=True):
+    for problem, path in zip(problems(study, says=False), paths, strict=True):
         code = _record_one(problem, path, force, quiet)
         if code == EXIT[FinishReason.CANCELLED]:
             return code
@@ -152,10 +152,16 @@ def note_runs(study: Study, folder: Path, size: str | None) -> None:
         ledger.save()
 
 
-def problems(study: Study) -> Iterator[Problem]:
-    """The problem of each cell."""
+def problems(study: Study, says: bool = True) -> Iterator[Problem]:
+    """Yield the problem of each cell; with `says` print once how a data file was understood."""
+    said: set[str] = set()
     for cell in study.cells():
-        yield resolve(cell.experiment, study.folder, study.title, study.source)
+        problem = resolve(cell.experiment, study.folder, study.title, study.source)
+        note = problem.dataset.note
+        if says and note not in said:
+            say_understood(problem.dataset)
+            said.add(note)
+        yield problem
 
 
 def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:

@@ -9,7 +9,7 @@ a run stands at such a place when it is there for the first time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, final
 
 import numpy as np
@@ -35,7 +35,8 @@ class Traced:
     some observables by name.
 
     `family` tells its settings apart from those of other runs but for the seeds; `most` is what
-    its hard margin can be at most by gamma_gl, NaN where that is not known.
+    its hard margin can be at most by gamma_gl, NaN where that is not known. `counts_steps`: t is
+    the number of steps.
     """
 
     label: str
@@ -44,12 +45,13 @@ class Traced:
     steps: Array
     values: Mapping[str, Array]
     most: float = float("nan")
+    counts_steps: bool = False
 
     def taken(self, kept: NDArray[np.bool_]) -> Traced:
         """The same run at some of its frames, kept (T,)."""
         values = {name: values[kept] for name, values in self.values.items()}
         times, steps = self.log10_time[kept], self.steps[kept]
-        return Traced(self.label, self.family, times, steps, values, self.most)
+        return replace(self, log10_time=times, steps=steps, values=values)
 
 
 @final
@@ -62,6 +64,7 @@ class Ranked:
     family: str
     values: Array
     m: int
+    counts_steps: bool = False
 
 
 def keys_of(run: Traced, against: str) -> Array:

@@ -16,10 +16,11 @@ from core.comparison.alignment import (
     at,
     keys_of,
     reached,
+    shown,
     turns_back,
 )
 from core.comparison.question import AGAINST, CompareQuestion
-from core.problem.schedule import time_text
+from core.problem.schedule import moment_text
 
 NONE: Array = np.empty(0)
 MOST_NAMED = 3  # runs in a sentence
@@ -51,12 +52,18 @@ class ComparedLine:
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """Some lines, and sentences about what cannot be compared, or how it is. Nodes are compared at
-    a moment, inf for the end of each run."""
+    a moment, inf for the end of each run. `steps`: t counts the steps of all runs."""
 
     question: CompareQuestion
     lines: tuple[ComparedLine, ...]
     notes: tuple[str, ...] = ()
     log10_time: float = float("inf")
+    steps: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no line has a place."""
+        return not any(line.places.size for line in self.lines)
 
     @property
     def moment(self) -> str:
@@ -64,7 +71,7 @@ class Comparison:
         if not self.question.ranked:
             return ""
         ended = self.log10_time == float("inf")
-        return "the end" if ended else f"t = {time_text(self.log10_time)}"
+        return "the end" if ended else moment_text(self.log10_time, self.steps)
 
 
 def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
@@ -85,7 +92,8 @@ def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
             f"The {AGAINST[question.against]} of {some} turns back: values are those when it is "
             "reached for the first time."
         )
-    return _answer(question, runs, curves, notes)
+    steps = all(run.counts_steps for run in runs)
+    return replace(_answer(question, runs, curves, notes), steps=steps)
 
 
 def compared_nodes(
@@ -99,7 +107,8 @@ def compared_nodes(
         for run in runs
         if run.values.size < run.m
     ]
-    return replace(_answer(question, runs, curves, notes), log10_time=log10_time)
+    steps = all(run.counts_steps for run in runs)
+    return replace(_answer(question, runs, curves, notes), log10_time=log10_time, steps=steps)
 
 
 def _answer(
@@ -110,7 +119,7 @@ def _answer(
 ) -> Comparison:
     """The lines of some curves, one of each run, by the kind of the question."""
     if question.kind == "differences":
-        lines = _differences(runs, curves, notes)
+        lines = _differences(question, runs, curves, notes)
     elif question.kind == "bands":
         lines = _bands(question, runs, curves, notes)
     else:
@@ -132,7 +141,24 @@ def _common(curves: Sequence[tuple[Array, Array]]) -> Array:
     return within
 
 
+def _apart(
+    against: str,
+    one: Labelled,
+    other: Labelled,
+    curve: tuple[Array, Array],
+    further: tuple[Array, Array],
+) -> str:
+    """Why a run cannot be subtracted from another one."""
+    words = f"{one.label} and {other.label} have no {AGAINST[against]} in common"
+    if not (curve[0].size and further[0].size):
+        return f"{words}."
+    ends = [shown(places[[0, -1]], against).tolist() for places, _ in (curve, further)]
+    (low, high), (begin, end) = ends
+    return f"{words}: {low:.4g} to {high:.4g}, and {begin:.4g} to {end:.4g}."
+
+
 def _differences(
+    question: CompareQuestion,
     runs: Sequence[Labelled],
     curves: Sequence[tuple[Array, Array]],
     notes: list[str],
@@ -142,7 +168,7 @@ def _differences(
     for k in range(1, len(runs)):
         places = _common((curves[0], curves[k]))
         if places.size == 0:
-            notes.append(f"{runs[k].label} and {runs[0].label} have no place in common.")
+            notes.append(_apart(question.against, runs[0], runs[k], curves[0], curves[k]))
         values = at(*curves[k], places) - at(*curves[0], places)
         label = f"({runs[k].label}) \u2212 ({runs[0].label})"
         lines.append(ComparedLine(label, (0, k), places, values))

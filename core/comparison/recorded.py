@@ -38,8 +38,8 @@ def most_of(run: Run) -> float:
 
 def differing_of(runs: Sequence[Run]) -> Differing:
     """The settings in which some runs differ, and what they are called by them."""
-    stems = [run.path.stem for run in runs]
-    return differing([settings_of(run.experiment) for run in runs], stems)
+    stems, titles = [run.path.stem for run in runs], [run.title for run in runs]
+    return differing([settings_of(run.experiment) for run in runs], stems, titles)
 
 
 def check_observable(name: str) -> None:
@@ -115,7 +115,8 @@ def _compare_nodes(
 def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranked:
     """A run by one of SORTED of its nodes at a frame."""
     values = np.asarray(OBSERVABLES[name].at(run, frame), dtype=np.float64)
-    return Ranked(label, family, np.sort(values[np.isfinite(values)]), values.size)
+    known = np.sort(values[np.isfinite(values)])
+    return Ranked(label, family, known, values.size, run.counts_steps)
 
 
 def traced_of(run: Run, label: str, family: str, values: dict[str, Array], most: float) -> Traced:
@@ -123,4 +124,4 @@ def traced_of(run: Run, label: str, family: str, values: dict[str, Array], most:
     frames = min((one.size for one in values.values()), default=0)
     times = np.asarray(run.log10_time[:frames], dtype=np.float64)
     steps = np.asarray(run.steps[:frames], dtype=np.float64)
-    return Traced(label, family, times, steps, values, most)
+    return Traced(label, family, times, steps, values, most, run.counts_steps)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from marginscope._files.digest import digest
 
 Array = NDArray[np.float64]
+UNDERSTOOD = "Understood:"  # before the note of a Dataset
 Directions = Mapping[str, Array]  # what a law knows of itself, by name
 EXACT_TEST_DIMENSION = 12  # up to here the test error is summed over all 2^d corners
 # So many make a test error of one half good to a standard error of .004.
@@ -52,6 +53,8 @@ class Dataset:
     `directions` are what the distribution knows of itself (mu, a teacher's weights, the axes of
     cones), each (k, d): drawn over the data, and needed for its test points. Run files do not hold
     them: they are drawn anew.
+    `note` is what a reader of files understood, `is_guess` if the file itself does not say all of
+    it; run files do not hold them either.
     """
 
     x: Array
@@ -61,6 +64,8 @@ class Dataset:
     classes: int = 2
     directions: Directions = field(default_factory=dict)
     real: bool = False
+    note: str = ""
+    is_guess: bool = False
 
     @property
     def n(self) -> int:

@@ -1,221 +1,220 @@
-"""The user's own data and weights: NPZ and CSV files, checked before anything runs."""
+"""The user's own data: tables of text and files of arrays, checked before anything runs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.random import Generator
+from pydantic import field_validator
 
-from core.data.csv_file import read_csv
-from core.data.dataset import Array, Dataset, Distribution
+from core.data.arrays import (
+    CALLED,
+    ArrayFile,
+    LabelReader,
+    check_finite,
+    check_shapes,
+    class_numbers_of,
+    find_roles,
+)
+from core.data.dataset import Dataset, Distribution
+from core.data.labels import coding_of
+from core.data.mat import MatFile
+from core.data.npy import NpyFiles
 from core.data.npz import NpzFile
 from core.data.section import CONTENT_MEANING, TARGETS, FileSection, check_sizes, check_stated
-from core.errors import InputError, did_you_mean
-from core.settings import MAX_ELEMENTS, MAX_SEED, SEED_MEANING, setting
+from core.data.suffixes import ARRAYS, TEXTS
+from core.data.table_header import Wanted
+from core.data.text_table import read_text, sentence_of
+from core.errors import InputError
+from core.settings import MAX_SEED, SEED_MEANING, setting
 
-MAX_CLASSES = 10_000
-NAMES = (("x", "y"), ("x_test", "y_test"))
-Shapes = Mapping[str, tuple[int, ...]]
-
-
-def binary_labels(y: Array, where: str, both: bool = True) -> Array:
-    """Labels as -1 and +1; 0/1 is turned into -1/+1.
-
-    >>> binary_labels(np.array([0.0, 1.0]), "y").tolist()
-    [-1.0, 1.0]
-
-    Raises InputError for any other value, and when `both` classes are needed and one is missing.
-    """
-    values = set(np.unique(y).tolist())
-    if not values <= {-1.0, 1.0} and not values <= {0.0, 1.0}:
-        # -1, 0 and 1 together: each is a label of one convention, and 0 is none of the other.
-        odd = sorted(values - {-1.0, 0.0, 1.0}) or [0.0]
-        raise InputError(
-            f"{where} has the label {odd[0]:g}; labels must be -1 and +1, or 0 and 1, or the class "
-            "numbers 0, 1, ..., k - 1."
-        )
-    if both and len(values) < 2:
-        raise InputError(
-            f"{where} has only the label {next(iter(values)):g}; both classes are needed."
-        )
-    return np.where(y > 0, 1.0, -1.0)
-
-
-def class_count(y: Array, where: str) -> int:
-    """How many classes labels stand for: k >= 3 where they are class numbers up to k - 1, else 2.
-
-    >>> class_count(np.array([2.0, 0.0, 1.0]), "y"), class_count(np.array([1.0, 0.0]), "y")
-    (3, 2)
-
-    Raises InputError for class numbers with a gap, and for more than 10,000 classes.
-    """
-    values = np.unique(y)
-    if values[0] != 0.0 or values[-1] < 2.0 or np.any(values != np.round(values)):
-        return 2
-    # Before the range below, whose length a file could choose.
-    if values[-1] >= MAX_CLASSES:
-        raise InputError(
-            f"{where} has the class number {values[-1]:g}; at most {MAX_CLASSES} classes are read."
-        )
-    missing = sorted(set(range(int(values[-1]))) - set(values.tolist()))
-    if missing:
-        raise InputError(
-            f"{where} has the class number {values[-1]:g} and none of {missing[0]}; class numbers "
-            "must be 0, 1, ..., k - 1 without a gap."
-        )
-    return values.size
-
-
-def class_numbers(y: Array, classes: int, where: str) -> Array:
-    """Labels of three or more classes. Raises InputError for one that is not 0, ..., k - 1."""
-    odd = y[(y < 0) | (y >= classes) | (y != np.round(y))]
-    if odd.size:
-        raise InputError(
-            f"{where} has the label {odd[0]:g}; the classes of y are numbered 0 to {classes - 1}."
-        )
-    return y
-
-
-def check_shapes(shapes: Shapes, path: Path) -> None:
-    """Raise InputError unless x (n, d) and y (n,), and test points of the same d, fit together."""
-    for inputs, labels in NAMES:
-        if inputs not in shapes:
-            continue
-        rows, labelled = shapes[inputs], shapes[labels]
-        if len(rows) != 2 or rows[0] < 1 or rows[1] < 1:
-            raise InputError(
-                f"data.path: {inputs} in {path} has shape {rows}; a table (n, d) is needed."
-            )
-        if labelled != rows[:1]:
-            raise InputError(
-                f"data.path: {labels} in {path} has shape {labelled}; one label for each of the "
-                f"{rows[0]} rows of {inputs} is needed."
-            )
-        if rows[0] * rows[1] > MAX_ELEMENTS:
-            raise InputError(
-                f"data.path: {inputs} in {path} has shape {rows}; at most {MAX_ELEMENTS:.0e} "
-                "values are read."
-            )
-    if "x_test" in shapes and shapes["x_test"][1] != shapes["x"][1]:
-        raise InputError(
-            f"data.path: x_test in {path} has {shapes['x_test'][1]} columns, "
-            f"x has {shapes['x'][1]}; they must agree."
-        )
-
-
-def checked(
-    x: Array, y: Array, path: Path, names: tuple[str, str], classes: int | None = None
-) -> tuple[Array, Array, int]:
-    """x and y of shapes that fit, with finite values, and the number of classes.
-
-    `classes` are those of the training labels where these are test labels. Raises InputError.
-    """
-    check_finite(x, y, path, names)
-    where = f"data.path: {names[1]} in {path}"
-    count = class_count(y, where) if classes is None else classes
-    if count > 2:
-        return x, class_numbers(y, count, where), count
-    # Test points may all be of one class; what is learnt from must have both.
-    return x, binary_labels(y, where, both=classes is None), 2
-
-
-def check_finite(x: Array, y: Array, path: Path, names: tuple[str, str]) -> None:
-    """Raise InputError for a value that is not finite."""
-    for name, array in zip(names, (x, y), strict=True):
-        finite = np.isfinite(array)
-        if not finite.all():
-            bad = np.unravel_index(int(np.argmin(finite)), array.shape)
-            place = ", ".join(str(int(index)) for index in bad)
-            raise InputError(
-                f"data.path: {name} in {path} has the value {array[bad]} at index "
-                f"({place}), counted from 0; every value must be finite."
-            )
+KEY = "data.path"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class FileSource(Distribution):
-    """A data file; d and n, when given, must agree with it."""
+    """A data file; d and n, when given, must agree with it. `label`, `header`: as in FileData."""
 
     path: Path
     d: int | None = None
     n: int | None = None
     real: bool = False
+    label: str | None = None
+    header: bool | None = None
 
     def sample(self, generator: Generator) -> Dataset:
-        with ExitStack() as stack:
-            arrays = self._arrays(stack)
-        dataset = self._fitted(arrays) if self.real else self._labelled(arrays)
+        suffix = self.path.suffix.lower()
+        if suffix in TEXTS:
+            dataset = self._read_text()
+        elif suffix in ARRAYS:
+            dataset = self._read_file(suffix)
+        else:
+            raise InputError(
+                f"{KEY}: {self.path} ends in {suffix or 'nothing'}; an NPZ (.npz) or CSV (.csv) "
+                "file is needed, or .tsv, .txt, .npy, .mat; save the data as one of these."
+            )
         check_sizes(dataset, self.path, self.d, self.n)
         return dataset
 
-    def _labelled(self, arrays: Mapping[str, Array]) -> Dataset:
-        x, y, classes = checked(arrays["x"], arrays["y"], self.path, NAMES[0])
-        if "x_test" not in arrays:
-            return Dataset(x, y, classes=classes)
-        test = arrays["x_test"], arrays["y_test"]
-        return Dataset(x, y, *checked(*test, self.path, NAMES[1], classes)[:2], classes)
-
-    def _fitted(self, arrays: Mapping[str, Array]) -> Dataset:
-        for names in NAMES[: len(arrays) // 2]:
-            check_finite(arrays[names[0]], arrays[names[1]], self.path, names)
+    def _read_text(self) -> Dataset:
+        table = read_text(self.path, KEY, Wanted(self.label, self.header, self.real))
+        classes = 2 if self.real else table.coding.classes
         return Dataset(
-            arrays["x"], arrays["y"], arrays.get("x_test"), arrays.get("y_test"), real=True
+            table.x,
+            table.y,
+            classes=classes,
+            real=self.real,
+            note=table.note,
+            is_guess=table.is_guess,
         )
 
-    def _arrays(self, stack: ExitStack) -> dict[str, Array]:
-        """What the file holds, once the shapes that it states are right."""
-        suffix = self.path.suffix.lower()
-        if suffix == ".csv":
-            x, y = read_csv(self.path, "data.path")
-            return {"x": x, "y": y}
-        if suffix != ".npz":
-            raise InputError(
-                f"data.path: {self.path} ends in {suffix or 'nothing'}; "
-                "an NPZ (.npz) or CSV (.csv) file is needed."
-            )
-        file = stack.enter_context(NpzFile(self.path, "data.path"))
+    def _read_file(self, suffix: str) -> Dataset:
+        if suffix == ".npz":
+            with NpzFile(self.path, KEY, lenient=True) as npz:
+                self._check_others(npz.others)
+                return self._read_arrays(npz, self.label)
+        if suffix == ".mat":
+            with MatFile(self.path, KEY) as mat:
+                self._check_others(mat.others)
+                return self._read_arrays(mat, self.label)
+        with NpyFiles(self.path, KEY, alone=self.label is not None) as npy:
+            return self._read_arrays(npy, None) if self.label is None else self._read_column(npy)
+
+    def _check_others(self, others: Mapping[str, InputError]) -> None:
+        """Raise the error of an array that is needed and not of numbers."""
+        needed = {name for called in CALLED.values() for name in called} | {self.label}
+        for name, error in others.items():
+            if name in needed:
+                raise error
+
+    def _read_arrays(self, file: ArrayFile, label: str | None) -> Dataset:
+        """Return the data of named arrays, once the shapes that the file states are right."""
         shapes = file.shapes
-        for name in ("x", "y"):
-            if name not in shapes:
-                hint = did_you_mean(name, shapes) if shapes else "it is empty."
-                raise InputError(f"data.path: {self.path} has no array {name}; {hint}")
-        if ("x_test" in shapes) != ("y_test" in shapes):
-            raise InputError(f"data.path: {self.path} needs both x_test and y_test, or neither.")
-        # All that the headers tell is checked before any value is read (decision 0012).
-        check_shapes(shapes, self.path)
-        n, d = shapes["x"]
+        roles = find_roles(shapes, self.path, label)
+        names = roles.names
+        # All that headers state is checked before any value is read (decision 0012).
+        check_shapes(shapes, roles, self.path, self.real)
+        n, d = shapes[names["x"]]
         check_stated(self.path, (("d", self.d, d), ("n", self.n, n)))
-        return {name: file.read(name) for pair in NAMES for name in pair if name in shapes}
+        arrays = {role: file.read(name) for role, name in names.items()}
+        for role, array in arrays.items():
+            check_finite(array, names[role], self.path)
+        notes = [roles.note, getattr(file, "note", "")]
+        x, x_test, y_test = arrays["x"], arrays.get("x_test"), arrays.get("y_test")
+        where = {role: f"{KEY}: {name} in {self.path}" for role, name in names.items()}
+        if self.real:
+            y, classes = arrays["y"].reshape(-1), 2
+            y_test = None if y_test is None else y_test.reshape(-1)
+        else:
+            labels = LabelReader(arrays["y"], n, where["y"])
+            y, classes = labels.y, labels.coding.classes
+            notes.append(labels.note)
+            if y_test is not None and x_test is not None:
+                y_test = labels.test_labels(y_test, x_test.shape[0], where["y_test"])
+        found = [note for note in notes if note]
+        return Dataset(
+            x,
+            y,
+            x_test,
+            y_test,
+            classes,
+            real=self.real,
+            note=sentence_of([*found, *filter(None, [roles.others_note])]),
+            is_guess=bool(found),
+        )
+
+    def _read_column(self, file: NpyFiles) -> Dataset:
+        """Return the data of one table, a column of which has the labels."""
+        (rows, *other) = file.shapes["table"] or (0,)
+        if len(other) != 1 or rows < 1 or other[0] < 2:
+            raise InputError(
+                f"{KEY}: {self.path} has shape {file.shapes['table']}; a table (n, d + 1) with its "
+                "labels is needed."
+            )
+        width, text = other[0], self.label or ""
+        column = {"first": 0, "last": width - 1}.get(text, -1)
+        if text.isascii() and text.isdigit():
+            column = int(text[:9]) - 1
+        if not 0 <= column < width:
+            raise InputError(
+                f"{KEY}: data.label = {text[:40]!r} is no column of {self.path}, which has {width} "
+                'without names; allowed are "first", "last" and numbers from 1.'
+            )
+        table = file.read("table")
+        check_finite(table, "the array", self.path)
+        x, y = np.delete(table, column, axis=1), np.ascontiguousarray(table[:, column])
+        note = f"label column {column + 1} of {width}"
+        if self.real:
+            return Dataset(x, y, real=True, note=sentence_of([note]))
+        where = f"{KEY}: column {column + 1} of {self.path}"
+        coding = coding_of(class_numbers_of(y, rows, where)[0], lambda value: where)
+        note = sentence_of([note, *([coding.note] if coding.note else [])])
+        return Dataset(x, coding.encode(y, where), classes=coding.classes, note=note, is_guess=True)
+
+
+def stated_size(path: Path) -> int:
+    """Return how many values the headers of a file of arrays state for x; 0 for other files."""
+    suffix = path.suffix.lower()
+    if suffix not in (".npz", ".mat"):
+        return 0
+    with NpzFile(path, KEY, lenient=True) if suffix == ".npz" else MatFile(path, KEY) as file:
+        return max((math.prod(file.shapes.get(name, (0,))) for name in CALLED["x"]), default=0)
 
 
 @final
 class FileData(FileSection):
-    title: ClassVar[str] = "data from a file: NPZ (x, y, optional x_test, y_test) or CSV (label y)"
+    title: ClassVar[str] = (
+        "data from a file: a table of text (.csv, .tsv, .txt) or arrays (.npz, .npy, .mat)"
+    )
     source: ClassVar[str] = "the user's own"
     names: ClassVar[str] = "an NPZ or CSV file"
 
     kind: Literal["file"] = "file"
     path: str | None = setting(
         None,
-        meaning="NPZ or CSV file, relative to the study file; labels -1 and +1, 0 and 1, or class "
-        "numbers 0, 1, ..., k - 1, unless targets are real",
+        meaning="CSV, TSV or text file, NPZ, .mat, or .npy beside its labels, relative to the "
+        "study file; labels -1 and +1, 0 and 1, class numbers 0, 1, ..., k - 1, or words, unless "
+        "targets are real",
     )
     targets: Literal["labels", "real"] = setting(
         "labels", meaning=f"what y is: {TARGETS}", added=True
     )
+    label: str | None = setting(
+        None,
+        meaning="label column of a table: its name, its number from 1, first or last; of arrays "
+        "the name of y; without it y, label, target or class",
+        added=True,
+    )
+    header: bool | None = setting(
+        None,
+        meaning="whether the first line of a table has names; without it the text shows it",
+        advanced=True,
+        added=True,
+    )
     d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
     n: int | None = setting(None, meaning="number of examples, if it should be checked", ge=1)
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
+    understood: str | None = setting(
+        None,
+        meaning="how the file was read where it leaves a choice; set by the program",
+        advanced=True,
+        added=True,
+    )
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
+    @field_validator("label", mode="before")
+    @classmethod
+    def _number_as_text(cls, given: Any) -> Any:
+        return str(given) if type(given) is int else given
+
     def read_from(self, path: Path) -> FileSource:
-        return FileSource(path, self.d, self.n, self.real)
+        return FileSource(path, self.d, self.n, self.real, self.label, self.header)
 
     @property
     def real(self) -> bool:

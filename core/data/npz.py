@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -37,6 +38,7 @@ DAMAGED = (
     RuntimeError,
     struct.error,
     SyntaxError,
+    tokenize.TokenError,
     MemoryError,
     OverflowError,
 )
@@ -65,8 +67,10 @@ class NpzFile(AbstractContextManager["NpzFile"]):
     arrays that are not plain numbers. Nothing is ever unpickled.
     """
 
-    def __init__(self, path: Path, what: str) -> None:
-        self._path, self._what = path, what
+    def __init__(self, path: Path, what: str, lenient: bool = False) -> None:
+        """`lenient`: arrays that are not of numbers are left out, with their errors in `others`."""
+        self._path, self._what, self._lenient = path, what, lenient
+        self.others: dict[str, InputError] = {}
         if not path.is_file():
             raise InputError(f"{what}: there is no file {path}; check the path.")
         try:
@@ -99,11 +103,10 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         try:
             with self._zip.open(f"{name}.npy") as file:
                 file.read(header.start)
-                _fill(values, file, header.dtype)
+                fill_values(values, file, header.dtype)
         except DAMAGED as error:
             raise self._unreadable(error) from error
-        order = "F" if header.fortran else "C"
-        return np.ascontiguousarray(values.reshape(header.shape, order=order))  # type: ignore[call-overload]
+        return in_shape(values, header)
 
     def _all_headers(self) -> dict[str, Header]:
         headers: dict[str, Header] = {}
@@ -116,27 +119,25 @@ class NpzFile(AbstractContextManager["NpzFile"]):
                 zipfile.ZIP_DEFLATED,
             ):
                 raise self._unreadable(ValueError("it is encrypted, or packed in an unusual way"))
-            headers[name] = self._header(info, name)
+            header = self._header(info, name)
+            if header is not None:
+                headers[name] = header
         return headers
 
-    def _header(self, info: zipfile.ZipInfo, name: str) -> Header:
+    def _header(self, info: zipfile.ZipInfo, name: str) -> Header | None:
         try:
             with self._zip.open(info) as file:
-                header = _read_header(file)
+                header = read_header(file)
         except DAMAGED as error:
             raise self._unreadable(error) from error
         where = f"{self._what}: the array {name} in {self._path}"
-        if header.dtype.hasobject:
-            raise InputError(
-                f"{where} is not a plain array of numbers (an object array would have to be "
-                "unpickled, which is never done); save it as float64."
-            )
-        if header.dtype.kind not in "fiub":
-            raise InputError(f"{where} has type {header.dtype}; numbers are needed.")
-        if header.size > MAX_ELEMENTS:
-            raise InputError(
-                f"{where} has {header.size:.3g} values; at most {MAX_ELEMENTS:.0e} are read."
-            )
+        try:
+            check_header(header, where)
+        except InputError as error:
+            if not self._lenient or header.dtype.kind in "fiub":
+                raise
+            self.others[name] = error
+            return None
         # Deflate can have packed no more than RATIO to one; CHUNK is slack.
         length = header.start + header.size * header.dtype.itemsize
         if info.file_size != length or length > RATIO * info.compress_size + CHUNK:
@@ -174,7 +175,22 @@ def _check_end(path: Path) -> None:
         raise ValueError(f"it has a list of contents of {size} bytes, and few arrays are read")
 
 
-def _read_header(file: IO[bytes]) -> Header:
+def check_header(header: Header, where: str) -> None:
+    """Raise InputError for an array that is not of numbers, or larger than a run may be."""
+    if header.dtype.hasobject:
+        raise InputError(
+            f"{where} is not a plain array of numbers (an object array would have to be "
+            "unpickled, which is never done); save it as float64."
+        )
+    if header.dtype.kind not in "fiub":
+        raise InputError(f"{where} has type {header.dtype}; numbers are needed.")
+    if header.size > MAX_ELEMENTS:
+        raise InputError(
+            f"{where} has {header.size:.3g} values; at most {MAX_ELEMENTS:.0e} are read."
+        )
+
+
+def read_header(file: IO[bytes]) -> Header:
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
@@ -188,7 +204,13 @@ def _read_header(file: IO[bytes]) -> Header:
     return Header(tuple(shape), fortran, dtype, file.tell())
 
 
-def _fill(values: Array, file: IO[bytes], dtype: np.dtype[Any]) -> None:
+def in_shape(values: Array, header: Header) -> Array:
+    """Return the values of an array in its shape."""
+    order = "F" if header.fortran else "C"
+    return np.ascontiguousarray(values.reshape(header.shape, order=order))  # type: ignore[call-overload]
+
+
+def fill_values(values: Array, file: IO[bytes], dtype: np.dtype[Any]) -> None:
     """Read values of a type into an array, to the end of the file, whose checksum is then seen."""
     done, step = 0, CHUNK // dtype.itemsize
     while done < values.size:

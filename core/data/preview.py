@@ -38,7 +38,7 @@ class Preview:
     `counts` are (label, how many), for real targets those of a sign; `which` (k,) is the
     class of each point drawn, as a place in `counts`; `shortest` and `longest` are the least and
     the largest |x_i|; `planes` are the projections that say most, the best first; `pictures`
-    (p, h, w) or (p, h, w, 3) of bytes.
+    (p, h, w) or (p, h, w, 3) of bytes. What was understood of a file is `dataset.note`.
     """
 
     dataset: Dataset

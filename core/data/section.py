@@ -65,6 +65,17 @@ class FileSection(DataSection):
     if TYPE_CHECKING:
         path: str | None
 
+    def with_read(self, dataset: Dataset) -> FileSection:
+        """Return the section as a run holds it after the data were read.
+
+        A path means nothing on the machine where the run is opened; what was read does.
+        """
+        changes: dict[str, object] = {"path": None, "d": dataset.d, "n": dataset.n}
+        changes["content"] = dataset.digest()
+        if "understood" in type(self).model_fields and dataset.note:
+            changes["understood"] = dataset.note if dataset.is_guess else None
+        return self.model_copy(update=changes)
+
     @abstractmethod
     def read_from(self, path: Path) -> Distribution:
         """The examples at a path."""

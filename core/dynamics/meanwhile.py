@@ -3,11 +3,13 @@
 Where kernels are not compiled yet, a run whose dynamics has an engine in NumPy (or, for a network
 of the user's own, in PyTorch) begins with that one. The compiled engine takes over between two
 chunks: descent from the very parameters, the flow from its state at the last frame, so that it goes
-on as a continued run does.
+on as a continued run does. Where Python's arithmetic raises, which compiled code does not, the
+compiled engine repeats the chunk: no frame of it was handed on.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import final
@@ -67,7 +69,7 @@ class Meanwhile(Integrator):
     def __init__(self, first: Integrator, then: Integrator, ready: Callable[[], bool]) -> None:
         self._first: Integrator | None = first
         self._then, self._ready = then, ready
-        self._last: Chunk | None = None
+        self._last = Chunk((), Outcome.GOING, 0, -math.inf)
         self._lost = False
         self.by = first.engine
         self.engine = f"{first.engine}, then {then.engine}"
@@ -80,8 +82,6 @@ class Meanwhile(Integrator):
 
     def advance(self) -> Chunk:
         if self._first is not None and self._ready():
-            if self._last is not None:
-                self._then.take_over(self._first)
             self._first = None
         if self._first is None:
             return self._then.advance()
@@ -90,12 +90,14 @@ class Meanwhile(Integrator):
                 # Compiled code does not warn either.
                 with jit.interpreted(), np.errstate(all="ignore"):
                     self._last = self._first.advance()
-                return self._last
             except BEYOND:
                 self._lost = True
+            else:
+                # After each chunk: one that raises leaves `first` somewhere in its middle.
+                self._then.take_over(self._first)
+                return self._last
         time.sleep(WAIT_SECONDS)
-        assert self._last is not None
         return Chunk((), Outcome.GOING, self._last.step, self._last.log10_time)
 
     def state(self) -> State | None:
-        return (self._then if self._first is None else self._first).state()
+        return (self._then if self._first is None or self._lost else self._first).state()

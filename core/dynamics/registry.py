@@ -21,7 +21,7 @@ from core.dynamics.stochastic import Stochastic
 from core.dynamics.two_phase import TwoPhases, two_phase_step
 from core.errors import InputError
 from core.problem.problem import Problem, with_dynamics
-from core.settings import Registry, kind_of
+from core.settings import Registry, calling_module, kind_of
 from core.study_file.dynamics import (
     DYNAMICS,
     Adam,
@@ -88,8 +88,9 @@ ENGINES.aside["recorded"] = Engines(RecordedLoop, _no_engine, start=_not_trained
 
 def register(engines: Engines) -> None:
     """Make a further dynamics known: to study files by its section, and to training."""
-    DYNAMICS.add(engines.section)
-    ENGINES.add(engines)
+    module = calling_module()
+    DYNAMICS.add(engines.section, module)
+    ENGINES.add(engines, module)
 
 
 def prepared(problem: Problem) -> Problem:

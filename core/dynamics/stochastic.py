@@ -66,7 +66,8 @@ class Stochastic(Stepper):
     def take_over(self, other: Any) -> None:
         assert isinstance(other, Stochastic)
         self._started, self._step, self._mark = True, other._step, other._mark
-        self._stream, self._kept = other._stream, other._kept
+        self._stream = None if other._stream is None else other._stream.copy()
+        self._kept = other._kept
         self._engine.put(other._engine.flat(), other._engine.parts())
 
     def _parts(self) -> saved.Parts:

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from core.figures.curve_scale import needs_logarithm
 from core.figures.primitives import Axis
 from core.figures.ticks import ranged
 from core.figures.time_axis import TimeAxis
@@ -18,7 +19,6 @@ from core.runs import Run
 Array = NDArray[np.float64]
 LABELS = {"step": "step", "norm_squared": "$\\Vert W\\Vert^2$"}
 LOOKS = 200  # frames that tell how far an axis reaches
-LARGE_RATIO = 2.0  # decades of |W|^2 beyond which its axis is logarithmic, as on the screen
 
 
 @final
@@ -69,7 +69,7 @@ def across(runs: Sequence[Run], lasts: Sequence[int], against: str, time: TimeAx
     whole = _ends(runs, [run.frames - 1 for run in runs], against)
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
-    return QuantityAxis(against, low, high, against == "step" or whole[1] - whole[0] > LARGE_RATIO)
+    return QuantityAxis(against, low, high, against == "step" or needs_logarithm(*whole))
 
 
 def _ends(runs: Sequence[Run], lasts: Sequence[int], against: str) -> tuple[float, float]:

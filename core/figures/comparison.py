@@ -84,7 +84,7 @@ def comparison_scene(
 def _panel(comparison: Comparison, row: int, box: Box, palette: Palette) -> Panel:
     question, lines = comparison.question, comparison.lines
     colours = run_colours(palette)
-    x, places = _across(question.against, lines)
+    x, places = _across(comparison)
     curves, bands, key = [], [], []
     for k, (line, at) in enumerate(zip(lines, places, strict=True)):
         colour = colours[k % len(colours)]
@@ -106,8 +106,9 @@ def _panel(comparison: Comparison, row: int, box: Box, palette: Palette) -> Pane
     )  # fmt: skip
 
 
-def _across(against: str, lines: Sequence[ComparedLine]) -> tuple[Axis, list[Array]]:
+def _across(comparison: Comparison) -> tuple[Axis, list[Array]]:
     """The horizontal axis, and where each line's places are on it."""
+    against, lines = comparison.question.against, comparison.lines
     places = [shown(line.places, against) for line in lines]
     known = np.concatenate([np.empty(0), *places])
     known = known[np.isfinite(known)]
@@ -115,7 +116,7 @@ def _across(against: str, lines: Sequence[ComparedLine]) -> tuple[Axis, list[Arr
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     if against == "log10_time":
-        time = TimeAxis(low, high)
+        time = TimeAxis(low, high, comparison.steps)
         return time.axis(), [time.place(one) for one in places]
     pad = 0.02 * (high - low)
     if against == "risk":  # it falls: what is achieved grows to the right
@@ -124,7 +125,8 @@ def _across(against: str, lines: Sequence[ComparedLine]) -> tuple[Axis, list[Arr
     ticks = linear_ticks(low, high, 6)
     if against in ("step", "norm_squared"):
         ticks = _decades(low, high)
-    label = math_words(AGAINST[against])
+    named = "step" if against == "time" and comparison.steps else against
+    label = math_words(AGAINST[named])
     return Axis(low - pad, high + pad, ticks, label), places
 
 
@@ -134,11 +136,9 @@ def _decades(low: float, high: float) -> tuple[tuple[float, str], ...]:
     if last - first < 1:
         return tuple((x, math_number(power_text(x, 3))) for x, _ in linear_ticks(low, high, 4))
     step = max(1, -(-(last - first) // MOST_DECADES))
-    return tuple(
-        (float(k), math_number(power_text(float(k))))
-        for k in range(first, last + 1)
-        if k % step == 0
-    )
+    # From multiple to multiple: log10 of a late risk may be -10^200.
+    decades = range(-(-first // step) * step, last + 1, step)
+    return tuple((float(k), math_number(power_text(float(k)))) for k in decades)
 
 
 def _up(lines: Sequence[ComparedLine], label: str) -> Axis:

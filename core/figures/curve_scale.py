@@ -15,6 +15,19 @@ FLAT = 0.04  # share of the axis that every curve must use; else each has a rang
 LOG = "log10_"  # of the names of observables that are logarithms
 
 
+LARGE_RATIO = 2.0  # decades of |W|^2 beyond which its axis is logarithmic
+MOST_EXPONENT = 300.0  # beyond, a number or the span of an axis is no float
+
+
+def needs_logarithm(low: float, high: float) -> bool:
+    """Return whether |W|^2 from 10^low to 10^high is shown on a logarithmic axis.
+
+    >>> needs_logarithm(0.0, 1.5), needs_logarithm(0.0, 3.0), needs_logarithm(700.0, 700.1)
+    (False, True, True)
+    """
+    return high - low > LARGE_RATIO or max(-low, high) > MOST_EXPONENT
+
+
 @final
 class CurveScale(Enum):
     """What the vertical axis shows."""

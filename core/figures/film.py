@@ -128,7 +128,7 @@ class Drawer:
                 if axes is None:
                     place.remove()
             if self._clock is not None:
-                text = math_text(clock_text(log10_time))
+                text = math_text(clock_text(log10_time, self._material.time.steps))
                 clock = figure_text(self._figure, scene, replace(self._clock, text=text))
                 self._figure.draw_artist(clock)
                 clock.remove()

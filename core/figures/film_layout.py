@@ -86,7 +86,8 @@ def film_scene(
     clock_points = 1.25 * points
     line = 2.0 * em
     # The clock keeps the place of its widest text, so that nothing shifts as its digits change.
-    widest = max(len(clock_text(end)) for end in (material.time.low, material.time.high))
+    time = material.time
+    widest = max(len(clock_text(end, time.steps)) for end in (time.low, time.high))
     clock = Text(width - (0.58 * widest + 1.0) * 1.25 * em, line, "", clock_points)
     heading = names[0] if rows == 1 else titles(material.runs)[0]
     texts = (Text(LEFT_EM * em, line, heading, clock_points),)

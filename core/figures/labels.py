@@ -45,7 +45,8 @@ SETTINGS = (
     "network.seed",
 )
 # Where a run was computed, how often it was recorded and what files were called is not what it is.
-NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path")
+NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path", "data.understood")
+CONTENT = ".content"  # how the keys of checksums of given arrays end
 LONGEST = 60
 
 
@@ -64,8 +65,6 @@ def phrase(key: str, value: Any) -> str:
     """A field of an experiment in words, as mathtext."""
     if key == "dynamics.until_log10_time":
         return f"to {math_text(time_text(float(value)))}"
-    if key.endswith(".content"):
-        return f"{key.split('.')[0]} {str(value)[:8]}"
     if key == "dynamics.kind":
         return DYNAMICS[value].words
     words = PHRASES.get(key, key.split(".")[-1].replace("_", " ") + " {}")
@@ -76,26 +75,36 @@ def phrase(key: str, value: Any) -> str:
 
 
 def differing(runs: Sequence[Run]) -> tuple[str, ...]:
-    """The dotted keys in which the runs differ; where kinds differ, keys of one kind only are left.
+    """Return the dotted keys in which runs differ, of different kinds those that all have.
 
-    The horizon is named only where nothing else differs.
+    The horizon is named only where nothing else differs. Checksums of given arrays name nothing.
     """
+    keys = _differing(runs)
+    lasting = [key for key in keys if key != "dynamics.until_log10_time"]
+    return tuple(key for key in lasting or keys if not key.endswith(CONTENT))
+
+
+def _differing(runs: Sequence[Run]) -> list[str]:
     tables = [fields(run) for run in runs]
     shared = [key for key in tables[0] if all(key in table for table in tables)]
-    keys = [key for key in shared if any(table[key] != tables[0][key] for table in tables)]
-    lasting = [key for key in keys if key != "dynamics.until_log10_time"]
-    return tuple(lasting or keys)
+    return [key for key in shared if any(table[key] != tables[0][key] for table in tables)]
 
 
 def headings(runs: Sequence[Run]) -> tuple[str, ...]:
-    """A heading a run: what tells it apart, the width of a single run, or the file's name."""
+    """Return a heading for each run: what tells it apart, or the width of a single run.
+
+    Runs of different given arrays have their titles, if these differ. Runs that nothing else tells
+    apart have the names of their files.
+    """
     keys = differing(runs) if len(runs) > 1 else ("network.m",)
     texts = []
     for run in runs:
         values = fields(run)
         parts = [phrase(key, values[key]) for key in keys if values[key] is not None]
         texts.append(", ".join(parts) or plain(run.path.stem)[:LONGEST])
-    # Runs that no setting tells apart are told apart by their files.
+    titles = [plain(run.title)[:LONGEST] for run in runs]
+    if any(key.endswith(CONTENT) for key in _differing(runs)) and all(titles):
+        texts = titles if len(set(titles)) == len(titles) else texts
     if len(set(texts)) < len(texts):
         names = [plain(run.path.stem)[:LONGEST] for run in runs]
         texts = [f"{text} ({name})" for text, name in zip(texts, names, strict=True)]
@@ -124,7 +133,10 @@ def settings_line(runs: Sequence[Run], lasts: Sequence[int]) -> str:
         and values.get(key) is not None
         and all(table.get(key) == values[key] for table in shared)
     ]
-    ends = [time_text(float(run.log10_time[last])) for run, last in zip(runs, lasts, strict=True)]
+    ends = [
+        time_text(float(run.log10_time[last]), run.counts_steps)
+        for run, last in zip(runs, lasts, strict=True)
+    ]
     distinct = ends[:1] if len(set(ends)) == 1 else ends
     parts.append("shown to " + " and ".join(math_text(end) for end in distinct))
     return ", ".join(parts).replace(" = ", NO_BREAK + "=" + NO_BREAK)

@@ -39,7 +39,7 @@ CAPTIONS = {
         "at the same moments"
     ),
     "margins": (
-        "$\\mathrm{min}_i\\,p_i\\,/\\,{norm}$, its smoothed version, and half the "
+        "{margin}, its smoothed version, and half the "
         "$\\ell_1$ margin; a triangle marks where a curve comes from below the frame"
     ),
     "curves": "the quantities named above the frame",
@@ -57,7 +57,6 @@ CAPTIONS = {
         "for larger $|\\theta_j|$; the best networks lie on the line"
     ),
 }
-SQUARED, CUBED = "\\Vert W\\Vert^2", "\\sum_j|\\theta_j|^3"  # what margins are divided by
 WEIGHTS, UNIT = "$|a_j|\\,v_j$", "$v_j/|v_j|$"
 LINE_CAPTION = "the predictor $f$ over the line of inputs"
 OF_NODES = (
@@ -106,14 +105,25 @@ def captions(
     palette: Palette,
     data: str = TWO_CLASSES,
     plane: str = "two coordinates",
-    norm: str = SQUARED,
+    norms: Sequence[str] = (),
     nodes: str = WEIGHTS,
 ) -> str:
-    """What the panels show, as one text; `letters` are (letters of a kind, kind), `norm` what
-    margins are divided by.
+    """Return what the panels show, as one text.
 
-    `data`: the words for colours and signs (TWO_CLASSES, SEVERAL, REAL). `plane`: where the
-    trajectories are drawn, `nodes`: of what (WEIGHTS, UNIT).
+    Parameters
+    ----------
+    letters : sequence of (str, str)
+        Letters of the panels of a kind, and the kind.
+    palette : Palette
+        Colours of the figure.
+    data : str
+        Words for colours and signs: TWO_CLASSES, SEVERAL or REAL.
+    plane : str
+        Where the trajectories are drawn.
+    norms : sequence of str
+        TeX of what the margins of each run are divided by, for panels of margins.
+    nodes : str
+        What the trajectories are of: WEIGHTS or UNIT.
     """
     stronger = "darker" if palette.name == "light" else "lighter"
     # No-break spaces keep the letters together with what they stand before.
@@ -125,12 +135,29 @@ def captions(
         "classes": data,
         "stronger": stronger,
         "plane": plane,
-        "norm": norm,
+        "margin": margin_words(norms, next((n for n, kind in letters if kind == "margins"), "")),
         "nodes": nodes,
     }
     for place, words in filled.items():
         text = text.replace(f"{{{place}}}", words)
     return text
+
+
+def margin_words(norms: Sequence[str], letters: str) -> str:
+    r"""Return the normalised margins of a figure's runs, each with its panels where they differ.
+
+    >>> margin_words(["N", "N"], "a, b")
+    '$\\mathrm{min}_i\\,p_i\\,/\\,N$'
+    >>> margin_words(["N", "M"], "a, b")
+    '$\\mathrm{min}_i\\,p_i\\,/\\,N$ (a) or $\\mathrm{min}_i\\,p_i\\,/\\,M$ (b)'
+    """
+    panels: dict[str, list[str]] = {}
+    for norm, letter in zip(norms, letters.split(", "), strict=False):
+        panels.setdefault(norm, []).append(letter)
+    words = {norm: f"$\\mathrm{{min}}_i\\,p_i\\,/\\,{norm}$" for norm in panels}
+    if len(panels) == 1:
+        return "".join(words.values())
+    return " or ".join(f"{words[norm]} ({', '.join(some)})" for norm, some in panels.items())
 
 
 def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[Text], float]:

@@ -60,6 +60,7 @@ class MarginTraces:
     around: Array = field(default_factory=lambda: np.empty(0))  # keys of the frames around that
     height: float = REACHED  # of the hard margin there
     why_none: str = ZERO  # where no frame has a margin
+    steps: bool = False  # t counts steps
 
 
 def margin_traces(
@@ -73,7 +74,8 @@ def margin_traces(
         scale * factor * np.array([OBSERVABLES[name].at(run, index) for index in frames.tolist()])
         for name, _, factor, _ in CURVES
     )
-    traces = MarginTraces(frames.astype(np.float64), keys_of(run, frames, against), values)
+    keys = keys_of(run, frames, against)
+    traces = MarginTraces(frames.astype(np.float64), keys, values, steps=run.counts_steps)
     if words := why_no_output(run.experiment.network):
         traces = replace(traces, why_none=words.replace(", ", ",\n"))
     if promise is None or promise.margin is None:
@@ -224,7 +226,7 @@ def _reached(
     percent = f"{100.0 * REACHED:.0f} %"
     words = f"{percent} not reached"
     if reach is not None:
-        words = f"{percent} at {math_text(time_text(reach.log10_time))}"
+        words = f"{percent} at {math_text(time_text(reach.log10_time, traces.steps))}"
     below = REACHED - 0.95 * line_height(y, height, points)
     return Level(REACHED, palette.muted, words, "dotted", label_at=below)
 

@@ -292,11 +292,22 @@ def neurons_panel(
 
 
 def neurons_frame(
-    box: Box, nodes: Track, projection: Projection, palette: Palette
+    box: Box,
+    nodes: Track,
+    projection: Projection,
+    palette: Palette,
+    unscaled: Sequence[Dots] | None = None,
 ) -> tuple[Axis, Axis, KeyEntry, tuple[Dots, ...]]:
-    """The axes around a track and its data, the entry of the key, and the data's dots."""
+    """The axes around a track and its data, the entry of the key, and the data's dots.
+
+    `unscaled` are the dots at a factor of 1, of a track without signed roots: made once for many
+    frames.
+    """
     factor = data_factor(nodes, projection)
-    data = tuple(data_dots(projection, factor, palette, nodes))
+    if unscaled is None:
+        data = tuple(data_dots(projection, factor, palette, nodes))
+    else:
+        data = tuple(replace(one, x=factor * one.x, y=factor * one.y) for one in unscaled)
     labels = [
         f"{label} ($d$ = 1)" if label.startswith("no ") else label for label in projection.labels
     ]

@@ -85,14 +85,27 @@ def power_text(exponent: float, decimals: int = 2) -> str:
     return f"10^{text}"
 
 
-def time_text(log10_time: float) -> str:
-    """A moment, for running text; t = 0 is where log10 t is -inf.
+def step_text(log10_time: float) -> str:
+    """Return the moment of a run whose t counts steps.
+
+    >>> step_text(2.0), step_text(float("-inf")), step_text(8.25)
+    ('step 100', 'step 0', 'step 10^8.25')
+    """
+    if log10_time < 7.0:
+        return f"step {10.0**log10_time:.0f}"
+    return f"step {power_text(log10_time + 1e-9)}"
+
+
+def time_text(log10_time: float, steps: bool = False) -> str:
+    """A moment, for running text; t = 0 is where log10 t is -inf. `steps`: t counts steps.
 
     >>> time_text(2.305), time_text(float("-inf")), time_text(1.0)
     ('t = 10^2.31', 't = 0', 't = 10')
     >>> time_text(2.0e3), time_text(1e4)
     ('log10 t = 2000', 'log10 t = 10^4')
     """
+    if steps:
+        return step_text(log10_time)
     if log10_time == -math.inf:
         return "t = 0"
     if abs(log10_time) >= 1000.0:
@@ -101,12 +114,15 @@ def time_text(log10_time: float) -> str:
     return f"t = {power_text(log10_time + 1e-9)}"
 
 
-def clock_text(log10_time: float) -> str:
-    """A moment with a fixed number of decimals, so that a running display does not jump.
+def clock_text(log10_time: float, steps: bool = False) -> str:
+    """A moment with a fixed number of decimals, so that a running display does not jump; `steps`: t
+    counts steps.
 
     >>> clock_text(2.3), clock_text(123.456), clock_text(-0.5), clock_text(float("-inf"))
     ('t = 10^2.30', 't = 10^123.5', 't = 10^-0.50', 't = 0')
     """
+    if steps:
+        return step_text(log10_time)
     if log10_time == -math.inf:
         return "t = 0"
     if abs(log10_time) >= 1000.0:

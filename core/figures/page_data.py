@@ -20,7 +20,7 @@ from core.figures.labels import headings, titles
 from core.figures.material import SORTED, Material, Shown, gather
 from core.figures.neurons import longest_trail, sizes
 from core.figures.numbers import clock_text, math_text
-from core.figures.page_codec import encoded, numbers, places, trimmed
+from core.figures.page_codec import encoded, numbers, places, trimmed, whole
 from core.figures.page_text import Piece, pieces, words
 from core.figures.palette import DARK, LIGHT, Palette, dimmed, kind_colours
 from core.figures.primitives import plain
@@ -124,6 +124,7 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
     times = np.max(
         [run.log10_time[some] for run, some in zip(runs, pages.frames, strict=True)], axis=0
     )
+    steps = material.time.steps
     rows, half = [], len(runs) * len(kinds)  # of the work; the other one was measuring
     for row, heading in enumerate(headings(runs)):
         panels = {}
@@ -136,7 +137,7 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
     return {
         "title": title_of(runs, title),
         "kinds": list(kinds),
-        "moments": [pieces(math_text(clock_text(float(time)))) for time in times],
+        "moments": [pieces(math_text(clock_text(float(time), steps))) for time in times],
         "rows": rows,
         "themes": [_theme(palette) for palette in BOTH],
         "caption": [[pieces(text) for text in _caption(one, pages)] for one in pages.both],
@@ -166,7 +167,7 @@ def _row(pages: Pages, row: int, heading: str) -> Json:
     result: Json = {
         "heading": pieces(heading),
         "name": words(heading),
-        "at": encoded(np.searchsorted(stops, pages.frames[row]).astype(np.uint16)),
+        "at": whole(np.searchsorted(stops, pages.frames[row])),
         "stops": numbers(stops),
         "m": int(run.network.m),
         "pins": list(pages.material.shown.look.pins(row)),
@@ -184,8 +185,8 @@ def _waves(run: Run, stops: Frames) -> Json:
     strength = np.array([one.strength.clip(0.0, 1.0) for one in found])
     return {
         "strength": encoded(np.rint(255.0 * strength).astype(np.uint8)),
-        "order": encoded(np.array([one.order for one in found]).astype(np.uint16)),
-        "frequency": encoded(np.array([one.frequency for one in found]).astype(np.uint16)),
+        "order": whole([one.order for one in found]),
+        "frequency": whole([one.frequency for one in found]),
         "points": trimmed(np.array([one.points for one in found])),
         "size": trimmed(np.array([one.size for one in found])),
     }
@@ -207,7 +208,7 @@ def _nodes(pages: Pages, row: int) -> Json:
         track = material.tracks[row]
         exact = look.region(row, "neurons") is not None
         result["points"], result["reach"] = places(track.points, exact)
-        result["kinds"] = encoded(track.kinds.astype(np.uint8))
+        result["kinds"] = whole(track.kinds)
         result["shades"] = [_shades(track.classes, palette, False) for palette in BOTH]
         result["trail"] = math.ceil(stops.size / longest_trail(m))
         ends = np.array([0.0, 1.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from core.figures.curve_scale import CurveScale
 from core.figures.margin_curves import CURVES
 from core.figures.material import SORTED, Material
-from core.figures.neurons import data_factor, followed, neurons_frame
+from core.figures.neurons import data_dots, data_factor, followed, neurons_frame
 from core.figures.numbers import number_text
-from core.figures.page_codec import encoded, numbers
+from core.figures.page_codec import numbers, whole
 from core.figures.page_text import pieces
 from core.figures.palette import DARK, LIGHT, dimmed
 from core.figures.primitives import (
@@ -86,7 +87,7 @@ def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
     drawn = material.panel(row, kind, "", _box(material, row, kind))[0]
     notes = [material.ink(drawn, index, ()).note for index in stops.tolist()]
     states, state = _distinct(notes, str)
-    return {"counts": encoded(counts.astype(np.uint16)), "notes": states, "state": state}
+    return {"counts": whole(counts), "notes": states, "state": state}
 
 
 def _distinct(
@@ -102,7 +103,7 @@ def _distinct(
             found[name] = len(kept)
             kept.append(value)
         at.append(found[name])
-    return kept, encoded(np.array(at, dtype=np.uint16))
+    return kept, whole(at)
 
 
 # ------------------------------------------------------------------------------ axes and keys
@@ -205,14 +206,17 @@ def _views(material: Material, row: int, stops: Frames) -> Json:
     zoomed = material.shown.look.region(row, "neurons") is not None
     box = _box(material, row, "neurons")
     whole = material.panel(row, "neurons", "", box)[0]
+    # Scaled at every stop; ranges need no node, of which all frames would be scaled each time.
+    bare = replace(track, points=track.points[:, :0])
+    dots = data_dots(projection, 1.0, material.palette, bare)
     texts, views, scales = [], [], []
     for place in range(stops.size):
-        seen = track if zoomed else followed(track, place)
-        if seen is track:
+        seen = bare if zoomed else followed(bare, place)
+        if seen is bare:
             x, y, scale = whole.x, whole.y, 1.0
             key = whole.key
         else:
-            x, y, entry, _ = neurons_frame(box, seen, projection, material.palette)
+            x, y, entry, _ = neurons_frame(box, seen, projection, material.palette, dots)
             scale, key = data_factor(seen, projection) / last, (entry,)
         assert not isinstance(key, TimeKey)
         texts.append((seen.power, x.label, y.label, key[0].text))
@@ -265,11 +269,13 @@ def _keys_of(material: Material, row: int, kind: str) -> NDArray[np.float64]:
 
 def _traces(material: Material, row: int, panels: tuple[Panel, Panel]) -> Json:
     kind = panels[0].kind
-    keys = _keys_of(material, row, kind)
+    keys, against = _keys_of(material, row, kind), material.shown.look.against
+    if against == "log10_time" and material.time.steps:
+        against = "step"  # of which t is the number
     result: Json = {
         "along": numbers(material.across.place(keys)),
         "keys": numbers(keys),
-        "against": material.shown.look.against,
+        "against": against,
         "curves": [_curve(material, panels, place) for place in range(len(panels[0].ink.curves))],
         "levels": [
             _level(*pair, _reads(material, kind))

@@ -14,10 +14,8 @@ import core
 from core.errors import InputError
 from core.figures.labels import headings, settings_line, titles
 from core.figures.layout import (
-    CUBED,
     REAL,
     SEVERAL,
-    SQUARED,
     TWO_CLASSES,
     UNIT,
     WEIGHTS,
@@ -32,7 +30,6 @@ from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import FigureScene
 from core.figures.rays import RAYS
 from core.figures.sheet import Sheet, check_sheet
-from core.observables.margins import is_quadratic
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.reference.margin import ReferenceMargin
 from core.reference.share import Promise
@@ -188,9 +185,9 @@ def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str,
     words = "two coordinates"
     if shown.plane.kind != "coordinates":
         words = f"a plane ({PLANES[shown.plane.kind].title.lower()})"
-    norm = CUBED if all(is_quadratic(run) for run in runs) else SQUARED
+    norms = [run.network.margin_norm[1] for run in runs]
     nodes = UNIT if shown.look.nodes == "directions" else WEIGHTS
-    caption = captions(by_kind, shown.palette, data, words, norm, nodes)
+    caption = captions(by_kind, shown.palette, data, words, norms, nodes)
     if any(track.rays is not None for track in material.tracks):
         caption += RAYS
     if any(material.shown.look.pins(row) for row in range(len(runs))):

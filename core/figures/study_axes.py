@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.figures.numbers import linear_ticks, math_number, math_text, number_text
 from core.figures.primitives import Axis, plain
+from core.figures.ticks import multiples
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import OBSERVABLES
 from core.studies.layout import PICTURES, PanelLayout
@@ -59,8 +60,7 @@ class Scale:
             return linear_ticks(low, high, MOST_TICKS)
         first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
         if last - first >= 2:
-            step = next(k for k in (1, 2, 5, 10, 20, 50, 100) if (last - first) // k < MOST_TICKS)
-            return tuple((float(k), _power(k)) for k in range(first, last + 1) if k % step == 0)
+            return tuple((float(k), _power(k)) for k in multiples(first, last, MOST_TICKS))
         shown = [
             factor * 10.0**k
             for k in range(math.floor(low), math.ceil(high) + 1)

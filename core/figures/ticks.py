@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 
@@ -54,6 +55,17 @@ def whole_numbers(low: float, high: float, most: int) -> range:
     first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
     step = max(1, round(nice_step(max(last - first, 1), most)))
     # From multiple to multiple: the whole numbers between may be without number.
+    return range(-(-first // step) * step, last + 1, step)
+
+
+def multiples(first: int, last: int, most: int) -> range:
+    """Return the multiples in [first, last] of 1, 2, 5, 10, ..., of which at most `most` + 1 fit.
+
+    >>> list(multiples(-3, 8, 6)), list(multiples(-300, 10, 6))
+    ([-2, 0, 2, 4, 6, 8], [-300, -200, -100, 0])
+    """
+    steps = (digit * 10**k for k in count() for digit in (1, 2, 5))
+    step = next(one for one in steps if (last - first) // one < most)
     return range(-(-first // step) * step, last + 1, step)
 
 
@@ -111,9 +123,9 @@ def far_times(low: float, high: float, most: int) -> Ticks:
     if largest <= 1.0 or decades < 1.0:
         times = [x for x, _ in linear_ticks(least, largest, most)]
     else:
-        count = math.floor(math.log10(largest)) + 1
-        step = max(1, round(nice_step(max(count, 1), most)))
-        times = [10.0**k for k in range(0, count + 1, step)]
+        last = math.floor(math.log10(largest)) + 1
+        step = max(1, round(nice_step(max(last, 1), most)))
+        times = [10.0**k for k in range(0, last + 1, step)]
         # Early times too, where the axis is not so far that they would crowd together.
         times = [x for x in (-4.0, -2.0, 0.0) if step < 3] + times
     places = [(float(coordinate(x)), x) for x in times if least <= x <= largest]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from core.figures.numbers import linear_ticks, math_number, nice_step, number_text, power_text
 from core.figures.palette import Palette, time_colours
 from core.figures.primitives import Axis
+from core.figures.ticks import multiples
 from core.problem.schedule import PLAIN_HORIZON, coordinate
 from core.runs import Run
 
@@ -30,10 +31,11 @@ NEAR = 0.005  # two moments this close on the axis are one
 @final
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
-    """From `low` to `high` in log10 t, both finite."""
+    """From `low` to `high` in log10 t, both finite. `steps`: t counts steps."""
 
     low: float
     high: float
+    steps: bool = False
 
     @property
     def far(self) -> bool:
@@ -42,6 +44,8 @@ class TimeAxis:
 
     @property
     def name(self) -> str:
+        if self.steps:
+            return "$\\log_{10}$ steps" if self.far else "steps"
         return "$\\log_{10}\\,t$" if self.far else "$t$"
 
     def place(self, log10_time: Array | float) -> Array:
@@ -53,7 +57,7 @@ class TimeAxis:
     def text(self, log10_time: float) -> str:
         """A moment in the axis's own terms, for its ticks and keys."""
         if log10_time == -math.inf:
-            return "$t$ = 0"
+            return "0" if self.steps else "$t$ = 0"
         if self.far:
             rounded = float(f"{log10_time:.1e}")  # frames lie near the moments, not at them
             return math_number(number_text(rounded) if rounded < 1e3 else _power(rounded))
@@ -70,13 +74,13 @@ class TimeAxis:
                 for x, text in linear_ticks(low, high, MOST_TICKS - 2)
             )
         shows = "far" if self.far else "powers"
-        return Axis(low - pad, high + pad, ticks, f"time {self.name}", shows)
+        label = self.name if self.steps else f"time {self.name}"
+        return Axis(low - pad, high + pad, ticks, label, shows)
 
     def _ticks(self) -> list[float]:
         first, last = math.ceil(self.low - 1e-9), math.floor(min(self.high, 1.0 + 1e9) + 1e-9)
         if not self.far:
-            step = next(k for k in (1, 2, 5, 10) if (last - first) // k < MOST_TICKS)
-            return [float(x) for x in range(first, last + 1) if x % step == 0]
+            return [float(x) for x in multiples(first, last, MOST_TICKS)]
         decades = range(math.floor(math.log10(self.high) + 1e-9) + 1)
         step = max(1, round(nice_step(len(decades), MOST_TICKS - 1)))
         near = [float(x) for x in (-4.0, -2.0, 0.0) if x >= self.low and step < 3]
@@ -93,14 +97,14 @@ def time_axis(runs: Sequence[Run], lasts: Sequence[int]) -> TimeAxis:
     times = np.concatenate(
         [run.log10_time[: last + 1] for run, last in zip(runs, lasts, strict=True)]
     )
-    times = times[np.isfinite(times)]
+    times, steps = times[np.isfinite(times)], all(run.counts_steps for run in runs)
     if times.size == 0:
-        return TimeAxis(-1.0, 1.0)
+        return TimeAxis(-1.0, 1.0, steps)
     low, high = float(times.min()), float(times.max())
     # One moment alone still needs an axis around it.
     if high - low < 1e-6:
-        return TimeAxis(low - 0.5, high + 0.5)
-    return TimeAxis(low, high)
+        return TimeAxis(low - 0.5, high + 0.5, steps)
+    return TimeAxis(low, high, steps)
 
 
 @final
@@ -144,9 +148,11 @@ class Moments:
 
 
 def moments(runs: Sequence[Run], lasts: Sequence[int], axis: TimeAxis) -> Moments:
-    """At most eight moments: the recorded marks, else decades from t = 1 on, and the last one.
+    """At most eight moments: the recorded marks, else decades, and the last one.
 
-    Beyond log10 t = 10 the decades of log10 t join them. Runs of eight frames or fewer show all.
+    Decades are those from t = 1 on, of runs that end before t = 10 all of their own range; within
+    a decade moments are evenly spaced. Beyond log10 t = 10 the decades of log10 t join them. Runs
+    of eight frames or fewer show all.
     """
     ends = [float(run.log10_time[last]) for run, last in zip(runs, lasts, strict=True)]
     end = max(ends)
@@ -156,11 +162,24 @@ def moments(runs: Sequence[Run], lasts: Sequence[int], axis: TimeAxis) -> Moment
         times = [float(x) for x in runs[0].log10_time[: lasts[0] + 1] if math.isfinite(x)]
         return Moments(axis, _thinned(times, axis))
     marks = {mark for run in runs for mark in run.experiment.recording.log10_times}
-    candidates = marks or {float(k) for k in range(0, math.floor(min(end, PLAIN_HORIZON)) + 1)}
+    met = {x for x in marks if axis.low <= x < end}
+    candidates = met or _decades(axis.low, end)
     if axis.far:
-        candidates |= {10.0**k for k in range(math.floor(math.log10(end) + 1e-9) + 1)}
-    inside = {x for x in candidates if axis.low <= x <= end}
-    return Moments(axis, _thinned(sorted(inside | {end}), axis))
+        late = {10.0**k for k in range(math.floor(math.log10(end) + 1e-9) + 1)}
+        candidates = candidates | late
+    inside = {x for x in candidates if axis.low <= x <= end} | {end}
+    if met and len(inside) > MOST_MOMENTS:  # marks stay, and decades beside them go
+        inside = met | {end}
+    return Moments(axis, _thinned(sorted(inside), axis))
+
+
+def _decades(low: float, end: float) -> set[float]:
+    """Return log10 of the times that are shown of runs from 10^low to 10^end without marks."""
+    first = 0 if end >= 1.0 else math.ceil(low - 1e-9)
+    decades = {float(k) for k in range(first, math.floor(min(end, PLAIN_HORIZON) + 1e-9) + 1)}
+    if len(decades | {end}) < 2:
+        return {float(x) for x in np.linspace(low, end, MOST_MOMENTS)}
+    return decades
 
 
 def _thinned(times: Sequence[float], axis: TimeAxis) -> tuple[float, ...]:

@@ -20,6 +20,7 @@ from core.library.entry import About, Bookmark
 from core.library.locking import locked_folder
 from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
 from marginscope._files.schema import is_time
+from marginscope._numbers import whole_text
 
 SUFFIX = ".notes"
 MOST_BYTES = 2_000_000
@@ -168,7 +169,10 @@ def checked(about: About) -> About:
     tags = tags_of(",".join(about.tags))
     for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
         if len(text) > most:
-            raise InputError(f"A {what} has at most {most:,} letters, and this one {len(text):,}.")
+            raise InputError(
+                f"A {what} has at most {whole_text(most)} letters, and this one "
+                f"{whole_text(len(text))}."
+            )
     if len(tags) > MOST_TAGS:
         raise InputError(f"A run has at most {MOST_TAGS} tags; take some away first.")
     marks, sets = _checked_bookmarks(about.bookmarks), _checked_sets(about.sets)

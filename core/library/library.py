@@ -28,7 +28,7 @@ from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.scan import Found, in_folder, listed, run_files
 from core.library.table import Table
 from core.library.trash import Trash
-from marginscope._files.in_use import is_recorded
+from marginscope._files.in_use import has_recorder
 
 GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
 TELL_S = 1.0
@@ -281,15 +281,10 @@ class Library:
 
     def throw(self, entry: Entry) -> Path:
         """Move a run into the trash. Raises InputError, also for one that is being recorded."""
-        if entry.state == GROWING or self._is_recorded(entry.path):
+        recorded = has_recorder(entry.path)  # also one that began after the list, or rests long
+        if recorded or (recorded is None and entry.state == GROWING):
             raise InputError(BEING_RECORDED.format(name=entry.path.name))
         return self._moved(entry.path, self.trash.throw(entry.path))
-
-    def _is_recorded(self, path: Path) -> bool:
-        """Return True for a recording, also one that began after the list or that rests long."""
-        with suppress(OSError):
-            return is_recorded(path)
-        return False
 
     def restore(self, entry: Entry) -> Path:
         """Move a run back where it lay; the trash leaves it alone from then on by itself."""
@@ -347,11 +342,14 @@ def _times_wait(row: Row | None) -> bool:
 
 
 def _state(facts: Facts, found: Found, now: float) -> str:
-    """How a run ended; one that has not is growing while somebody writes it."""
+    """How a run ended; one that has not is growing while a recorder is at work on it."""
     if facts.wrong:
         return UNREADABLE
     if facts.status == RECORDING:
-        # abs: a clock that was set back makes files of the future.
+        recorded = has_recorder(Path(found.path))
+        if recorded is not None:
+            return GROWING if recorded else LEFT
+        # The system does not tell. abs: a clock that was set back makes files of the future.
         return GROWING if abs(now - found.modified) < GROWING_S else LEFT
     return facts.reason or facts.status
 

@@ -22,6 +22,7 @@ from core.errors import InputError
 from core.library.entry import Entry
 from core.library.names import DATE, TAGS, Value, reader
 from core.studies.formulas import DEEPEST, QUOTED, Number, arithmetic, dotted, parsed
+from marginscope._numbers import whole_text
 
 LONGEST = 1_000
 EXAMPLE = "write one such as m >= 256 and hard_margin > .9 * gamma_gl / 2"
@@ -54,7 +55,10 @@ def query(text: str) -> Condition:
     """The condition that a text stands for. Raises InputError, a sentence."""
     text = text.strip()
     if len(text) > LONGEST:
-        raise InputError(f"A search has at most {LONGEST:,} letters, and this one {len(text):,}.")
+        raise InputError(
+            f"A search has at most {whole_text(LONGEST)} letters, and this one "
+            f"{whole_text(len(text))}."
+        )
     outside = QUOTED.sub(" ", text)
     if not COMPARED.search(outside) and not (outside != text and JOINED.search(outside)):
         return _words(text)

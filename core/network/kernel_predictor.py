@@ -79,6 +79,7 @@ class KernelNetwork(Network):
 
     kind = "kernel_predictor"
     degree = 1
+    margin_norm = ("|f|_H", "\\Vert f\\Vert_H")
     homogeneous = False  # in c, but not in the norm of c: no flow, and no KKT residual
 
     def __init__(

@@ -87,6 +87,7 @@ class Network(ABC):
     # features of gamma_ntk are those of the nodes.
     plain_relu: bool = False
     degree: int = 2
+    inner_degree: int = 1  # of f in the inner weights u_j
     homogeneous: bool = True
     m: int
     d: int  # dimension of x as the network is given it, before ones are appended
@@ -206,6 +207,24 @@ class Network(ABC):
             parts = self.unpack(flat)
             return float(prod(np.linalg.norm(parts[name]) for name in self.product))
         return self.norm(flat) ** self.degree
+
+    @property
+    def margin_norm(self) -> tuple[str, str]:
+        """Text and TeX of what margins are divided by (`norm_power`).
+
+        W are the trained parameters, where all weights are trained and homogeneous; else those
+        that are both are named.
+        """
+        if self.product:
+            texts = [f"|{name}|" for name in self.product]
+            return " ".join(texts), "\\,".join(f"\\Vert {name}\\Vert" for name in self.product)
+        ends = accumulate(block.size for block in self.layout)
+        names = [one.name for one, end in zip(self.layout, ends, strict=True) if end <= self.scaled]
+        whole = len(names) == len(self.layout) and not self.fixed
+        inside = names[0] if len(names) == 1 else "W" if whole else f"({', '.join(names)})"
+        power = f"^{self.degree}" if self.degree != 1 else ""
+        tex = inside.replace("_", "\\_")  # of a user's own names
+        return f"|{inside}|{power}", f"\\Vert {tex}\\Vert{power}"
 
     def margins(self, flat: Array, inputs: Array, y: Array) -> Array:
         """p_i = y_i f(x_i), or the own logit minus the largest other for k > 1, shape (n,)."""

@@ -60,6 +60,8 @@ class Quadratic(TwoLayer):
     code = PLAIN
     activation = Activation(SQUARE)
     degree = 3
+    inner_degree = 2
+    margin_norm = ("sum_j |theta_j|^3", "\\sum_j|\\theta_j|^3")
 
     def __init__(self, section: QuadraticNetwork, shape: Shape, fixed: Arrays) -> None:
         m, d, k = self.m, self.d, self.k = shape.m, shape.d, max(shape.k, 2)

@@ -105,7 +105,8 @@ class Recorded(TwoLayer):
         self.activation = phi.of(section.activation, section.slope)  # type: ignore[assignment]
         self.plain_sum = not section.offset
         self.homogeneous = not section.not_homogeneous()
-        self.degree = max(1, phi.of(section.activation).degree) + int(section.outer)
+        self.inner_degree = max(1, phi.of(section.activation).degree)
+        self.degree = self.inner_degree + int(section.outer)
         self.scaled = self.size - (shape.k if section.offset else 0)
         self._outer = "A" if shape.k > 1 else "a"
 

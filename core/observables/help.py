@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import final
 
 from core.errors import InputError, did_you_mean
-from core.observables.observable import PLAIN, Observable, Shape
+from core.network.parametrisation import Network
+from core.observables.observable import HOMOGENEOUS, PLAIN, Observable, Shape
+
+POWER = "|W|^L"  # what margins are divided by, of any network
 
 
 @final
@@ -83,11 +86,28 @@ VIEWS = {
 }
 
 
-def explain(name: str) -> Help:
-    """The definition of an observable, a reference margin or a view.
+def explain(name: str, network: Network | None = None) -> Help:
+    """Return the definition of an observable, a reference margin or a view.
 
-    Raises InputError for another name.
+    Parameters
+    ----------
+    name : str
+        Name in a registry, or of a view.
+    network : Network, optional
+        Network whose margins are explained: what they are divided by is written out.
 
+    Returns
+    -------
+    Help
+        Title, formula, source and normalisation.
+
+    Raises
+    ------
+    InputError
+        The name is not known.
+
+    Examples
+    --------
     >>> explain("risk").normalisation
     'with 1/n'
     """
@@ -95,19 +115,27 @@ def explain(name: str) -> Help:
     from core.reference.registry import REFERENCES
 
     if name in OBSERVABLES:
-        return _of(OBSERVABLES[name])
+        return _of(OBSERVABLES[name], network)
     if name in VIEWS:
         return VIEWS[name]
     if name in REFERENCES:
         margin = REFERENCES[name]
-        factor = margin.factor
-        drawn = "listed, not drawn" if factor is None else f"drawn as {factor:g} of it over |W|^2"
+        drawn = "listed, not drawn"
+        if margin.factor is not None:
+            norm = POWER if network is None else network.margin_norm[0]
+            drawn = f"drawn as {margin.factor:g} of it, among margins over {norm}"
         return Help(margin.title, "", margin.formula, margin.source, drawn)
     known = [*OBSERVABLES, *VIEWS, *REFERENCES]
     raise InputError(f"There is no quantity {name!r}; {did_you_mean(name, known)}")
 
 
-def _of(item: Observable) -> Help:
+def _of(item: Observable, network: Network | None) -> Help:
     usual = "none, at each node" if item.shape is Shape.NODE else PLAIN
-    normalisation = item.normalisation or usual
-    return Help(item.title, item.tex, item.formula, item.source, normalisation, item.unit)
+    normalisation, tex, formula = item.normalisation or usual, item.tex, item.formula
+    if network is not None and normalisation.startswith(HOMOGENEOUS):
+        norm, typeset = network.margin_norm
+        tex, formula = tex.replace(POWER, typeset), formula.replace(POWER, norm)
+        trained = f", W = ({', '.join(block.name for block in network.layout)})"
+        rest = normalisation.removeprefix(HOMOGENEOUS)
+        normalisation = f"divided by {norm}{trained if '|W|' in norm else ''}{rest}"
+    return Help(item.title, tex, formula, item.source, normalisation, item.unit)

@@ -99,8 +99,8 @@ def smoothed_margin(run: Run, index: int) -> float:
 def l1_margin(run: Run, index: int) -> float:
     s, U = run.network.nodes(run.parameters(index))
     lengths = np.linalg.norm(U, axis=1) if run.network.inner_weights else np.ones(s.shape)
-    if is_quadratic(run):  # so that it is of the degree of f
-        lengths = lengths**2
+    # To the power that makes the sum of the degree of f.
+    lengths = lengths**run.network.inner_degree
     return _over(float(flat_margins(run, index).min()), float(np.abs(s) @ lengths))
 
 
@@ -176,8 +176,7 @@ OBSERVABLES = (
     Observable(
         "hard_margin",
         "hard margin",
-        "min_i p_i / |W|^L, W the homogeneous parameters; for batch_norm min_i p_i / (|a| |c|), "
-        "for quadratic min_i p_i / sum_j |theta_j|^3",
+        "min_i p_i / |W|^L",
         "telgarsky22, section 1.2; batchnorm, section 1.3",
         hard_margin,
         applies=has_labels,
@@ -200,13 +199,14 @@ OBSERVABLES = (
         "l1_margin",
         "l1 margin",
         "min_i p_i / sum_j |a_j| |v_j| for the effective weights; |a_j b_j| alone for the head, "
-        "|A_j| |v_j|^2 for quadratic",
+        "|A_j| |v_j|^2 for nodes that square",
         "telgarsky22, Assumption 1.1",
         l1_margin,
         applies=has_labels,
         where=LABELLED,
         tex=r"\frac{\min_i p_i}{\sum_j|a_j|\,|v_j|}",
-        normalisation="divided by sum_j |a_j| |v_j| (l1); comparable with |W|^2 after halving",
+        normalisation="divided by sum_j |a_j| |v_j| (l1), of |v_j|^2 where nodes square; half of "
+        "it is comparable with margins over |W|^2",
     ),
     Observable(
         "balanced_margin",

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
+from marginscope._numbers import whole_text
+
 MOST_NODES = 100_000
 MOST_DIGITS = 9
 
@@ -48,7 +50,7 @@ def parse_nodes(text: str) -> frozenset[int]:
         if not first <= last:
             raise ValueError("a range of nodes begins with the smaller one, such as 3-5")
         if len(nodes) + last - first >= MOST_NODES:
-            raise ValueError(f"at most {MOST_NODES:,} nodes are chosen")
+            raise ValueError(f"at most {whole_text(MOST_NODES)} nodes are chosen")
         nodes.update(range(first, last + 1))
     return frozenset(nodes)
 

@@ -18,8 +18,9 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 HOMOGENEOUS = (
     "divided by |W|^L: |W|^2 = |a|^2 + |V|_F^2 for the standard and bias networks, |a|^2 + |b|^2 "
-    "for the scalar and normalised ones and the head, |W| (L = 1) for a fixed outer layer, "
-    "|a| |c| for batch norm, sum_j |theta_j|^3 (L = 3) for quadratic networks"
+    "for the scalar and normalised ones and the head, |V| (L = 1) for a fixed outer layer, "
+    "|a| |c| for batch norm, sum_j |theta_j|^3 (L = 3) for quadratic networks; for recorded ones "
+    "the norm of what is trained, of the power L that f has in it"
 )
 MEAN = "with 1/n"
 SHARE = "share"  # of something: from 0 to 1

@@ -245,7 +245,7 @@ OBSERVABLES = (
         "definition (Roy and Vetterli 2007, section 2)",
         trajectory_rank,
         applies=moves_inner,
-        where="trained V, m d <= 31,250",
+        where="trained V, m d <= 31\u202f250",
         tex=r"\exp(-\sum_k r_k\ln r_k),\ r_k=\frac{\sigma_k^2}{\sum_l\sigma_l^2}",
         normalisation="scale-free; natural logarithm",
         costly=True,

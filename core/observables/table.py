@@ -26,6 +26,16 @@ def offered(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
     return (*scalars_of(run), *(shown_of(run, Shape.NODE) if nodes else ()))
 
 
+def usual(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
+    """Return the observables that a run's table has where none is named."""
+    return tuple(item for item in offered(run, nodes) if not item.on_request)
+
+
+def left_out(run: Run, nodes: bool = True) -> tuple[str, ...]:
+    """Return the names of the columns that a run's table has only where they are asked for."""
+    return tuple(item.name for item in offered(run, nodes) if item.on_request)
+
+
 def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[Observable, ...]:
     """The observables of some names in the order of tables.
 
@@ -134,10 +144,25 @@ def write_table(
     progress: Callable[[int], None] | None = None,
     names: Sequence[str] | None = None,
 ) -> None:
-    """Write a table as NPZ (everything) or CSV (the scalars only), or of it the columns of some
-    `names`, beside frame, step and log10_time.
+    """Write a table as NPZ, or its scalars as CSV.
 
-    Raises InputError for another ending, or a folder that cannot be written.
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    path : Path
+        File to write, ending in .npz or .csv.
+    parameters : bool
+        Write data and parameters too (NPZ only).
+    progress : callable, optional
+        Called with 1 after each frame.
+    names : sequence of str, optional
+        Columns beside frame, step and log10_time; by default all but those of `left_out`.
+
+    Raises
+    ------
+    InputError
+        For another ending, a column that the run does not have, or a folder that cannot be written.
     """
     suffix = path.suffix.lower()
     if suffix not in (".npz", ".csv"):
@@ -150,7 +175,7 @@ def write_table(
             typed="write an .npz for --parameters",
         )
     nodes = suffix == ".npz"
-    chosen = offered(run, nodes) if names is None else check_columns(run, names, nodes)
+    chosen = usual(run, nodes) if names is None else check_columns(run, names, nodes)
     columns = columns_of(run, chosen, progress)
     if not nodes:
         write_whole(path, _csv(columns).encode())

@@ -16,6 +16,7 @@ import numpy as np
 
 from core.data.dataset import Array, Dataset, TestSet
 from core.data.registry import draw
+from core.data.section import FileSection
 from core.errors import InputError
 from core.losses import LossFunction, loss_named
 from core.network.custom import CustomNetwork, with_code
@@ -151,17 +152,15 @@ def _concrete(
         if size > MAX_ELEMENTS:
             raise InputError(f"{name} = {size:.3g} is larger than {MAX_ELEMENTS:.0e}, the most.")
     data = experiment.data
-    if data.embedded:
-        changes: dict[str, Any] = {"path": None, "d": dataset.d, "n": dataset.n}
-        # A path means nothing on the machine where the run is opened; what was read does.
-        data = data.model_copy(update=changes | {"content": dataset.digest()})
+    if isinstance(data, FileSection):
+        data = data.with_read(dataset)
     section = experiment.network
     if section.init == "file":
         digest = hashlib.sha256(flat.astype("<f8").tobytes())
         # In an order that does not depend on how the network lists them: the hash is kept in runs.
         for name in sorted(network.fixed):
             digest.update(network.fixed[name].astype("<f8").tobytes())
-        changes = {"init_path": None, "m": width, "content": digest.hexdigest()}
+        changes: dict[str, Any] = {"init_path": None, "m": width, "content": digest.hexdigest()}
         section = section.model_copy(update=changes)
     return experiment.model_copy(update={"data": data, "network": section})
 

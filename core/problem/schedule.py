@@ -98,3 +98,14 @@ def time_text(log10_time: float) -> str:
     if -3.0 < log10_time < 5.0:
         return f"{10.0**log10_time:.3g}"
     return "0" if log10_time == -math.inf else f"10^{log10_time:.6g}"
+
+
+def moment_text(log10_time: float, steps: bool = False) -> str:
+    """Return a moment in a few letters with what it is; `steps`: t counts steps.
+
+    >>> moment_text(2.5), moment_text(math.log10(12345), True), moment_text(-math.inf, True)
+    ('t = 316', 'step 12345', 'step 0')
+    """
+    if steps and log10_time < 7.0:
+        return f"step {10.0**log10_time:.0f}"
+    return f"{'step' if steps else 't ='} {time_text(log10_time)}"

@@ -20,6 +20,7 @@ from core.runs.lineage import Lineage, lineage_of
 from core.runs.meta import Reason, Status
 from core.runs.run_file import Event, Index, RunHeader
 from core.study_file.experiment import Experiment
+from core.study_file.recorded import RecordedLoop
 from marginscope._files.meta import printable
 from marginscope._files.schema import WHOLE
 
@@ -102,6 +103,16 @@ class Run(ABC):
         until = float(self.experiment.dynamics.until_log10_time)
         # t = 1 stands for an end that was not said (marginscope._record.options).
         return -np.inf if self.recorded and until == 0.0 else until
+
+    @property
+    def counts_steps(self) -> bool:
+        """Whether t counts steps, as in another program's loop that has named no other time."""
+        if not (self.recorded and isinstance(self.experiment.dynamics, RecordedLoop)):
+            return False
+        index = self.index
+        later = index.steps > 0
+        own = np.abs(index.log10_time[later] - np.log10(index.steps[later])) < 1e-12
+        return bool(own.all() and np.isneginf(index.log10_time[~later]).all())
 
     @property
     def replaced(self) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, final
 
 from core.errors import RunFileError
+from core.files import scratch_prefix
 from core.runs.looking import (
     FRESH_COPY,
     damaged,
@@ -359,7 +360,7 @@ def _names_others(journal: Path) -> bool:
 def _connected_to_copy(path: Path, real: Path) -> Connection:
     """A connection to a private copy, which must be one of a single moment."""
     # mkdtemp makes it for this user alone: the copy may be of a file that others must not read.
-    folder = Path(tempfile.mkdtemp(prefix="marginscope-"))
+    folder = Path(tempfile.mkdtemp(prefix=scratch_prefix("copy")))
     before = situation(real)
     try:
         for source in (real, beside(real, "-wal"), beside(real, "-journal")):

@@ -14,7 +14,7 @@ dotted key ("network.init_multiple"). Kinds of panels:
   with the slope of its logarithm and the slopes of theory.
 - activation: the activation function of the cells, against its argument.
 - points: the examples of the first run on their first two coordinates, by label.
-- function: the network of the first run on the line, f/|W|^2, beside the l1-SVM of its data.
+- function: the network of the first run on the line, f/|W|^L, beside the l1-SVM of its data.
 """
 
 from __future__ import annotations

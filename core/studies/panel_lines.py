@@ -209,7 +209,7 @@ def points(cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def functions(cells: Sequence[StudyCell]) -> list[Line]:
-    """f/|W|^2 of the first cell's last frame, its data's l1-SVM likewise, and the examples."""
+    """f/|W|^L of the first cell's last frame, its data's l1-SVM likewise, and the examples."""
     run = _first(cells)
     if run is None or run.dataset.d != 1:
         return []
@@ -222,7 +222,7 @@ def functions(cells: Sequence[StudyCell]) -> list[Line]:
 
 
 def on_the_line(run: Run) -> tuple[Array, Array, Array | None]:
-    """A grid of the interval of data of one dimension, and there f/|W|^2 of the last frame and the
+    """A grid of the interval of data of one dimension, and there f/|W|^L of the last frame and the
     data's normalised hard-margin l1-SVM, None for networks without biases; each (GRID,).
     """
     x = run.dataset.x[:, 0]
@@ -235,10 +235,10 @@ def on_the_line(run: Run) -> tuple[Array, Array, Array | None]:
 
 
 def normalised(run: Run, grid: Array) -> Array:
-    """f/|W|^2 of the last frame on a line of inputs; the scale of the parameters drops out."""
+    """Return f over what margins are divided by, of the last frame on a line of inputs (k,)."""
     last = run.frames - 1
-    flat = run.parameters(last)
-    return flat_values(run, last, grid[:, None]) / run.network.norm(flat) ** 2
+    norm = run.network.norm_power(run.parameters(last))
+    return flat_values(run, last, grid[:, None]) / norm
 
 
 def _first(cells: Sequence[StudyCell]) -> Run | None:

@@ -21,6 +21,7 @@ from core.studies.settings import depth_of
 from core.study_file.tables import Table
 from core.study_file.toml import reason
 from core.study_file.validation import SECTIONS, section_class
+from marginscope._numbers import NARROW_SPACE
 
 SIZES = ("quick", "paper")
 MAX_CELLS = 100_000
@@ -59,7 +60,9 @@ class StudyFile(Table):
     @field_validator("title", "source", "note")
     @classmethod
     def _printable(cls, text: str, info: ValidationInfo) -> str:
-        if any(not char.isprintable() and char not in "\n\t" for char in text):
+        # Titles and sources are also in run files, which have no narrow spaces.
+        allowed = f"\n\t{NARROW_SPACE}" if info.field_name == "note" else "\n\t"
+        if any(not char.isprintable() and char not in allowed for char in text):
             raise ValueError(f"{info.field_name} holds a character that cannot be printed")
         return text
 

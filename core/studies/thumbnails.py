@@ -13,6 +13,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, final
 
+from marginscope._numbers import whole_text
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,9 @@ class Thumbnail:
         """
         if not self.runs:
             return ""
-        sizes = ", ".join(f"{name}: {count:,}" for name, count in self.runs.items() if name)
+        sizes = ", ".join(
+            f"{name}: {whole_text(count)}" for name, count in self.runs.items() if name
+        )
         text = _counted(self.runs[""]) + (f" ({sizes})" if sizes else "")
         if math.isnan(self.seconds):
             return text
@@ -48,7 +52,7 @@ class Thumbnail:
 
 
 def _counted(count: int) -> str:
-    return "1 run" if count == 1 else f"{count:,} runs"
+    return "1 run" if count == 1 else f"{whole_text(count)} runs"
 
 
 @cache

@@ -16,6 +16,7 @@ from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
 from core.study_file.tables import Table
 from core.study_file.toml import NUMBER
+from marginscope._numbers import is_ambiguous
 
 # pydantic writes bounds such as 2^63 - 1 with all their digits. Fractions keep theirs: 0.7071...
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{12,}(?![\d.])")
@@ -145,7 +146,8 @@ def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where
         if isinstance(value, bool) and accepted[name] != "bool":
             wrong = f"{key} = {str(value).lower()}: a number or text is needed."
         if isinstance(value, str) and accepted[name] == "number" and not NUMBER.fullmatch(value):
-            wrong = f"{key} = {value[:40]!r}: a number is needed."
+            point = " with a decimal point" if is_ambiguous(value) else ""
+            wrong = f"{key} = {value[:40]!r}: a number{point} is needed."
         if wrong:
             raise InputError(wrong, where=where, clauses=[Clause(wrong, (key,))])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -111,7 +112,7 @@ def run_cell(task: Task, control: Control | None = None) -> Row:
     Raises DiskError, since a full disk fails every other cell as well.
     """
     begin = time.perf_counter()
-    worker = f"{os.uname().nodename if hasattr(os, 'uname') else ''}:{os.getpid()}"
+    worker = f"{socket.gethostname()}:{os.getpid()}"
     try:
         path = _record(task, control)
         if path is None:

@@ -61,6 +61,10 @@ class Stepper:
         # Counted on the device: to ask after every step would wait for it.
         self.still.add_(1.0).mul_(slope.abs().amax() == 0.0)
 
+    def move_to(self, flat: NDArray[np.floating]) -> None:
+        """Set W."""
+        self.flat.copy_(torch.from_numpy(flat))
+
     def take(self, count: int) -> None:
         """So many steps."""
         self._take(count)

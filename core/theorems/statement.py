@@ -197,6 +197,7 @@ class Assessment:
     verdict: Verdict
     timing: Timing = NO_TIME
     premises: States | None = None
+    steps: bool = False  # t counts steps
 
     @property
     def has_times(self) -> bool:
@@ -245,7 +246,8 @@ def assess(statement: Statement, context: Context) -> Assessment:
     premises = states.all_of((one.states() for one in hypotheses), run.frames)[run.before :]
     comparison = _at_own_frames(comparison, run.before)
     verdict = _verdict(statement, hypotheses, comparison)
-    return Assessment(statement, hypotheses, comparison, verdict, timing, premises)
+    counts = run.counts_steps
+    return Assessment(statement, hypotheses, comparison, verdict, timing, premises, counts)
 
 
 def within_error(run: Run, comparison: Comparison) -> Comparison:

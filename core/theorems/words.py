@@ -7,27 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from core.problem.schedule import time_text
+from core.problem.schedule import moment_text
 from core.theorems.common import shown
 from core.theorems.statement import Assessment
-
-
-def plain_time(log10_time: float) -> str:
-    """A moment for the terminal.
-
-    >>> plain_time(2.5), plain_time(-math.inf)
-    ('t = 316', 't = 0')
-    """
-    return f"t = {time_text(log10_time)}"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How numbers and moments (log10 t) are written."""
+    """How numbers and moments (log10 t, and whether t counts steps) are written."""
 
     number: Callable[[float], str] = shown
-    moment: Callable[[float], str] = plain_time
+    moment: Callable[[float, bool], str] = moment_text
 
 
 PLAIN = Style()
@@ -39,15 +30,15 @@ def timing_words(one: Assessment, style: Style = PLAIN) -> str:
     comparison, timing = one.comparison, one.timing
     if not one.statement.constants:
         return ""
-    there = "" if timing.told is None else f" at {style.moment(timing.told)}"
+    there = "" if timing.told is None else f" at {style.moment(timing.told, one.steps)}"
     if comparison.states is None:
         slack = _slack(one, style)
         return f"{slack}{there}" if slack else there.removeprefix(" ")
     when = ""
     if comparison.holds and timing.holds_from is not None:
-        when = f"from {style.moment(timing.holds_from)} on"
+        when = f"from {style.moment(timing.holds_from, one.steps)} on"
     elif comparison.holds is False and timing.first_violated is not None:
-        when = f"first violated at {style.moment(timing.first_violated)}"
+        when = f"first violated at {style.moment(timing.first_violated, one.steps)}"
     slack = _slack(one, style, "" if comparison.limit else "least ")
     return ", ".join(part for part in (when, f"{slack}{there}" if slack else "") if part)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.data.registry import draw
+from core.data.section import FileSection
 from core.dynamics.rows import restored
 from core.errors import InputError
 from core.network.parametrisation import Network, Shape
@@ -251,9 +252,8 @@ def _with_labels(problem: Problem, changes: Changes) -> Problem:
             "change, as by data.flips of a gaussian_mixture, or data.path of a file with the same "
             "x."
         )
-    if section.embedded:  # the run holds what was read, and never where that lay
-        stated = {"path": None, "d": new.d, "n": new.n, "content": new.digest()}
-        experiment = experiment.model_copy(update={"data": section.model_copy(update=stated)})
+    if isinstance(section, FileSection):
+        experiment = experiment.model_copy(update={"data": section.with_read(new)})
     return replace(problem, dataset=new, experiment=experiment)
 
 

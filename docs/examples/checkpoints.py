@@ -21,12 +21,12 @@ for step in range(401):
     torch.nn.functional.binary_cross_entropy_with_logits(net(x)[:, 0], y.float()).backward()
     optimiser.step()
 
-# What is needed now: the files, their steps, the data, the loss, and what the arrays are called.
-# Of the files nothing but tensors is read. The biases b (inner) and c (outer) are there too.
-files = sorted(folder.glob("*.pt"))
+# What is needed now: the files, the data, the loss, and what the arrays are called. The steps are
+# in the files' names (None), and nothing but tensors is read. The biases b (inner) and c (outer)
+# are there too.
 run = ms.load(
-    files,
-    [int(file.stem) for file in files],
+    folder,
+    None,
     x,
     y,
     loss="logistic",

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, final
 
 from core.cli.output import Bar
-from core.files import FOLDER, remove_left
+from core.files import scratch_prefix
 from core.stopping import FirstSignal
 from marginscope._errors import DiskError, InputError, MarginscopeError
-from marginscope._files.machine import WriterLock, machine_name
+from marginscope._files.machine import WriterLock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -110,9 +110,7 @@ class Folder:
     """A temporary folder for as long as somebody holds this."""
 
     def __init__(self, purpose: str) -> None:
-        remove_left(Path(tempfile.gettempdir()), FOLDER)  # of programs that were killed
-        prefix = f"marginscope-{purpose}-{machine_name()}-{os.getpid()}-"
-        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+        self.path = Path(tempfile.mkdtemp(prefix=scratch_prefix(purpose)))
         self._end = weakref.finalize(self, _remove, self.path, os.getpid(), WriterLock(self.path))
 
     def close(self) -> None:

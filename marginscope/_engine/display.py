@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from html import escape
 from typing import TYPE_CHECKING
+
+from core.problem.schedule import time_text
 
 if TYPE_CHECKING:
     from marginscope._engine.run import Run
 
 DPI = 110.0
+LAST_VALUES = ("risk", "hard_margin", "train_error")
 STYLE = "max-width: 100%; background: white"
 
 
@@ -34,11 +38,15 @@ def html(run: Run) -> str:
 
 def facts(run: Run) -> list[tuple[str, str]]:
     """What a run is, in a few words each."""
+    from marginscope._engine.run import core_run
+
     experiment = run.settings
     n, d = run.x.shape
     reached = f"{len(run)} frames"
     if len(run):
-        reached += f" to t = {run.frame(-1).t:.4g}"
+        # Not t itself, which is infinite beyond 10^308.
+        end = f"t = {time_text(float(run.log10_t[-1]))}"
+        reached += f" to step {run.steps[-1]}" if core_run(run).counts_steps else f" to {end}"
     told = [
         ("run", run.title),
         ("data", f"{experiment['data']['kind']}, n = {n}, d = {d}"),
@@ -48,6 +56,8 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("state", f"{run.status}, {reached}"),
     ]
     if len(run):
-        numbers = {name: run[name][-1] for name in ("hard_margin", "train_error")}
-        told.append(("at the end", ", ".join(f"{k} = {v:.4g}" for k, v in numbers.items())))
+        known = run.observables  # real targets have no margins
+        numbers = {name: run[name][-1] for name in LAST_VALUES if name in known}
+        words = [f"{k} = {v:.4g}" for k, v in numbers.items() if not math.isnan(v)]
+        told += [("at the end", ", ".join(words))] if words else []
     return [*told, ("file", str(run.path))]

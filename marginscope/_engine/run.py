@@ -18,6 +18,7 @@ from core.errors import InputError, did_you_mean
 from core.observables.registry import OBSERVABLES, shown_of
 from core.runs import RecordedRun
 from core.runs import open_run as opened
+from core.runs.left import was_left
 from marginscope._engine.border import public
 from marginscope._show.api import Time, show
 
@@ -95,6 +96,14 @@ class Run:
     def status(self) -> str:
         """ "recording", or why the run ended: "completed", "cancelled", "diverged", ..."""
         return str(self._run.reason or self._run.status)
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the recording stopped without being finished: its process is gone.
+
+        False for finished runs, and where the system does not tell (Windows).
+        """
+        return was_left(self._run)
 
     @property
     def x(self) -> Floats:
@@ -288,7 +297,8 @@ class Run:
         network = self._run.network
         return (
             f"<Run {self.path.name!r}: {network.kind}, m = {network.m}, n = {self.x.shape[0]}, "
-            f"d = {self.x.shape[1]}, {len(self)} frames, {self.status}>"
+            f"d = {self.x.shape[1]}, {len(self)} frames, {self.status}"
+            f"{', its process is gone' if self.is_left else ''}>"
         )
 
 

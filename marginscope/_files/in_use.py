@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from pathlib import Path
@@ -75,6 +76,14 @@ def is_recorded(path: Path) -> bool:
         if not held_elsewhere(path):
             return False
     return True
+
+
+def has_recorder(path: Path) -> bool | None:
+    """Return whether a recorder is at work on an unfinished file; None where that is not known."""
+    try:
+        return is_recorded(path) or (None if sys.platform == "win32" else False)
+    except OSError:
+        return None
 
 
 def held_elsewhere(path: Path) -> bool | None:

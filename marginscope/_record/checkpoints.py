@@ -2,79 +2,122 @@
 
 from __future__ import annotations
 
+import math
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
-from marginscope._errors import InputError, did_you_mean
+from marginscope._errors import InputError
+from marginscope._record import arrays
 from marginscope._record.api import record
+from marginscope._record.many import split_states, step_of
+from marginscope._record.places import files_at, steps_of_files, unnumbered
 from marginscope._record.scratch import make_scratch
-from marginscope._record.state_files import check_size, open_state
+from marginscope._record.state_arrays import (
+    PARTS,
+    Name,
+    Sizes,
+    find_layers,
+    find_name,
+    select_array,
+    unnamed_arrays,
+    unnamed_text,
+)
+from marginscope._record.state_files import open_state
+from marginscope._record.warning import warn_user
 
 if TYPE_CHECKING:
     from marginscope._engine.run import Run
 
-Name = str | Sequence[str] | Callable[[Any], Any]
-
 
 def load(
-    states: Iterable[Any],
-    steps: Iterable[float],
+    states: str | os.PathLike[str] | Iterable[Any],
+    steps: Iterable[float] | None,
     x: Any,
     y: Any,
     *,
     loss: str | None,
-    V: Name,
+    V: Name | None = None,
     a: Name | None = None,
     b: Name | None = None,
     c: Name | None = None,
+    ignore: Iterable[str] = (),
     path: str | os.PathLike[str] | None = None,
     **settings: Any,
 ) -> Run:
-    """The run whose weights at `steps` (increasing) are `states`: state_dicts, or their files.
+    """Make a run of the checkpoints of an earlier training.
 
-    A file is one that `torch.save` wrote, of which nothing but tensors is read (weights_only), or
-    an NPZ, of which the named arrays are read; 512 MB of arrays are the most of one state. Anything
-    else you read in a loop of your own, and hand on as mappings, one by one if you like. V, a, b
-    and c say where the arrays are: a name ("hidden.weight"), several for mappings within mappings
-    (("model", "hidden.weight")), or a function of the state. Other `settings` are those of
-    `marginscope.record`.
+    Parameters
+    ----------
+    states : path, or iterable of paths or mappings
+        A folder of checkpoints, a pattern ("ckpt/*.pt"), or one file that holds many states; or the
+        states one by one: files, or mappings such as a `state_dict`. Files are those of
+        `torch.save`, of NumPy's `savez` and of safetensors, whatever their names end in; nothing
+        but arrays is read of them, at most 512 MB of one state. Many states in one file are a list,
+        a mapping by steps, names such as "step10/fc1.weight", or arrays whose first axis counts
+        frames, V (T, m, d). Anything else you read in a loop of your own, and hand on as mappings.
+    steps : iterable of float, or None
+        The step, or time, of each state, increasing. None takes them from the names of the files
+        ("ckpt-9" is before "ckpt-10"), or from the states ("step", "global_step", "epoch").
+    x, y : array
+        Training data (n, d) and (n,), as for `marginscope.record`.
+    loss : str or None
+        As for `marginscope.record`.
+    V, a, b, c : str, sequence of str, or function, optional
+        Where the arrays are: a name ("fc1.weight"), also within the mapping of weights that the
+        state holds ("state_dict", "model"); several names for mappings within mappings; or a
+        function of the state. Without all of them, the two layers of a state that has no others are
+        found by their shapes, with their biases.
+    ignore : iterable of str
+        Arrays that fit the network by their shapes and do not belong to it.
+    path : path, optional
+        Where the run is written; without it, in a temporary folder for as long as it is used.
+    **settings
+        Those of `marginscope.record`.
 
-    The run is written to `path`; without one it lies in a temporary folder as long as it is used.
+    Returns
+    -------
+    Run
+        Of one frame for each state. Its source says which arrays it was made of, if you give none.
 
-    Raises InputError for a state that cannot be read, names that are not there, and steps that do
-    not increase; then no file is left.
+    Warns
+    -----
+    RecordingWarning
+        A state holds arrays that fit as b, c or a, and were not named.
+
+    Raises
+    ------
+    InputError
+        A state cannot be read, a name is not there, or steps do not increase; no file is left.
     """
     from marginscope._engine.run import open_run  # first: what cannot be opened is not written
 
     if settings.get("resume"):
         raise InputError("resume=True is for recordings of a loop; load makes a whole run.")
-    names = {"V": V, "a": a, "b": b, "c": c}
+    examples = arrays.examples(x, y, real=settings.get("targets") == "real")
+    sizes = Sizes(int(examples.x.shape[1]), examples.k)
+    reader = StateReader({"V": V, "a": a, "b": b, "c": c}, sizes, tuple(ignore))
     folder = None if path is not None else make_scratch()
     place = Path(path) if path is not None else Path(folder.name if folder else "") / "load.msrun"
-    times, source = list(steps), iter(states)
-    made = record(place, x, y, loss=loss, strict=True, **settings)
+    made = None
     try:
-        for count, step in enumerate(times):
-            state = next(source, None)
-            if state is None:
-                raise InputError(f"There are {count} states and {len(times)} steps; one for each.")
-            with open_content(state) as content:
-                made.frame(
-                    step, **{name: select_array(content, one, name) for name, one in names.items()}
-                )
-        if any(True for _ in islice(source, 1)):
-            raise InputError(f"There are more states than the {len(times)} steps; one for each.")
-        if not times:
+        with ExitStack() as stack:
+            for step, state in reader.read(states, steps, stack):
+                parts = reader.select(state)
+                if made is None:
+                    settings.setdefault("source", reader.source)
+                    made = record(place, x, y, loss=loss, strict=True, **settings)
+                made.frame(step, **parts)
+        if made is None:
             raise InputError("There are no states to make a run of.")
     except BaseException:
-        made.close("failed")
-        if made.frames:
-            made.path.unlink(missing_ok=True)
+        if made is not None:
+            made.close("failed")
+            if made.frames:
+                made.path.unlink(missing_ok=True)
         if folder is not None:
             folder.cleanup()
         raise
@@ -85,6 +128,153 @@ def load(
     return run
 
 
+@final
+class StateReader:
+    """The states of `load`, with their steps, and the network's arrays in them.
+
+    `names` are V, a, b and c as they were given; which arrays they are is decided by the first
+    state, and holds for all.
+    """
+
+    def __init__(
+        self, names: Mapping[str, Name | None], sizes: Sizes, ignored: tuple[str, ...]
+    ) -> None:
+        self._names, self._sizes, self._ignored = names, sizes, ignored
+        self._places: dict[str, Name | None] | None = None
+        self._unnumbered = ""  # why the names of the files do not have the steps
+        if names["V"] is None and any(name is not None for name in names.values()):
+            raise InputError("V, the inner weights, is missing; name it with the others.")
+
+    @property
+    def source(self) -> str:
+        """Which arrays a run was made of, once its first state was read."""
+        places = {part: name for part, name in (self._places or {}).items() if name is not None}
+        shown = (f"{part} = {_shown(name)}" for part, name in places.items())
+        return f"checkpoints: {', '.join(shown)}"
+
+    def read(
+        self, states: Any, steps: Iterable[float] | None, stack: ExitStack
+    ) -> Iterator[tuple[float, Any]]:
+        """Yield steps and states; a file is open until the next state, or as long as the stack.
+
+        Raises InputError for a state that cannot be read, and other numbers of states and steps.
+        """
+        given = None if steps is None else list(steps)
+        count, last = 0, -math.inf
+        for own, state in self._numbered(states, given is None, stack):
+            if given is not None and count == len(given):
+                raise InputError(
+                    f"There are more states than the {len(given)} steps; one for each."
+                )
+            with open_content(state) as content:
+                step = own if given is None else given[count]
+                step = step_of(content) if step is None else step
+                if step is None:
+                    why = self._unnumbered or f"state {count + 1} has none"
+                    raise InputError(
+                        f"The steps are not known: {why}, and its content has no step; give steps, "
+                        "a number for each state."
+                    )
+                if given is None and isinstance(state, str | os.PathLike) and step <= last:
+                    raise InputError(
+                        f"{state} has step {step:g}, and the state before it has {last:g}; give "
+                        "the files in the order of their steps, each once."
+                    )
+                last = step
+                yield step, content
+            count += 1
+        if given is not None and count < len(given):
+            raise InputError(f"There are {count} states and {len(given)} steps; one for each.")
+
+    def _numbered(
+        self, states: Any, by_names: bool, stack: ExitStack
+    ) -> Iterator[tuple[float | None, Any]]:
+        """Yield states, and their steps as far as names tell."""
+        if isinstance(states, Mapping):
+            yield from self._split(states, None)
+            return
+        listed = isinstance(states, str | os.PathLike)
+        if not listed and not isinstance(states, Iterable):
+            raise InputError(
+                f"states is {type(states).__name__}; give a folder, a pattern, a file, or a list."
+            )
+        files = files_at(states) if listed else states
+        if not isinstance(files, list | tuple) or not all(
+            isinstance(one, str | os.PathLike) for one in files
+        ):
+            yield from ((None, one) for one in files)
+            return
+        files = [Path(one) for one in files]
+        numbers = steps_of_files(files) if by_names else None
+        self._unnumbered = unnumbered(files) if files and numbers is None else ""
+        numbered: list[tuple[float | None, Any]] = [(None, one) for one in files]
+        if numbers is not None:
+            numbered = [*zip(numbers, files, strict=True)]
+            if listed:
+                numbered.sort(key=lambda one: one[0] or 0)
+        if len(files) == 1:
+            content = stack.enter_context(open_state(files[0]))
+            yield from self._split(content, numbered[0][0])
+        else:
+            yield from numbered
+
+    def _split(self, content: Any, step: float | None) -> Iterator[tuple[float | None, Any]]:
+        """Yield the states that a file holds; one, of this step, if it holds no more."""
+        many = split_states(content, self._names, self._sizes)
+        yield from [(step, content)] if many is None else many
+
+    def select(self, state: Any) -> dict[str, Any]:
+        """Return the arrays V, a, b and c of a state; None for those that were not named.
+
+        Raises InputError for names that are not there.
+        """
+        first = self._places is None
+        if self._places is None:
+            self._places = self._resolve(state)
+        found = {part: select_array(state, self._places.get(part), part) for part in PARTS}
+        if first:
+            self._warn(state, self._places, getattr(found["V"], "shape", ()))
+        return found
+
+    def _resolve(self, state: Any) -> dict[str, Name | None]:
+        """Return where the arrays are in the first state."""
+        V = self._names["V"]
+        if V is None:
+            return dict(find_layers(state, self._sizes))
+        places: dict[str, Name | None] = {}
+        prefix = ""
+        for part, name in self._names.items():
+            if not isinstance(name, str):
+                places[part] = name
+                continue
+            first = places.get("V")
+            if isinstance(first, tuple) and isinstance(V, str):
+                prefix = first[-1].removesuffix(V)
+            where = first[:-1] if isinstance(first, tuple) else ()
+            beside = state
+            for key in where:
+                beside = beside[key] if isinstance(beside, Mapping) and key in beside else None
+            own = isinstance(beside, Mapping) and f"{prefix}{name}" in beside
+            places[part] = (*where, f"{prefix}{name}") if own else find_name(state, name, part)
+        return places
+
+    def _warn(self, state: Any, places: Mapping[str, Name | None], V: tuple[int, ...]) -> None:
+        """Warn of arrays beside V, of shape (m, d), that fit the network and were not named."""
+        known = {one: tuple(name) for one, name in places.items() if isinstance(name, list | tuple)}
+        if "V" not in known or len(V) != 2:  # what is wrong with V is said with the first frame
+            return
+        hidden = [one for one, name in places.items() if callable(name)]
+        found = unnamed_arrays(state, known, V[0], self._sizes, (hidden, self._ignored))
+        if found:
+            warn_user(unnamed_text(found, known["V"][:-1]))
+
+
+def _shown(name: Name) -> str:
+    if isinstance(name, str) or callable(name):
+        return name if isinstance(name, str) else "a function of the state"
+    return " / ".join(str(part) for part in name)
+
+
 @contextmanager
 def open_content(state: Any) -> Iterator[Any]:
     """Open a state as a mapping: a file by its name, anything else as it was given."""
@@ -93,29 +283,3 @@ def open_content(state: Any) -> Iterator[Any]:
             yield content
     else:
         yield state
-
-
-def select_array(state: Any, name: Name | None, which: str) -> Any:
-    """Return the array of a name in a state.
-
-    Raises
-    ------
-    InputError
-        The state has no array of that name, or an array larger than the limits.
-    """
-    if name is None:
-        return None
-    if callable(name):
-        state = name(state)
-    else:
-        for part in (name,) if isinstance(name, str) else tuple(name):
-            if not isinstance(state, Mapping):
-                raise InputError(f"{which}: a state is no mapping of names to arrays.")
-            if part not in state:
-                known = [str(key) for key in state]
-                raise InputError(f"{which}: a state has no {part!r}; {did_you_mean(part, known)}")
-            state = state[part]
-    # A tensor of a few bytes can repeat them without end (strides of 0), until it is copied.
-    if isinstance(shape := getattr(state, "shape", None), tuple):
-        check_size(tuple(shape), which)
-    return state

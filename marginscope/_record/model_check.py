@@ -244,6 +244,8 @@ def _call(model: Callable[[Any], Any], x: Floats, V: Any, k: int) -> Passed:
             stack.enter_context(torch.no_grad())
             stack.enter_context(torch.random.fork_rng(devices=[]))
             stack.enter_context(_evaluating(model))
+            if type(model).__name__ == "OptimizedModule":  # not compiled again for other shapes
+                stack.enter_context(torch.compiler.set_stance("force_eager"))
             given = torch.as_tensor(x, dtype=V.dtype, device=V.device)
         out = model(given)
     kind = str(getattr(out, "dtype", "float64")).removeprefix("torch.")

@@ -12,6 +12,7 @@ import numpy as np
 
 from marginscope._errors import InputError
 from marginscope._files.forms import ACTIVATIONS, UNKNOWN
+from marginscope._numbers import whole_text
 from marginscope._record.network import NetworkOptions
 
 LOSSES = ("logistic", "exponential", "squared", "least_squares", "mse", "cross_entropy")
@@ -89,7 +90,9 @@ class Options:
             if not math.isfinite(value) or (name == "scale" and value == 0.0):
                 raise InputError(f"{name} = {value}; a finite number is needed, and scale not 0.")
         if self.batch is not None and not 1 <= self.batch <= 1_000_000:
-            raise InputError(f"batch = {self.batch}; from 1 to 1,000,000 are allowed.")
+            raise InputError(
+                f"batch = {self.batch}; from 1 to {whole_text(1_000_000)} are allowed."
+            )
 
     @property
     def first(self) -> float:

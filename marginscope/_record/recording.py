@@ -266,6 +266,8 @@ class Recording:
         """
         network = self._reader.start(weights)
         step, log10_time = self._options.moment(t, steps)
+        for name, part in network.parts.items():
+            arrays.check_finite(part, name)
         form, dtype, fixed = network.form, network.dtype, network.fixed
         start = Frame(step, log10_time, 0.0, network.flatten(np.dtype(np.float64)))
         describe = self._describe(form, dtype, fixed)

@@ -1,4 +1,4 @@
-"""Checkpoint files, read within limits: NPZ files, and those of `torch.save`.
+"""Checkpoint files, read within limits: NPZ, safetensors, and those of `torch.save`.
 
 A checkpoint may come from anywhere. Its list of contents, its headers and its pickle are checked
 before memory is allocated, and arrays that no name selects are not read.
@@ -6,10 +6,8 @@ before memory is allocated, and arrays that no name selects are not read.
 
 from __future__ import annotations
 
-import io
 import math
 import os
-import pickletools
 import stat
 import struct
 import zipfile
@@ -22,83 +20,110 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginscope._errors import InputError
+from marginscope._numbers import whole_text
+from marginscope._record import limits
+from marginscope._record.limits import REMEDY, LimitError, ReadArrays
+from marginscope._record.pickled_types import other_types, refusal
+from marginscope._record.tensor_files import TensorArrays, is_tensor_file
+from marginscope._record.torch_files import load_tensors
 
-PICKLED = (".pt", ".pth", ".ckpt", ".bin")
-MOST_BYTES = 512 << 20  # of the arrays that are read of one state, as float64
-# Bytes of the pickle that describes the tensors, some 200 a tensor. One byte of a hostile pickle
-# makes up to 100 bytes of objects.
-MOST_PICKLE = 4 << 20
-MOST_DIRECTORY = 4 << 20  # bytes of a zip's list of contents; zipfile takes ten times as much
+NPZ, TORCH, LEGACY_TORCH, TENSORS = "npz", "torch", "legacy torch", "safetensors"
+HEAD_BYTES = 512
+# The first pickle of torch.save before version 1.6: its magic number.
+LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+UNPACK = "unpack it, and name the files in it"
+OTHERS = (  # first bytes, what the file is, and what to do
+    (b"ustar", "a tar archive", UNPACK),
+    (b"\x1f\x8b", "compressed by gzip", UNPACK),
+    (b"BZh", "compressed by bzip2", UNPACK),
+    (b"\xfd7zXZ", "compressed by xz", UNPACK),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd", UNPACK),
+    (b"\x89HDF", "an HDF5 file", "read it with h5py, and hand its arrays on as mappings"),
+    (b"\x93NUMPY", "a single array", "save all arrays of a state in one file, with numpy.savez"),
+    (b"version http", "a pointer of Git LFS", "fetch the file with git lfs pull"),
+)
 MOST_HEADER = 10_000  # bytes of an array's header: NumPy's own limit
 RATIO = 1032  # deflate packs at most so many bytes into one (zlib's "Maximum Compression Factor")
 CHUNK = 1 << 20
-# torch.load calls these while unpickling, and a few bytes repeat them on a megabyte each.
-COPYING = ("_codecs encode", "builtins bytearray", "__builtin__ bytearray")
-LEGACY_PICKLES = 5  # of a file from before PyTorch 1.6: magic number, version, system, data, keys
 # A zip's last 22 bytes: signature, disks, counts, directory's size and offset, length of a note.
 END = struct.Struct("<4s4H2LH")
 # Before those in a zip64: signature, size, versions, disks, counts, directory's size and offset;
 # then the locator: signature, disk, offset of this record, disks.
 END64 = struct.Struct("<4sQ2H2L4Q4sLQL")
-REMEDY = "read it in a loop of your own, and hand its arrays on as mappings"
-
-
-@final
-class LimitError(ValueError):
-    """A file beyond a limit of this module; `remedy` is what its user can do."""
-
-    def __init__(self, text: str, remedy: str = REMEDY) -> None:
-        super().__init__(text)
-        self.remedy = remedy
 
 
 @contextmanager
 def open_state(path: Path) -> Iterator[Any]:
     """Open a checkpoint file as a mapping of names to arrays, or whatever `torch.save` was given.
 
-    The arrays of an NPZ are read when they are taken from the mapping.
+    The arrays of NPZ and safetensors files are read when they are taken from the mapping. Files
+    are known by their content, whatever their names end in.
 
     Parameters
     ----------
     path : Path
-        Plain file ending in .npz or in one of `PICKLED`.
+        Plain file of `torch.save`, of NumPy's `savez`, or of safetensors.
 
     Raises
     ------
     InputError
-        The file is missing, no plain file, damaged, larger than the limits, or holds objects other
-        than tensors. Also raised in the block, by arrays that are read late.
+        The file is missing, no plain file, of another format, damaged, larger than the limits, or
+        holds objects other than tensors. Also raised in the block, by arrays that are read late.
     """
-    suffix = path.suffix.lower()
-    if suffix != ".npz" and suffix not in PICKLED:
-        raise InputError(
-            f"{path} ends in {path.suffix or 'nothing'}; {', '.join(PICKLED)} and .npz are read. "
-            "Read it in a loop of your own, and hand its arrays on as mappings."
-        )
-    with _open_plain(path) as file:
-        if suffix == ".npz":
-            with _translate_errors(path):
-                check_directory(file)
-                archive = zipfile.ZipFile(file)
-            with archive:
-                yield NpzArrays(path, archive)
+    with open_plain(path) as file:
+        with _translate_errors(path):
+            kind = _format_of(path, file)
+            if kind == NPZ:
+                content: Any = NpzArrays(path, zipfile.ZipFile(file))
+            elif kind == TENSORS:
+                content = TensorArrays(path, file)
+            else:
+                content = load_tensors(path, file, kind == TORCH)
+        if isinstance(content, NpzArrays | TensorArrays):
+            yield Translated(path, content)
         else:
-            with _translate_errors(path):
-                state = _load_tensors(path, file)
-            yield state
+            yield content
 
 
-def check_size(shape: tuple[int, ...], where: str) -> None:
-    """Raise InputError for an array of more numbers than are read of one state."""
-    size = math.prod(shape)
-    if size > MOST_BYTES // 8:
-        raise InputError(
-            f"{where} has shape {shape}, {size:.3g} numbers; at most {MOST_BYTES // 8:.3g} are "
-            "read. Give the weights alone."
-        )
+def _format_of(path: Path, file: BinaryIO) -> str:
+    """Return the format of an open file, by its content.
+
+    Raises
+    ------
+    InputError
+        It is none of those that are read.
+    ValueError
+        It is a damaged zip archive.
+    """
+    file.seek(0)
+    head, length = file.read(HEAD_BYTES), os.fstat(file.fileno()).st_size
+    if head.startswith((b"PK\3\4", b"PK\5\6")):
+        check_directory(file)
+        with zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+        return TORCH if any(name.endswith("data.pkl") for name in names) else NPZ
+    if is_tensor_file(head, length):
+        return TENSORS
+    if head.startswith(LEGACY):
+        return LEGACY_TORCH
+    if head[:1] == b"\x80" and head[1:2] <= b"\5":
+        file.seek(0)
+        raise refusal(path, other_types(file) or ["its objects"], torch=False)
+    raise unknown_format(path, head)
 
 
-def _open_plain(path: Path) -> BinaryIO:
+def unknown_format(path: Path, head: bytes) -> InputError:
+    """Return the error for a file that is no checkpoint: what it is, and what to do."""
+    for start, what, remedy in OTHERS:
+        place = 257 if start == b"ustar" else 0
+        if head[place : place + len(start)] == start:
+            return InputError(f"The checkpoint {path} is {what}; {remedy}.")
+    return InputError(
+        f"The checkpoint {path} is no file of torch.save, NumPy's savez or safetensors; {REMEDY}."
+    )
+
+
+def open_plain(path: Path) -> BinaryIO:
     """Open a plain file for reading. Raises InputError for others, without waiting for a pipe."""
     try:
         # Checked before opening, since opening a device may act on it, and after.
@@ -127,8 +152,6 @@ def _translate_errors(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except ImportError as error:
-        raise InputError(f"{path} is PyTorch's, which is not installed here.") from error
     except LimitError as error:
         raise InputError(f"The checkpoint {path} is not read: {error}; {error.remedy}.") from error
     except Exception as error:
@@ -168,10 +191,40 @@ def check_directory(file: BinaryIO) -> None:
             raise ValueError("its list of contents is not where its end says")
     if note or size + offset != before:
         raise ValueError("its list of contents is not where its end says")
-    if size > MOST_DIRECTORY:
+    if size > limits.MOST_DIRECTORY:
         raise LimitError(
-            f"its list of contents has {size:,} bytes, and {MOST_DIRECTORY:,} are allowed"
+            f"its list of contents has {whole_text(size)} bytes, and "
+            f"{whole_text(limits.MOST_DIRECTORY)} are allowed"
         )
+
+
+@final
+class Translated(Mapping[str, NDArray[Any]]):
+    """Lazy mapping of an open file whose errors are sentences."""
+
+    def __init__(self, path: Path, arrays: NpzArrays | TensorArrays) -> None:
+        self._path, self._arrays = path, arrays
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        with _translate_errors(self._path):
+            return self._arrays[name]
+
+    def float_shape(self, name: str) -> tuple[int, ...] | None:
+        """Return the shape of an array, None if it is not of real numbers. Raises InputError.
+
+        Its values are not read.
+        """
+        with _translate_errors(self._path):
+            return self._arrays.float_shape(name)
 
 
 @final
@@ -185,7 +238,7 @@ class NpzArrays(Mapping[str, NDArray[Any]]):
             for info in archive.infolist()
             if info.filename.endswith(".npy")
         }
-        self._counted: dict[str, int] = {}  # bytes of the arrays that were asked for
+        self._read = ReadArrays(path)
 
     def __len__(self) -> int:
         return len(self._members)
@@ -198,16 +251,24 @@ class NpzArrays(Mapping[str, NDArray[Any]]):
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         info = self._members[name]
-        with _translate_errors(self._path):
-            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise ValueError(f"{name} is packed in an unusual way")
-            with self._archive.open(info) as file:
-                shape, fortran, dtype = _read_header(file, name)
-                start = file.tell()
-                self._check(name, info, shape, dtype, start)
-                values = np.empty(math.prod(shape), dtype)
-                _fill(values, file, name)
+        with self._open(name) as file:
+            shape, fortran, dtype = _read_header(file, name)
+            self._check(name, info, shape, dtype, file.tell())
+            values = np.empty(math.prod(shape), dtype)
+            _fill(values, file, name)
         return values.reshape(shape, order="F" if fortran else "C")
+
+    def float_shape(self, name: str) -> tuple[int, ...] | None:
+        """Return the shape of an array, None if it is not of real numbers. Raises ValueError."""
+        with self._open(name) as file:
+            shape, _, dtype = _read_header(file, name)
+            return shape if dtype.kind == "f" else None
+
+    def _open(self, name: str) -> IO[bytes]:
+        info = self._members[name]
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{name} is packed in an unusual way")
+        return self._archive.open(info)
 
     def _check(
         self,
@@ -218,18 +279,10 @@ class NpzArrays(Mapping[str, NDArray[Any]]):
         start: int,
     ) -> None:
         """Check an array's header against the limits and its length in the archive."""
-        check_size(shape, f"The array {name} in {self._path}")
-        size = math.prod(shape)
-        length = start + size * dtype.itemsize
+        self._read.add(name, shape, dtype)
+        length = start + math.prod(shape) * dtype.itemsize
         if info.file_size != length or length > RATIO * info.compress_size + CHUNK:
             raise ValueError(f"{name} is not as long as its shape {shape} says")
-        self._counted[name] = size * max(8, dtype.itemsize)
-        if sum(self._counted.values()) > MOST_BYTES:
-            raise LimitError(
-                f"the arrays that were asked for, up to {name}, take more than "
-                f"{MOST_BYTES >> 20} MB as float64, the most of one state",
-                "save the weights alone",
-            )
 
 
 def _read_header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -260,65 +313,3 @@ def _fill(values: NDArray[Any], file: IO[bytes], name: str) -> None:
         rest = rest[len(piece) :]
     if file.read(1):
         raise ValueError(f"{name} is longer than it says")
-
-
-def _load_tensors(path: Path, file: BinaryIO) -> Any:
-    """Load a file of `torch.save`, of tensors alone, once its parts were checked."""
-    import torch
-
-    length = os.fstat(file.fileno()).st_size
-    mapped = length > MOST_BYTES
-    if file.read(4) == b"PK\3\4":  # as PyTorch tells its two formats apart
-        _check_archive(file, length)
-    elif mapped:
-        raise LimitError(
-            f"it has {length >> 20} MB in PyTorch's format from before version 1.6, and "
-            f"{MOST_BYTES >> 20} are allowed",
-            "save it again with torch.save",
-        )
-    else:
-        file.seek(0)
-        _check_pickles(file, LEGACY_PICKLES)
-    # A large file is mapped, so that only the pages of the named tensors are read. A small one is
-    # not: a program that shortens a mapped file ends this one (SIGBUS).
-    return torch.load(str(path), map_location="cpu", weights_only=True, mmap=mapped)
-
-
-def _check_archive(file: BinaryIO, length: int) -> None:
-    """Check the zip of `torch.save`: sizes, checksums (PyTorch reads past them) and the pickle."""
-    check_directory(file)
-    with zipfile.ZipFile(file) as archive:
-        members = archive.infolist()
-        for info in members:
-            if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
-                raise LimitError(
-                    f"{info.filename} in it is compressed, which torch.save never does",
-                    "save it again with torch.save",
-                )
-        if sum(info.file_size for info in members) > length:
-            raise ValueError("its parts are longer than the file")
-        for info in members:
-            if info.filename.endswith("data.pkl"):
-                if info.file_size > MOST_PICKLE:
-                    raise _long_pickle()
-                _check_pickles(io.BytesIO(archive.read(info)), 1)
-        if (damaged := archive.testzip()) is not None:
-            raise ValueError(f"{damaged} in it is damaged")
-
-
-def _check_pickles(file: IO[bytes], count: int) -> None:
-    """Check the next pickles of a file, without unpickling: their length, and what they call."""
-    start = file.tell()
-    for _ in range(count):
-        for code, argument, _place in pickletools.genops(file):
-            if file.tell() - start > MOST_PICKLE:
-                raise _long_pickle()
-            if code.name == "GLOBAL" and argument in COPYING:
-                raise LimitError("it holds raw bytes beside tensors", "save the weights alone")
-
-
-def _long_pickle() -> LimitError:
-    return LimitError(
-        f"what it holds beside tensors takes more than {MOST_PICKLE:,} bytes",
-        "save the weights alone",
-    )

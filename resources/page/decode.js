@@ -1,6 +1,8 @@
 // Arrays of a page: what core/figures/page_codec.py has packed.
 
-const TYPES = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array, f8: Float64Array };
+const TYPES = {
+  u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array, f8: Float64Array,
+};
 const WHOLE = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 
 async function inflated(text) {

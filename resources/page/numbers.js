@@ -4,6 +4,7 @@
 const MINUS = "\u2212";
 const LARGE = 1e4;
 const SMALL = 1e-4;
+const LEAST_SPAN = 1e-280; // of ticks: their step has a reciprocal
 
 function droppedZero(text) {
   const sign = text.startsWith("-") ? MINUS : "";
@@ -74,16 +75,20 @@ function niceStep(span, most) {
   return [1, 2, 5, 10].map((k) => k * power).find((step) => step >= rough * (1 - 1e-9));
 }
 
-// Ticks in [low, high] at multiples of a nice step, with their texts.
+// Ticks in [low, high] at multiples of a nice step, with their texts; none where there is no such
+// range of floats.
 export function linearTicks(low, high, most = 5) {
+  if (!(high - low >= LEAST_SPAN && high - low < Infinity)) return [];
   const step = niceStep(high - low, most);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const long = step >= LARGE || step < SMALL;
   const ticks = [];
-  for (let k = first; k <= last; k += 1) {
-    const place = decimals < 100 ? Number(inDecimals(k * step, decimals)) : k * step;
+  // Counted from 0: above 2^53 a number plus 1 is the number itself.
+  for (let k = 0; k <= last - first; k += 1) {
+    const exact = (first + k) * step;
+    const place = decimals < 100 ? Number(inDecimals(exact, decimals)) : exact;
     ticks.push([place, long ? numberText(place) : droppedZero(fixed(place, decimals))]);
   }
   return ticks;

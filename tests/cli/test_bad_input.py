@@ -17,12 +17,12 @@ import pytest
 from core.cli.drawing import natural
 from core.cli.grammar import whole
 from core.cli.main import main
-from core.data.csv_file import read_csv
 from core.data.files import FileSource
 from core.data.images import Choice
 from core.data.mnist import IMAGES, read_idx
 from core.data.npz import NpzFile
 from core.data.pickled import PickleError, read_pickle
+from core.data.text_table import read_text
 from core.errors import InputError
 from core.runs.meta import parse_json
 from core.studies.study import parse_study
@@ -160,8 +160,9 @@ def test_shapes_are_checked_before_values(
 def test_what_is_no_number(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(f"a,y\n1.5,1\n{text},-1\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 3 of .* where a number is needed"):
-        read_csv(path, "data.path")
+    words = "where a number is needed" if text else "has no value in column 'a'; fill it in"
+    with pytest.raises(InputError, match=f"line 3 of .* {words}"):
+        read_text(path, "data.path")
     with pytest.raises(InputError, match="number is needed"):
         build_experiment({"network": {"m": text or "x"}}, "mine")
 
@@ -171,7 +172,7 @@ def test_lines_are_numbered_as_an_editor_does(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('a,y\n\n"1.5\n",1\nx,-1\n')
     with pytest.raises(InputError, match=r"line 5 of .* 'x' where a number is needed"):
-        read_csv(path, "data.path")
+        read_text(path, "data.path")
 
 
 def test_run_files_are_sorted_by_any_name() -> None:
@@ -182,9 +183,9 @@ def test_run_files_are_sorted_by_any_name() -> None:
 def test_numbers_are_read_as_before(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('a, y ,b\n1, -1,+2.5e-3\n\n" 3 ",1,.5\n')
-    x, y = read_csv(path, "data.path")
-    np.testing.assert_array_equal(x, [[1, 0.0025], [3, 0.5]])
-    np.testing.assert_array_equal(y, [-1, 1])
+    table = read_text(path, "data.path")
+    np.testing.assert_array_equal(table.x, [[1, 0.0025], [3, 0.5]])
+    np.testing.assert_array_equal(table.y, [-1, 1])
 
 
 def test_tables_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,26 +195,28 @@ def test_tables_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         ("a,b\n1,2\n", "needs one column named y"),
         ("y\n1\n", "no column beside y"),
         ("a,y\n", "no rows below"),
-        ("a,y\n1\n", "has 1 values"),
-        ('a,y\n"1,1\n', "has 1 values|has 2 values|number is needed|no rows"),
+        ("a,y\n1\n", "has 1 value, and its header 2"),
+        ('a,y\n"1,1\n', "line 2 .* quotes that are not those of a table"),
         ("a,y\n1,\0\n", "a"),
     ):
         path.write_text(text)
         with pytest.raises(InputError, match=words):
-            read_csv(path, "data.path")
-    monkeypatch.setattr("core.data.csv_file.MAX_ELEMENTS", 5)
+            read_text(path, "data.path")
+    monkeypatch.setattr("core.data.text_table.MAX_ELEMENTS", 5)
     path.write_text("a,y\n" + "1,1\n" * 6)
     with pytest.raises(InputError, match="more than 5 rows"):
-        read_csv(path, "data.path")
-    monkeypatch.setattr("core.data.csv_file.MOST_LINE", 50)
+        read_text(path, "data.path")
+    monkeypatch.setattr("core.data.text_lines.MOST_LINE", 50)
     path.write_text("a,y\n" + "1" * 60)
     with pytest.raises(InputError, match="a line of 50"):
-        read_csv(path, "data.path")
+        read_text(path, "data.path")
 
 
 def peak(code: str) -> int:
     """Bytes by which a process grows while it runs some code, imports left out."""
-    before = "import resource, numpy\nfrom pathlib import Path\nfrom core.data.csv_file import *\n"
+    before = (
+        "import resource, numpy\nfrom pathlib import Path\nfrom core.data.text_table import *\n"
+    )
     before += "from core.data.files import *\nfrom core.studies.study import parse_study\n"
     before += "top = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\nstart = top()\n"
     done = subprocess.run(
@@ -229,7 +232,7 @@ def peak(code: str) -> int:
 def test_rows_take_the_memory_of_their_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("a,y\n" + "1,1\n2,-1\n" * 75_000)
-    assert peak(f"read_csv(Path({str(path)!r}), 'data.path')") < 15_000_000  # 2.4 MB of numbers
+    assert peak(f"read_text(Path({str(path)!r}), 'data.path')") < 15_000_000  # 2.4 MB of numbers
 
 
 # ------------------------------------------------------------------------- idx, pickles, images

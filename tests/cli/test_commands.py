@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import marginscope as ms
 from core import __version__
 from core.cli.main import main
+from core.observables.registry import scalars_of, usual_of
+from core.problem.schedule import time_text
 from core.runs import open_run
 from tests.problems import FIGURE_1
+from tests.runs.helpers import crash, frames_of, recorder_at, small_problem
 
 SMALL = ("--set", "network.m=[16, 17]", "--set", "recording.frames=8", "--quiet")
 TINY = (
@@ -143,6 +148,33 @@ def test_info(call: Call, run_file: Path) -> None:
     assert "frames to log10 t = 4" in call("info", run_file)[1]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no recorder is known by a lock")
+def test_a_recording_whose_process_is_gone_says_so(call: Call, tmp_path: Path) -> None:
+    words = "the recording stopped without being finished (its process is gone)"
+    problem = small_problem()
+    crash(tmp_path / "dead.msrun", problem, 4)
+    _, out, _ = call("info", tmp_path / "dead.msrun")
+    with open_run(tmp_path / "dead.msrun") as run:
+        assert run.frames == 4
+        end = time_text(float(run.log10_time[3]))
+    assert f"  {words}; frames up to t = {end} are kept; " in out
+    facts = json.loads(call("info", tmp_path / "dead.msrun", "--json")[1])
+    assert (facts["status"], facts["recorder"]) == ("recording", "gone")
+    with ms.open(tmp_path / "dead.msrun") as opened:
+        assert opened.is_left and repr(opened).endswith("recording, its process is gone>")
+
+    recorder = recorder_at(tmp_path / "live.msrun", problem)
+    recorder.append(frames_of(problem, 3))
+    recorder.flush()
+    assert words not in call("info", tmp_path / "live.msrun")[1]
+    facts = json.loads(call("info", tmp_path / "live.msrun", "--json")[1])
+    assert (facts["status"], facts["recorder"]) == ("recording", "at work")
+    with ms.open(tmp_path / "live.msrun") as opened:
+        recorder.finish("completed")
+        assert not opened.is_left and opened.status == "completed"  # as it is read once more
+    assert "recorder" not in json.loads(call("info", tmp_path / "live.msrun", "--json")[1])
+
+
 def test_tables(call: Call, run_file: Path, tmp_path: Path) -> None:
     npz, csv = tmp_path / "x.npz", tmp_path / "x.csv"
     assert call("table", run_file, "--out", npz, "--parameters", "--quiet")[0] == 0
@@ -166,6 +198,33 @@ def test_tables(call: Call, run_file: Path, tmp_path: Path) -> None:
         status, _, err = call("table", run_file, "--out", tmp_path / name, "--quiet")
         assert status == 2
         assert one_sentence(err)
+
+
+def test_a_table_has_what_takes_long_where_it_is_asked_for(
+    call: Call, run_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def header(*more: str) -> tuple[set[str], str]:
+        status, _, err = call("table", run_file, "--out", tmp_path / "x.csv", *more)
+        assert status == 0
+        return set((tmp_path / "x.csv").read_text().split("\n")[0].split(",")), err
+
+    with open_run(run_file) as run:
+        offered = {item.name for item in scalars_of(run)}
+        costly = {item.name for item in scalars_of(run) if item.on_request}
+        usual = {item.name for item in usual_of(run)}
+    assert "sharpness" in costly
+    names, err = header()
+    assert names == {"frame", "step", "log10_time"} | usual
+    assert err.startswith("Not in it, as they may take long: sharpness, ")
+    assert err.endswith("; --all writes them, too.\n")
+    assert header("--columns", "sharpness,risk")[0] & offered == {"sharpness", "risk"}
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    names, err = header("--all")
+    assert names >= usual | costly
+    assert "table:" in err and "frame/s" in err
+    status, _, err = call("table", run_file, "--out", tmp_path / "x.csv", "--all", "--columns", "u")
+    assert status == 2
+    assert one_sentence(err)
 
 
 def test_figures_and_films(call: Call, run_file: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,9 +15,11 @@ from app.state.commands import command_of
 from app.state.data_exports import DataJob
 from app.state.record import Deed, script
 from core.cli.main import main
+from core.cli.output import UNKNOWN, open_streams
 from core.errors import InputError
 from core.terminal.command_lines import join_words
 from core.terminal.escapes import escape_controls, is_steering
+from marginscope._numbers import whole_text
 from tests.runs.changes import meta
 from tests.runs.helpers import record, tamper
 
@@ -161,3 +164,11 @@ def test_tracebacks_print_no_control_characters(
 
 def test_the_window_answers_its_caller_without_control_characters() -> None:
     assert one_line("refused a\n\x1b]0;title\x07") == "refused a \\u001b]0;title\\u0007"
+
+
+def test_a_terminal_of_ascii_has_plain_spaces_for_narrow_ones() -> None:
+    open_streams()
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors=UNKNOWN)
+    stream.write(f"{whole_text(1_234_567)} \u03b3")
+    stream.flush()
+    assert stream.buffer.getvalue() == b"1 234 567 \\u03b3"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from core.cli.main import main
+from core.figures.labels import headings
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
+from marginscope import record
 from tests.recording import recorded
 
 Call = Callable[..., tuple[int, str, str]]
@@ -136,6 +139,54 @@ def test_figures_are_drawn(
         text = out.read_text()
         assert text.count('id="axes_') == 2
         assert "m = 16" in text
+
+
+@pytest.fixture(scope="module")
+def loops(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Recordings of other programs: two over the same times, and one that begins after them."""
+    folder = tmp_path_factory.mktemp("loops")
+    generator = np.random.default_rng(0)
+    paths = []
+    for name, times in (("Adam", range(1, 9)), ("Sign", range(1, 9)), ("Late", range(20, 28))):
+        x = generator.normal(size=(12, 3))
+        paths.append(folder / f"{name.lower()}.msrun")
+        with record(paths[-1], x, np.sign(x[:, 0]), loss="logistic", title=name) as recording:
+            for t in times:
+                recording.frame(t, V=t * generator.normal(size=(4, 3)), a=np.ones(4))
+    return paths
+
+
+def test_recordings_are_called_by_their_titles(
+    call: Call, loops: list[Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "x.csv"
+    status, said, _ = call("compare", *loops, "--out", out, "--quiet")
+    assert status == 0
+    assert list(dict.fromkeys(row["line"] for row in rows(out))) == ["Adam", "Sign", "Late"]
+    with open_run(loops[0]) as run:
+        digest = run.dataset.digest()
+    assert digest[:6] not in said
+    assert "data.content = no. 1" in said
+    with ExitStack() as stack:
+        runs = [stack.enter_context(open_run(path)) for path in loops]
+        assert headings(runs) == ("Adam", "Sign", "Late")
+
+
+def test_runs_without_common_times_are_refused_or_left_out_aloud(
+    call: Call, loops: list[Path], tmp_path: Path
+) -> None:
+    apart = "Adam and Late have no log10 t in common: 0 to 0.9031, and 1.301 to 1.431"
+    for name in ("x.csv", "x.svg"):
+        out = ("--kind", "differences", "--out", tmp_path / name, "--quiet")
+        status, _, err = call("compare", loops[0], loops[2], *out)
+        assert status == 2
+        assert f"Nothing of hard_margin can be compared. {apart}; give another --against" in err
+        assert not (tmp_path / name).exists()
+    status, _, err = call("compare", *loops, *out[:3], tmp_path / "x.csv", "--quiet")
+    assert status == 0
+    assert err == f"{apart}.\n"
+    lines = {row["line"] for row in rows(tmp_path / "x.csv")}
+    assert lines == {"(Sign) \u2212 (Adam)"}
 
 
 def test_what_cannot_be_compared_is_one_sentence(

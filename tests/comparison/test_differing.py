@@ -27,3 +27,43 @@ def test_runs_that_are_alike_are_called_by_their_files() -> None:
     assert found.keys == ()
     mixed = differing([{"network.m": 4}, {"network.m": 4}, {"network.m": 8}], ["a", "b", "c"])
     assert mixed.labels == ("m = 4, a", "m = 4, b", "m = 8")
+
+
+def given(content: str, **more: object) -> dict[str, object]:
+    """Settings of a recording of given arrays."""
+    start = {"network.content": content[::-1], "dynamics.until_log10_time": float(len(content))}
+    return {"data.content": content, **start, **more}
+
+
+def test_no_run_is_called_by_a_checksum() -> None:
+    tables = [given("c9e3" * 16), given("e83c" * 16, seed=1), given("c9e3" * 15)]
+    found = differing(tables, ["a", "b", "c"], ["With Adam", "With SGD", "With Muon"])
+    assert found.labels == ("With Adam", "With SGD", "With Muon")
+    assert len(set(found.families)) == 3
+    assert [row[0] for row in found.rows] == ["no. 1", "no. 2", "no. 3"]
+    for titles in ([], ["one"] * 3, ["one", "", "two"]):
+        found = differing([given("c9e3"), given("e83c"), given("e83d")], ["a", "b", "c"], titles)
+        assert found.labels == ("a", "b", "c")
+    text = str(differing(tables, ["a", "b", "c"]))
+    assert "c9e3" not in text and "e83c" not in text
+
+
+def test_only_runs_that_differ_in_seeds_are_a_family() -> None:
+    """The fourth setting and those behind it tell runs apart, too."""
+    tables = [
+        {"x.a": k // 2, "x.b": k // 2, "x.c": k // 2, "x.d": k, "run.seed": k} for k in (0, 1, 2)
+    ]
+    found = differing(tables, ["one", "two", "three"])
+    assert len(set(found.families)) == 3
+    tables.append(tables[0] | {"run.seed": 7})
+    found = differing(tables, ["one", "two", "three", "four"])
+    assert found.families[0] == found.families[3]
+    assert len(set(found.families)) == 3
+
+
+def test_the_horizon_names_runs_that_nothing_else_tells_apart() -> None:
+    key = "dynamics.until_log10_time"
+    assert differing([{key: 1.0}, {key: 2.0}], "ab").labels == ("until t = 10", "until t = 100")
+    found = differing([{key: 1.0, "network.m": 4}, {key: 2.0, "network.m": 8}], "ab")
+    assert found.labels == ("m = 4", "m = 8")
+    assert found.keys == (key, "network.m")

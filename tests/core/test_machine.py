@@ -6,8 +6,10 @@ import errno
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import BinaryIO
@@ -19,12 +21,16 @@ from core import files
 from core.errors import DiskError
 from core.files import beside, remove_left, replacing, scratch, write_whole
 from core.library.trash import Trash
+from core.runs import connection
+from core.studies.study import parse_study
 from core.sweep import cell
+from core.sweep.plan import plan
 from marginscope._files import in_use, machine
 from marginscope._files.machine import WriterLock, is_locked, machine_name
 from tests.app.shell.apart import Apart
 from tests.core.test_stopping import dead
 from tests.python.loops import loop
+from tests.sweep.studies import QUICK
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has containers")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no locks of folders")
@@ -122,6 +128,34 @@ def test_host_names_with_dots_are_read_again(
         assert ours.exists() and not left.exists()
 
 
+def test_what_is_left_is_known_by_any_suffix(tmp_path: Path) -> None:
+    for name in ("a.msrun", "a.json-1", "a.json~", "a.b c", "a.\u00e9", "a", "a.tar.gz"):
+        with beside(tmp_path / name) as (ours, descriptor):
+            os.close(descriptor)
+            left = tmp_path / ours.name.replace(f"-{os.getpid()}-", f"-{dead()}-")
+            left.touch()
+            remove_left(tmp_path)
+            assert ours.exists() and not left.exists(), name
+
+
+def test_copies_of_killed_readers_go_with_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with Apart(tmp_path / "a.msrun") as other:
+        first = connection._connected_to_copy(other.path, other.path)
+        (ours,) = temporary.iterdir()
+        left = temporary / ours.name.replace(f"-{os.getpid()}-", f"-{dead()}-")
+        left.mkdir()
+        second = connection._connected_to_copy(other.path, other.path)
+        assert ours.exists() and not left.exists()
+        for one in (first, second):
+            one.close()
+        assert list(temporary.iterdir()) == []
+
+
 def test_long_names_of_any_letters_can_be_written(tmp_path: Path) -> None:
     for name in ("\u00e9" * 120 + ".csv", "\u65e5" * 80 + ".csv", "a." + "\U0001f600" * 60):
         write_whole(tmp_path / name, b"1")
@@ -186,6 +220,19 @@ def test_a_cell_that_is_moved_is_no_cell_before(
     (name,) = seen
     assert files.LEFT.fullmatch(name)  # so that it is removed where its worker is killed
     assert not name.endswith(".msrun")
+
+
+def test_a_staged_cell_names_its_worker_on_systems_without_uname(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Windows is; the row had no machine there."""
+    for name in ("uname", "nice", "sched_getaffinity", "getloadavg"):
+        monkeypatch.delattr(os, name, raising=False)
+    (task,) = plan(parse_study(QUICK, "a"), tmp_path, shared=True).tasks[:1]
+    assert task.stage
+    row = cell.run_cell(task)
+    assert (row.state, row.worker) == ("done", f"{socket.gethostname()}:{os.getpid()}")
+    assert [path.name for path in tmp_path.iterdir()] == [Path(task.path).name]
 
 
 def test_a_full_disk_of_the_shared_folder_ends_a_sweep(

@@ -92,7 +92,7 @@ def test_csv_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({"x": np.ones((2, 2)), "y": [1, 2]}, "label 2"),
+        ({"x": np.ones((2, 2)), "y": [-1, 2]}, "label 2"),
         ({"x": np.ones((2, 2)), "y": [1, 1]}, "only the label 1"),
         ({"x": np.array([[1, np.nan], [1, 1]]), "y": [1, -1]}, "value nan at index (0, 1)"),
         ({"x": np.array([[1, np.inf], [1, 1]]), "y": [1, -1]}, "value inf"),
@@ -103,7 +103,7 @@ def test_csv_data(tmp_path: Path) -> None:
         ({"x": np.ones((3, 2)), "y": [1, -1]}, "one label for each of the 3 rows"),
         ({"x": np.ones(3), "y": [1, -1, 1]}, "a table (n, d)"),
         ({"x": np.ones((0, 2)), "y": np.ones(0)}, "a table (n, d)"),
-        ({"X": np.ones((2, 2)), "y": [1, -1]}, "has no array x; did you mean 'X'"),
+        ({"xs": np.ones((2, 2)), "y": [1, -1]}, "has no array x; did you mean 'xs'"),
         ({"x": np.eye(2), "y": [1, -1], "x_test": np.eye(2)}, "both x_test and y_test"),
         ({"x": np.eye(2), "y": [1, -1], "x_test": np.eye(3), "y_test": [1, 1, -1]}, "3 columns"),
     ],
@@ -125,7 +125,7 @@ def test_wrong_data_is_refused(tmp_path: Path, arrays: dict[str, object], words:
         ("data.csv", b"a,y\none,1\n", "'one' where a number is needed"),
         ("data.csv", b"a,y\n", "no rows"),
         ("data.csv", b"\xff\xfe\x00", "not a readable CSV"),
-        ("data.txt", b"", "an NPZ (.npz) or CSV (.csv)"),
+        ("data.xlsx", b"", "an NPZ (.npz) or CSV (.csv)"),
         ("other", b"", "there is no file"),
     ],
 )

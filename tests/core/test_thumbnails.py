@@ -10,6 +10,7 @@ from core.studies import thumbnails as module
 from core.studies.papers import PAPERS
 from core.studies.study import load_study, shipped_ids, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
+from marginscope._numbers import whole_text
 from tests.test_architecture import ROOT
 from tests.tools.thumbnails import made
 
@@ -28,7 +29,7 @@ def test_runs_are_counted_from_the_study(subtests: pytest.Subtests) -> None:
             assert one.runs == {"": study.count, **{s: study.at_size(s).count for s in study.sizes}}
             assert len(one.heights) >= 2
             assert one.seconds > 0.0
-            assert f"{study.count:,} run" in one.cost
+            assert f"{whole_text(study.count)} run" in one.cost
 
 
 @pytest.mark.parametrize("name", ["telgarsky22-theorem-3-3", "homogeneity-mirror-flow"])
@@ -51,7 +52,7 @@ def test_a_damaged_file_is_no_picture_and_no_harm(
 
 def test_costs_are_sentences() -> None:
     assert Thumbnail().cost == ""
-    assert Thumbnail(runs={"": 1200}).cost == "1,200 runs"
+    assert Thumbnail(runs={"": 12_000}).cost == "12\u202f000 runs"
     alone = Thumbnail(b"", 12.0, False, {"": 1}).cost
     assert alone == "1 run; it took more than 12 s of CPU time when its picture was made"
 

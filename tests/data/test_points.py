@@ -198,8 +198,8 @@ def test_text_is_read(text: str, points: tuple[tuple[float, ...], ...]) -> None:
 
 
 def test_words_are_told_what_they_stand_for() -> None:
-    assert parse_points("1,2,yes\n3,4,no\n").note == "no is \u22121, yes is +1."
-    assert parse_points("1,2,10\n3,4,9\n").note == "9 is \u22121, 10 is +1."
+    assert parse_points("1,2,yes\n3,4,no\n").note.endswith("no is \u22121, yes is +1.")
+    assert parse_points("1,2,10\n3,4,9\n").note.endswith("9 is \u22121, 10 is +1.")
     assert parse_points("1,2,10\n3,4,9\n").points[0][-1] == 1.0
 
 
@@ -209,18 +209,18 @@ def test_words_are_told_what_they_stand_for() -> None:
         ("", "There is no text with points"),
         ("# nothing\n\n", "There is no text with points"),
         ("x,y\n", "There is a header and no points"),
-        ("1,2,1\n\n3,4,5,-1", "Line 3 has 4 values, and 2 or 3 are needed"),
+        ("1,2,1\n\n3,4,5,-1", "Line 3 has 4 values, and the lines before it have 3"),
         ("1,2,1\n3,1", "Line 2 has 2 values, and the lines before it have 3"),
-        ("5", "Line 1 has 1 value, and 2 or 3 are needed"),
+        ("5", "Line 1 has 1 value, and 2 or more are needed"),
         ("1,2,1\n3,a,-1", "Line 2 has 'a' where a coordinate is needed"),
         ("1,2,1\n3,1_0,-1", "Line 2 has '1_0' where"),
-        ("1,nan,1\n", "Line 1 has nan, and coordinates are at most"),
+        ("1,nan,1\n", "Line 1 has no value (nan) in column 2"),
         ("1,2e9,1\n", "Line 1 has 2e+09, and coordinates are at most 1e+06"),
         ("1,2,a\n3,4,b\n5,6,c", "Line 3 has the label 'c' after 'a' and 'b'"),
-        ("1,2,a\n3,4,a", "All labels are 'a'"),
+        ("1,2,a\n3,4,a", "has only the label 'a'"),
         ("1,2,\n", "Line 1 has no label"),
         ("1,1\n" * (MAX_POINTS + 1), f"Line {MAX_POINTS + 1} is one more than {MAX_POINTS}"),
-        ("9" * 1_000_001, "more than 1,000,000 characters"),
+        ("9" * 1_000_001, "more than 1\u202f000\u202f000 characters"),
     ],
 )
 def test_a_wrong_line_is_named(text: str, words: str) -> None:

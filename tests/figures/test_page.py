@@ -19,7 +19,7 @@ from core.figures.look import Look, Region
 from core.figures.material import Shown, gather
 from core.figures.names import PAGE_PANELS, PANELS
 from core.figures.page import PageOptions, page_html, save_page, views_of
-from core.figures.page_codec import decoded, encoded, numbers, places, trimmed
+from core.figures.page_codec import decoded, encoded, numbers, places, trimmed, whole
 from core.figures.page_data import frames_of
 from core.figures.page_text import pieces, words
 from core.figures.palette import DARK, LIGHT
@@ -27,7 +27,9 @@ from core.figures.primitives import Box
 from core.figures.reference_colours import reference_colour
 from core.observables.node_sets import NodeSet
 from core.observables.planes import parse_plane
+from core.problem.problem import Problem, resolve
 from core.reference.margin import ReferenceMargin
+from core.studies.study import Study
 from tests.app.theory_stand_ins import FAR, GLOBAL, LINEAR, NARROW, TANGENT
 from tests.figures.helpers import DEGENERATE, far_run, problem_of, two_runs, written
 from tests.figures.pages import HOSTILE, data_of, flat, page_of, points_at
@@ -242,6 +244,28 @@ def test_precision_is_what_is_promised() -> None:
     share = np.append(generator.random((3, 40)), [np.full(40, np.nan)], axis=0)
     assert decoded(trimmed(share)) == pytest.approx(share, rel=2.0**-16, nan_ok=True)
     assert decoded(trimmed(share, True)) == pytest.approx(share, rel=1e-7, nan_ok=True)
+
+
+def test_whole_numbers_have_room_for_the_largest(tmp_path: Path) -> None:
+    for most in (0, 255, 256, 65_535, 70_000):  # in two bytes node 70,000 was 4,464
+        values = np.array([[most, 0], [1, most]])
+        assert np.array_equal(decoded(whole(values)), values)
+    classes = np.arange(300)
+    np.savez(tmp_path / "data.npz", x=np.stack([np.cos(classes), np.sin(classes)], 1), y=classes)
+    tables = {
+        "data": {"kind": "file", "path": str(tmp_path / "data.npz")},
+        "network": {"kind": "multiclass", "m": 300},
+        "loss": {"kind": "cross_entropy"},
+    }
+    problem = resolve(Study("a", "", "", tables, {}, {}).cells()[0].experiment)
+
+    def diagonal(problem: Problem, position: int) -> tuple[np.ndarray, float]:
+        """Node j is of class j."""
+        return problem.network.pack({"A": np.eye(300), "V": np.ones((300, 2))}), 0.0
+
+    run = written(problem, (-np.inf, 0.0), diagonal)
+    (row,) = page_of([run], ("neurons",))["rows"]
+    assert np.array_equal(row["nodes"]["kinds"], [classes, classes])  # 299 was 43
 
 
 @pytest.mark.parametrize(

@@ -126,16 +126,19 @@ def test_numbers_and_ticks_are_those_of_the_program(shown) -> None:
     ranges = [(min(pair), max(pair)) for pair in ranges]
     page = shown(figure())
     module = "\n".join(pages.EXPORT.sub("", pages._part("numbers.js")).splitlines())
-    given = json.dumps([values, [t for t in times if math.isfinite(t)], ranges])
+    ends = [0.0, 1.0, 1e16, 1e16 + 2.0, 1e100, 1e300, 1.79e308, 5e-324, 1e-300, -1e300, -1.79e308]
+    absurd = [(low, high) for low in ends for high in ends]
+    given = json.dumps([values, [t for t in times if math.isfinite(t)], ranges, absurd])
     found = page.value(
         f"""(() => {{ {module}
-          const [values, times, ranges] = {given};
+          const [values, times, ranges, absurd] = {given};
           return [
             values.map((value) => numberText(value)), values.map((value) => numberText(value, 4)),
             times.map((time) => timeText(time)), times.map((time) => powerText(time)),
             ranges.map(([low, high]) => linearTicks(low, high, 6)),
             ranges.map(([low, high]) => rootedTicks(low, high, 5)),
             [timeText(-Infinity), numberText(NaN), numberText(-Infinity)],
+            absurd.map(([low, high]) => linearTicks(low, high, 6).map(([place]) => place)),
           ]; }})()"""
     )
     assert found[0] == [number_text(value) for value in values]
@@ -150,6 +153,9 @@ def test_numbers_and_ticks_are_those_of_the_program(shown) -> None:
             places = [place for place, _ in expected]
             assert [place for place, _ in ticks] == pytest.approx(places)
     assert found[6] == ["t = 0", "none", "\u2212infinite"]
+    # No number of ticks, nor of steps between them, is beyond all bounds: equal ends froze a page.
+    for places, (low, high) in zip(found[7], absurd, strict=True):
+        assert places == pytest.approx([place for place, _ in linear_ticks(low, high, 6)])
 
 
 # --------------------------------------------------------------------------------- the picture

@@ -1,4 +1,4 @@
-"""Large pages: how long their arrays are packed."""
+"""Large pages: how long their arrays are packed, and what a moment costs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import time
 import zlib
 
 import numpy as np
+import pytest
 
+from core.figures import page_panels
+from core.figures.neurons import Track, followed
+from core.figures.page import page_html
 from core.figures.page_codec import decoded, encoded
+from tests.figures.helpers import two_runs
 
 
 def test_arrays_are_packed_about_as_fast_as_zlib_usually_does() -> None:
@@ -25,3 +30,18 @@ def test_arrays_are_packed_about_as_fast_as_zlib_usually_does() -> None:
     assert end - middle < 6.0 * (middle - start) + 0.02
     assert len(packed["data"]) * 3 / 4 < 1.02 * len(usual)
     assert np.array_equal(decoded(packed), values)
+
+
+def test_the_range_of_a_moment_needs_no_node_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All nodes of all frames were scaled at each: of 2,000 frames of 2,000 nodes 130 GB moved."""
+    scaled = []
+
+    def counted(nodes: Track, position: int) -> Track:
+        scaled.append(nodes.points.size)
+        return followed(nodes, position)
+
+    monkeypatch.setattr(page_panels, "followed", counted)
+    run = two_runs()[0]
+    page_html([run], ("neurons",))
+    assert len(scaled) == run.frames
+    assert sum(scaled) == 0

@@ -99,7 +99,7 @@ def test_the_command_takes_a_name_or_nodes(
         ("late", "the sets kept with these runs are early"),
         ("7-3", "begins with the smaller one"),
         ("10-12", "nodes 0 to 9"),
-        ("0-9999999", "at most 100,000"),
+        ("0-9999999", "at most 100\u202f000"),
     ):
         assert main(["figure", str(run.path), "--out", str(out), "--select", text]) == 2
         assert words in capsys.readouterr().err

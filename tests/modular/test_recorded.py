@@ -1,4 +1,4 @@
-"""Addition modulo p in another program's loop: its nodes are waves like those of the program's own."""
+"""Addition modulo p in another program's loop: its nodes are waves, too."""
 
 from __future__ import annotations
 

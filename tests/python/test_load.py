@@ -84,7 +84,9 @@ def test_only_tensors_are_read(tmp_path: Path) -> None:
             return Path.touch, (touched,)
 
     torch.save({"fc1.weight": Hostile()}, tmp_path / "a.pt")
-    with pytest.raises(ms.InputError, match="cannot be read as tensors alone"):
+    with pytest.raises(
+        ms.InputError, match=r"holds more than arrays: to read __builtin__\.getattr and 2"
+    ):
         load([tmp_path / "a.pt"], [0], path=tmp_path / "a.msrun")
     assert not touched.exists()
     assert not (tmp_path / "a.msrun").exists()
@@ -111,7 +113,7 @@ def test_a_damaged_checkpoint_is_not_read_as_other_weights(tmp_path: Path) -> No
         ({"steps": [0, 3]}, "There are more states than the 2 steps"),
         ({"steps": [0, 3, 6, 9, 12, 15]}, "There are 5 states and 6 steps"),
         ({"steps": []}, "There are more states|There are no states"),
-        ({"states": ["a.txt"], "steps": [0]}, "ends in .txt"),
+        ({"states": ["a.txt"], "steps": [0]}, "a.txt cannot be read"),
         ({"states": ["a.pt"], "steps": [0]}, "cannot be read"),
         ({"states": [3], "steps": [0]}, "a state is no mapping"),
         ({"loss": "hinge"}, "loss = 'hinge' does not exist"),

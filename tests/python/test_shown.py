@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 import marginscope as ms
+from core.runs import Recorder
+from marginscope._files.frame import Frame
+from tests.figures.helpers import problem_of
 from tests.python.loops import loop
 from tests.python.small import FIGURE_1, NOT_SHOWN, SHORT, WIDTHS, command, trained, typed, written
 
@@ -165,6 +168,27 @@ def test_a_run_shows_itself_in_a_notebook(run: ms.Run) -> None:
     assert base64.b64decode(data) == run._repr_png_()
     png = run._repr_png_()
     assert png is not None and png.startswith(b"\x89PNG")
+
+
+def test_a_run_of_real_targets_shows_itself(tmp_path: Path) -> None:
+    one, path = loop(), tmp_path / "a.msrun"
+    told = {"loss": "least_squares", "targets": "real", "V0": one.V, "a0": one.a}
+    with ms.record(path, one.x, np.linspace(-1.0, 1.0, one.y.size), **told) as r:
+        r.frame(1, V=1.1 * one.V, a=one.a)
+    with ms.open(path) as run:
+        text = Seen(run._repr_html_()).text  # raised InputError: it has no 'hard_margin'
+        assert f"risk = {run['risk'][-1]:.4g}\n" in text and "train_error" not in text
+
+
+def test_a_time_beyond_floats_is_shown_as_a_power(tmp_path: Path) -> None:
+    path, problem = tmp_path / "a.msrun", problem_of("dynamics.until_log10_time=400")
+    recorder = Recorder(path, problem, engine="tests", planned=2, temperature_cap=None)
+    flat = problem.start.parameters / np.linalg.norm(problem.start.parameters)
+    recorder.append([Frame(0, -np.inf, 0.0, flat), Frame(1, 400.0, 9.0, flat)])
+    recorder.finish("completed")
+    with ms.open(path) as run:
+        run._still = (len(run), b"drawn")  # the figure is not what is looked at
+        assert "2 frames to t = 10^400\n" in Seen(run._repr_html_()).text  # "t = inf"
 
 
 def test_titles_from_strangers_are_text(tmp_path: Path) -> None:

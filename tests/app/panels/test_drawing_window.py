@@ -184,6 +184,10 @@ def test_numbers_are_edited_in_the_table(window: DrawingWindow, qtbot: QtBot) ->
     assert [step.words for step in window.history.past] == ["Edit point 2"] * 2
     type_into(qtbot, window.table, 1, 0, "wide")
     assert window.bar.text.startswith("'wide' is no coordinate")
+    type_into(qtbot, window.table, 1, 0, "1,257")
+    assert window.bar.text == (
+        "'1,257' may have a decimal comma or separate thousands; type 1.257 or 1257."
+    )
     type_into(qtbot, window.table, 1, 2, "3")
     assert window.bar.text == "'3' is no label; labels are +1 and \u22121."
     type_into(qtbot, window.table, 1, 1, "1e9")
@@ -210,7 +214,7 @@ def test_points_are_pasted_and_copied(window: DrawingWindow) -> None:
     assert window.sketch.points == (*FOUR, *pasted)
     assert window.sketch.selected == {4, 5}
     assert window.history.past[-1].words == "Paste 2 points"
-    assert window.bar.text == "cat is \u22121, dog is +1."
+    assert window.bar.text == "Understood: label column 'kind' (last); cat is \u22121, dog is +1."
     press(window, Key.Key_C, CONTROL)
     text = QGuiApplication.clipboard().text()
     assert text == "x1,x2,y\n0.1,0.2,1\n0.30000000000000004,1.0,-1\n"
@@ -224,8 +228,8 @@ def test_a_wrong_line_is_named_and_nothing_is_pasted(window: DrawingWindow) -> N
     QGuiApplication.clipboard().setText("0.1,0.2,1\n0.3,0.4,5,-1\n")
     press(window, Key.Key_V, CONTROL)
     assert window.bar.text == (
-        "Line 2 has 4 values, and 2 or 3 are needed: coordinates, then the label. "
-        "Nothing was pasted."
+        "Line 2 has 4 values, and the lines before it have 3; check its separators, and that no "
+        "number has a comma. Nothing was pasted."
     )
     assert window.sketch.points == FOUR
     assert not window.history.past
@@ -239,7 +243,8 @@ def test_points_of_another_dimension_take_the_place_of_all(window: DrawingWindow
     QGuiApplication.clipboard().setText("0.1 1\n0.3 -1\n")
     press(window, Key.Key_V, CONTROL)
     assert window.sketch.points == ((0.1, 1.0), (0.3, -1.0))
-    assert window.bar.text == OTHERS
+    read = "Understood: columns are separated by blanks; no header; label column 2 (last)."
+    assert window.bar.text == f"{read} {OTHERS}"
     assert window.dimension.currentIndex() == 1
     press(window, Key.Key_Z, CONTROL)
     assert window.sketch.points == FOUR

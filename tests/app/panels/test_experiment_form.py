@@ -355,7 +355,11 @@ def test_another_kind_switches_the_fields_and_back_nothing_is_lost(form: Experim
     enter(form, "dynamics.until_log10_time", "2")
     choose(form, "data.kind", "file")
     assert form.findChild(ValueEdit, "data.k") is None or not control(form, "data.k").isVisible()
-    assert [item.field.name for item in form.sections["data"].rows][:3] == ["path", "targets", "d"]
+    assert [item.field.name for item in form.sections["data"].rows][:3] == [
+        "path",
+        "targets",
+        "label",
+    ]
     assert control(form, "data.n").text() == "100"
     choose(form, "dynamics.kind", "gd")
     assert study_of(form).tables["dynamics"]["kind"] == "gd"
@@ -406,13 +410,15 @@ def test_tab_goes_through_the_fields_in_order(form: ExperimentForm) -> None:
     choose(form, "data.kind", "file")
     control(form, "data.kind").setFocus()
     seen = []
-    for _ in range(10):
+    for _ in range(12):
         focused = QApplication.focusWidget()
         seen.append(focused.objectName())
         QTest.keyClick(focused, Key.Key_Tab)
-    data = ["data.kind", "data.path", "data.targets", "data.d", "data.n", "data.seed"]
-    assert seen[:6] == data
-    assert seen[6:10] == ["network.kind", "network.m", "network.init", "network.seed"]
+    data = ["data.kind", "data.path", "data.targets", "data.label", "data.d"]
+    data += ["data.n", "data.seed"]
+    assert seen[:7] == data
+    # Between them the button for data.header, which is folded away.
+    assert seen[8:] == ["network.kind", "network.m", "network.init", "network.seed"]
 
 
 def test_return_applies_and_goes_to_what_is_wrong(form: ExperimentForm, qtbot) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -144,3 +146,32 @@ def test_axes_over_the_data_are_said_so(
     program.preview.refresh()
     qtbot.waitUntil(lambda: dialog.preview is not None and dialog.preview.dataset.d == 3)
     assert dialog.note.text().startswith("Of the first run of 2.")
+
+
+def test_a_data_file_is_offered_as_a_study_with_what_was_understood(
+    program: Marginscope, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """Dropping a data file said that it is no run, and the preview not how a file is read."""
+    path = tmp_path / "cats.tsv"
+    path.write_text("0,5\t1,25\tcat\n0,25\t-0,75\tdog\n")
+    runs = [run.path for run in program.session]
+    program.files.open_files([str(path), "b.npz"])
+    assert program.window.bar.text == "A study has one data file; b.npz was not opened."
+    study = program.window.form.study()
+    assert study is not None
+    assert next(study.each()).experiment.data.path == str(path)
+    assert [run.path for run in program.session] == runs
+    found = program.preview.dialog
+    assert found is not None
+    qtbot.waitUntil(lambda: found.preview is not None)
+    assert found.understood.isVisible()
+    assert found.understood.text() == (
+        "Understood: decimal commas; no header; label column 3 (last); cat is \u22121, dog is +1."
+    )
+    path.write_text("x1\ty\n1\t1\n<b>2\t-1\n")
+    program.preview.show()
+    qtbot.waitUntil(found.problem.isVisible)
+    assert "line 3 of" in found.problem.text()
+    assert "has '<b>2' where a number is needed" in found.problem.text()
+    assert found.problem.textFormat() == Qt.TextFormat.PlainText
+    assert not found.understood.isVisible()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 import marginscope as ms
@@ -63,6 +64,8 @@ def check_each_kind(
         qtbot.waitUntil(lambda path=path: paths_of(program) == [path] and trained(program))
         with subtests.test("it says what it is", kind=kind):
             check_words(program, kind)
+        with subtests.test("t counts steps, unless they have a length", kind=kind):
+            check_times(program, kind == "gd", qtbot)
         if kind == "unknown":
             with subtests.test("no margin", kind=kind):
                 check_that_no_margin_is_known(program)
@@ -88,6 +91,22 @@ def check_words(program: Marginscope, kind: str) -> None:
         box = getattr(sections.get(section), "kinds", None)
         if box is not None:
             assert box.currentText() == table.kind
+
+
+def check_times(program: Marginscope, timed: bool, qtbot: QtBot) -> None:
+    """Axis, clock, pointer and facts say what t is; a step is typed as it is shown."""
+    program.playback.to_end()
+    field, plot = program.window.transport.time, program.display.slots[0].panel.view("margins").plot
+    qtbot.waitUntil(lambda: field.text() == ("t = 10^1.00" if timed else "step 20"))
+    assert plot.bottom.labelText == ("time t" if timed else "steps")
+    told = plot.accessibleDescription().split(";")[0]
+    assert told == ("t = 10^1.00" if timed else "step 20")
+    if not timed:
+        field.setText("step 7")
+        field.setModified(True)
+        qtbot.keyClick(field, Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda: field.text() == "step 7")
+        assert not program.window.bar.text
 
 
 def check_that_it_is_not_trained(program: Marginscope, kind: str, deed: str) -> None:

@@ -371,7 +371,7 @@ def test_files_are_dropped_opened_beside_and_remembered(
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("notes.txt", b"hello", "neither a recorded run"),
+        ("notes.md", b"hello", "neither a recorded run"),
         ("fake.msrun", b"hello", "fake.msrun"),
         ("gone.msrun", None, "gone.msrun"),
         ("wrong.toml", b"[data]\nd = -1\n", "data.d"),

@@ -373,8 +373,8 @@ def test_what_is_this_explains_a_view(judged: Marginscope, qtbot: QtBot, how: st
         by_mouse = QContextMenuEvent.Reason.Mouse
         QApplication.sendEvent(view.header, QContextMenuEvent(by_mouse, here, place))
     (card,) = cards()
-    titles = [one.title for one in card.explanations]
-    assert "hard margin" in titles
+    (hard,) = (one for one in card.explanations if one.title == "hard margin")
+    assert hard.normalisation == "divided by |W|^2, W = (a, V)"  # and not of all networks
     assert all(one.source for one in card.explanations)
     qtbot.keyClick(card, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: not cards())

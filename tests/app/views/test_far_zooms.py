@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRectF
 from pytestqt.qtbot import QtBot
 
+from app.views.run_panel import RunPanel
 from app.widgets.plot_item import Home, Plot
-from app.widgets.ranges import is_drawable
+from app.widgets.ranges import MOST_ENLARGED, is_drawable
 from core.figures.palette import LIGHT
 from tests.app.mouse import wheel
 
@@ -26,8 +28,7 @@ def plot(qtbot: QtBot) -> Plot:
 
 
 def ends(plot: Plot) -> tuple[float, ...]:
-    shown = plot.shown()
-    return shown.left(), shown.right(), shown.top(), shown.bottom()
+    return ends_of(plot.shown())
 
 
 @pytest.mark.parametrize("notches", [NOTCHES, -NOTCHES, 10**6, -(10**6)])
@@ -60,3 +61,57 @@ def test_a_zoom_that_cannot_be_drawn_is_not_taken(plot: Plot) -> None:
     for span in (QRectF(0.0, 0.0, 1e300, 1.0), QRectF(0.0, 0.0, 0.0, 1.0), QRectF(1e20, 0, 1, 1)):
         plot.set_zoom(span)
         assert plot.zoom is None and ends(plot) == before
+
+
+TURNS = 400
+VIEWS_OF_RUNS = ("neurons", "rotations", "norms", "margins", "curves", "spectrum", "predictor")
+
+
+@pytest.mark.parametrize("name", VIEWS_OF_RUNS)
+def test_a_view_comes_back_from_400_turns_of_the_wheel(
+    qtbot: QtBot, panel: RunPanel, name: str
+) -> None:
+    """It came back to 10^84: so far out a place under the pointer has no digits of a home's."""
+    panel.set_views((name,))
+    plot = panel.view(name).plot
+    qtbot.waitUntil(lambda: plot.width() > 800)
+    home, here = plot.shown(), plot.inside().center().toPoint() + QPoint(37, -21)
+    begun = time.perf_counter()
+    for _ in range(TURNS):
+        wheel(plot, here, -3)
+    assert 100.0 < plot.shown().width() / home.width() < 2.0 * MOST_ENLARGED
+    check_that_axes_are_drawn(plot)
+    while plot.shown().width() > 1.2 * home.width():
+        wheel(plot, here, 1)
+    # All of it, but for the width of longer ticks.
+    room = 0.05 * home.width(), 0.05 * home.height()
+    assert plot.shown().adjusted(-room[0], -room[1], *room).contains(home)
+    for _ in range(TURNS):
+        wheel(plot, here, 3)
+    assert (time.perf_counter() - begun) / TURNS < 0.01  # seconds a turn
+    assert plot.shown().width() < 1e-6 * home.width()
+    # What a link or a view file may hold: 10^1000 on axes of powers, and what no axis has.
+    plot.set_zoom(QRectF(-1000.0, -1000.0, 2000.0, 2000.0))
+    check_that_axes_are_drawn(plot)
+    drawn = plot.shown()
+    plot.set_zoom(QRectF(-1e300, -1e300, 2e300, 2e300))
+    assert plot.shown() == drawn
+    plot.reset_range()
+    assert plot.shown() == home
+
+
+def check_that_axes_are_drawn(plot: Plot) -> None:
+    """Few ticks, and soon."""
+    begun = time.perf_counter()
+    plot.grab()
+    assert time.perf_counter() - begun < 1.0
+    shown = plot.shown()
+    for axis, low, high in (
+        (plot.bottom, shown.left(), shown.right()),
+        (plot.side, shown.top(), shown.bottom()),
+    ):
+        assert 1 <= len(axis.ticks(low, high, 400.0)) <= 12
+
+
+def ends_of(span: QRectF) -> tuple[float, ...]:
+    return span.left(), span.right(), span.top(), span.bottom()

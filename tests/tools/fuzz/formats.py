@@ -40,6 +40,7 @@ from tests.tools.fuzz.user_files import (
     LibraryIndex,
     NotesFile,
     RunWithCode,
+    Safetensors,
     TrashOrigin,
 )
 
@@ -313,4 +314,5 @@ FORMATS: tuple[Format, ...] = (
     PastedPoints(),
     SearchText(),
     FormulaText(),
+    Safetensors(),
 )

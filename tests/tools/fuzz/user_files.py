@@ -6,6 +6,7 @@ import io
 import json
 import math
 import random
+import struct
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -191,6 +192,37 @@ class Checkpoint(Format):
             for name, array in _state().items():
                 if name in state and not np.array_equal(np.asarray(state[name]), array):
                     raise WrongError(f"another {name}")
+
+
+@final
+class Safetensors(Format):
+    """Checkpoints of safetensors: refused, or every array has its shape; there are no checksums."""
+
+    name, count = "safetensors", 300
+
+    def files(self, folder: Path) -> dict[str, bytes]:
+        header, values = dict[str, Any](), b""
+        for name, array in _state().items():
+            place = [len(values), len(values) + array.nbytes]
+            kind = f"F{8 * array.itemsize}"
+            header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": place}
+            values += array.tobytes()
+        text = json.dumps(header).encode()
+        return {"a.safetensors": struct.pack("<Q", len(text)) + text + values}
+
+    def damage(self, data: bytes, chance: random.Random) -> bytes:
+        if chance.random() < 0.4:
+            return damaged_bytes(data, chance)
+        size = int.from_bytes(data[:8], "little")
+        header = damaged_text(data[8 : 8 + size], chance)
+        return struct.pack("<Q", len(header)) + header + data[8 + size :]
+
+    def open(self, path: Path) -> None:
+        with open_state(path) as state:
+            for name in state:
+                array, shape = state[name], state.float_shape(name)
+                if shape is not None and array.shape != shape:
+                    raise WrongError(f"another shape of {name}")
 
 
 CODE = """import torch

@@ -98,6 +98,7 @@ RANGES: dict[str, Draw] = {
 """By `key`, or by `kind.key` where that is there too."""
 
 LEFT = {"kind", "path", "code", "content", "init", "init_path", "device", "advanced"}
+LEFT |= {"label", "header", "understood"}
 """Set where files are made, or about the machine."""
 
 

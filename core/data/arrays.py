@@ -1,0 +1,190 @@
+"""Arrays of a data file, NPZ, .npy or .mat, by what they are: x, y, x_test and y_test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, final
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.data.labels import Coding, coding_of, note_of
+from core.errors import InputError, did_you_mean
+from core.settings import MAX_ELEMENTS
+
+NAMES = (("x", "y"), ("x_test", "y_test"))
+# What people call each, the program's own name first.
+CALLED = {
+    "x": ("x", "X", "x_train", "X_train", "data", "features", "inputs"),
+    "y": ("y", "Y", "y_train", "Y_train", "labels", "label", "targets", "target"),
+    "x_test": ("x_test", "X_test"),
+    "y_test": ("y_test", "Y_test"),
+}
+MOST_SHOWN, SHOWN = 6, 40  # arrays in a sentence, and characters of a name
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+class ArrayFile(Protocol):
+    """An open file of arrays: shapes first, values when they are asked for."""
+
+    @property
+    def shapes(self) -> Shapes:
+        """The shape of each array by its name."""
+
+    def read(self, name: str) -> Array:
+        """Return the values of an array in float64."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The name in the file of each array that is read, by what it is; `note` if names differ."""
+
+    names: Mapping[str, str]
+    others: tuple[str, ...] = ()  # arrays that are not read
+
+    @property
+    def note(self) -> str:
+        other = [f"{role} is {name}" for role, name in self.names.items() if role != name]
+        return ", ".join(other)
+
+    @property
+    def others_note(self) -> str:
+        shown, rest = self.others[:MOST_SHOWN], len(self.others) - MOST_SHOWN
+        words = ", ".join(name[:SHOWN] for name in shown) + (
+            f" and {rest} more" if rest > 0 else ""
+        )
+        return words and f"not read: {words}"
+
+
+def find_roles(shapes: Shapes, path: Path, label: str | None) -> Roles:
+    """Return which array is what. Raises InputError for a missing one, and if two may be it."""
+    names: dict[str, str] = {}
+    for role, called in CALLED.items():
+        found = [name for name in called if name in shapes]
+        if role == "y" and label is not None:
+            if label not in shapes:
+                hint = did_you_mean(label, shapes) if shapes else "it is empty."
+                raise InputError(
+                    f"data.path: {path} has no array {label[:40]!r} for data.label; {hint}"
+                )
+            found = [label]
+        if role in found:
+            found = [role]  # the program's own name is meant, whatever else there is
+        if len(found) > 1:
+            raise InputError(
+                f"data.path: {path} has the arrays {' and '.join(found)}, and each may be {role}; "
+                f"name one of them {role}."
+            )
+        if found:
+            names[role] = found[0]
+    for role in NAMES[0]:
+        if role not in names:
+            hint = did_you_mean(role, shapes) if shapes else "it is empty."
+            raise InputError(
+                f"data.path: {path} has no array {role}; {hint.rstrip('.')}; name the arrays "
+                "x and y, as in numpy.savez(path, x=x, y=y)."
+            )
+    if ("x_test" in names) != ("y_test" in names):
+        raise InputError(f"data.path: {path} needs both x_test and y_test, or neither.")
+    return Roles(names, tuple(name for name in shapes if name not in names.values()))
+
+
+def check_shapes(shapes: Shapes, roles: Roles, path: Path, real: bool) -> None:
+    """Raise InputError unless x (n, d) and y (n,), and test points of the same d, fit together.
+
+    y may also be a column (n, 1), a row (1, n), or one-hot (n, k).
+    """
+    names = roles.names
+    for inputs, labels in NAMES:
+        if inputs not in names:
+            continue
+        rows, labelled = shapes[names[inputs]], shapes[names[labels]]
+        if len(rows) != 2 or rows[0] < 1 or rows[1] < 1:
+            raise InputError(
+                f"data.path: {names[inputs]} in {path} has shape {rows}; a table (n, d) is "
+                "needed, with a row for each example."
+            )
+        n = rows[0]
+        fits = labelled in ((n,), (n, 1), (1, n)) or (
+            not real and len(labelled) == 2 and labelled[0] == n and labelled[1] > 1
+        )
+        if not fits:
+            raise InputError(
+                f"data.path: {names[labels]} in {path} has shape {labelled}; one label for each of "
+                f"the {n} rows of {names[inputs]} is needed."
+            )
+        if rows[0] * rows[1] > MAX_ELEMENTS:
+            raise InputError(
+                f"data.path: {names[inputs]} in {path} has shape {rows}; at most "
+                f"{MAX_ELEMENTS:.0e} values are read."
+            )
+    if "x_test" in names and shapes[names["x_test"]][1] != shapes[names["x"]][1]:
+        raise InputError(
+            f"data.path: {names['x_test']} in {path} has {shapes[names['x_test']][1]} columns, "
+            f"{names['x']} has {shapes[names['x']][1]}; they must agree."
+        )
+
+
+def check_finite(array: Array, name: str, path: Path) -> None:
+    """Raise InputError for a value that is not finite."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        bad = np.unravel_index(int(np.argmin(finite)), array.shape)
+        place = ", ".join(str(int(index)) for index in bad)
+        raise InputError(
+            f"data.path: {name} in {path} has the value {array[bad]} at index "
+            f"({place}), counted from 0; every value must be finite."
+        )
+
+
+def class_numbers_of(y: Array, n: int, where: str) -> tuple[Array, str]:
+    """Return labels (n,) of a column, a row or one-hot rows, and what was understood.
+
+    Raises InputError for rows that are not one-hot.
+    """
+    if y.ndim == 1 or y.shape[1] == 1 or y.shape == (1, n):
+        return y.reshape(-1), ""
+    right = ((y == 0.0) | (y == 1.0)).all(axis=1) & (y.sum(axis=1) == 1.0)
+    if not right.all():
+        row = int(np.argmin(right))
+        raise InputError(
+            f"{where} has shape {y.shape}, and row {row}, counted from 0, is not one-hot (a single "
+            "1, else 0); one label for each row is needed."
+        )
+    return y.argmax(axis=1).astype(np.float64), "one-hot"
+
+
+@final
+class LabelReader:
+    """Training labels and test labels of the same coding."""
+
+    def __init__(self, y: Array, n: int, where: str) -> None:
+        self._where = where
+        numbers, self.shape_note = class_numbers_of(y, n, where)
+        if self.shape_note and y.shape[1] > 2:
+            missing = [k for k in range(y.shape[1]) if not (numbers == k).any()]
+            if missing:
+                raise InputError(
+                    f"{where} is one-hot with {y.shape[1]} columns, and no row has class "
+                    f"{missing[0]}; leave the column out."
+                )
+        self.coding: Coding = coding_of(numbers, lambda value: where)
+        self.y = self.coding.encode(numbers, where)
+
+    @property
+    def note(self) -> str:
+        if self.shape_note:
+            return f"y is one-hot: {note_of([f'column {k}' for k in range(self.coding.classes)])}"
+        return self.coding.note
+
+    def test_labels(self, y: Array, n: int, where: str) -> Array:
+        """Return test labels by the coding of the training labels. Raises InputError."""
+        numbers, note = class_numbers_of(y, n, where)
+        if note != self.shape_note or (note and y.shape[1] != self.coding.classes):
+            raise InputError(
+                f"{where} has shape {y.shape}, unlike {self._where}; write them alike."
+            )
+        return self.coding.encode(numbers, where)

@@ -1,0 +1,194 @@
+"""Labels as people write them, as the numbers -1 and +1 or 0, ..., k - 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.dataset import Array
+from core.data.numbers import MINUS, is_missing, number_of, without_groups
+from core.errors import InputError
+
+MAX_CLASSES = 10_000
+MOST_NAMED = 6  # classes in a sentence
+SHOWN = 20  # characters of a label in a sentence
+SIGNS = {"-": -1.0, "+": 1.0}
+ALLOWED = "labels must be -1 and +1, or 0 and 1, or the class numbers 0, 1, ..., k - 1"
+REAL = 'for targets that are numbers set data.targets = "real"'
+Where = Callable[[float], str]  # the place of a value: a file's array, or a line
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """What the labels of a training set stand for.
+
+    `values` are the labels as they were, in the order of their classes; `note` says what became of
+    them, and is empty for -1 and +1, 0 and 1, and 0, ..., k - 1.
+    """
+
+    values: tuple[float, ...]
+    note: str = ""
+
+    @property
+    def classes(self) -> int:
+        return max(len(self.values), 2)
+
+    def encode(self, y: Array, where: str) -> Array:
+        """Return labels of the same kind as numbers. Raises InputError for one that is none."""
+        if self.classes > 2 and not self.note:
+            return class_numbers(y, self.classes, where)
+        if not self.note:
+            # Test labels may be 0 and 1 where the training labels are -1 and +1.
+            return binary_labels(y, where, both=False)
+        known = np.array(self.values)
+        places = np.minimum(np.searchsorted(known, y), known.size - 1)
+        odd = y[known[places] != y]
+        if odd.size:
+            shown = ", ".join(f"{value:g}" for value in self.values[:MOST_NAMED])
+            raise InputError(f"{where} has the label {odd[0]:g}; the training labels are {shown}.")
+        return as_labels(places, self.classes)
+
+
+def as_labels(places: NDArray[np.int64], classes: int) -> Array:
+    """Return the places of classes, counted from 0, as labels: -1 and +1 if there are two."""
+    numbers = places.astype(np.float64)
+    return 2.0 * numbers - 1.0 if classes == 2 else numbers
+
+
+def coding_of(y: Array, where: Where) -> Coding:
+    """Return what numeric training labels stand for.
+
+    Two whole numbers from 1 on are the classes -1 and +1 in their order, and 1, ..., k the classes
+    0, ..., k - 1.
+
+    >>> coding_of(np.array([2.0, 1.0]), lambda value: "y").note
+    '1 is \u22121, 2 is +1'
+
+    Raises InputError for labels that are none, and for a single class.
+    """
+    values = np.unique(y)
+    if np.any(values != np.round(values)):
+        odd = float(values[values != np.round(values)][0])
+        raise InputError(f"{where(odd)} has the label {odd:g}; {ALLOWED}; {REAL}.")
+    found = values.tolist()
+    if set(found) <= {-1.0, 1.0} or set(found) <= {0.0, 1.0}:
+        binary_labels(y, where(found[0]))
+        return Coding((min(found), max(found)))
+    if len(found) == 1:
+        raise InputError(_single(where(found[0]), f"{found[0]:g}"))
+    if len(found) == 2 and found[0] >= 1.0:
+        return Coding(tuple(found), note_of([f"{value:g}" for value in found]))
+    if found[0] == 1.0 and found[-1] == len(found) <= MAX_CLASSES:
+        last = f"{found[-1]:g}"
+        return Coding(tuple(found), f"the classes 1 to {last} are numbered 0 to {found[-1] - 1:g}")
+    if class_count(y, where(found[-1])) == 2:
+        odd = next((value for value in found if value not in (-1.0, 0.0, 1.0)), 0.0)
+        raise InputError(f"{where(odd)} has the label {odd:g}; {ALLOWED}.")
+    return Coding(tuple(found))
+
+
+def note_of(names: Sequence[str]) -> str:
+    """Return which class each label is, as a clause.
+
+    >>> note_of(["cat", "dog"])
+    'cat is \u22121, dog is +1'
+    """
+    classes = (f"{MINUS}1", "+1") if len(names) == 2 else tuple(map(str, range(len(names))))
+    shown = [
+        f"{name[:SHOWN]} is {number}"
+        for name, number in zip(names[:MOST_NAMED], classes, strict=False)
+    ]
+    rest = len(names) - MOST_NAMED
+    return ", ".join(shown) + (f" and {rest} more in their order" if rest > 0 else "")
+
+
+def _single(where: str, label: str) -> str:
+    return f"{where} has only the label {label}; both classes are needed."
+
+
+def binary_labels(y: Array, where: str, both: bool = True) -> Array:
+    """Labels as -1 and +1; 0/1 is turned into -1/+1.
+
+    >>> binary_labels(np.array([0.0, 1.0]), "y").tolist()
+    [-1.0, 1.0]
+
+    Raises InputError for any other value, and when `both` classes are needed and one is missing.
+    """
+    values = set(np.unique(y).tolist())
+    if not values <= {-1.0, 1.0} and not values <= {0.0, 1.0}:
+        # -1, 0 and 1 together: each is a label of one convention, and 0 is none of the other.
+        odd = sorted(values - {-1.0, 0.0, 1.0}) or [0.0]
+        raise InputError(f"{where} has the label {odd[0]:g}; {ALLOWED}.")
+    if both and len(values) < 2:
+        raise InputError(_single(where, f"{next(iter(values)):g}"))
+    return np.where(y > 0, 1.0, -1.0)
+
+
+def class_count(y: Array, where: str) -> int:
+    """How many classes labels stand for: k >= 3 where they are class numbers up to k - 1, else 2.
+
+    >>> class_count(np.array([2.0, 0.0, 1.0]), "y"), class_count(np.array([1.0, 0.0]), "y")
+    (3, 2)
+
+    Raises InputError for class numbers with a gap, and for more than 10,000 classes.
+    """
+    values = np.unique(y)
+    if values[0] != 0.0 or values[-1] < 2.0 or np.any(values != np.round(values)):
+        return 2
+    # Before the range below, whose length a file could choose.
+    if values[-1] >= MAX_CLASSES:
+        raise InputError(
+            f"{where} has the class number {values[-1]:g}; at most {MAX_CLASSES} classes are read."
+        )
+    missing = sorted(set(range(int(values[-1]))) - set(values.tolist()))
+    if missing:
+        raise InputError(
+            f"{where} has the class number {values[-1]:g} and none of {missing[0]}; class numbers "
+            "must be 0, 1, ..., k - 1 without a gap."
+        )
+    return values.size
+
+
+def class_numbers(y: Array, classes: int, where: str) -> Array:
+    """Labels of three or more classes. Raises InputError for one that is not 0, ..., k - 1."""
+    odd = y[(y < 0) | (y >= classes) | (y != np.round(y))]
+    if odd.size:
+        raise InputError(
+            f"{where} has the label {odd[0]:g}; the classes of y are numbered 0 to {classes - 1}."
+        )
+    return y
+
+
+# ------------------------------------------------------------------------------- labels as text
+
+
+def label_value(text: str) -> float | None:
+    """Return the number that a label is, -1 or 1 for a sign alone; None for a word."""
+    plain = text.replace(MINUS, "-")
+    value = SIGNS.get(plain, number_of(plain))
+    return value if value is not None and math.isfinite(value) else None
+
+
+def label_fault(text: str) -> str:
+    """Return why a cell is no label, as a clause; empty if it may be one."""
+    if not text:
+        return "has no label"
+    if is_missing(text):
+        return f"has the label {text!r}, which stands for a missing value"
+    value = label_value(text)
+    if value is None:
+        if without_groups(text) is not None:
+            return f"has the label {text[:SHOWN]!r}, a number with thousands separators"
+        return "" if text.isprintable() else f"has the label {text[:SHOWN]!r}, which is no word"
+    if value != round(value):
+        return (
+            f"has the label {text[:SHOWN]!r}; labels are whole numbers or words, and {REAL}; or "
+            "name another column as the label"
+        )
+    return ""

@@ -1,0 +1,175 @@
+"""Numbers as people type them: a decimal point or comma, and what is refused in their place."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import final
+
+from core.data.origin import SHOWN, Origin
+
+COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
+# 1,257 is one thousand or one; 0,257 and 1,25 can only be decimal.
+EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+EITHER_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
+GROUPED = re.compile(
+    r"([+-]?\d{1,3})((?:([,.'\u2019 \u00a0\u202f])\d{3})(?:\3\d{3})*)(?:[.,](\d+))?", re.ASCII
+)
+# Texts that spreadsheets, pandas, R and MATLAB write where a value is missing.
+MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "?", "."))
+MINUS = "\u2212"
+
+
+def number_of(text: str) -> float | None:
+    """Return the number that a text is, with a point or a comma; None if it is none.
+
+    >>> number_of("0,5"), number_of("-2"), number_of("1_0")
+    (0.5, -2.0, None)
+    """
+    text = text.replace(MINUS, "-")
+    # Python alone would take 1_000 and the digits of other scripts.
+    if not text.isascii() or "_" in text:
+        return None
+    try:
+        return float(text.replace(",", ".") if COMMA_NUMBER.fullmatch(text) else text)
+    except ValueError:
+        return None
+
+
+def may_have_groups(text: str) -> bool:
+    """Return True if a comma may be a decimal comma or separate thousands.
+
+    >>> may_have_groups("1,257"), may_have_groups("0,257"), may_have_groups("1,25")
+    (True, False, False)
+    """
+    return EITHER.fullmatch(text.replace(MINUS, "-")) is not None
+
+
+def is_missing(text: str) -> bool:
+    """Return True for an empty cell and for the texts that programs write for one."""
+    return text.strip().lower() in MISSING
+
+
+def without_groups(text: str) -> str | None:
+    """Return a number with thousands separators without them; None for any other text.
+
+    >>> without_groups("1,257.30"), without_groups("1.000,5"), without_groups("12.5")
+    ('1257.30', '1000.5', None)
+    """
+    found = GROUPED.fullmatch(text.replace(MINUS, "-"))
+    if found is None:
+        return None
+    if found[3] == "." and found[4] is None and found[2].count(".") == 1:
+        return None  # 1.257
+    whole = found[1] + re.sub(r"\D", "", found[2])
+    return whole if found[4] is None else f"{whole}.{found[4]}"
+
+
+@final
+class NumberReader:
+    """Reads the numbers of one text, in which the decimal mark must be the same everywhere."""
+
+    def __init__(self, origin: Origin, largest: float, is_european: bool = False) -> None:
+        """`is_european`: columns are separated as where points may separate thousands."""
+        self._origin, self._largest = origin, largest
+        self._doubts_points = is_european  # until a point cannot be one of thousands
+        self._point: tuple[int, str] = (0, "")  # first number with a decimal point: line and text
+        self._comma: tuple[int, str] = (0, "")
+        self._either: tuple[int, str] = (0, "")  # first that may also have a thousands separator
+
+    @property
+    def has_points(self) -> bool:
+        return bool(self._point[0])
+
+    @property
+    def has_commas(self) -> bool:
+        return bool(self._comma[0])
+
+    def read(self, text: str, line: int, column: str) -> float:
+        """Return a coordinate or target. Raises InputError with the line for any other text."""
+        try:
+            if not text.isascii() or "_" in text:
+                raise ValueError
+            value = float(text)
+        except ValueError:
+            value = self._read_otherwise(text, line, column)
+        else:
+            if "." in text:
+                if not self._point[0]:
+                    self._point = line, text
+                    self._check_marks()
+                if self._doubts_points:
+                    self._doubts_points = EITHER_POINT.fullmatch(text) is not None
+        if not abs(value) <= self._largest or math.isinf(value):
+            self._refuse_value(value, text, line, column)
+        return value
+
+    def finish(self) -> None:
+        """Raise InputError if the marks in the numbers may have separated thousands."""
+        line, text = self._either
+        if line and (self._point[0] or not self._comma[0]):
+            raise self._origin.at(
+                line,
+                f"has {text!r}, whose comma may be a decimal comma or separate thousands; write "
+                f"{text.replace(',', '.')} or {text.replace(',', '')}.",
+            )
+        line, text = self._point
+        if line and self._doubts_points:
+            raise self._origin.at(
+                line,
+                f"has {text!r}, whose point may be a decimal point or separate thousands, as all "
+                f"others may; write {text}0 or {text.replace('.', '')}.",
+            )
+
+    def _read_otherwise(self, text: str, line: int, column: str) -> float:
+        plain = text.replace(MINUS, "-")
+        value = number_of(plain)
+        if value is not None and "," in plain:
+            if may_have_groups(plain):
+                self._either = self._either if self._either[0] else (line, text)
+            elif not self._comma[0]:
+                self._comma = line, text
+                self._check_marks()
+        elif value is None:
+            self._refuse_text(text, line, column)
+        assert value is not None
+        return value
+
+    def _check_marks(self) -> None:
+        if not (self._point[0] and self._comma[0]):
+            return
+        first, other = sorted((self._point, self._comma))
+        raise self._origin.at(
+            other[0],
+            f"has {other[1][:SHOWN]!r} and line {first[0]} has {first[1][:SHOWN]!r}: a decimal "
+            "point and a decimal comma; use the same in all numbers.",
+        )
+
+    def _refuse_text(self, text: str, line: int, column: str) -> None:
+        if is_missing(text):
+            raise self._missing(text, line, column)
+        plain = without_groups(text)
+        if plain is not None:
+            raise self._origin.at(
+                line,
+                f"has {text[:SHOWN]!r}, a number with thousands separators; write {plain}, or "
+                "format the cells without separators.",
+            )
+        needed = self._origin.number
+        raise self._origin.at(line, f"has {text[:SHOWN]!r} where {needed} is needed{column}.")
+
+    def _refuse_value(self, value: float, text: str, line: int, column: str) -> None:
+        if math.isnan(value):
+            raise self._missing(text, line, column)
+        if math.isfinite(self._largest):
+            words = f"has {value:g}, and coordinates are at most {self._largest:g}."
+            raise self._origin.at(line, words)
+        raise self._origin.at(
+            line, f"has {text[:SHOWN]!r}{column}, and every value must be finite."
+        )
+
+    def _missing(self, text: str, line: int, column: str) -> Exception:
+        written = f" ({text[:SHOWN]})" if text else ""
+        return self._origin.at(
+            line, f"has no value{written}{column}; fill it in, or delete the line."
+        )

@@ -1,0 +1,319 @@
+"""Which column of a text table is the label, a coordinate, row numbers, or blank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.data.numbers import number_of
+from core.data.origin import SHOWN, Origin
+from core.data.table_header import (
+    LABEL_NAMES,
+    MOST_SHOWN,
+    Row,
+    Wanted,
+    fitting_names,
+    is_word,
+    names_in_comment,
+    width_fault,
+)
+from core.data.text_lines import TextRows
+from core.errors import InputError, did_you_mean
+
+# What pandas and R write for row numbers, and what people call them; "" of first columns only.
+INDEX_NAMES = frozenset(("", "index", "id", "idx", "rowid", "row_id", "level_0"))
+# Names of row numbers, and of coordinates as well.
+ROW_NAMES = frozenset(("row", "no", "no.", "nr", "nr.", "#", "sample", "n", "number"))
+UNNAMED = "unnamed: "  # pandas, for a column without a name
+FEW = 3  # rows from which numbers in order are no coincidence
+
+
+@final
+@dataclass(slots=True)
+class Layout:
+    """Columns of a table by their places, from 0. `label` is None until the values show it."""
+
+    origin: Origin
+    names: list[str] | None
+    width: int
+    line: int  # of the first row of values
+    label: int | None
+    blanks: frozenset[int]
+    index: tuple[int, ...]  # row numbers, which are left out
+    coordinates: list[int]
+    from_comment: bool = False  # names are those of a comment above the rows
+    is_inferred: bool = False  # the label column was found by its values
+    is_doubtful: bool = False  # by its words, or y may be a coordinate beside x
+    starts: dict[int, float | None] = field(default_factory=dict)  # of row numbers
+
+    def place_of(self, column: int) -> str:
+        """Return the end of a sentence about a cell."""
+        return f" in column {self.word_of(column)}"
+
+    def word_of(self, column: int) -> str:
+        """Return a column's name in quotes, or its number from 1."""
+        name = self.names[column] if self.names else ""
+        return repr(name[:SHOWN]) if name else str(column + 1)
+
+    def fit(self, cells: list[str], line: int) -> list[str]:
+        """Return a row as wide as the table. Raises InputError for another number of values."""
+        if len(cells) == self.width:
+            return cells
+        if len(cells) > self.width and not any(cells[self.width :]):
+            return cells[: self.width]
+        missing = range(len(cells), self.width)
+        if missing and self.blanks.issuperset(missing):
+            return [*cells, *[""] * (self.width - len(cells))]
+        raise self.origin.at(line, width_fault(len(cells), self.width, self.names is not None))
+
+    def check_dropped(self, row: Sequence[str], line: int, place: int, first_line: int) -> None:
+        """Raise InputError for a value in a blank column, and for other than row numbers."""
+        for i in self.blanks:
+            if row[i]:
+                raise self.origin.at(
+                    first_line,
+                    f"has no value{self.place_of(i)}, and line {line} has {row[i][:SHOWN]!r}; fill "
+                    "it in, or delete the line.",
+                )
+        for i in self.index:
+            value = number_of(row[i])
+            start = self.starts.setdefault(i, value)
+            if start in (0.0, 1.0) and value == start + place:
+                continue
+            name = self.word_of(i) if self.names and self.names[i] else "without a name"
+            raise self.origin.at(
+                line,
+                f"has {row[i][:SHOWN]!r} in column {i + 1} ({name}), where row numbers 0, 1, ... "
+                "would be left out, and these are none; delete the column, or give it another name "
+                "if it is a coordinate.",
+            )
+
+    def infer_label(self, table: Array, real: bool, last: bool) -> int:
+        """Return the place in `coordinates` of the column whose values are labels.
+
+        It is the last column, or the first if no other column has labels. With `last` it is the
+        last one also where no column looks like labels. Raises InputError in doubt.
+        """
+        end = table.shape[1] - 1
+        found = [] if real else [i for i in range(end + 1) if has_labels(table[:, i])]
+        if last and not found:
+            if self.blanks and max(self.blanks) > self.coordinates[end]:
+                raise self.origin.at(self.line, "has no label.")
+            found = [end]
+        chosen = found[-1] if found else -1
+        clear = (chosen == end and 0 not in found) or found == [0]
+        if not clear or _is_one_hot(table):
+            raise self._unknown_label(found, real)
+        self.is_inferred, self.label = True, self.coordinates.pop(chosen)
+        return chosen
+
+    def _unknown_label(self, found: Sequence[int], real: bool) -> InputError:
+        kind = "targets" if real else "labels"
+        shown = [self.word_of(self.coordinates[i]) for i in found[:MOST_SHOWN]]
+        more = " and others" if len(found) > MOST_SHOWN else ""
+        if len(found) > 1:
+            seen = f"the values of columns {', '.join(shown)}{more} may all be {kind}"
+        elif found:
+            seen = f"only column {shown[0]} looks like {kind}, and it is neither first nor last"
+        elif self.names is None:
+            seen = "it has no header" + ("" if real else ", and no column looks like labels")
+        else:
+            names = ", ".join(name[:SHOWN] or "(no name)" for name in self.names[:MOST_SHOWN])
+            seen = f"its header has {names}"
+        return self.origin.whole(
+            f"needs one column named y for the {kind}; {seen}; {self.origin.choose_label}."
+        )
+
+    def check_values(self, x: Array) -> None:
+        """Raise InputError if the values make the choice of columns doubtful."""
+        self._check_numbering(x)
+        if not self.is_doubtful or self.label is None:
+            return
+        first, last = self.coordinates[0], self.coordinates[-1]
+        if self.is_inferred and first < self.label < last:
+            raise self.origin.whole(
+                f"has words in column {self.word_of(self.label)} alone, and it is neither first "
+                f"nor last; {self.origin.choose_label}."
+            )
+        if self.label < last and has_labels(x[:, -1]):
+            raise self.origin.whole(
+                f"needs one column named y for the labels; columns {self.word_of(self.label)} and "
+                f"{self.word_of(last)} may both be; {self.origin.choose_label}."
+            )
+
+    def _check_numbering(self, x: Array) -> None:
+        """Raise InputError if the first column has row numbers and no name of a coordinate."""
+        place = self.coordinates[0]
+        named = self.names is not None and self.names[place].lower() not in ROW_NAMES
+        if named or place or x.shape[0] < FEW or x.shape[1] < 2:
+            return
+        start = float(x[0, 0])
+        if start in (0.0, 1.0) and np.array_equal(x[:, 0], np.arange(x.shape[0]) + start):
+            what = "has no header, and its first column" if self.names is None else "has a column"
+            name = "" if self.names is None else f" {self.word_of(place)} that"
+            raise self.origin.whole(
+                f"{what}{name} counts {start:g}, {start + 1:g}, ... as row numbers do; delete the "
+                "column, or give it another name in the first line if it is a coordinate."
+            )
+
+    def label_words(self) -> str:
+        """Return the label column in words, with its position if it is first or last."""
+        assert self.label is not None
+        others = self.coordinates
+        position = " (first)" if self.label < others[0] else ""
+        position = " (last)" if self.label > others[-1] else position
+        return f"{self.word_of(self.label)}{position}"
+
+    def notes(self) -> list[str]:
+        """Return what was left out or found, as clauses."""
+        found = [] if self.names else ["no header"]
+        found += ["names from the comment above the rows"] if self.from_comment else []
+        found += [f"column {i + 1} left out: row numbers" for i in self.index]
+        if self.blanks:
+            numbers = [str(i + 1) for i in sorted(self.blanks)]
+            some = ", ".join(numbers[:MOST_SHOWN]) + (", ..." if numbers[MOST_SHOWN:] else "")
+            found.append(f"blank column{'s' if numbers[1:] else ''} {some} left out")
+        return found
+
+
+def has_labels(column: Array) -> bool:
+    """Return True if values are -1 and 1, 0 and 1, or a few class numbers from 0 or 1 on."""
+    if np.any(column != np.round(column)):
+        return False
+    values = np.unique(column)
+    if values.size < 2:
+        return False
+    if values.tolist() == [-1.0, 1.0]:
+        return True
+    counts = np.array_equal(values - values[0], np.arange(values.size))
+    return bool(
+        values[0] in (0.0, 1.0) and counts and max(values.size, 2) <= max(column.size / 2, 2)
+    )
+
+
+def _is_one_hot(table: Array) -> bool:
+    """Return True if columns of 0 and 1 have exactly one 1 in each row."""
+    total, count = np.zeros(table.shape[0]), 0
+    for i in range(table.shape[1]):
+        column = table[:, i]
+        if np.all((column == 0.0) | (column == 1.0)):
+            total += column
+            count += 1
+    return count > 1 and bool(np.all(total == 1.0))
+
+
+def lay_out(
+    names: list[str] | None, first: Row, rows: TextRows, wanted: Wanted, origin: Origin
+) -> Layout:
+    """Return the columns of a table, from its names and the first row of values.
+
+    Raises InputError where the label is not clear, or no coordinates are left.
+    """
+    line, cells = first
+    from_comment = names is None and wanted.header is None and bool(rows.comment)
+    if from_comment:
+        names = names_in_comment(rows, len(cells))
+        from_comment = names is not None
+    if names is not None:
+        names = fitting_names(names, cells, line, rows.separator, origin)
+    width = len(cells) if names is None else len(names)
+    if width < 2:
+        raise _too_narrow(names, line, origin)
+    cells = [*cells, *[""] * width][:width]
+    label = _label_by_name(names, width, wanted, origin)
+    index = _index_columns(names or (), cells, label)
+    blanks = frozenset(i for i in range(width) if not cells[i] and i not in (label, *index))
+    if wanted.label in ("first", "last") and label is None:
+        kept = [i for i in range(width) if i not in blanks and i not in index]
+        label = kept[0 if wanted.label == "first" else -1] if kept else None
+    words = [i for i in range(width) if is_word(cells[i]) and i not in index]
+    inferred = label is None and len(words) == 1 and not wanted.real
+    if inferred:
+        label = words[0]
+    lower = [name.casefold() for name in names or ()]
+    plane = wanted.label is None and label is not None and "x" in lower and lower[label] == "y"
+    coordinates = [i for i in range(width) if i not in blanks and i not in (label, *index)]
+    for i in coordinates if names else ():
+        if not names[i] or names[i].lower().startswith(UNNAMED):  # type: ignore[index]
+            raise origin.at(
+                line,
+                f"has {cells[i][:SHOWN]!r} in column {i + 1}, which has no name; name it, or "
+                "delete the column.",
+            )
+    if len(coordinates) < (1 if label is not None else 2):
+        raise _too_narrow(names, line, origin)
+    return Layout(
+        origin,
+        names,
+        width,
+        line,
+        label,
+        blanks,
+        index,
+        coordinates,
+        from_comment,
+        inferred,
+        inferred or plane,
+    )
+
+
+def _index_columns(
+    names: Sequence[str], cells: Sequence[str], label: int | None
+) -> tuple[int, ...]:
+    """Return the columns that have row numbers by their names; blank ones only come first."""
+    found: list[int] = []
+    for i, name in enumerate(names):
+        plain = name.lower()
+        if i == label or not cells[i] or not (plain in INDEX_NAMES or plain.startswith(UNNAMED)):
+            continue
+        if (plain and not plain.startswith(UNNAMED)) or i == len(found):
+            found.append(i)
+    return tuple(found)
+
+
+def _too_narrow(names: list[str] | None, line: int, origin: Origin) -> InputError:
+    if names and any(name.casefold() in LABEL_NAMES for name in names):
+        label = next(name for name in names if name.casefold() in LABEL_NAMES)
+        return origin.whole(f"has no column beside {label}; coordinates are needed.")
+    if names:
+        return origin.whole(
+            "needs one column named y for the labels, and coordinates; its header has "
+            f"{', '.join(name[:SHOWN] for name in names[:MOST_SHOWN])}."
+        )
+    return origin.at(line, "has 1 value, and 2 or more are needed: coordinates and a label.")
+
+
+def _label_by_name(
+    names: list[str] | None, width: int, wanted: Wanted, origin: Origin
+) -> int | None:
+    """Return the column that the user or its name says is the label; None if nothing does."""
+    stated = wanted.label
+    if stated is not None:
+        exact = [i for i, name in enumerate(names or ()) if name == stated]
+        exact = exact or [
+            i for i, name in enumerate(names or ()) if name.casefold() == stated.casefold()
+        ]
+        if len(exact) == 1:
+            return exact[0]
+        if stated in ("first", "last") and not exact:
+            return None
+        if not exact and stated.isascii() and stated.isdigit() and 1 <= int(stated[:9]) <= width:
+            return int(stated) - 1
+        hint = did_you_mean(stated, names) if names else f"it has no names and {width} columns."
+        there = "more than one column" if exact else "no column"
+        raise origin.whole(f"has {there} {stated[:SHOWN]!r} for data.label; {hint}")
+    found = [i for i, name in enumerate(names or ()) if name.casefold() in LABEL_NAMES]
+    if len(found) < 2 or names is None:
+        return found[0] if found else None
+    plain = [name.casefold() for name in names]
+    clear = [i for i in found if plain[i] != "y"]
+    if "x" in plain and len(clear) == 1:
+        return clear[0]  # x and y are coordinates
+    shown = ", ".join(repr(names[i][:SHOWN]) for i in found[:MOST_SHOWN])
+    raise origin.whole(
+        f"needs one column named y for the labels, and {shown} may all be; {origin.choose_label}."
+    )

@@ -1,0 +1,175 @@
+"""Rows of a text table: encoding, comments, empty lines and separators, line by line."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import TextIO, final
+
+from core.data.numbers import number_of
+from core.data.origin import Origin
+from core.errors import InputError
+from marginscope._numbers import whole_text
+
+MOST_LINE = 32_000_000  # characters: a million coordinates with all their digits
+SAMPLE, SAMPLE_CHARACTERS = 20, 1_000_000  # lines from which the separator is found
+SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "blanks"}
+COMMENTS = ("#", "%")
+SIDE_COMMENT = re.compile(r"\s#.*$")
+STATED = re.compile(r"sep=(.)", re.IGNORECASE)  # a first line that Excel writes and reads
+# Longer marks first: that of UTF-32 begins with that of UTF-16.
+MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+SURROGATE = re.compile("[\\ud800-\\udfff]")
+QUOTES = "\"'"
+
+
+@contextmanager
+def open_text(path: Path, what: str) -> Iterator[tuple[TextIO, str]]:
+    """Open a text file; yields the file and its encoding. Raises InputError if it is no text."""
+    if not path.is_file():
+        raise InputError(f"{what}: there is no file {path}; check the path.")
+    kind = "CSV" if path.suffix.lower() == ".csv" else "text"
+    try:
+        encoding = _encoding_of(path)
+        # Bytes that are no text become surrogates, so that their line can be named.
+        errors = "surrogateescape" if encoding == "utf-8-sig" else "strict"
+        with path.open(newline="", encoding=encoding, errors=errors) as file:
+            yield file, encoding
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{what}: {path} is not a readable {kind} file ({error}).") from error
+
+
+def _encoding_of(path: Path) -> str:
+    with path.open("rb") as file:
+        start = file.read(64)
+    for mark, encoding in MARKS:
+        if start.startswith(mark):
+            return encoding
+    # Without a mark: every second byte of a table in UTF-16 is zero.
+    if len(start) >= 4 and start[1::2].count(0) == len(start[1::2]):
+        return "utf-16-le"
+    if len(start) >= 4 and start[::2].count(0) == len(start[::2]):
+        return "utf-16-be"
+    return "utf-8-sig"  # spreadsheets begin a file with a mark, which is no part of the first name
+
+
+@final
+class TextRows:
+    """Rows of cells of a text table; `line` is the number of the line read last, from 1.
+
+    Raises InputError for lines that are too long, and for quotes that do not close.
+    """
+
+    def __init__(self, file: TextIO, origin: Origin) -> None:
+        self._file, self._origin = file, origin
+        self._read = self.line = 0
+        self._has_quotes = False
+        self.comment = ""  # the last one before the first row
+        self._lines = self._content()
+        self._sample = self._read_sample()
+        self.separator = self._find_separator()
+
+    def __iter__(self) -> Iterator[list[str]]:
+        rows = csv.reader(
+            self._numbered(), delimiter=self.separator, skipinitialspace=True, strict=True
+        )
+        while True:
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise self._origin.at(
+                    self.line, f"has quotes that are not those of a table ({error}); remove them."
+                ) from error
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield [_unquoted(cell) for cell in cells] if self._has_quotes else cells
+
+    def split(self, text: str) -> list[str]:
+        """Return the cells of a line that is no row, such as a comment."""
+        return _split(text, self.separator)
+
+    def _content(self) -> Iterator[tuple[int, str]]:
+        # csv takes a line whole; a file without line ends would be read into memory first.
+        while line := self._file.readline(MOST_LINE):
+            self._read += 1
+            if len(line) == MOST_LINE:
+                raise self._origin.whole(
+                    f"has a line of {whole_text(MOST_LINE)} characters or more."
+                )
+            if not line.isascii() and SURROGATE.search(line):
+                raise self._origin.at(
+                    self._read, "has bytes that are not UTF-8 text; save the file as UTF-8."
+                )
+            text = line.strip()
+            if text.startswith(COMMENTS):
+                if not self.line:
+                    self.comment = text.lstrip("".join(COMMENTS)).strip()
+            elif text:
+                yield self._read, line
+
+    def _read_sample(self) -> list[tuple[int, str]]:
+        sample: list[tuple[int, str]] = []
+        length = 0
+        for number, line in self._lines:
+            sample.append((number, line))
+            length += len(line)
+            if len(sample) == SAMPLE or (length > SAMPLE_CHARACTERS and len(sample) > 1):
+                break
+        return sample
+
+    def _numbered(self) -> Iterator[str]:
+        blank = self.separator == " "
+        for number, line in chain(self._sample, self._lines):
+            self.line = number
+            if "#" in line and '"' not in line:
+                line = SIDE_COMMENT.sub("", line)
+            # A row of several lines has double quotes, which csv takes away.
+            self._has_quotes = "'" in line or '"' in line
+            # Blanks around a row are no cells.
+            line = line.replace("\t", " ").strip() if blank else line.strip(" \r\n")
+            yield f"{line}\n"
+
+    def _find_separator(self) -> str:
+        if self._sample and (stated := STATED.fullmatch(self._sample[0][1].strip())):
+            self._sample.pop(0)
+            return stated[1]
+        texts = [SIDE_COMMENT.sub("", line).strip() for _, line in self._sample]
+        scores = {mark: _score(mark, texts) for mark in SEPARATORS}
+        best = max(scores, key=lambda mark: scores[mark])  # of equals the first
+        return best if scores[best] > 0.0 else next((m for m in ",;" if m in "".join(texts)), " ")
+
+
+def _score(separator: str, texts: list[str]) -> float:
+    """Return the share of numbers in the cells between separators; 0 if a line has none."""
+    rows = [_split(text, separator) for text in texts]
+    # A title or a broken line above all others does not decide.
+    if sum(len(row) > 1 for row in rows) < max(1, (len(rows) + 1) // 2):
+        return 0.0
+    below = list(islice(rows, 1, None)) or rows
+    cells = [cell for row in below for cell in row if cell]
+    numbers = sum(number_of(cell) is not None for cell in cells)
+    return (numbers + 1e-3) / max(len(cells), 1)
+
+
+def _split(text: str, separator: str) -> list[str]:
+    parts = text.split() if separator == " " else text.split(separator)
+    return [_unquoted(part.strip()) for part in parts]
+
+
+def _unquoted(cell: str) -> str:
+    """Return a cell without a pair of quotes around it."""
+    if len(cell) > 1 and cell[0] == cell[-1] and cell[0] in QUOTES:
+        return cell[1:-1].strip()
+    return cell

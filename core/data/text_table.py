@@ -1,0 +1,205 @@
+"""The one reader of text tables, of files and of the clipboard: which column is what, and values.
+
+Rows are read line by line into no more memory than their numbers need.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TextIO, final
+
+import numpy as np
+
+from core.data.comma_check import CommaCheck
+from core.data.dataset import Array
+from core.data.label_column import LabelColumn
+from core.data.labels import MAX_CLASSES, Coding, coding_of
+from core.data.numbers import NumberReader
+from core.data.origin import Origin
+from core.data.table_header import Row, Wanted, has_header
+from core.data.table_layout import Layout, lay_out
+from core.data.text_lines import SEPARATORS, TextRows, open_text
+from core.errors import InputError
+from core.settings import MAX_ELEMENTS
+
+COMMON = ("utf-8-sig", "utf-8")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a text may hold beyond the size of a run: points that are drawn are few and near."""
+
+    rows: int | None = None
+    largest: float = float("inf")  # of a coordinate, in absolute value
+    classes: int = MAX_CLASSES
+    single: bool = False  # a single class is allowed
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """x (n, d), y (n,) with `coding.classes` classes, and what was understood.
+
+    `note` names what a reader could have understood otherwise; `is_guess` is False where the text
+    itself says all of it.
+    """
+
+    x: Array
+    y: Array
+    coding: Coding
+    note: str
+    is_guess: bool
+
+
+def read_text(path: Path, what: str, wanted: Wanted | None = None) -> Table:
+    """Return the table of a text file.
+
+    Parameters
+    ----------
+    path : Path
+        CSV, TSV or other text; UTF-8, or UTF-16 as spreadsheets write it.
+    what : str
+        Key or option that named the file, for sentences.
+    wanted : Wanted, optional
+        Which column is the label, if the first line has names, and if labels are real targets.
+
+    Returns
+    -------
+    Table
+        Coordinates (n, d), labels (n,) as -1 and +1 or 0, ..., k - 1, or real targets.
+
+    Raises
+    ------
+    InputError
+        If the file is no such table, is larger than a run may be, or can be read in two ways.
+    """
+    with open_text(path, what) as (file, encoding):
+        return read_table(file, Origin(what, path), wanted or Wanted(), Bounds(), encoding)
+
+
+def read_table(
+    file: TextIO, origin: Origin, wanted: Wanted, bounds: Bounds, encoding: str = COMMON[0]
+) -> Table:
+    """Return the table of an open text, as `read_text` does."""
+    rows = TextRows(file, origin)
+    numbered: Iterator[Row] = ((rows.line, cells) for cells in rows)
+    start = [row for row in (next(numbered, None), next(numbered, None)) if row is not None]
+    if not start:
+        raise origin.error(origin.empty)
+    named = has_header(start, wanted, origin)
+    names = start.pop(0)[1] if named else None
+    below = chain(start, numbered)
+    first = next(below, None)
+    if first is None:
+        raise origin.error(origin.header_only)
+    layout = lay_out(names, first, rows, wanted, origin)
+    return _Reader(layout, origin, wanted, bounds, rows.separator).read(
+        chain((first,), below), encoding
+    )
+
+
+@final
+@dataclass(slots=True)
+class _Reader:
+    """Values of a table whose columns are known."""
+
+    layout: Layout
+    origin: Origin
+    wanted: Wanted
+    bounds: Bounds
+    separator: str
+    count: int = 0
+    x: array[float] = field(default_factory=lambda: array("d"))  # 8 bytes a number
+
+    def read(self, rows: Iterator[Row], encoding: str) -> Table:
+        layout, real = self.layout, self.wanted.real
+        numbers = NumberReader(self.origin, self.bounds.largest, self.separator == ";")
+        labels, targets = LabelColumn(self.origin, self.bounds.classes), array("d")
+        commas = CommaCheck(self.origin, layout.names is None and self.separator == ",")
+        columns = [(i, layout.place_of(i)) for i in layout.coordinates]
+        most = self._most_rows(len(columns))
+        first_line = 0
+        for line, cells in rows:
+            first_line = first_line or line
+            if self.count == most:
+                raise self._too_many(line, most, len(columns))
+            row = layout.fit(cells, line)
+            commas.add(row, line, numbers.has_points)
+            layout.check_dropped(row, line, self.count, first_line)
+            if layout.label is not None and real:
+                place = layout.place_of(layout.label)
+                targets.append(numbers.read(row[layout.label], line, place))
+            elif layout.label is not None:
+                labels.add(row[layout.label], line)
+            self.x.extend([numbers.read(row[i], line, place) for i, place in columns])
+            self.count += 1
+        numbers.finish()
+        commas.finish(numbers.has_points)
+        x = np.frombuffer(self.x).reshape(self.count, len(columns))
+        if layout.label is None:
+            x, y, coding = self._infer(x)
+        elif real:
+            y, coding = np.frombuffer(targets), Coding(())
+        else:
+            y, coding = labels.finish(self.bounds.single)
+        layout.check_values(x)
+        return self._table(x, y, coding, numbers.has_commas, encoding)
+
+    def _most_rows(self, d: int) -> int:
+        fits = MAX_ELEMENTS // max(d, 1)
+        return fits if self.bounds.rows is None else min(fits, self.bounds.rows)
+
+    def _too_many(self, line: int, most: int, d: int) -> Exception:
+        if self.bounds.rows is not None:
+            return self.origin.at(line, f"is one more than {most} points, the most there may be.")
+        return self.origin.whole(
+            f"has more than {most} rows of {d} coordinates; a run holds at most "
+            f"{MAX_ELEMENTS:.0e} values."
+        )
+
+    def _infer(self, table: Array) -> tuple[Array, Array, Coding]:
+        """Return x, y and the coding where no name says which column has the labels."""
+        layout, origin = self.layout, self.origin
+        column = layout.infer_label(table, self.wanted.real, self.wanted.last)
+        y = np.ascontiguousarray(table[:, column])
+        if self.bounds.single and set(np.unique(y).tolist()) in ({-1.0}, {0.0}, {1.0}):
+            y, coding = np.where(y > 0, 1.0, -1.0), Coding((float(y[0]),))
+        else:
+            place = f"{origin.what}: {origin.path}" if origin.is_file else "The text"
+            try:
+                coding = coding_of(y, lambda value: place)
+            except InputError as error:
+                raise origin.error(error.text) from error
+            y = coding.encode(y, place)
+        return np.delete(table, column, axis=1), y, coding
+
+    def _table(self, x: Array, y: Array, coding: Coding, commas: bool, encoding: str) -> Table:
+        said = []
+        path = self.origin.path
+        # Spreadsheets put tabs into the clipboard.
+        tabs = path is None or path.suffix.lower() == ".tsv"
+        if self.separator not in (",\t" if tabs else ","):
+            mark = SEPARATORS.get(self.separator, repr(self.separator))
+            said.append(f"columns are separated by {mark}")
+        said += ["decimal commas"] if commas else []
+        said += [encoding.upper()] if encoding not in COMMON else []
+        said += self.layout.notes()
+        kind = "target" if self.wanted.real else "label"
+        label = f"{kind} column {self.layout.label_words()}"
+        clauses = [*said, label, *([coding.note] if coding.note else [])]
+        is_guess = bool(said or coding.note or self.layout.is_inferred)
+        return Table(x, y, coding, sentence_of(clauses), is_guess)
+
+
+def sentence_of(clauses: Sequence[str]) -> str:
+    """Return clauses as the end of a sentence, after UNDERSTOOD.
+
+    >>> sentence_of(["decimal commas", "label column 3 (last)"])
+    'decimal commas; label column 3 (last).'
+    """
+    return f"{'; '.join(clauses)}." if clauses else ""

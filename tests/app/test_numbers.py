@@ -1,0 +1,87 @@
+"""Numbers have a decimal point on every system, and a comma that is typed is never dropped."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.panels.study_edits import StudyEdits
+from app.widgets.number_boxes import DecimalBox, WholeBox
+from core.errors import InputError
+from core.studies.study import load_study
+from tests.problems import FIGURE_1
+
+GERMAN = """
+from PySide6.QtCore import QLocale
+from app.panels.theory import DecimalBox
+from app.qt_application import QtApplication
+application = QtApplication([])
+assert QLocale.system().decimalPoint() == ",", QLocale.system().name()
+print(DecimalBox(decimals=3, minimum=0.001, maximum=0.999, value=0.05).text())
+"""
+
+
+def test_a_german_system_shows_decimal_points() -> None:
+    environment = os.environ | {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8"}
+    command = [sys.executable, "-c", GERMAN]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "0.050\n", done.stderr
+
+
+def test_a_comma_typed_into_a_number_is_a_point_or_not_taken(
+    qtbot: QtBot, subtests: pytest.Subtests
+) -> None:
+    """Qt dropped it: 8,5 mm were 85, and 1,5 frames 15."""
+    cases: tuple[tuple[WholeBox | DecimalBox, tuple[tuple[str, float], ...]], ...] = (
+        (DecimalBox(decimals=1, maximum=600.0), (("8,5", 8.5), ("8.5", 8.5))),
+        (DecimalBox(decimals=3, maximum=0.999), (("0,05", 0.05),)),
+        (
+            WholeBox(minimum=2, maximum=2000, value=7),
+            (("1,5", 7), ("1.5", 7), ("1.000", 7), ("4,5", 4), ("12", 12)),
+        ),
+    )
+    for box, typed in cases:
+        qtbot.addWidget(box)
+        for text, value in typed:
+            with subtests.test(text=text):
+                box.selectAll()
+                qtbot.keyClicks(box, text)
+                box.interpretText()
+                assert box.value() == value
+                assert "," not in box.text()
+
+
+def test_a_setting_with_a_comma_is_refused_by_name() -> None:
+    for text in ("0,5", "1.000,5"):
+        words = re.escape(f"dynamics.step = {text!r}: a number with a decimal point is needed")
+        with pytest.raises(InputError, match=words):
+            load_study(FIGURE_1).with_settings(["dynamics.kind=gd", f"dynamics.step={text}"])
+
+
+def test_a_comma_that_may_be_decimal_is_refused_by_name(subtests: pytest.Subtests) -> None:
+    """0,5 was the values 0 and 5, and 1.000,5 the values 1 and 5: two runs each."""
+    for key, text, words in (
+        ("dynamics.accuracy", "", ""),
+        ("data.seed", "1, 2", ""),
+        ("network.m", "16,32", ""),
+        ("network.m", "16, 256", ""),
+        ("network.m", "1,024", "write 1024, or 1, 024 for several"),
+        ("dynamics.until_log10_time", "0,5", "write 0.5, or 0, 5 for several"),
+        ("dynamics.until_log10_time", "1.000,5", "write 1000.5, or 1.000, 5 for several"),
+        ("dynamics.until_log10_time", "1,5; 2,5", "write numbers with a decimal point"),
+        ("dynamics.until_log10_time", "1.5, 2.5", ""),
+        ("recording.log10_times", "0,5", "write 0.5"),
+        ("recording.log10_times", "0.5, 1,2", ""),
+    ):
+        with subtests.test(key=key, text=text):
+            edits = StudyEdits(load_study(FIGURE_1))
+            edits.set_text(key, text)
+            problem = edits.outcome().problems.get(key, "")
+            assert words in problem
+            assert problem == "" or problem.startswith(f"{key} = {text} may be one number or")
+            assert bool(problem) is bool(words)
