@@ -18,7 +18,7 @@ MOST_BYTES = 2_000_000
 PARTS: Mapping[str, tuple[str, ...]] = {
     "Begin": ("install", "tour", "window", "library", "questions"),
     "Studies": ("studies", "command-line", "sweeps", "hunts"),
-    "Your own": ("own", "python", "run-files", "extend"),
+    "Your own": ("own", "python", "run-files", "clusters", "extend"),
     "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "faults"),
     "The program": ("cite", "architecture", "bundle"),
 }

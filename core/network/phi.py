@@ -15,7 +15,6 @@ from marginscope._files.activations import (
     ROOT,
     VALUES,
     gelu_tanh_inner,
-    normal_law,
     sigmoid,
 )
 from marginscope._files.forms import UNKNOWN
@@ -67,6 +66,20 @@ class Phi:
         ([2.0], False)
         """
         return 0.0 * z if self.second is None else self.second(z)
+
+
+def normal_law(z: Array) -> Array:
+    """P(Z <= z) of a standard normal Z."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(z))
+
+
+def erf(z: Array) -> Array:
+    """2/sqrt(pi) times the integral of e^(-s^2) from 0 to z."""
+    from scipy.special import erf as of_scipy
+
+    return np.asarray(of_scipy(z))
 
 
 def _density(z: Array) -> Array:
@@ -143,7 +156,7 @@ PLAIN: dict[str, Phi] = {
         ),
         Phi(
             "gelu",
-            VALUES["gelu"],
+            lambda z: z * normal_law(z),
             lambda z: normal_law(z) + z * _density(z),
             second=lambda z: _density(z) * (2.0 - z**2),
         ),
@@ -155,7 +168,7 @@ PLAIN: dict[str, Phi] = {
             lambda z: np.exp(np.minimum(z, 0.0)),
             second=lambda z: np.where(z > 0.0, 0.0, np.exp(np.minimum(z, 0.0))),
         ),
-        Phi("erf", VALUES["erf"], _erf_slope, second=lambda z: -2.0 * z * _erf_slope(z)),
+        Phi("erf", erf, _erf_slope, second=lambda z: -2.0 * z * _erf_slope(z)),
         Phi("hardtanh", VALUES["hardtanh"], _hardtanh_slope),
         Phi(UNKNOWN, _nothing, _nothing, second=_nothing),
     )

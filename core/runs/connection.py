@@ -12,6 +12,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, final
 
@@ -27,7 +28,8 @@ from core.runs.looking import (
     status_of,
     steadily,
 )
-from marginscope._files.in_use import held_elsewhere
+from marginscope._files.in_use import held_elsewhere, is_journal_locked, is_listed
+from marginscope._files.journal import NO_LOCKS, NO_SHARED_MEMORY, is_left
 from marginscope._files.meta import printable
 from marginscope._files.schema import (
     APPLICATION_ID,
@@ -35,7 +37,7 @@ from marginscope._files.schema import (
     SCHEMA_VERSION,
     expected_schema,
 )
-from marginscope._files.wal import beside, read_wal_header
+from marginscope._files.wal import beside, is_foreign, read_wal_header
 from marginscope._program import headless_program
 
 WAIT_S = 2.0  # for a recorder that is just closing the file
@@ -64,13 +66,9 @@ ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
 ALLOWED_FUNCTIONS = {"count", "length", "typeof"}
 # Python fails to decode SQLite's own message where that quotes a damaged schema.
 READ_ERRORS = (sqlite3.Error, UnicodeError)
-# SQLite could not make or use the `-shm` beside the file, as in a folder that is read-only.
-NO_SHARED_MEMORY = {
-    sqlite3.SQLITE_IOERR_SHMOPEN,
-    sqlite3.SQLITE_IOERR_SHMSIZE,
-    sqlite3.SQLITE_IOERR_SHMMAP,
-    sqlite3.SQLITE_IOERR_SHMLOCK,
-}
+# The last bytes of a rollback journal that names another file.
+JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+_WITHOUT_LOCKS: set[int] = set()  # devices whose files could not be locked
 
 
 # STRICT and NOT NULL hold when SQLite writes, not for pages that somebody else wrote.
@@ -93,6 +91,7 @@ class Connection:
     def __init__(self, shown: Path, real: Path, *, immutable: bool, folder: Path | None) -> None:
         self.shown, self.real = shown, real
         self.identity: tuple[int, int] | None = None  # of the file, just before it was opened
+        self.copied: tuple[Path, tuple[object, ...]] | None = None  # what of, and how it was then
         self._immutable = immutable
         self._ticks = 0
         # A private copy goes at the latest when the connection is forgotten.
@@ -188,6 +187,8 @@ class Connection:
         Only where a `-wal` lies beside the file and was written to within the last seconds, or is
         seen to be in use: the frames of a slow loop come minutes apart.
         """
+        if self.copied is not None:
+            return situation(self.copied[0]) != self.copied[1]
         if self._shared_wal is None:
             return False
         try:
@@ -222,11 +223,6 @@ def _sentence(path: Path, error: Exception) -> RunFileError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return RunFileError(
             f"{path} is locked by another program; close that program and open the file again."
-        )
-    if code == sqlite3.SQLITE_READONLY_ROLLBACK:
-        return RunFileError(
-            f"{path} has a journal of another program beside it ({path.name}-journal), which would "
-            f"have to be applied; {FRESH_COPY}."
         )
     if code == sqlite3.SQLITE_CANTOPEN:
         return RunFileError(f"{path} cannot be opened; check that you may read it and its folder.")
@@ -283,11 +279,7 @@ def check_wal(connection: Connection) -> None:
         name, wal = _names(alone)
     finally:
         alone.close()
-    if wal != "null":
-        foreign = wal not in ("", str(header.recording))
-    else:
-        foreign = header.checkpoints > 0 or name != _names(connection)[0]
-    if foreign:
+    if is_foreign(header, wal, wal != "null" or name == _names(connection)[0]):
         shown = connection.shown
         raise RunFileError(
             f"{shown} has a {shown.name}-wal beside it that another run has left; move that away "
@@ -297,25 +289,72 @@ def check_wal(connection: Connection) -> None:
 
 def _names(connection: Connection) -> tuple[str, str]:
     """A run's name and its `-wal`, as `meta` has them; empty where it does not."""
-    sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta"
-    rows = dict(connection.query(f"{sql} WHERE key IN ('name', 'wal') LIMIT 2"))
+    rows = _texts(connection, "name", "wal")
     return rows.get("name") or "", rows.get("wal") or ""
+
+
+def _texts(connection: Connection, *keys: str) -> dict[str, str | None]:
+    sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta"
+    asked = ", ".join("?" * len(keys))
+    return dict(connection.query(f"{sql} WHERE key IN ({asked}) LIMIT {len(keys)}", keys))
 
 
 def _connect(path: Path, real: Path) -> Connection:
     wal = status_of(beside(real, "-wal")) is not None
+    if not wal and (is_journal_locked(real) or real.stat().st_dev in _WITHOUT_LOCKS):
+        return _connected_without_locks(path, real)
     immutable = not wal and _left_in_wal_mode(real)
     try:
         return Connection(path, real, immutable=immutable, folder=None)
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0)
+        locks = code in NO_LOCKS or (code & 0xFF == sqlite3.SQLITE_BUSY and not is_listed(real))
+        if locks:
+            _WITHOUT_LOCKS.add(real.stat().st_dev)
+        if not wal and (locks or code == sqlite3.SQLITE_READONLY_ROLLBACK):
+            return _connected_without_locks(path, real)
         shared = code in NO_SHARED_MEMORY or code & 0xFF in (
             sqlite3.SQLITE_CANTOPEN,
             sqlite3.SQLITE_READONLY,
         )
-        if not wal or not shared or code == sqlite3.SQLITE_READONLY_ROLLBACK:
+        if not wal or not (shared or locks):
             raise
     return _connected_to_copy(path, real)
+
+
+def _connected_without_locks(path: Path, real: Path) -> Connection:
+    """A connection to a file that has no `-wal`, where its file system or its recorder locks none.
+
+    A finished file does not change. One that is not may be growing, or have a rollback journal that
+    a crash has left, and is read as a private copy.
+    """
+    left = is_left(real)
+    try:
+        alone = Connection(path, real, immutable=True, folder=None)
+        finished = _texts(alone, "status").get("status") == '"finished"'
+        if finished and not left:
+            return alone
+        alone.close()
+    except (RunFileError, *READ_ERRORS):
+        if not left:  # else only both together are whole
+            raise
+        finished = False
+    if finished or (left and _names_others(beside(real, "-journal"))):
+        raise RunFileError(
+            f"{path} has a journal of another program beside it ({path.name}-journal), which would "
+            f"have to be applied; {FRESH_COPY}."
+        )
+    return _connected_to_copy(path, real)
+
+
+def _names_others(journal: Path) -> bool:
+    """Return True if a journal names a super-journal, a file that SQLite would look at or remove.
+
+    See SQLite's "Database File Format", section 3.
+    """
+    with journal.open("rb") as file:
+        file.seek(-min(8, journal.stat().st_size), 2)
+        return file.read(8) == JOURNAL_MAGIC
 
 
 def _connected_to_copy(path: Path, real: Path) -> Connection:
@@ -324,15 +363,21 @@ def _connected_to_copy(path: Path, real: Path) -> Connection:
     folder = Path(tempfile.mkdtemp(prefix=scratch_prefix("copy")))
     before = situation(real)
     try:
-        for source in (real, beside(real, "-wal")):
-            shutil.copyfile(source, folder / source.name)
+        for source in (real, beside(real, "-wal"), beside(real, "-journal")):
+            if source == real or status_of(source) is not None:
+                shutil.copyfile(source, folder / source.name)
         # A file of one moment and a `-wal` of another would be two halves of no run.
         if situation(real) != before:
             raise RunFileError(f"{path} is being written; open it again in a moment.")
+        if is_left(folder / real.name):
+            with closing(sqlite3.connect(folder / real.name)) as copy:
+                copy.execute("PRAGMA user_version").fetchone()  # rolls a crash's transaction back
     except BaseException:
         _remove_folder(folder)
         raise
-    return Connection(path, folder / real.name, immutable=False, folder=folder)
+    connection = Connection(path, folder / real.name, immutable=False, folder=folder)
+    connection.copied = (real, before)
+    return connection
 
 
 def _left_in_wal_mode(real: Path) -> bool:

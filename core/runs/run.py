@@ -202,6 +202,8 @@ class RecordedRun(Run):
         with self._lock:
             if self._closed:
                 raise ValueError(f"the run {self.path} is closed")
+            if self._depth == 0:
+                self._make_way()
             if self._connection is None:
                 self._connection = self._connected()
             connection = self._connection

@@ -1,13 +1,12 @@
 """Values of the activations of recorded networks, for NumPy arrays and with NumPy alone.
 
-`core.network.phi` adds their derivatives.
+`core.network.phi` adds their derivatives, and SciPy's faster erf.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,34 +28,13 @@ def softplus(z: Array) -> Array:
     return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))))
 
 
-def erf(z: Array) -> Array:
-    """2/sqrt(pi) times the integral of e^(-s^2) from 0 to z."""
-    return np.asarray(_special("erf", math.erf)(z), dtype=np.float64)
-
-
-def normal_law(z: Array) -> Array:
-    """P(Z <= z) of a standard normal Z."""
-    return np.asarray(_special("ndtr", _ndtr)(z), dtype=np.float64)
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def gelu_tanh_inner(z: Array) -> Array:
     """tanh(sqrt(2/pi) (z + .044715 z^3))."""
     return np.asarray(np.tanh(ROOT * (z + CUBIC * z**3)))
-
-
-@cache
-def _special(name: str, by_hand: Callable[[float], float]) -> Callable[[Array], Array]:
-    """SciPy's function, or one from the standard library where a recorder runs without SciPy."""
-    try:
-        import scipy.special
-
-        return getattr(scipy.special, name)  # type: ignore[no-any-return]
-    except ImportError:
-        return np.vectorize(by_hand, otypes=[np.float64])
-
-
-def _ndtr(z: float) -> float:
-    return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
 VALUES: dict[str, Callable[[Array], Array]] = {
@@ -66,11 +44,11 @@ VALUES: dict[str, Callable[[Array], Array]] = {
     "tanh": np.tanh,
     "sigmoid": sigmoid,
     "softplus": softplus,
-    "gelu": lambda z: z * normal_law(z),
+    "gelu": lambda z: 0.5 * z * _erfc(-z / math.sqrt(2.0)),
     "gelu_tanh": lambda z: 0.5 * z * (1.0 + gelu_tanh_inner(z)),
     "silu": lambda z: z * sigmoid(z),
     "elu": lambda z: np.where(z > 0.0, z, np.expm1(np.minimum(z, 0.0))),
-    "erf": erf,
+    "erf": _erf,
     "hardtanh": lambda z: np.clip(z, -1.0, 1.0),
 }
 

@@ -31,27 +31,45 @@ def let_go(path: Path) -> None:
     _OURS.discard(path.resolve())
 
 
-def lock_wal(path: Path) -> WriterLock:
-    """Lock the `-wal` of a file that this process records.
+def is_ours(path: Path) -> bool:
+    """Return True if this process records a file."""
+    return path.resolve() in _OURS
 
-    SQLite has no locks on the `-wal` itself: another descriptor of it takes none away.
+
+def is_listed(path: Path) -> bool:
+    """Return True if a process of this computer holds a lock of a file, or that is not known."""
+    try:
+        number, lines = path.stat().st_ino, LOCKS.read_text().splitlines()
+    except (OSError, ValueError):
+        return True
+    return any(line.split()[-3].rpartition(":")[2] == str(number) for line in lines)
+
+
+def lock_journal(path: Path, suffix: str = "-wal") -> WriterLock:
+    """Lock the journal of a file that this process records.
+
+    SQLite has no locks on the journal itself: another descriptor of it takes none away.
     """
-    return WriterLock(beside(path, "-wal"))
+    return WriterLock(beside(path, suffix))
+
+
+def is_journal_locked(path: Path) -> bool:
+    """Return True if a recorder, in whichever container, holds the lock of a file's journal."""
+    return any(is_locked(beside(path, suffix)) for suffix in ("-wal", "-journal"))
 
 
 def is_recorded(path: Path) -> bool:
     """Whether a recorder, of this process or another one, is at work on a file.
 
-    Recorders lock their `-wal`, also for other containers; for those of older versions only Linux
+    Recorders lock their journal, also for other containers; for those of older versions only Linux
     tells, and elsewhere this is False for them. Raises OSError.
     """
-    if path.resolve() in _OURS:
+    if is_ours(path):
         return True
-    wal = beside(path, "-wal")
-    if not wal.exists():  # which lies there as long as a recorder is at work
+    if is_journal_locked(path):
+        return True
+    if not beside(path, "-wal").exists():  # which lies there as long as such a recorder is at work
         return False
-    if is_locked(wal):
-        return True
     for look in range(LOOKS):
         if look:
             time.sleep(BETWEEN_S)
@@ -72,10 +90,10 @@ def held_elsewhere(path: Path) -> bool | None:
     """Whether another process has a run file open, as one does that records it; None where the
     system does not tell.
 
-    A recorder is known by the lock of its `-wal`. Only Linux lists the locks of others, and not
+    A recorder is known by the lock of its journal. Only Linux lists the locks of others, and not
     those of other computers and containers.
     """
-    if path.resolve() not in _OURS and is_locked(beside(path, "-wal")):
+    if not is_ours(path) and is_journal_locked(path):
         return True
     try:
         number, lines = path.stat().st_ino, LOCKS.read_text().splitlines()

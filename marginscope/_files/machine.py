@@ -56,6 +56,7 @@ class WriterLock:
 
     def __init__(self, path: Path) -> None:
         descriptor = None if sys.platform == "win32" else _locked(path)
+        self.is_held = descriptor is not None
         self._end = weakref.finalize(self, _unlock, descriptor, os.getpid())
 
     def release(self) -> None:

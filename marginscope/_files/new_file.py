@@ -15,8 +15,17 @@ from numpy.typing import NDArray
 
 from marginscope._errors import DiskError, InputError
 from marginscope._files.in_use import is_recorded
+from marginscope._files.journal import (
+    Journal,
+    Opened,
+    connect_to_write,
+    is_of_file_system,
+    start_journal,
+    usable_journals,
+)
 from marginscope._files.meta import dump_json
 from marginscope._files.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
+from marginscope._files.statements import UPDATE_META
 from marginscope._files.wal import beside, read_wal_header
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -24,12 +33,12 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
-def check_free(path: Path, overwrite: bool) -> None:
+def check_free(path: Path, overwrite: bool, otherwise: str = "") -> None:
     """Raise InputError for a file that exists and is not to be replaced, in Python's words."""
     if path.exists() and not overwrite:
         raise InputError(
-            f"The run file {path} exists; with overwrite=True it is recorded anew, or name another "
-            "place."
+            f"The run file {path} exists; {otherwise}with overwrite=True it is recorded anew, or "
+            "name another place."
         )
 
 
@@ -115,12 +124,35 @@ def take_place(made: Path, path: Path) -> None:
 
 def created(
     path: Path, rows: Mapping[str, str], arrays: Mapping[str, NDArray[np.float64]]
-) -> sqlite3.Connection:
-    """A connection to a new run file with everything but frames, in WAL mode.
+) -> Opened:
+    """A new run file with everything but frames, and the best journal that its place allows.
 
-    What cannot be lost yet is written without WAL and synced once; no journal is ever left behind.
+    Raises sqlite3.OperationalError and OSError.
     """
-    connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+    usable = usable_journals(path.parent)
+    for journal in usable:
+        try:
+            return Opened(_created(path, rows, arrays, journal), journal)
+        except sqlite3.OperationalError as error:
+            if journal is usable[-1] or not is_of_file_system(error):
+                raise
+        for suffix in SIDE_FILES:
+            beside(path, suffix).unlink(missing_ok=True)
+        os.truncate(path, 0)
+    raise AssertionError
+
+
+def _created(
+    path: Path,
+    rows: Mapping[str, str],
+    arrays: Mapping[str, NDArray[np.float64]],
+    journal: Journal,
+) -> sqlite3.Connection:
+    """A connection to a new run file.
+
+    What cannot be lost yet is written without a journal and synced once; none is ever left behind.
+    """
+    connection = connect_to_write(path, journal)
     try:
         # The page size first: it cannot be changed once a page is written.
         for pragma in (
@@ -139,14 +171,11 @@ def created(
             row = (name, "float64", dump_json(array.shape), zlib.crc32(array.data), array.data)
             connection.execute("INSERT INTO array VALUES (?, ?, ?, ?, ?)", row)
         connection.execute("COMMIT")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute("PRAGMA journal_mode=WAL")
-        # A checkpoint waits for the disk; this many pages (32 MiB) between two of them.
-        connection.execute("PRAGMA wal_autocheckpoint=4096")
+        start_journal(connection, journal)
         # A new `-wal` has no older content that its header must not be taken for: it waits for the
         # disk, and so does its name in the folder, with the first checkpoint.
         connection.execute("PRAGMA synchronous=OFF")
-        _note_wal(connection, path)
+        note_wal(connection, path)
         connection.execute("PRAGMA synchronous=NORMAL")
     except BaseException:
         connection.close()
@@ -154,15 +183,15 @@ def created(
     return connection
 
 
-def _note_wal(connection: sqlite3.Connection, path: Path) -> None:
+def note_wal(connection: sqlite3.Connection, path: Path) -> None:
     """Write which `-wal` is the file's own, as its first transaction.
 
-    From that first write on a `-wal` lies beside the file, by which readers know a recorder.
+    From that first write on a journal lies beside the file, by which readers know a recorder.
     """
-    sql = "UPDATE meta SET value = ? WHERE key = 'wal'"
-    connection.execute(sql, ("0",))  # SQLite writes nothing for a value that stays the same
+    connection.execute(UPDATE_META, ("0", "wal"))  # a value that stays the same writes nothing
     header = read_wal_header(beside(path, "-wal"))
-    connection.execute(sql, (dump_json(None if header is None else header.recording),))
+    noted = None if header is None else header.recording
+    connection.execute(UPDATE_META, (dump_json(noted), "wal"))
 
 
 def remove(path: Path) -> None:

@@ -64,3 +64,20 @@ def read_wal_header(wal: Path) -> WalHeader | None:
             return header_of(file.read(HEADER.size))
     except OSError:
         return None
+
+
+def is_foreign(header: WalHeader, noted: str, same_name: bool) -> bool:
+    """Return True if a `-wal` is that of another run than the file that it lies beside.
+
+    Parameters
+    ----------
+    header : WalHeader
+        Header of the `-wal`.
+    noted : str
+        Row `wal` of the file alone, as JSON; empty in files of earlier versions, which know none.
+    same_name : bool
+        True if the file has the same `name` alone and together with the `-wal`.
+    """
+    if noted != "null":
+        return noted not in ("", str(header.recording))
+    return header.checkpoints > 0 or not same_name

@@ -7,22 +7,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import DiskError, InputError, MarginscopeError
+from marginscope._errors import DiskError, InputError
+from marginscope._files.file_system import explain_refusal
 from marginscope._files.frame import Frame
-from marginscope._files.held_file import HeldFile
-from marginscope._files.in_use import TAKING, hold, let_go, lock_wal
+from marginscope._files.held_file import CUT, REMOVED, FileLostError, HeldFile, Loss
+from marginscope._files.in_use import TAKING, hold, let_go, lock_journal
+from marginscope._files.journal import Opened, close_as
+from marginscope._files.machine import WriterLock
 from marginscope._files.meta import Description, dump_json
-from marginscope._files.new_file import claim, created, remove, take_place
+from marginscope._files.new_file import SIDE_FILES, claim, created, remove, take_place
+from marginscope._files.reopening import Earlier
+from marginscope._files.saved_frames import is_intact
 from marginscope._files.schema import (
     DTYPES,
-    GROWING,
     MAX_EVENTS,
     MAX_FRAMES,
     MAX_METRICS,
@@ -36,20 +39,14 @@ from marginscope._files.schema import (
     is_time,
     time_of,
 )
+from marginscope._files.statements import INSERT_EVENT, Statement, insert_rows
+from marginscope._files.wal import beside
 from marginscope._program import headless_program
 
 # Whichever is first. A crash costs 50 ms of training, and what waits in memory stays below 16 MiB.
 FRAMES_PER_COMMIT = 64
 SECONDS_PER_COMMIT = 0.05
 BYTES_PER_COMMIT = 16 << 20
-# Readers hold a growing file for milliseconds (`Run.batch`: under .1 s); others may hold it for
-# ever, and leave it in WAL mode, complete (docs/decisions/0002).
-CLOSING_PATIENCE_S = 1.0
-# Each statement lets go of the GIL, and a thread that paints is slow to give it back.
-ROWS_PER_STATEMENT = 16
-INSERT_EVENT = "INSERT INTO event (frame, kind, payload) VALUES (?, ?, ?)"
-UPDATE_META = "UPDATE meta SET value = ? WHERE key = ?"
-Statement = tuple[str, Sequence[tuple[Any, ...]]]  # SQL, and the rows it is executed with
 
 
 @final
@@ -67,7 +64,8 @@ class RunWriter:
 
     With `force` an old file is replaced in the end, not before. Where it is a finished run, as
     `is_whole` says of a path, and this one was cut off, both stay, and `path` is that of the new
-    one beside it.
+    one beside it. An `earlier` recording goes on in its file. A `rescuable` one is left open where
+    its file is lost (FileLostError), so that what it holds can still be read.
 
     Raises InputError where the file exists (unless `force`) or cannot be made, DiskError where the
     disk is full.
@@ -81,13 +79,16 @@ class RunWriter:
         *,
         force: bool,
         is_whole: Callable[[Path], bool],
+        earlier: Earlier | None = None,
+        rescuable: bool = False,
     ) -> None:
         self.path = Path(path).absolute()
-        self._shown = str(path)
+        self._shown, self._rescuable = str(path), rescuable
         self._size, self._examples = description.size, description.sizes["n"]
+        self.description = description
         self._dtype = np.dtype(DTYPES[description.dtype])
         self._is_whole = is_whole
-        self._next = 0
+        self._next, self._sums = 0, list[int]()
         self._committed = -1
         self._frames: list[tuple[Any, ...]] = []
         self._metrics: list[tuple[Any, ...]] = []
@@ -98,25 +99,51 @@ class RunWriter:
         self._last_commit = time.monotonic()
         self._thread = threading.get_ident()
         self._refusal: DiskError | None = None
-        rows = description.rows()
-        self._place = self.path  # where it goes in the end
+        self.place = self.path  # where it goes in the end
+        if earlier is None:
+            self._hold(self._make(description.rows(), arrays, force))
+        else:
+            self.path, self._next = earlier.path, earlier.frames
+            self._committed = earlier.frames - 1
+            self._sums = [*earlier.sums]
+            self._events, self._last_log10_time = earlier.events, earlier.log10_time
+            self._hold(earlier.opened, earlier.lock)
+
+    def _make(
+        self, rows: Mapping[str, str], arrays: Mapping[str, NDArray[np.float64]], force: bool
+    ) -> Opened:
+        shown = self._shown
         with TAKING:
             self.path = claim(self.path, force)  # removes things: after what may fail above
             hold(self.path)
         try:
-            self._sqlite: sqlite3.Connection | None = created(self.path, rows, arrays)
-            self._lock, self._file = lock_wal(self.path), HeldFile(self.path)
+            return created(self.path, rows, arrays)
         except (sqlite3.OperationalError, OSError) as error:
             remove(self.path)
             let_go(self.path)
-            raise DiskError(
-                f"The disk refused to make the run file {path} ({error})",
-                remedy="make room on it or choose another folder",
-                typed="make room on it or choose another folder with --out",
-            ) from error
+            text, remedy = explain_refusal(f"to make the run file {shown}", self.path, error)
+            remedy = f"{remedy}, or choose another folder"
+            raise DiskError(text, remedy=remedy, typed=f"{remedy} with --out") from error
         except BaseException:
             let_go(self.path)
             raise
+
+    def _hold(self, opened: Opened, lock: WriterLock | None = None) -> None:
+        """Keep a connection, and know its files again."""
+        suffix = opened.journal.suffix
+        self._sqlite: sqlite3.Connection | None = opened.connection
+        self._lock = lock or lock_journal(self.path, suffix)
+        self._file, self._journal = HeldFile(self.path), HeldFile(beside(self.path, "-wal"))
+
+    @property
+    def sums(self) -> list[int]:
+        """Checksums of the frames that are safe."""
+        return self._sums[: self._committed + 1]
+
+    @property
+    def connection(self) -> sqlite3.Connection | None:
+        """The connection that writes; None once it is closed."""
+        return self._sqlite
 
     @property
     def is_open(self) -> bool:
@@ -182,14 +209,13 @@ class RunWriter:
     def flush(self) -> int:
         """Commit what is pending; returns `committed`.
 
-        Raises DiskError when the disk refuses, MarginscopeError when the file was removed.
+        Raises DiskError when the disk refuses, FileLostError when the file was removed or cut.
         """
         if self._refusal is not None:
             raise self._refusal
         connection = self._sqlite
         if connection is not None and (self._frames or self._others):
-            if self._file.is_removed():
-                raise self._removed()
+            self._check_files()
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 for sql, rows in self._pending():
@@ -207,17 +233,16 @@ class RunWriter:
         """Commit, note why the run ended, and leave one file; harmless when repeated.
 
         Raises DiskError when the disk refuses; what was committed stays readable. Raises
-        MarginscopeError when the file was removed. If it was moved, `path` is its new place.
+        FileLostError when the file was removed or cut short. If it was moved, `path` is its place.
         """
         if reason not in REASONS:
             raise ValueError(f"{reason!r} is not one of {', '.join(REASONS)}")
         if self._sqlite is None:
             return
         self.flush()
-        if self._file.is_removed():
-            raise self._removed()
+        self._check_files()
         try:
-            self._close_as(self._sqlite, reason)
+            close_as(self._sqlite, reason)
         except sqlite3.OperationalError as error:
             raise self._refused(error) from error
         moved = self._file.place()
@@ -239,8 +264,8 @@ class RunWriter:
 
     def _pending(self) -> Iterator[Statement]:
         """What writes all that is not yet committed."""
-        yield from _inserts("frame", self._frames)
-        yield from _inserts("metric", self._metrics)
+        yield from insert_rows("frame", self._frames)
+        yield from insert_rows("metric", self._metrics)
         yield from self._others
 
     def _forget(self) -> None:
@@ -270,6 +295,7 @@ class RunWriter:
             weights = dual.astype("<f8").tobytes()
         step, plain_time = int(frame.step), time_of(time_)
         crc = frame_crc(index, step, plain_time, time_, rho, blob, weights)
+        self._sums.append(crc)
         return index, step, plain_time, time_, rho, crc, weights, blob
 
     def _check_order(self, index: int, step: int, log10_time: float) -> None:
@@ -295,44 +321,56 @@ class RunWriter:
         if threading.get_ident() != self._thread:
             raise sqlite3.ProgrammingError(f"the recorder of {self._shown} is another thread's")
 
-    def _close_as(self, connection: sqlite3.Connection, reason: str) -> None:
-        """Write how the run ended and leave WAL mode, once no reader is in the middle of a row."""
-        connection.execute("BEGIN IMMEDIATE")
-        counts = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in GROWING}
-        ending = {"status": "finished", "reason": reason, "counts": counts}
-        changes = [(dump_json(value), key) for key, value in ending.items()]
-        connection.executemany(UPDATE_META, changes)
-        connection.execute("COMMIT")
-        # Short, and tried again: SQLite's own waiting would not see that the patience is over.
-        connection.execute("PRAGMA busy_timeout=50")
-        deadline = time.monotonic() + CLOSING_PATIENCE_S
-        while not _left_wal_mode(connection):
-            if time.monotonic() > deadline:
-                return  # another program holds on to the file, which is complete with its -wal
-            time.sleep(0.002)
-
     def _take_place(self, reason: str) -> None:
         """Replace the old file, unless it is a finished run and this one was cut off."""
-        if self.path == self._place or (reason not in WHOLE and self._is_whole(self._place)):
+        if self.path == self.place or (reason not in WHOLE and self._is_whole(self.place)):
             return
         try:
-            take_place(self.path, self._place)
+            take_place(self.path, self.place)
         except OSError as error:
             raise InputError(
                 f"{self._shown} cannot be replaced ({error.strerror}); the new run is {self.path}."
             ) from error
-        self.path = self._place
+        self.path = self.place
 
-    def _removed(self) -> MarginscopeError:
-        """Close a recording whose file another program has removed; returns the error to raise."""
-        self.abandon()
-        if not self.path.exists():  # else another run has the name by now
-            remove(self.path)
-        return MarginscopeError(
-            f"The run file {self._shown} was removed while it was being recorded, and its frames "
+    def _check_files(self) -> None:
+        """Raise FileLostError for a file or `-wal` that another program has removed or cut short.
+
+        The recording is then closed, unless it is rescuable.
+        """
+        how, journal = self._file.find_loss(), self._journal.find_loss()
+        if journal == CUT and not how:
+            # Another program of SQLite may move everything into the file, and empty the `-wal`.
+            whole = is_intact(self.path, self.sums, self.description.dtype)
+            journal = "" if whole else journal
+        if not how and not journal:
+            return
+        loss = Loss(how or journal, of_journal=not how)
+        if not self._rescuable:
+            self.discard(loss)
+        what = f"{self._shown}-wal" if loss.of_journal else self._shown
+        raise FileLostError(
+            f"The run file {what} was {loss.how} while it was being recorded, and its frames "
             "with it",
+            loss,
             remedy="record the run again",
         )
+
+    def seems_lost(self) -> bool:
+        """Return True if the file, or its `-wal`, may be lost; any thread may ask."""
+        return self._file.seems_lost() or self._journal.seems_lost()
+
+    def discard(self, loss: Loss) -> None:
+        """Close a recording whose file is lost, and leave what has its name by now untouched."""
+        connection = self._sqlite
+        if connection is not None and not (loss.of_journal and loss.how == REMOVED):
+            # SQLite then moves nothing from the `-wal`, and does not delete it, when it closes.
+            connection.interrupt()
+        self.abandon()
+        if not loss.of_journal and self._journal.is_in_place():
+            for suffix in SIDE_FILES:
+                with suppress(OSError):
+                    beside(self.path, suffix).unlink()
 
     def _refused(self, error: sqlite3.OperationalError) -> DiskError:
         """Close the recording after a refused write; returns the error to raise."""
@@ -343,50 +381,17 @@ class RunWriter:
                 # is an error.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                self._close_as(connection, "disk_full")
+                close_as(connection, "disk_full")
         self.abandon()
         self._take_place("disk_full")
         self._next = self._committed + 1
         count = "1 frame is" if self._next == 1 else f"{self._next} frames are"
-        where = "that file" if self.path == self._place else str(self.path)
+        where = "that file" if self.path == self.place else str(self.path)
+        text, remedy = explain_refusal(f"to write {self._shown}", self.path, error)
         self._refusal = DiskError(
-            f"The disk refused to write {self._shown} ({error}); its first {count} safe in {where}",
-            remedy="make room on the disk, then continue the run",
-            typed=f"make room on the disk, then go on with `{headless_program()} continue`, or "
-            "record into another folder with --out",
+            f"{text}; its first {count} safe in {where}",
+            remedy=f"{remedy}, then continue the run",
+            typed=f"{remedy}, then go on with `{headless_program()} continue`, or record into "
+            "another folder with --out",
         )
         return self._refusal
-
-
-def _inserts(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Statement]:
-    """What writes rows into a table: many to a statement, and the rest one by one."""
-    if not rows:
-        return
-    row = f"({', '.join('?' * len(rows[0]))})"
-    whole = len(rows) - len(rows) % ROWS_PER_STATEMENT
-    many = [
-        tuple(chain.from_iterable(rows[first : first + ROWS_PER_STATEMENT]))
-        for first in range(0, whole, ROWS_PER_STATEMENT)
-    ]
-    yield f"INSERT INTO {table} VALUES {', '.join([row] * ROWS_PER_STATEMENT)}", many
-    # One by one, so that SQLite prepares two statements in all and not one for each length.
-    yield f"INSERT INTO {table} VALUES {row}", rows[whole:]
-
-
-def _left_wal_mode(connection: sqlite3.Connection) -> bool:
-    """Move everything into the main file and drop the `-wal`; False while a reader is in the way.
-
-    The mode MEMORY leaves the same file as DELETE does, without a journal that a crash could leave.
-    Only the checkpoint waits for the disk: the change of mode writes two bytes of the header, and a
-    file that has lost those is read all the same.
-    """
-    try:
-        connection.execute("PRAGMA synchronous=NORMAL")
-        if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            return False
-        connection.execute("PRAGMA synchronous=OFF")
-        return bool(connection.execute("PRAGMA journal_mode=MEMORY").fetchone()[0] == "memory")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return False
-        raise

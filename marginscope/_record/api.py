@@ -19,6 +19,7 @@ from marginscope._record.network_reader import Source
 from marginscope._record.optimizer import steps_of
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
+from marginscope._record.resume import Found, find_left
 
 AUTO = "auto"  # the activation of `model`, or relu
 
@@ -54,6 +55,7 @@ def record(
     title: str = "",
     source: str = "",
     overwrite: bool = False,
+    resume: bool = False,
     strict: bool = False,
 ) -> Recording:
     """Record your own training loop of f(x) = s (sum_j a_j phi(<v_j, x> + b_j) + c) as a run file.
@@ -128,8 +130,15 @@ def record(
         What the run is called, and where it is from.
     overwrite : bool
         Replace an old file in the end.
+    resume : bool
+        Go on with the recording at `path` after its latest frame, whether it was finished or its
+        process has ended; start one if there is none. Frames before stay bit for bit. The loop may
+        go back to a checkpoint: no frame is due, and none is taken, until t is after the latest.
+        Data, network and settings must be those of the recording; weights given here only say
+        which network it is.
     strict : bool
-        Raise what is a RecordingWarning otherwise.
+        Raise what is a RecordingWarning otherwise. A file that another program removes or cuts
+        short is a warning in both cases: the recording goes on in a file beside it.
 
     Returns
     -------
@@ -159,6 +168,7 @@ def record(
     >>> folder.cleanup()
     """
     examples = arrays.examples(x, y, (x_test, y_test), targets == "real")
+    left, overwrite = _find_left(Path(path), resume, overwrite)
     named = read_loss(loss, reduction)
     start = {"V": V0, "a": a0, "b": b0, "c": c0}
     options = Options(
@@ -176,12 +186,27 @@ def record(
         strict=strict,
         loss_factor=_loss_factor(named.reduction, batch, len(examples.y)),
     )
-    check_free(Path(path), overwrite)
     found = _find_layers(layers, model, start, int(examples.x.shape[1]))
     made = Recording(path, examples, options, Source(found, model, activation == AUTO))
     _warn_of_labels(made, named.name, examples, y)
-    made.start(start)
+    if left is None:
+        made.start(start)
+    else:
+        made.resume(left, start)
     return made
+
+
+def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[Found | None, bool]:
+    """The recording to go on with, if any; and whether an old file is replaced."""
+    if not resume:
+        check_free(path, overwrite, "with resume=True its recording goes on, ")
+        return None, overwrite
+    if overwrite:
+        raise InputError(
+            "resume=True goes on with a recording and overwrite=True replaces it; give one of them."
+        )
+    left = find_left(path)
+    return left, left is None and path.is_file()  # which was left without a frame
 
 
 def _read_plan(

@@ -95,6 +95,8 @@ def load(
     """
     from marginscope._engine.run import open_run  # first: what cannot be opened is not written
 
+    if settings.get("resume"):
+        raise InputError("resume=True is for recordings of a loop; load makes a whole run.")
     examples = arrays.examples(x, y, real=settings.get("targets") == "real")
     sizes = Sizes(int(examples.x.shape[1]), examples.k)
     reader = StateReader({"V": V, "a": a, "b": b, "c": c}, sizes, tuple(ignore))

@@ -29,6 +29,16 @@ class NetworkArrays:
     form: Form
     parts: dict[str, Floats]
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the trained arrays."""
+        return np.result_type(*(self.parts[name] for name, _ in self.form.layout))
+
+    @property
+    def fixed(self) -> dict[str, NDArray[np.float64]]:
+        """Arrays that are not trained."""
+        return {name: np.asarray(self.parts[name], np.float64) for name, _ in self.form.fixed}
+
     def flatten(self, dtype: np.dtype[Any]) -> Floats:
         """Copy the trained arrays into one vector."""
         layout = self.form.layout

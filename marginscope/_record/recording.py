@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import atexit
-import hashlib
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -17,17 +17,22 @@ from numpy.typing import NDArray
 from marginscope._errors import InputError, MarginscopeError
 from marginscope._files.forms import Form
 from marginscope._files.frame import Frame
-from marginscope._files.meta import Description, dump_json
+from marginscope._files.held_file import FileLostError
+from marginscope._files.meta import dump_json
 from marginscope._files.schedule import Schedule
-from marginscope._files.schema import FIXED, MAX_FRAMES, NOT_FINITE, is_time
+from marginscope._files.schema import MAX_FRAMES, NOT_FINITE, is_time
+from marginscope._files.writer import RunWriter
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
-from marginscope._record.engine import describe_engine
+from marginscope._record.description import describe_file, with_end
 from marginscope._record.network import Weights, describe_shapes
 from marginscope._record.network_reader import NetworkReader, Source
 from marginscope._record.numbers import LoopNumbers
 from marginscope._record.options import Options
-from marginscope._record.saver import Saver, is_whole
+from marginscope._record.order import OrderError, explain_fall, explain_order, is_number
+from marginscope._record.rescue import Describe, make_writer
+from marginscope._record.resume import Found, with_titles
+from marginscope._record.saver import Saver
 from marginscope._record.warning import warn_user
 from marginscope._show.api import show
 
@@ -44,7 +49,6 @@ class Begun:
     form: Form
     dtype: np.dtype[Any]
     saver: Saver
-    experiment: dict[str, Any]
 
 
 @final
@@ -67,10 +71,10 @@ class Recording:
         self._reader = NetworkReader(examples, options, source, self.warn)
         self._schedule = Schedule(options.until, options.frames, options.marks, options.first)
         self._sparse = Schedule(first=options.first)
-        self._last_t = self._seen = self._planned = -math.inf
+        self._last_t = self._asked = self._seen = self._planned = -math.inf
         self._begun: Begun | None = None
         self._numbers = LoopNumbers()
-        self._frames = 0
+        self._frames, self._resumed = 0, -1
         self._last = -math.inf  # log10 t of the latest frame
         self._lost = 0  # states in a row that were not finite
         self._closed = False
@@ -99,19 +103,22 @@ class Recording:
         """Whether a frame at t is due by the schedule; asked once for each t.
 
         t counts steps, or is the time, as the recording was made. The start, where it was given as
-        V0 and a0, is a frame already, and t = 0 is not due.
+        V0 and a0, is a frame already, and t = 0 is not due. A t below an earlier one is never due,
+        which a RecordingWarning says once.
         """
         try:
-            self._seen = t
-            if t < self._schedule.next:  # at most steps, and cheap at each of millions
-                return False
+            self._asked = now = float(t)  # cheap at each of millions; tensors change in place
         except Exception:  # t is no number
             return False
-        if self._closed or not _is_number(t) or self._elsewhere():
+        if self._seen < now < math.inf:
+            self._seen = now
+        elif now < self._seen and not self._closed and not self._elsewhere():
+            self._complain(OrderError(explain_fall(now, self._seen)))
+        if not self._schedule.next <= now < math.inf:
             return False
-        if not self._schedule.due(float(t)):
+        if self._closed or self._elsewhere() or not self._schedule.due(now):
             return False
-        self._planned = float(t)
+        self._planned = now
         return True
 
     def frame(
@@ -163,6 +170,7 @@ class Recording:
             self._take(t, self._reader.read(weights, layers), steps, outputs, numbers)
         except Exception as error:  # whatever it is, it must not end somebody else's training
             self._complain(error)
+        self._give_notices()
 
     def show(self, views: str | Sequence[str] | None = None) -> None:
         """Open a window that follows the recording; see `marginscope.show`. Harmless in a loop."""
@@ -192,6 +200,7 @@ class Recording:
             self._begun.saver.end("diverged" if self._lost else reason, self._known_now())
         except Exception as error:
             self._complain(error)
+        self._give_notices()
 
     def __enter__(self) -> Self:
         return self
@@ -213,7 +222,14 @@ class Recording:
             raise error
         kind = type(error).__name__
         text = error.sentence if isinstance(error, MarginscopeError) else f"{kind}: {error}"
-        self._warn("frame", f"{text.rstrip('.')}; {GOES_ON}.")
+        topic = "order" if isinstance(error, OrderError) else "frame"
+        goes_on = "the loop goes on" if isinstance(error, FileLostError) else GOES_ON
+        self._warn(topic, f"{text.rstrip('.')}; {goes_on}.")
+
+    def _give_notices(self) -> None:
+        """Warn of what happened to the file, also in a strict recording, since it goes on."""
+        for notice in () if self._begun is None else self._begun.saver.take_notices():
+            warn_user(notice)
 
     def warn(self, topic: str, sentence: str) -> None:
         """Warn once of each topic. Raises InputError in a strict recording."""
@@ -253,56 +269,58 @@ class Recording:
         """
         network = self._reader.start(weights)
         step, log10_time = self._options.moment(t, steps)
-        form, parts = network.form, network.parts
-        for name, part in parts.items():
+        for name, part in network.parts.items():
             arrays.check_finite(part, name)
-        names = [name for name, _ in form.layout]
-        dtype = np.result_type(*(parts[name] for name in names))
-        start = network.flatten(np.dtype(np.float64))
-        fixed = {name: np.asarray(parts[name], dtype=np.float64) for name, _ in form.fixed}
-        experiment = self._experiment(form, start, fixed, dtype.name)
-        description = Description(
-            engine=describe_engine(),
-            dtype=dtype.name,
-            layout=form.layout,
-            network=form.kind,
-            sizes={"n": form.n, "d": form.d, "m": form.m, "k": form.k},
-            experiment=experiment,
-            planned=self._options.frames,
-            title=self._options.title or self._place.stem,
-            source=self._options.source,
-            step=step,
-            log10_time=log10_time,
-            recorded=True,
-            optimizer=None if self._options.optimizer is None else self._options.optimizer.settings,
-        )
-        kept = {**self._examples.arrays, "origin": start}
-        kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}
-        stored = {name: np.ascontiguousarray(array, "<f8") for name, array in kept.items()}
+        form, dtype, fixed = network.form, network.dtype, network.fixed
+        start = Frame(step, log10_time, 0.0, network.flatten(np.dtype(np.float64)))
+        describe = self._describe(form, dtype, fixed)
+        make = partial(make_writer, self._place, *describe(start), self._options.overwrite)
+        self._start_saver(form, dtype, make, describe)
+        flat = start.parameters.astype(dtype)
+        self._add(Frame(step, log10_time, 0.0, flat, None, dict(numbers or {})))
+        self._pass(t)
+
+    def _start_saver(
+        self, form: Form, dtype: np.dtype[Any], make: Callable[[], RunWriter], describe: Describe
+    ) -> None:
         try:
-            saver = Saver(self._place, description, stored, self._options.overwrite, is_whole)
+            saver = Saver(self._place, make, describe)
         except MarginscopeError as error:  # in words that know no command line
             raise type(error)(error.sentence) from None
-        self._begun = Begun(form, dtype, saver, experiment)
+        self._begun = Begun(form, dtype, saver)
         atexit.register(self._at_exit)
-        self._add(Frame(step, log10_time, 0.0, start.astype(dtype), None, dict(numbers or {})))
-        self._pass(t)
+
+    def resume(self, left: Found, given: Weights) -> None:
+        """Go on in a recording that was left, after its latest frame.
+
+        Raises InputError where the file does not agree with this recording, or is being written.
+        """
+        weights = self._reader.read_start(given)
+        network = self._reader.start(weights or left.weights(self._options.network))
+        self._reader.options = options = with_titles(self._options, left)
+        form, dtype = network.form, network.dtype
+        describe = self._describe(form, dtype, network.fixed)
+        now, stored = describe(Frame(0, -math.inf, 0.0, left.facts.arrays["origin"]))
+        left.check(now, stored, options)
+        self._start_saver(form, dtype, partial(left.reopen, now, self._place), describe)
+        self._frames = self._resumed = left.facts.frames
+        self._last = left.facts.log10_time
+        self._pass(left.last_t(options))
 
     def _take(
         self, t: float, weights: Weights, steps: int | None, outputs: Any, told: Weights
     ) -> None:
-        if not _is_number(t) or t < 0:
+        if not is_number(t) or t < 0:
             raise InputError(f"t = {t!r} is no time; numbers from 0 on are.")
         numbers = self._numbers.take(told)
         if self._begun is None:
             self.begin(weights, float(t), steps, numbers)
             return
         step, log10_time = self._options.moment(float(t), steps)
+        if self._frames == self._resumed and not log10_time > self._last:
+            return  # a loop that went back to its checkpoint comes by frames that are there
         if not log10_time > self._last or not is_time(self._frames, log10_time):
-            raise InputError(
-                f"t = {t:g} is not after the frame before it, and that frame is left out; frames "
-                "come in the order of t, and t = 0 is the start."
-            )
+            raise OrderError(explain_order(float(t)))
         if self._is_too_dense(float(t)):
             return
         if self._frames >= MAX_FRAMES:
@@ -334,8 +352,8 @@ class Recording:
 
     def _take_last_state(self) -> None:
         """Record the state at the last t that `due` was asked for, where the layers are at hand."""
-        t = self._seen
-        if self._begun is not None and self._reader.is_live and _is_number(t) and t > self._last_t:
+        t = self._asked
+        if self._begun is not None and self._reader.is_live and is_number(t) and t > self._last_t:
             self.frame(float(t))
 
     def _is_too_dense(self, t: float) -> bool:
@@ -359,41 +377,20 @@ class Recording:
 
     # --------------------------------------------------------------------------------- meta
 
-    def _experiment(
-        self, form: Form, start: NDArray[Any], fixed: dict[str, NDArray[Any]], precision: str
-    ) -> dict[str, Any]:
-        made = hashlib.sha256(start.astype("<f8").tobytes())
-        for name in sorted(fixed):
-            made.update(fixed[name].astype("<f8").tobytes())
-        data = {"kind": "file", "n": form.n, "d": form.d, "content": self._examples.content}
-        if self._examples.real:
-            data["targets"] = "real"
-        return {
-            "data": data,
-            "network": form.section(made.hexdigest()),
-            "loss": {"kind": self._options.loss},
-            "dynamics": self._options.dynamics_section(),
-            "recording": {"frames": self._options.frames},
-            "run": {"precision": precision},
-        }
+    def _describe(
+        self, form: Form, dtype: np.dtype[Any], fixed: Mapping[str, NDArray[Any]]
+    ) -> Describe:
+        """Return what says which content a file has that begins with a frame."""
+        name = self._options.title or self._place.stem
+        return partial(describe_file, self._examples, self._options, name, form, dtype.name, fixed)
 
     def _known_now(self) -> dict[str, str]:
         """What is only known at the end: how far the loop came."""
         assert self._begun is not None
         if self._options.until is not None or not math.isfinite(self._last):
             return {}
-        experiment = dict(self._begun.experiment)
-        until = min(max(self._last, -8.0), 15.0)
-        experiment["dynamics"] = {**experiment["dynamics"], "until_log10_time": until}
-        return {"experiment": dump_json(experiment)}
+        return {"experiment": dump_json(with_end(self._begun.saver.experiment, self._last))}
 
     def _at_exit(self) -> None:
         """A loop that ends without closing its recording."""
         self.close("cancelled")
-
-
-def _is_number(t: object) -> bool:
-    try:
-        return math.isfinite(float(t))  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -184,14 +186,23 @@ def test_the_longest_run_is_within_bounds(tmp_path: Path) -> None:
 
 
 def test_a_file_locked_by_another_program(run_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of another process: in this one, a look at the file's header takes SQLite's locks away."""
     monkeypatch.setattr(connection_module, "WAIT_S", 0.05)
-    other = sqlite3.connect(run_path, isolation_level=None)
-    try:
-        other.execute("BEGIN EXCLUSIVE")
+    code = """
+import sqlite3, sys
+other = sqlite3.connect(sys.argv[1], isolation_level=None)
+other.execute("BEGIN EXCLUSIVE")
+print(flush=True)
+input()
+"""
+    command = [sys.executable, "-c", code]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([*command, str(run_path)], **pipes) as other:
+        assert other.stdout is not None and other.stdin is not None
+        other.stdout.readline()
         with pytest.raises(RunFileError, match="locked by another program"):
             open_run(run_path)
-    finally:
-        other.close()
+        other.stdin.write(b"\n")
 
 
 def test_a_file_replaced_while_it_is_open(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def test_a_recorder_belongs_to_its_thread(tmp_path: Path) -> None:
 def test_a_reader_of_another_program_does_not_block_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "CLOSING_PATIENCE_S", 0.05)
+    monkeypatch.setattr("marginscope._files.journal.CLOSING_PATIENCE_S", 0.05)
     path = tmp_path / "a.msrun"
     problem = small_problem()
     recorder = recorder_at(path, problem)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import marginscope as ms
 from core.cli.main import main
 from core.errors import InputError, MarginscopeError
 from core.library.library import Library
@@ -19,7 +18,6 @@ from core.training import trajectory
 from core.training.control import Control
 from marginscope._files.in_use import LOCKS
 from tests.app.shell.apart import Apart
-from tests.python.loops import loop
 from tests.runs.helpers import assert_frames, frames_of, recorder_at, small_problem
 
 pytestmark = pytest.mark.skipif(
@@ -125,16 +123,6 @@ def test_the_command_line_names_a_removed_run(
     out_text, err = capsys.readouterr()
     assert out_text == "" and "was removed while it was being recorded" in err
     assert "Traceback" not in err and list(out.glob("*.msrun*")) == []
-
-
-def test_a_loop_is_told_that_its_file_was_removed(tmp_path: Path) -> None:
-    one = loop()
-    record = ms.record(
-        tmp_path / "a.msrun", one.x, one.y, loss="logistic", V0=one.V, a0=one.a, strict=True
-    )
-    (tmp_path / "a.msrun").unlink()
-    with pytest.raises(ms.MarginscopeError, match=REMOVED):
-        record.close()
 
 
 # --------------------------------------------------------------------------------- the library

@@ -1,0 +1,42 @@
+"""Sentences about a t that falls: frames of a run come in the order of t."""
+
+from __future__ import annotations
+
+import math
+from typing import final
+
+from marginscope._errors import InputError
+
+ADVICE = (
+    "if t starts over in each epoch, count the steps through all epochs; if the loop went back to "
+    "a checkpoint, record with resume=True, or with overwrite=True for a new recording"
+)
+
+
+@final
+class OrderError(InputError):
+    """A frame whose t is not after the latest frame."""
+
+
+def explain_fall(t: float, last: float) -> str:
+    """Return why no frame is due at t, which is below the last t that `due` was asked about."""
+    return (
+        f"t = {t:g} comes after t = {last:g}, so that no frame is due before t exceeds {last:g} "
+        f"again; {ADVICE}."
+    )
+
+
+def explain_order(t: float) -> str:
+    """Return why a frame at t, which is not after the latest frame, is left out."""
+    return (
+        f"t = {t:g} is not after the frame before it, and that frame is left out; frames come in "
+        f"the order of t, and t = 0 is the start; {ADVICE}."
+    )
+
+
+def is_number(t: object) -> bool:
+    """Return True for what `float` makes a finite number."""
+    try:
+        return math.isfinite(float(t))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False

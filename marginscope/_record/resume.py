@@ -1,0 +1,186 @@
+"""`marginscope.record(..., resume=True)`: the recording that a job left goes on in its file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marginscope._errors import InputError
+from marginscope._files.ending import is_whole
+from marginscope._files.meta import Description, dump_json
+from marginscope._files.new_file import new_beside
+from marginscope._files.reopening import Facts, read_facts, reopen
+from marginscope._files.schema import FIXED
+from marginscope._files.writer import RunWriter
+from marginscope._record.network import NetworkOptions, Weights
+from marginscope._record.options import Options
+
+# Arguments of `record` by the keys of the experiment; others are named by their keys.
+ARGUMENTS = {
+    "data.targets": "targets",
+    "loss.kind": "loss",
+    "dynamics.kind": "dynamics",
+    "dynamics.step": "eta",
+    "dynamics.batch": "batch",
+    "network.activation": "activation",
+    "network.slope": "slope",
+    "run.precision": "precision of V0",
+}
+# How far the loop is to come may differ; arrays themselves are compared, and the network's kind.
+FREE = {"dynamics.until_log10_time", "data.content", "network.content", "network.kind"}
+SECTIONS = ("data", "network", "loss", "dynamics", "run")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A recording that was left, finished or not, with one frame at least."""
+
+    path: Path
+    facts: Facts
+
+    def weights(self, network: NetworkOptions) -> Weights:
+        """Return weights as a loop that does not give V0 would hand them over at first."""
+        meta, origin = self.facts.meta, self.facts.arrays["origin"]
+        parts, place = dict[str, NDArray[Any]](), 0
+        for name, shape in meta["layout"]:
+            size = math.prod(shape)
+            parts[name] = origin[place : place + size].reshape(shape).astype(meta["dtype"])
+            place += size
+        inner, outer = network.shares("a" in parts or "A" in parts)
+        a = parts["A"].T if "A" in parts else parts.get("a")
+        shares = {"V": inner, "b": inner, "c": network.scale if network.scales_c else 1.0}
+        rest = {name: None if name not in parts else parts[name] / shares[name] for name in shares}
+        return {**rest, "a": None if a is None else a / outer}
+
+    def last_t(self, options: Options) -> float:
+        """Return t of the latest frame, as `due` counts it."""
+        if options.time == "step":
+            return float(self.facts.step)
+        time = 10.0**self.facts.log10_time if math.isfinite(self.facts.log10_time) else 0.0
+        return time / options.time_per_t
+
+    def check(
+        self, now: Description, stored: Mapping[str, NDArray[np.float64]], options: Options
+    ) -> None:
+        """Raise InputError, naming what differs, unless the loop records what it did before.
+
+        Parameters
+        ----------
+        now : Description
+            What the loop would record, with the first state of the file.
+        stored : Mapping[str, NDArray[np.float64]]
+            Arrays that the loop would record.
+        options : Options
+            Arguments of `record`.
+        """
+        if self.facts.meta.get("recorded") is not True:
+            raise InputError(
+                f"{self.path} was trained by Marginscope and not recorded from a loop; name "
+                "another file."
+            )
+        differences = [*self._differing_arrays(stored), *self._differing(now, options)]
+        if differences:
+            raise self._refusal("; ".join(differences[:3]))
+
+    def _refusal(self, what: str) -> InputError:
+        return InputError(
+            f"The recording {self.path} cannot go on with other data or settings than it began "
+            f"with: {what}. Give the same ones, or record into another file."
+        )
+
+    def _differing_arrays(self, stored: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
+        old = self.facts.arrays
+        for name in ("x", "y", "x_test", "y_test"):
+            if (name in old) != (name in stored):
+                yield f"{name} is {'missing now' if name in old else 'new'}"
+            elif name in old and not np.array_equal(old[name], stored[name]):
+                shapes = f"{old[name].shape} there, {stored[name].shape} now"
+                differs = "has other values" if old[name].shape == stored[name].shape else shapes
+                yield f"{name} {differs}"
+        names = {name for name in (*old, *stored) if name.startswith(FIXED)}
+        for name in sorted(names):
+            if name not in stored or name not in old:
+                yield f"the outer weights are {'trained now' if name in old else 'fixed now'}"
+            elif not np.array_equal(old[name], stored[name]):
+                yield "a_fixed has other values"
+
+    def _differing(self, now: Description, options: Options) -> Iterator[str]:
+        meta = self.facts.meta
+        old, new = meta["layout"], json.loads(dump_json(now.layout))
+        if old != new:
+            yield f"the weights are {_shapes(old)} there, {_shapes(new)} now"
+            return
+        experiment = json.loads(dump_json(now.experiment))
+        differences = [*_differences(meta["experiment"], experiment)]
+        if meta["network"] != now.network:  # of the same arrays: phi decides which kind that is
+            phi = options.network.activation
+            yield f"activation = {phi!r} now, of a network of kind {meta['network']!r} there"
+        yield from differences
+        if options.time == "step" and not differences:
+            step, log10_time = self.facts.step, self.facts.log10_time
+            if options.moment(float(step), None)[1] != log10_time:
+                yield 'time = "step" now, and the frames there are not at steps'
+
+    def reopen(self, now: Description, place: Path) -> RunWriter:
+        """Take the file to record on in it; `place` is where it goes when it is finished.
+
+        Raises InputError where another recording is writing it, DiskError where it cannot be.
+        """
+        rows = now.rows()
+        changes = {key: rows[key] for key in ("experiment", "planned", "title", "source")}
+        earlier = reopen(self.path, self.facts, changes)
+        return RunWriter(
+            place, now, {}, force=False, is_whole=is_whole, earlier=earlier, rescuable=True
+        )
+
+
+def find_left(path: Path) -> Found | None:
+    """Find the recording that a job left at a path; None where there is none with a frame.
+
+    A recording that was to replace an old file lies beside it until it is finished, and is the
+    one that goes on. Raises InputError for a file that is none, or is being recorded.
+    """
+    path = path.absolute()
+    for place in (new_beside(path), path):
+        if place.is_file() and place.stat().st_size:
+            facts = read_facts(place)
+            return Found(place, facts) if facts.frames else None
+    return None
+
+
+def with_titles(options: Options, found: Found) -> Options:
+    """Return options with title and source of the file where none are given."""
+    meta = found.facts.meta
+    return replace(
+        options,
+        title=options.title or str(meta.get("title", "")),
+        source=options.source or str(meta.get("source", "")),
+    )
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for section in SECTIONS:
+        before, now = old.get(section, {}), new.get(section, {})
+        if before.get("kind") != now.get("kind") and section == "network":
+            continue
+        for key in sorted({*before, *now}):
+            name = f"{section}.{key}"
+            if name not in FREE and before.get(key) != now.get(key):
+                name = ARGUMENTS.get(name, name)
+                yield f"{name} = {_word(before.get(key))} there, {_word(now.get(key))} now"
+
+
+def _word(value: object) -> str:
+    return "None" if value in ("recorded", "unknown") else repr(value)
+
+
+def _shapes(layout: list[Any]) -> str:
+    return ", ".join(f"{name} {tuple(shape)}" for name, shape in layout)
