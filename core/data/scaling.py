@@ -197,14 +197,14 @@ def unscaled_note(dataset: Dataset, remedy: str) -> str:
     """Return a sentence about columns that reach far beyond 1, and the remedy; else "".
 
     A flow of 300 examples in 12 columns took 2.5 s to t = 10^3 where these reached 12, and 6.4 s
-    where they reached 120. At a reach of 400 it was at t = 10^2.2 after 20 s, and at 4,000 at
+    where they reached 120. At a reach of 400 it was at t = 10^2.2 after 20 s, and at 4000 at
     10^-2.6.
     """
     reach = max(float(dataset.x.max()), -float(dataset.x.min()))
     if reach <= REACH:
         return ""
     return (
-        f"The columns of the data reach {reach:,.4g}, and the curvature of the loss grows with the "
+        f"The columns of the data reach {reach:.4g}, and the curvature of the loss grows with the "
         f"square of that ({reach**2:.1e}): steps must be as much shorter, and a flow takes as much "
         f"longer; {remedy}."
     )

@@ -114,6 +114,8 @@ class Meta(Value):
     recorded: bool = False  # by another program's own loop: see marginscope.record
     # What its optimizer said of itself; nothing is computed from it.
     optimizer: dict[OptimizerKey, OptimizerValue] = Field({}, max_length=64)
+    # Factors of a recorded loop's outputs and loss, which the frames have in them already.
+    loop: dict[Literal["scale", "loss_factor"], float] = Field({}, max_length=2)
     wal: int | None = Field(None, ge=0, lt=2**32)
 
 

@@ -52,7 +52,7 @@ class Description:
     `layout` has the trained arrays, (name, shape), in their order in a frame; `sizes` are n, d, m
     and k; `experiment` the sections of a study file; `state` the version of the states that are
     kept, 0 for none; `recorded` says that another program took the steps, and `optimizer` what its
-    optimizer said of itself.
+    optimizer said of itself, and `loop` the factors of the loop's outputs and of its loss.
     """
 
     engine: str
@@ -72,6 +72,7 @@ class Description:
     state: int = 0
     recorded: bool = False
     optimizer: Mapping[str, object] | None = None
+    loop: Mapping[str, float] | None = None
 
     @property
     def size(self) -> int:
@@ -111,4 +112,6 @@ class Description:
         }
         if self.optimizer is not None:  # which programs before this key read past
             values["optimizer"] = self.optimizer
+        if self.loop is not None:
+            values["loop"] = self.loop
         return {key: dump_json(value) for key, value in values.items()}

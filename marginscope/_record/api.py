@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from marginscope._errors import InputError
+from marginscope._errors import InputError, MarginscopeError
 from marginscope._files.forms import DEFAULT_SLOPE, UNKNOWN
 from marginscope._files.new_file import check_free
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
-from marginscope._record.layers import Layers
+from marginscope._record.layers import Layers, find_layers
 from marginscope._record.losses import SQUARES, read_loss
 from marginscope._record.network import NetworkOptions, Weights
-from marginscope._record.network_reader import Source
+from marginscope._record.network_reader import Source, choose_layers
 from marginscope._record.optimizer import steps_of
 from marginscope._record.options import Options
 from marginscope._record.recording import Recording
@@ -170,6 +170,7 @@ def record(
     examples = arrays.examples(x, y, (x_test, y_test), targets == "real")
     left, overwrite = _find_left(Path(path), resume, overwrite)
     named = read_loss(loss, reduction)
+    batch = _read_batch(batch, len(examples.y))
     start = {"V": V0, "a": a0, "b": b0, "c": c0}
     options = Options(
         loss=_loss_of_file(named.name, examples),
@@ -178,7 +179,7 @@ def record(
         network=_read_network(activation, slope, scale),
         a_fixed=a_fixed,
         time=time,
-        **steps_of(optimizer, dynamics, eta, batch, n=len(examples.y)),
+        **steps_of(optimizer, dynamics, _as_number("eta", eta), batch, n=len(examples.y)),
         **_read_plan(batch, until, frames, marks),
         title=str(title)[:500],
         source=str(source)[:500],
@@ -186,14 +187,39 @@ def record(
         strict=strict,
         loss_factor=_loss_factor(named.reduction, batch, len(examples.y)),
     )
-    found = _find_layers(layers, model, start, int(examples.x.shape[1]))
-    made = Recording(path, examples, options, Source(found, model, activation == AUTO))
+    found = _find_layers(layers, model, start, examples, options, named.outputs)
+    read = Source(found, model, activation == AUTO, scale, named.outputs, optimizer)
+    made = Recording(path, examples, options, read)
     _warn_of_labels(made, named.name, examples, y)
-    if left is None:
-        made.start(start)
-    else:
-        made.resume(left, start)
+    return _started(made, left, start)
+
+
+def _started(made: Recording, left: Found | None, start: Weights) -> Recording:
+    """The recording with its file, or with nothing left of it after an error."""
+    try:
+        if left is None:
+            made.start(start)
+        else:
+            made.resume(left, start)
+    except BaseException:
+        made.close("failed")  # which lets go of the loop's modules
+        raise
     return made
+
+
+def _as_number(name: str, value: Any) -> float | None:
+    """A number or None. Raises InputError for anything else."""
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} = {value!r:.40} is not a number.") from error
+
+
+def _as_whole(name: str, value: Any) -> int:
+    number = _as_number(name, value)
+    if number is None or number != int(number):
+        raise InputError(f"{name} = {value!r:.40} is not a whole number.")
+    return int(number)
 
 
 def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[Found | None, bool]:
@@ -209,6 +235,11 @@ def _find_left(path: Path, resume: bool, overwrite: bool) -> tuple[Found | None,
     return left, left is None and path.is_file()  # which was left without a frame
 
 
+def _read_batch(batch: Any, n: int) -> int | None:
+    """The examples in a batch; data loaders may name more than there are."""
+    return None if batch is None else min(_as_whole("batch", batch), n)
+
+
 def _read_plan(
     batch: int | None,
     until: float | None,
@@ -216,28 +247,48 @@ def _read_plan(
     marks: Iterable[float],
 ) -> dict[str, Any]:
     """The options on batches, and when frames are due."""
+    try:
+        times = list(marks)
+    except TypeError as error:
+        raise InputError(f"marks = {marks!r:.40} are not times; give a list of them.") from error
     return {
         "batch": batch,
-        "until": None if until is None else float(until),
-        "frames": int(frames),
-        "marks": tuple(float(mark) for mark in marks),
+        "until": _as_number("until", until),
+        "frames": _as_whole("frames", frames),
+        "marks": tuple(_as_number("marks", mark) for mark in times),
     }
 
 
 def _read_network(activation: str | None, slope: float, scale: float | None) -> NetworkOptions:
     named = {AUTO: "relu", None: UNKNOWN}.get(activation, activation or UNKNOWN)
-    return NetworkOptions(named, float(slope), 1.0 if scale is None else float(scale))
+    factor = _as_number("scale", scale)
+    return NetworkOptions(
+        named, _as_number("slope", slope) or 0.0, 1.0 if factor is None else factor
+    )
 
 
-def _find_layers(layers: Any, model: Any, start: Weights, d: int) -> Layers | None:
-    """The layers that are named, or those of a module."""
-    if layers is not None:
-        if any(array is not None for array in start.values()):
-            raise InputError("layers have their weights with them; leave V0, a0, b0 and c0 out.")
-        return Layers.from_user(layers)
-    if model is None or any(array is not None for array in start.values()):
-        return None
-    return Layers.from_model(model, d)
+def _find_layers(
+    layers: Any, model: Any, start: Weights, examples: Examples, options: Options, outputs: str
+) -> Layers | None:
+    """The layers that are named, or those of a module.
+
+    Raises InputError for what are no two layers, and for layers that cannot be read.
+    """
+    given = any(array is not None for array in start.values())
+    if layers is not None and given:
+        raise InputError("layers have their weights with them; leave V0, a0, b0 and c0 out.")
+    try:
+        if layers is not None:
+            return Layers.from_user(layers, examples.d)
+        candidates = () if model is None or given else find_layers(model, examples.d)
+        return choose_layers(candidates, model, examples, options, outputs)
+    except MarginscopeError:
+        raise
+    except Exception as error:  # of modules without weights yet, such as LazyLinear
+        what = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"the layers cannot be read ({what}); call the model once before it is recorded."
+        ) from error
 
 
 def _loss_of_file(name: str | None, examples: Examples) -> str:

@@ -39,8 +39,8 @@ def as_numpy(value: Any, name: str) -> Floats:
         return array.astype(np.float64, copy=False)
     except Exception as error:  # whatever another library raises
         raise InputError(
-            f"{name} is no array of real numbers ({' '.join(str(error).split())[:200]}); give an "
-            "array of NumPy, or a tensor of PyTorch or JAX."
+            f"{name} is not an array of real numbers ({' '.join(str(error).split())[:200]}); give "
+            "an array of NumPy, or a tensor of PyTorch or JAX."
         ) from error
 
 
@@ -65,6 +65,11 @@ class Examples:
     x_test: Floats | None = None
     y_test: Floats | None = None
     real: bool = False
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates of a point."""
+        return int(self.x.shape[1])
 
     @property
     def arrays(self) -> dict[str, Floats]:
@@ -131,6 +136,11 @@ def _classes(y: Floats) -> int:
     values = set(np.unique(y).tolist())
     if values <= {-1.0, 1.0} or values <= {0.0, 1.0}:
         return 1
+    if values == {1.0, 2.0}:
+        raise InputError(
+            "y holds 1 and 2; labels are -1 and +1, or 0 and 1, or class numbers from 0: give "
+            "y - 1."
+        )
     most = max(values)
     whole = all(value == int(value) and value >= 0.0 for value in values)
     if not whole or most >= MAX_CLASSES:
@@ -183,8 +193,10 @@ def outer(value: Any, m: int, k: int, name: str = "a") -> Floats:
             raise InputError(f"{name} has shape {a.shape}; ({m},) or (1, {m}) is needed{hint}.")
         return a.reshape(m)
     if a.shape != (k, m):
+        hint = "; class numbers count from 0" if a.shape == (k - 1, m) else ""
         raise InputError(
-            f"{name} has shape {a.shape}; (k, m) = ({k}, {m}) is needed, a row for each class."
+            f"{name} has shape {a.shape}; (k, m) = ({k}, {m}) is needed, a row for each class"
+            f"{hint}."
         )
     return a.T
 

@@ -68,6 +68,7 @@ def describe_file(
         log10_time=start.log10_time,
         recorded=True,
         optimizer=None if options.optimizer is None else options.optimizer.settings,
+        loop=options.factors or None,
     )
     kept = {**examples.arrays, "origin": origin}
     kept |= {f"{FIXED}{name}": array for name, array in fixed.items()}

@@ -16,11 +16,12 @@ from marginscope._record.network import NetworkOptions
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 64  # of a batch
+ENOUGH = 20  # values that dropout left, by which activations are told apart
 CLOSE = 1e-3  # relative to the largest value
 BIASES = (
-    "{names} of a layer with a bias, and {biases} not given: the file holds another network than "
-    "the loop trains. Give model=net or layers=(inner, outer) in their place, or the biases with "
-    "every frame"
+    "the weights are those of layers with biases, and {biases} not given: the file holds another "
+    "network than the loop trains. Give model=net or layers=(net.fc1, net.fc2), the layers "
+    "themselves, or the biases with every frame"
 )
 
 
@@ -60,54 +61,59 @@ class FirstPass:
         place = next((i for i, own in enumerate(self._weights) if own is weight), None)
         if place is None or weight is None:
             return
+        found: list[tuple[str, str]] = []
         with suppress(Exception):  # the loop is another's, and goes on whatever is wrong here
             self._modules[place] = module
             if place == 0:
                 self._z = _rows(output)
             elif self._modules[0] is not None:
                 self.stop()
-                self._report(_rows(inputs[0]))
+                found = self._findings(_rows(inputs[0]))
+        for topic, sentence in found:
+            self._warn(topic, sentence)
 
-    def _report(self, hidden: Floats) -> None:
-        pairs = zip(("V0", "a0"), ("b0", "c0"), self._modules, self._has_biases, strict=True)
+    def _findings(self, hidden: Floats) -> list[tuple[str, str]]:
+        """Topics and sentences on what differs from the file."""
+        found = []
+        pairs = zip(("b0", "c0"), self._modules, self._has_biases, strict=True)
         missing = [
-            (weight, bias)
-            for weight, bias, module, given in pairs
+            name
+            for name, module, given in pairs
             if not given and getattr(module, "bias", None) is not None
         ]
         if missing:
-            names, biases = (" and ".join(part) for part in zip(*missing, strict=True))
-            verb = "are weights" if len(missing) > 1 else "is the weight"
-            self._warn("biases", BIASES.format(names=f"{names} {verb}", biases=biases))
+            verb = "are" if len(missing) > 1 else "is"
+            found.append(("biases", BIASES.format(biases=f"{' and '.join(missing)} {verb}")))
         network = self._network()
         if self._z is None or network.activation == UNKNOWN or self._z.shape != hidden.shape:
-            return
-        if _agrees(activation_value(network.activation, network.slope, self._z), hidden):
-            return
+            return found
+        own = activation_value(network.activation, network.slope, self._z)
+        if _agrees(own, hidden) or _agrees(network.scale * own, hidden):
+            return found
         others = [name for name in ACTIVATIONS if name not in LEAKY]
         fits = [name for name in others if _agrees(activation_value(name, 0.0, self._z), hidden)]
         advice = f"give activation={fits[0]!r}" if fits else "give model=net, which finds it"
-        self._warn(
-            "activation",
+        sentence = (
             f"between its layers the loop computes another function than {network.activation}, "
-            f"which the file has: {advice}",
+            f"which the file has: {advice}"
         )
+        return [*found, ("activation", sentence)]
 
 
 def _rows(tensor: Any) -> Floats:
-    return np.asarray(as_numpy(tensor[:MOST_ROWS], "output"), dtype=np.float64)
+    """Some rows, copied: an activation may change them in place."""
+    return np.array(as_numpy(tensor[:MOST_ROWS], "output"), dtype=np.float64)
 
 
 def _agrees(own: Floats, seen: Floats) -> bool:
-    """Whether a layer computes phi, perhaps followed by dropout: zeros, and the rest enlarged."""
+    """Whether a layer computes phi, perhaps with dropout behind it."""
     size = float(np.abs(seen).max(initial=0.0))
-    if np.abs(own - seen).max(initial=0.0) <= CLOSE * max(size, 1e-300):
-        return True
-    passed = seen != 0.0
-    if passed.all() or not passed.any():
-        return False
-    ratio = float(np.median(seen[passed] / np.where(own[passed] == 0.0, np.inf, own[passed])))
-    zeros = np.count_nonzero(~passed & (np.abs(own) > CLOSE * size))
-    return bool(
-        zeros and ratio > 1.0 and np.abs(ratio * own - seen)[passed].max() <= CLOSE * ratio * size
-    )
+    dropped = (seen == 0.0) & (np.abs(own) > CLOSE * size)
+    factor = 1.0
+    if dropped.any():
+        left = (seen != 0.0) & (own != 0.0)
+        if np.count_nonzero(left) < ENOUGH:
+            return True
+        factor = max(float(np.median(seen[left] / own[left])), 1.0)
+    gap = np.abs(factor * own - seen)[~dropped].max(initial=0.0)
+    return bool(gap <= CLOSE * max(factor * size, 1e-300))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, final
 
 from marginscope._errors import InputError
 
+ORDER = ("inner", "outer")
 ASK = "give layers=(inner, outer)"
 
 
@@ -64,62 +65,24 @@ class Layers:
     outer: Layer
 
     @classmethod
-    def from_user(cls, layers: Any) -> Self:
-        """Two layers in the order of the network. Raises InputError for anything else."""
+    def from_user(cls, layers: Any, d: int) -> Self:
+        """Two layers in the order of the network, for d inputs. Raises InputError otherwise."""
         if not isinstance(layers, Sequence) or len(layers) != 2:
             raise InputError(
                 "layers are to be two: the inner and the outer one, as layers=(net.fc1, net.fc2)."
             )
-        inner, outer = layers
-        return cls(_as_layer(inner, "inner"), _as_layer(outer, "outer"))
+        inner, outer = (_as_layer(layer, at) for layer, at in zip(layers, ORDER, strict=True))
+        widths = [tuple(getattr(one.weight, "shape", ()))[-1:] for one in (inner, outer)]
+        if widths[0] != (d,) and widths[1] == (d,):
+            raise InputError("the layers are in the wrong order; give the inner one first.")
+        return cls(inner, outer)
 
-    @classmethod
-    def from_model(cls, model: Any, d: int) -> Self | None:
-        """Find the two layers of a PyTorch module with d inputs; None for any other callable.
-
-        Raises InputError for a module that is no network of two layers.
-        """
-        if not callable(getattr(model, "named_modules", None)):
-            return None
-        if type(model).__name__ in ("DataParallel", "DistributedDataParallel"):
-            model = model.module
-        linear, others = [], []
-        for name, module in model.named_modules():
-            own = list(module.parameters(recurse=False))
-            if _is_linear(module):
-                linear.append((name, module))
-            elif own:
-                others.append((name or "the model itself", module))
-        if not linear and len(others) == 1:
-            return cls._from_parameters(model, d)
-        named = ", ".join(f"{name} ({type(module).__name__})" for name, module in linear + others)
-        if others or len(linear) != 2:
-            raise InputError(
-                f"model has trained parameters in {named or 'no layer'}; a network of two linear "
-                f"layers is recorded. If two of them are the network, {ASK}."
-            )
-        pairs = [linear, linear[::-1]]
-        for (_, inner), (_, outer) in pairs:
-            shapes = tuple(inner.weight.shape), tuple(outer.weight.shape)
-            if shapes[0][1] == d and shapes[1][1] == shapes[0][0]:
-                return cls(Layer(inner), Layer(outer))
-        raise InputError(
-            f"the layers of model, {named}, do not lead from x in R^{d} to outputs; {ASK}."
-        )
-
-    @classmethod
-    def _from_parameters(cls, model: Any, d: int) -> Self:
-        """Layers of a module that holds its arrays itself, told apart by their shapes."""
-        shapes = {name: tuple(array.shape) for name, array in model.named_parameters()}
-        names = _names_by_shape(shapes, d)
-        if names is None:
-            listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-            raise InputError(
-                f"which of model's parameters ({listed}) are V, a, b and c cannot be seen from "
-                f"their shapes; {ASK}, or hand over V0 and a0."
-            )
-        inner, outer = _Arrays(model, names.V, names.b), _Arrays(model, names.a, names.c)
-        return cls(Layer(inner, names.inner_columns), Layer(outer, names.outer_columns))
+    @property
+    def are_trained(self) -> bool:
+        """False if inner weights or biases of modules require no gradient."""
+        given = (self.inner.weight, self.inner.bias, self.outer.bias)
+        found = [getattr(one, "requires_grad", True) for one in given if one is not None]
+        return not hasattr(self.inner.source, "weight") or all(found)
 
     @property
     def is_live(self) -> bool:
@@ -136,6 +99,61 @@ class Layers:
         }
 
 
+def find_layers(model: Any, d: int) -> tuple[Layers, ...]:
+    """Find the two layers of a PyTorch module with d inputs, in each way that shapes allow.
+
+    () for any other callable. Raises InputError for a module that is no network of two layers.
+    """
+    if not callable(getattr(model, "named_modules", None)):
+        return ()
+    if type(model).__name__ in ("DataParallel", "DistributedDataParallel"):
+        model = model.module
+    linear, others = [], []
+    for name, module in model.named_modules():
+        own = list(module.parameters(recurse=False))
+        if _is_linear(module):
+            linear.append((name, module))
+        elif own:
+            others.append((name or "the model itself", module))
+    if not linear and len(others) == 1:
+        return _from_parameters(model, d)
+    named = ", ".join(f"{name} ({type(module).__name__})" for name, module in linear + others)
+    if others or len(linear) != 2:
+        raise InputError(
+            f"model has trained parameters in {named or 'no layer'}; a network of two linear "
+            f"layers is recorded. If two of them are the network, {ASK}."
+        )
+    found = tuple(
+        Layers(_as_layer(inner, "inner"), _as_layer(outer, "outer"))
+        for (_, inner), (_, outer) in (linear, linear[::-1])
+        if inner.weight.shape[1] == d and outer.weight.shape[1] == inner.weight.shape[0]
+    )
+    if not found:
+        raise InputError(
+            f"the layers of model, {named}, do not lead from x in R^{d} to outputs; {ASK}."
+        )
+    return found
+
+
+def _from_parameters(model: Any, d: int) -> tuple[Layers, ...]:
+    """Layers of a module that holds its arrays itself, told apart by their shapes."""
+    shapes = {name: tuple(array.shape) for name, array in model.named_parameters()}
+    found = tuple(
+        Layers(
+            Layer(_Arrays(model, names.V, names.b), names.inner_columns),
+            Layer(_Arrays(model, names.a, names.c), names.outer_columns),
+        )
+        for names in _names_by_shape(shapes, d)
+    )
+    if not found:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise InputError(
+            f"which of model's parameters ({listed}) are V, a, b and c cannot be seen from "
+            f"their shapes; {ASK}, or hand over V0 and a0."
+        )
+    return found
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Arrays:
@@ -147,11 +165,11 @@ class _Arrays:
 
     @property
     def weight(self) -> Any:
-        return getattr(self.model, self.weight_name)
+        return self.model.get_parameter(self.weight_name)
 
     @property
     def bias(self) -> Any:
-        return None if self.bias_name is None else getattr(self.model, self.bias_name)
+        return None if self.bias_name is None else self.model.get_parameter(self.bias_name)
 
 
 def _is_linear(module: Any) -> bool:
@@ -175,6 +193,12 @@ def _as_layer(layer: Any, which: str) -> Layer:
             "PyTorch or Equinox, a mapping with kernel and bias, an array, or a pair of arrays "
             "(weights with a row for each output, biases) is needed."
         )
+    for old in ("weight_g", "weight_orig"):
+        if hasattr(layer, old):  # of which `weight` is that of the last forward pass
+            raise InputError(
+                f"the {which} layer has {old}, of torch.nn.utils.weight_norm or spectral_norm, "
+                "whose weights are one step old; use torch.nn.utils.parametrizations instead."
+            )
     return Layer(layer)
 
 
@@ -191,31 +215,29 @@ class _Names:
     outer_columns: bool
 
 
-def _names_by_shape(shapes: Mapping[str, tuple[int, ...]], d: int) -> _Names | None:
-    """Tell arrays apart by their shapes; None where none or several ways fit."""
-    fits = [
+def _names_by_shape(shapes: Mapping[str, tuple[int, ...]], d: int) -> list[_Names]:
+    """Every way to tell arrays apart by their shapes, nodes in rows first."""
+    return [
         names
-        for V, shape in shapes.items()
-        if len(shape) == 2
         for columns in (False, True)
-        if shape[0 if columns else 1] == d and not (columns and shape[0] == shape[1])
-        if (names := _with_inner(shapes, V, columns)) is not None
+        for V, shape in shapes.items()
+        if len(shape) == 2 and shape[0 if columns else 1] == d
+        for names in _with_inner(shapes, V, columns)
     ]
-    return fits[0] if len(fits) == 1 else None
 
 
-def _with_inner(shapes: Mapping[str, tuple[int, ...]], V: str, columns: bool) -> _Names | None:
+def _with_inner(shapes: Mapping[str, tuple[int, ...]], V: str, columns: bool) -> Iterator[_Names]:
     m = shapes[V][1 if columns else 0]
     wide = [name for name, shape in shapes.items() if name != V and len(shape) == 2 and m in shape]
     flat = [name for name, shape in shapes.items() if shape == (m,)]
-    if not wide and len(flat) == 1:
-        a, b = flat[0], None
+    ways: list[tuple[str, str | None]] = []
+    if not wide and len(flat) <= 2:
+        ways = [(a, next((b for b in flat if b != a), None)) for a in flat]
     elif len(wide) == 1 and len(flat) <= 1:
-        a, b = wide[0], flat[0] if flat else None
-    else:
-        return None
-    rest = [name for name in shapes if name not in {V, a, b}]
-    if len(rest) > 1 or any(len(shapes[name]) > 1 for name in rest):
-        return None
-    outer_columns = len(shapes[a]) == 2 and shapes[a][0] == m and shapes[a][1] != m
-    return _Names(V, a, b, rest[0] if rest else None, columns, outer_columns)
+        ways = [(wide[0], flat[0] if flat else None)]
+    for a, b in ways:
+        rest = [name for name in shapes if name not in {V, a, b}]
+        if len(rest) > 1 or any(len(shapes[name]) > 1 for name in rest):
+            continue
+        turned = len(shapes[a]) == 2 and shapes[a][0] == m and shapes[a][1] != m
+        yield _Names(V, a, b, rest[0] if rest else None, columns, turned)

@@ -15,17 +15,24 @@ from marginscope._files.forms import UNKNOWN
 
 Floats = NDArray[Any]
 REDUCTIONS = ("mean", "sum")
+# Outputs of a model that a loss takes: logits or any numbers, logits up to a constant of each
+# example, probabilities, their logarithms; or whichever the model has.
+LOGITS, SHIFTED, PROBABILITIES, LOGARITHMS, ANY = "logits", "shifted", "probs", "logs", "any"
 SQUARES = ("squared", "least_squares", "mse")
 # Losses of PyTorch, as a module's class or a function is called, and what they are here.
 TORCH = {
-    "BCEWithLogitsLoss": "logistic",
-    "binary_cross_entropy_with_logits": "logistic",
-    "SoftMarginLoss": "logistic",
-    "soft_margin_loss": "logistic",
-    "CrossEntropyLoss": "cross_entropy",
-    "cross_entropy": "cross_entropy",
-    "MSELoss": "mse",
-    "mse_loss": "mse",
+    "BCEWithLogitsLoss": ("logistic", LOGITS),
+    "binary_cross_entropy_with_logits": ("logistic", LOGITS),
+    "SoftMarginLoss": ("logistic", LOGITS),
+    "soft_margin_loss": ("logistic", LOGITS),
+    "BCELoss": ("logistic", PROBABILITIES),
+    "binary_cross_entropy": ("logistic", PROBABILITIES),
+    "CrossEntropyLoss": ("cross_entropy", SHIFTED),
+    "cross_entropy": ("cross_entropy", SHIFTED),
+    "NLLLoss": ("cross_entropy", LOGARITHMS),
+    "nll_loss": ("cross_entropy", LOGARITHMS),
+    "MSELoss": ("mse", LOGITS),
+    "mse_loss": ("mse", LOGITS),
 }
 # Options of PyTorch's losses, with the values that leave the loss what it is.
 PLAIN = {"weight": None, "pos_weight": None, "label_smoothing": 0.0, "ignore_index": -100}
@@ -34,10 +41,11 @@ PLAIN = {"weight": None, "pos_weight": None, "label_smoothing": 0.0, "ignore_ind
 @final
 @dataclass(frozen=True, slots=True)
 class NamedLoss:
-    """Loss by its name, and the reduction of the loop."""
+    """Loss by its name, the reduction of the loop, and the outputs of a model that it takes."""
 
     name: str | None
     reduction: str
+    outputs: str = ANY
 
 
 def read_loss(loss: Any, reduction: str | None) -> NamedLoss:
@@ -48,9 +56,9 @@ def read_loss(loss: Any, reduction: str | None) -> NamedLoss:
     if reduction is not None and reduction not in REDUCTIONS:
         raise InputError(f'reduction = {reduction!r:.40}; allowed are "mean" and "sum".')
     if loss is None or isinstance(loss, str):
-        return NamedLoss(loss, reduction or "mean")
+        return NamedLoss(loss, reduction or "mean", LOGITS if loss in SQUARES else ANY)
     name = getattr(loss, "__name__", type(loss).__name__)
-    if name not in TORCH:
+    if name not in TORCH or not str(getattr(loss, "__module__", "")).startswith("torch."):
         raise InputError(
             f"loss = {name} is not known; give one of {', '.join(sorted(set(TORCH)))} of PyTorch, "
             "a name, or None for any other."
@@ -66,13 +74,19 @@ def read_loss(loss: Any, reduction: str | None) -> NamedLoss:
         raise InputError(f"loss = {name} has reduction {own!r}, and reduction = {reduction!r}.")
     if (own or "mean") not in REDUCTIONS:
         raise InputError(f"loss = {name} has reduction {own!r}; allowed are 'mean' and 'sum'.")
-    return NamedLoss(TORCH[name], reduction or own or "mean")
+    kind, outputs = TORCH[name]
+    return NamedLoss(kind, reduction or own or "mean", outputs)
 
 
 def risk(loss: str, f: Floats, y: Floats) -> float:
     """Return R = (1/n) sum_i l of outputs f, (n,) or (n, k); NaN for a loss without a name."""
+    return float(np.mean(losses(loss, f, y)))
+
+
+def losses(loss: str, f: Floats, y: Floats) -> Floats:
+    """Return l of each example, (n,); NaN for a loss without a name."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return float(np.mean(_LOSSES[loss](f, y))) if loss != UNKNOWN else float("nan")
+        return _LOSSES[loss](f, y) if loss != UNKNOWN else np.full(len(y), np.nan)
 
 
 def _cross_entropy(f: Floats, y: Floats) -> Floats:

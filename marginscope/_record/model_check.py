@@ -16,10 +16,15 @@ from marginscope._files.activations import activation_value
 from marginscope._files.forms import ACTIVATIONS, LEAKY, UNKNOWN
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
+from marginscope._record.losses import ANY, LOGARITHMS, LOGITS, PROBABILITIES, SHIFTED
 from marginscope._record.network import NetworkArrays, NetworkOptions
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 256  # of x in a forward pass
+TAILS = 1e-3  # of |z|: rounding in tails of GELU and the like is not relative to phi(z)
+# Of the allowed error: a network that a program may have written is taken in place of the fitted
+# one if its own error is at most so much larger, or as small as this.
+WORSE, AS_GOOD = 1.5, 1e-2
 TINY = 1e-300  # where outputs are 0
 PROBES = 32  # random points of each length beside them
 REACH = 3.0  # typical |<v, x>| of the longer probes, where activations differ from each other
@@ -27,8 +32,9 @@ REACH = 3.0  # typical |<v, x>| of the longer probes, where activations differ f
 ERRORS = {"float64": 1e-9, "float32": 1e-4}
 GPU_ERROR, COARSE_ERROR = 2e-3, 4e-2  # TF32, which torch.set_float32_matmul_precision allows; half
 USUAL = (
-    "a skip connection, a normalisation, an inner factor such as 1/sqrt(d), another activation, "
-    "or shared or masked weights"
+    "biases that were not given, transposed weights, a last sigmoid or softmax that the loss does "
+    "not expect, a skip connection, a normalisation, an inner factor such as 1/sqrt(d), or another "
+    "activation"
 )
 
 
@@ -59,6 +65,7 @@ def identify(
     examples: Examples,
     options: NetworkOptions,
     search: bool,
+    outputs: str = ANY,
 ) -> tuple[NetworkOptions, str]:
     """Find the activation and the scale with which the weights give the model's outputs.
 
@@ -76,6 +83,8 @@ def identify(
         Activation and slope that the user named, or the usual ones.
     search : bool
         True to try all activations, False to find the scale alone.
+    outputs : str
+        Outputs that the loop's loss takes, a key of `HEADS`.
 
     Returns
     -------
@@ -98,20 +107,23 @@ def identify(
         return options, ""  # f = 0 whatever the activation: compared again at later frames
     fits = [
         fit
-        for head in HEADS
+        for head in HEADS[outputs]
         for name in names
         if name != UNKNOWN
-        for fit in _fit(name, options.slope, search, network, passed, head)
+        for fit in _fit(name, options, search, network, passed, head)
     ]
     best = min(fits, key=lambda fit: fit.excess, default=None)
-    if best is None or best.excess <= 1.0:
-        return (options if best is None else best.options), ""
+    if best is None:
+        return options, ""
+    if best.excess <= 1.0:
+        # The first that fits about as well: numbers as programs write them come first.
+        most = max(WORSE * best.excess, AS_GOOD)
+        return next(fit.options for fit in fits if fit.excess <= most), ""
     near = best.options
     return replace(options, activation=UNKNOWN), (
         f"model has other outputs than a network of these weights: the nearest, {near.activation} "
         f"with scale = {near.scale:.4g}, differs by {best.difference:.2g}, where outputs reach "
-        f"{np.abs(passed.f).max():.2g}; usual causes are {USUAL}. The weights are recorded with an "
-        "unknown activation, so that neither risk nor margins are shown"
+        f"{np.abs(passed.f).max():.2g}; usual causes are {USUAL}"
     )
 
 
@@ -137,19 +149,28 @@ def _log_centred(f: Floats) -> Floats:
         return _centred(np.log(f)) if (f > 0.0).all() else np.full(f.shape, np.nan)
 
 
-# What a model may put behind its outputs without being another network.
-HEADS: tuple[Callable[[Floats], Floats], ...] = (_identity, _logits, _centred, _log_centred)
+# What a model may put behind its outputs without being another network, by what its loss takes.
+HEADS: dict[str, tuple[Callable[[Floats], Floats], ...]] = {
+    LOGITS: (_identity,),
+    SHIFTED: (_identity, _centred),
+    PROBABILITIES: (_logits,),
+    LOGARITHMS: (_centred,),
+    ANY: (_identity, _logits, _centred, _log_centred),
+}
 
 
 def _fit(
     name: str,
-    slope: float,
+    near: NetworkOptions,
     search: bool,
     network: NetworkArrays,
     passed: Passed,
     head: Callable[[Floats], Floats],
 ) -> Iterator[Fit]:
-    """Fit f = s phi(z) A + offset, and of ReLUs the slope on the left too."""
+    """Fit f = s phi(z) A + offset, and of ReLUs the slope on the left too.
+
+    The numbers that a program may have written come before those that were fitted.
+    """
     target = head(passed.f)
     if not np.isfinite(target).all():
         return
@@ -158,23 +179,41 @@ def _fit(
     A = parts["A"] if network.form.k > 1 else parts["a"][:, None]
     c = parts.get("c", np.zeros(A.shape[1]))
     z = passed.x @ parts["V"].T + parts.get("b", 0.0)
+    slopes = [near.slope]
     if search and name == "relu":
         bases = [behind(np.maximum(z, 0.0) @ A), behind(np.minimum(z, 0.0) @ A)]
         s, below = _coefficients(bases, target, "c" in parts)
-        slope = _snap_slope(below / s, passed.error) if s else 0.0
-        name = {0.0: "relu", 1.0: "linear"}.get(slope, "leaky_relu")
-    hidden = activation_value(name, slope, z)
-    (s,) = _coefficients([behind(hidden @ A)], target, "c" in parts)
-    scale = _snap_scale(s, len(A), passed)
-    room = np.abs(scale) * (np.abs(hidden) @ np.abs(A)).max(axis=1) + np.abs(c).max()
-    for scales_c in (True, False):
-        f = behind(scale * (hidden @ A) + (scale if scales_c else 1.0) * c)
-        gap = np.abs(f - target).max(axis=1)
-        allowed = passed.error * room + TINY
-        if head in (_logits, _log_centred):  # rounding of probabilities near 0 and 1
-            allowed = allowed + passed.error * np.exp(np.abs(target).max(axis=1).clip(max=700.0))
-        excess = float(np.nan_to_num(gap / allowed, nan=np.inf).max())
-        yield Fit(NetworkOptions(name, slope, scale, scales_c), excess, float(gap.max()))
+        slopes = _slopes_near(below / s if s else 0.0, near, passed.error)
+    for slope in slopes:
+        called = {0.0: "relu", 1.0: "linear"}.get(slope, "leaky_relu") if search else name
+        called = called if name == "relu" else name
+        hidden = activation_value(called, slope, z)
+        (fitted,) = _coefficients([behind(hidden @ A)], target, "c" in parts)
+        for scale in _scales_near(fitted or near.scale, near.scale, len(A), passed):
+            # Tails of smooth activations are differences of larger numbers.
+            sizes = np.maximum(np.abs(hidden), TAILS * np.abs(z)) @ np.abs(A)
+            room = np.abs(scale) * sizes.max(axis=1) + np.abs(c).max()
+            for scales_c in (True, False):
+                f = behind(scale * (hidden @ A) + (scale if scales_c else 1.0) * c)
+                options = NetworkOptions(called, slope, scale, scales_c)
+                yield _judge(options, f, target, room, passed.error, head)
+
+
+def _judge(
+    options: NetworkOptions,
+    f: Floats,
+    target: Floats,
+    room: Floats,
+    error: float,
+    head: Callable[[Floats], Floats],
+) -> Fit:
+    """Compare outputs; `room` is the size of the terms that they are sums of."""
+    gap = np.abs(f - target).max(axis=1)
+    allowed = error * room + TINY
+    if head in (_logits, _log_centred):  # rounding of probabilities near 0 and 1
+        allowed = allowed + error * np.exp(np.abs(target).max(axis=1).clip(max=700.0))
+    excess = float(np.nan_to_num(gap / allowed, nan=np.inf).max())
+    return Fit(options, excess, float(gap.max()))
 
 
 def _coefficients(bases: list[Floats], f: Floats, offset: bool) -> tuple[float, ...]:
@@ -185,21 +224,24 @@ def _coefficients(bases: list[Floats], f: Floats, offset: bool) -> tuple[float, 
     return tuple(float(s) for s in np.linalg.lstsq(matrix, target.ravel(), rcond=None)[0])
 
 
-def _snap_slope(value: float, error: float) -> float:
-    """The shortest number near a fitted slope, which is good to about a hundredth of `error`."""
-    if abs(value) <= error:
-        return 0.0
-    return _shortest(value, 0.1 * error, 6)
+def _slopes_near(value: float, near: NetworkOptions, error: float) -> list[float]:
+    """Slopes that a program may have written near a fitted one, and that one itself."""
+    named = [near.slope] if near.activation == "leaky_relu" else []
+    found = [*named, 0.0, 1.0, _shortest(value, 0.1 * error, 6), value]
+    return [one for one in dict.fromkeys(found) if abs(one - value) <= error * max(abs(value), 1.0)]
 
 
-def _snap_scale(value: float, m: int, passed: Passed) -> float:
-    """The factor that a program writes: 1, m or sqrt(m), also over sqrt(d), or a short number."""
+def _scales_near(value: float, named: float, m: int, passed: Passed) -> list[float]:
+    """Factors that a program may have written near a fitted one, and that one itself.
+
+    The one that was named or found before; 1, m or sqrt(m), also over sqrt(d); a short number.
+    """
     d = passed.x.shape[1]
     roots = (1.0, 1.0 / m, m**-0.5, m**0.5, float(m))
-    for size in (root / inner for inner in (1.0, d**0.5) for root in roots):
-        if abs(size - abs(value)) <= passed.error * size:
-            return float(np.copysign(size, value))
-    return _shortest(value, passed.error, 3)
+    sizes = (root / inner for inner in (1.0, d**0.5) for root in roots)
+    usual = [named, *(float(np.copysign(size, value)) for size in sizes)]
+    found = [*usual, _shortest(value, passed.error, 3), value]
+    return [one for one in dict.fromkeys(found) if abs(one - value) <= passed.error * abs(value)]
 
 
 def _shortest(value: float, error: float, digits: int) -> float:

@@ -90,20 +90,22 @@ class NetworkOptions:
         They are equal where a is trained and f homogeneous, so that gradient descent on the file's
         weights is that of the loop with another step size.
         """
-        if not trained or not self.degree or self.scale < 0.0:
+        if not trained or not self.degree:
             return 1.0, self.scale
-        each = self.scale ** (1.0 / (self.degree + 1))
-        return each, each
+        each = abs(self.scale) ** (1.0 / (self.degree + 1))
+        return each, math.copysign(each, self.scale)
 
     def step_factor(self, trained: bool, offset: bool) -> float | None:
         """Step size of gradient descent on the file's weights over that of the loop.
 
         None if the file's weights do not follow gradient descent.
         """
-        if self.scale == 1.0 or not trained:
-            return None if offset and self.scale != 1.0 else 1.0
+        if self.scale == 1.0:
+            return 1.0
+        if not trained:
+            return None if offset and self.scales_c else 1.0
         inner, outer = self.shares(trained)
-        return inner**2 if inner == outer and not offset else None
+        return inner**2 if inner == abs(outer) and not offset else None
 
     def arrange(self, weights: Weights, a_fixed: Any, examples: Examples) -> NetworkArrays:
         """Check the arrays of a frame, and name them as in a run file.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -14,11 +15,14 @@ from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.first_pass import FirstPass
 from marginscope._record.layers import Layers
+from marginscope._record.losses import ANY
 from marginscope._record.model_check import identify
 from marginscope._record.network import NetworkArrays, NetworkOptions, Weights, describe_scale
 from marginscope._record.number_check import NumberCheck
+from marginscope._record.optimizer import learning_rates
 from marginscope._record.options import Options
 
+FRAMES_AT_START = 3  # frames of unchanged weights from which they are remarked on
 CHECKED_FRAMES = (2, 3, 5, 9)  # at which the model is called again, counted from 1
 
 
@@ -30,6 +34,9 @@ class Source:
     layers: Layers | None = None
     model: Any = None
     search: bool = False  # for the activation
+    scale: float | None = None  # that the user named
+    outputs: str = ANY  # of the model, by the loss: logits, probabilities, or either
+    optimizer: Any = None
 
 
 @final
@@ -51,18 +58,26 @@ class NetworkReader:
         self._check = NumberCheck(examples, options)
         self._count = 0
         self._pass: FirstPass | None = None
+        self._origin: NetworkArrays | None = None  # until the weights of layers have moved
+        layers = source.layers
+        self._reads_layers = layers is not None and layers.is_live
+        self._rates = learning_rates(source.optimizer)
 
     @property
     def is_live(self) -> bool:
-        """True if the weights of now can be read at any time."""
-        return self._source.layers is not None and self._source.layers.is_live
+        """True if the weights of now can be read at any time: frames come from the layers alone."""
+        return self._reads_layers
 
     def read(self, weights: Weights, layers: Any) -> Weights:
         """Return the arrays of a frame: as handed over, or read from layers."""
-        if layers is not None:
-            return self._read_layers(Layers.from_user(layers))
-        if any(value is not None for value in weights.values()) or self._source.layers is None:
-            return weights
+        if layers is not None or any(value is not None for value in weights.values()):
+            self._reads_layers, self._origin = False, None
+            given = None if layers is None else Layers.from_user(layers, self._examples.d)
+            return weights if given is None else self._read_layers(given)
+        if self._source.layers is None:
+            raise InputError(
+                "no weights were given; give V and a, or layers=(inner, outer), with the frame."
+            )
         if not self._source.layers.is_live:
             raise InputError(
                 "arrays of JAX never change in place; give the layers of this step with the "
@@ -94,10 +109,16 @@ class NetworkReader:
             )
         return weights
 
+    def prefer(self, network: NetworkOptions) -> None:
+        """Start the search of a model's activation and scale from those of a network."""
+        if self._source.model is not None:
+            self.options = replace(self.options, network=network)
+
     def stop(self) -> None:
         """Let go of the loop's modules."""
         if self._pass is not None:
             self._pass.stop()
+        self._pass, self._source, self._reads_layers = None, Source(), False
 
     def _get_network(self) -> NetworkOptions:
         return self.options.network
@@ -105,6 +126,8 @@ class NetworkReader:
     def _read_layers(self, layers: Layers) -> Weights:
         weights = layers.read()
         if layers.outer.is_trained:
+            if self.options.a_fixed is not None:
+                raise InputError("a_fixed was given, and the outer layer is trained; leave it out.")
             return weights
         fixed = arrays.as_numpy(weights["a"], "a")
         if self.options.a_fixed is None:
@@ -116,6 +139,10 @@ class NetworkReader:
             )
         return {**weights, "a": None}
 
+    def dtype_of(self, network: NetworkArrays) -> np.dtype[Any]:
+        """Type of frames: that of the weights, float64 of a flow, which has no other."""
+        return np.dtype(np.float64) if self.options.dynamics == "flow" else network.dtype
+
     def arrange(self, weights: Weights) -> NetworkArrays:
         """Name the arrays of a frame as in a run file. Raises InputError for wrong shapes."""
         return self.options.network.arrange(weights, self.options.a_fixed, self._examples)
@@ -126,24 +153,45 @@ class NetworkReader:
         if self._source.model is not None:
             found, sentence = self._identify(weights, self._source.search)
             if sentence:
-                self._warn("model", sentence)
+                self._warn(
+                    "model",
+                    f"{sentence}. The weights are recorded with an unknown activation, so that "
+                    "neither risk nor margins are shown",
+                )
             options = replace(options, network=found)
         network = options.network
         factor = network.step_factor(weights["a"] is not None, weights["c"] is not None)
+        why = f"with scale = {network.scale:.4g}"
         if options.dynamics == "adam" and network.scale != 1.0:
             factor = None
+        if self._source.layers is not None and not self._source.layers.are_trained:
+            factor, why = None, "where some of them are not trained"
         if factor is None and options.dynamics:
             self._warn(
                 "dynamics",
-                f"with scale = {network.scale:.4g} the recorded weights do not follow dynamics = "
-                f'"{options.dynamics}", and what rests on it is not decided',
+                f'{why} the recorded weights do not follow dynamics = "{options.dynamics}", and '
+                "what rests on it is not decided",
             )
             options = replace(options, dynamics="")
         self.options = replace(options, step_factor=factor or 1.0)
         start = self.arrange(weights)
         own = start.with_values(start.flatten(np.dtype(np.float64)))
-        self._check = NumberCheck(self._examples, self.options, own)
+        half = any("float16" in str(getattr(one, "dtype", "")) for one in weights.values())
+        self._check = NumberCheck(self._examples, self.options, own, half)
+        self._origin = own if self._reads_layers else None
+        self._check_scale()
         return start
+
+    def _check_scale(self) -> None:
+        given, found = self._source.scale, self.options.network
+        if self._source.model is None or given is None or found.activation == UNKNOWN:
+            return
+        if not np.isclose(given, found.scale, rtol=1e-6, atol=0.0):
+            self._warn(
+                "scale",
+                f"scale = {given:.6g} was given, and model has {found.scale:.6g}, as the "
+                "file has now; leave scale out",
+            )
 
     def compare(
         self,
@@ -158,6 +206,7 @@ class NetworkReader:
         `network` must own its arrays.
         """
         self._count += 1
+        self._check_progress(t, network)
         sentence = self._check.compare(t, network, numbers, outputs)
         if sentence:
             self._warn("numbers", sentence)
@@ -176,8 +225,57 @@ class NetworkReader:
         if sentence:
             self._warn("model", f"at t = {t:g} {sentence}")
 
+    def _check_progress(self, t: float, network: NetworkArrays) -> None:
+        """Warn of layers that stay at their start, and of an optimizer that changes its steps."""
+        if self._origin is not None:
+            parts = self._origin.parts
+            if not all(np.array_equal(part, parts[name]) for name, part in network.parts.items()):
+                self._origin = None
+            elif self._count == FRAMES_AT_START:
+                self._warn(
+                    "unchanged",
+                    f"the weights at t = {t:g} are still those of the start: if the loop replaces "
+                    "its arrays, or trains a copy, hand them over with each frame, as frame(t, "
+                    "layers=(inner, outer))",
+                )
+        if (
+            self._rates
+            and self.options.dynamics
+            and self._rates != (now := learning_rates(self._source.optimizer))
+        ):
+            self._warn(
+                "optimizer",
+                f"the optimizer has lr = {now[0]:.6g} at t = {t:g} and had {self._rates[0]:.6g} at "
+                "the start, with which times and statements are computed; leave optimizer and "
+                "dynamics out if the learning rate changes",
+            )
+
     def _identify(self, weights: Weights, search: bool) -> Any:
         options = self.options
         return identify(
-            self._source.model, weights, options.a_fixed, self._examples, options.network, search
+            self._source.model,
+            weights,
+            options.a_fixed,
+            self._examples,
+            options.network,
+            search,
+            self._source.outputs,
         )
+
+
+def choose_layers(
+    candidates: tuple[Layers, ...],
+    model: Any,
+    examples: Examples,
+    options: Options,
+    outputs: str,
+) -> Layers | None:
+    """Return the first layers that give a model's outputs, or else the first; None of none."""
+    search = options.network.activation == "relu"
+    for layers in candidates if len(candidates) > 1 else ():
+        with suppress(InputError):
+            network, fixed = options.network, options.a_fixed
+            weights = layers.read()
+            if not identify(model, weights, fixed, examples, network, search, outputs)[1]:
+                return layers
+    return candidates[0] if candidates else None

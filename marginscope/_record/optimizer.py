@@ -119,6 +119,14 @@ def steps_of(
     return said | {"optimizer": optimizer}
 
 
+def learning_rates(given: Any) -> tuple[float, ...]:
+    """Learning rates that an optimizer of PyTorch has now; () for anything else."""
+    groups = getattr(given, "param_groups", None)
+    if not _are_groups(groups):
+        return ()
+    return tuple(float(group["lr"]) for group in groups if "lr" in group)
+
+
 def _are_groups(groups: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
     return (
         isinstance(groups, Sequence)

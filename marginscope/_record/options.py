@@ -100,6 +100,12 @@ class Options:
             )
 
     @property
+    def factors(self) -> dict[str, float]:
+        """Factors of the loop's outputs and of its loss, those of 1 left out."""
+        found = {"scale": self.network.scale, "loss_factor": self.loss_factor}
+        return {name: value for name, value in found.items() if value != 1.0}
+
+    @property
     def first(self) -> float:
         """The time from which frames are equally spaced in log t."""
         return 1.0 if self.time == "step" else 0.01
@@ -130,7 +136,9 @@ class Options:
         """(step, log10 of the time) of what is called t."""
         if self.time == "step":
             if t != math.floor(t) or t > MOST_STEPS:
-                raise InputError(f't = {t:g} is no number of steps; with time = "t" it is a time.')
+                raise InputError(
+                    f't = {t:g} is not a number of steps; with time = "t" it is a time.'
+                )
             time, step = t * self.time_per_t, int(t)
         else:
             time, step = t * self.time_per_t, 0 if steps is None else int(steps)
@@ -154,6 +162,6 @@ class Options:
 def _one_of(name: str, value: object, allowed: Sequence[str], others: str = "") -> None:
     if value in allowed:
         return
-    near = difflib.get_close_matches(str(value)[:50], allowed, n=1)
+    near = difflib.get_close_matches(str(value)[:50].lower(), allowed, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"allowed are: {', '.join(allowed)}{others}."
     raise InputError(f"{name} = {value!r:.60} does not exist; {hint}")

@@ -34,9 +34,17 @@ def explain_order(t: float) -> str:
     )
 
 
+def explain_nothing_new(reached: float, last: float) -> str:
+    """Return why a resumed recording has no more frames than before."""
+    return (
+        f"no frame was added: the recording has t = {last:g} already, and the loop came to t = "
+        f"{reached:g}. If the loop started again from its beginning, record with overwrite=True."
+    )
+
+
 def is_number(t: object) -> bool:
-    """Return True for what `float` makes a finite number."""
+    """Return True for a finite number, or an array of one; False for a text."""
     try:
-        return math.isfinite(float(t))  # type: ignore[arg-type]
+        return not isinstance(t, str | bytes) and math.isfinite(float(t))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False

@@ -29,16 +29,22 @@ from marginscope._record.network import Weights, describe_shapes
 from marginscope._record.network_reader import NetworkReader, Source
 from marginscope._record.numbers import LoopNumbers
 from marginscope._record.options import Options
-from marginscope._record.order import OrderError, explain_fall, explain_order, is_number
+from marginscope._record.order import (
+    OrderError,
+    explain_fall,
+    explain_nothing_new,
+    explain_order,
+    is_number,
+)
 from marginscope._record.rescue import Describe, make_writer
 from marginscope._record.resume import Found, with_titles
 from marginscope._record.saver import Saver
+from marginscope._record.thinning import Thinning
 from marginscope._record.warning import warn_user
 from marginscope._show.api import show
 
 GOES_ON = "the loop goes on, and what was recorded is safe"
 MOST_LOST_NOTES = 1000  # of states in a row
-DENSE = 1000  # frames; later ones that no schedule planned are thinned to 60 a decade
 
 
 @final
@@ -70,8 +76,9 @@ class Recording:
         self._examples = examples
         self._reader = NetworkReader(examples, options, source, self.warn)
         self._schedule = Schedule(options.until, options.frames, options.marks, options.first)
-        self._sparse = Schedule(first=options.first)
+        self._thinning = Thinning(options.first)
         self._last_t = self._asked = self._seen = self._planned = -math.inf
+        self._first = math.inf  # t that `due` was asked for
         self._begun: Begun | None = None
         self._numbers = LoopNumbers()
         self._frames, self._resumed = 0, -1
@@ -111,6 +118,7 @@ class Recording:
         except Exception:  # t is no number
             return False
         if self._seen < now < math.inf:
+            self._first = min(self._first, now)
             self._seen = now
         elif now < self._seen and not self._closed and not self._elsewhere():
             self._complain(OrderError(explain_fall(now, self._seen)))
@@ -191,6 +199,8 @@ class Recording:
             return
         if reason == "completed":
             self._take_last_state()
+            if self._frames == self._resumed and -math.inf < self._seen < self._last_t:
+                self._warn("order", explain_nothing_new(self._seen, self._last_t))
         self._closed = True
         self._reader.stop()
         atexit.unregister(self._at_exit)
@@ -271,7 +281,8 @@ class Recording:
         step, log10_time = self._options.moment(t, steps)
         for name, part in network.parts.items():
             arrays.check_finite(part, name)
-        form, dtype, fixed = network.form, network.dtype, network.fixed
+        form, fixed = network.form, network.fixed
+        dtype = self._reader.dtype_of(network)
         start = Frame(step, log10_time, 0.0, network.flatten(np.dtype(np.float64)))
         describe = self._describe(form, dtype, fixed)
         make = partial(make_writer, self._place, *describe(start), self._options.overwrite)
@@ -295,10 +306,11 @@ class Recording:
 
         Raises InputError where the file does not agree with this recording, or is being written.
         """
+        self._reader.prefer(left.with_factors(self._options.network))
         weights = self._reader.read_start(given)
         network = self._reader.start(weights or left.weights(self._options.network))
         self._reader.options = options = with_titles(self._options, left)
-        form, dtype = network.form, network.dtype
+        form, dtype = network.form, self._reader.dtype_of(network)
         describe = self._describe(form, dtype, network.fixed)
         now, stored = describe(Frame(0, -math.inf, 0.0, left.facts.arrays["origin"]))
         left.check(now, stored, options)
@@ -311,7 +323,7 @@ class Recording:
         self, t: float, weights: Weights, steps: int | None, outputs: Any, told: Weights
     ) -> None:
         if not is_number(t) or t < 0:
-            raise InputError(f"t = {t!r} is no time; numbers from 0 on are.")
+            raise InputError(f"t = {t!r:.60} is not a time; give a number from 0 on.")
         numbers = self._numbers.take(told)
         if self._begun is None:
             self.begin(weights, float(t), steps, numbers)
@@ -321,7 +333,8 @@ class Recording:
             return  # a loop that went back to its checkpoint comes by frames that are there
         if not log10_time > self._last or not is_time(self._frames, log10_time):
             raise OrderError(explain_order(float(t)))
-        if self._is_too_dense(float(t)):
+        if t != self._planned and (sentence := self._thinning.explain(self._frames, float(t))):
+            self.warn("thinned", sentence)
             return
         if self._frames >= MAX_FRAMES:
             raise InputError(f"{MAX_FRAMES} frames are the most of a run; later ones are left out.")
@@ -347,27 +360,17 @@ class Recording:
 
     def _pass(self, t: float) -> None:
         self._schedule.passed(float(t))
-        self._sparse.passed(float(t))
+        self._thinning.passed(float(t))
         self._last_t = float(t)
 
     def _take_last_state(self) -> None:
-        """Record the state at the last t that `due` was asked for, where the layers are at hand."""
-        t = self._asked
-        if self._begun is not None and self._reader.is_live and is_number(t) and t > self._last_t:
-            self.frame(float(t))
+        """Record the state at the last t that `due` was asked for, where the layers are at hand.
 
-    def _is_too_dense(self, t: float) -> bool:
-        """Whether a frame that no schedule planned is one of too many."""
-        if self._frames < DENSE or t == self._planned:
-            return False
-        if self._sparse.due(t):
-            return False
-        self.warn(
-            "thinned",
-            f"from t = {t:g} on 60 frames to a decade of t are kept, as {DENSE} are there and a "
-            f"run holds {MAX_FRAMES}; record where due(t) says so to choose them yourself",
-        )
-        return True
+        A loop that starts at t = 0 asks before its steps, and has taken one more by now.
+        """
+        t = self._asked
+        if self._begun and self._reader.is_live and t > self._last_t and self._first:
+            self.frame(t)
 
     def _add(self, frame: Frame) -> None:
         assert self._begun is not None

@@ -124,10 +124,30 @@ class Found:
             phi = options.network.activation
             yield f"activation = {phi!r} now, of a network of kind {meta['network']!r} there"
         yield from differences
+        yield from self._differing_loop(now, options)
         if options.time == "step" and not differences:
             step, log10_time = self.facts.step, self.facts.log10_time
             if options.moment(float(step), None)[1] != log10_time:
                 yield 'time = "step" now, and the frames there are not at steps'
+
+    def _differing_loop(self, now: Description, options: Options) -> Iterator[str]:
+        """What differs in the optimizer, and in the factors of outputs and loss."""
+        meta = self.facts.meta
+        old, new = meta.get("optimizer") or {}, json.loads(dump_json(now.optimizer or {}))
+        for name in sorted(old.keys() | new.keys()):
+            if old.get(name) != new.get(name):
+                yield f"optimizer: {name} = {old.get(name)} there, {new.get(name)} now"
+        factors = meta.get("loop") or {}
+        for name, words in (("scale", "scale"), ("loss_factor", "reduction, the loss over R")):
+            there, here = factors.get(name, 1.0), options.factors.get(name, 1.0)
+            if not math.isclose(there, here, rel_tol=1e-6):
+                yield f"{words}: {there:.6g} there, {here:.6g} now"
+
+    def with_factors(self, network: NetworkOptions) -> NetworkOptions:
+        """The network with scale and slope as the file has them, where a model is to confirm it."""
+        section = self.facts.meta["experiment"].get("network", {})
+        scale = (self.facts.meta.get("loop") or {}).get("scale", network.scale)
+        return replace(network, scale=scale, slope=section.get("slope", network.slope))
 
     def reopen(self, now: Description, place: Path) -> RunWriter:
         """Take the file to record on in it; `place` is where it goes when it is finished.

@@ -185,7 +185,7 @@ def test_the_preview_warns_of_columns_that_reach_far(tmp_path: Path) -> None:
     x, y = measured_data(40)
     np.savez(tmp_path / "a.npz", x=x, y=y)
     plain = preview(FileData(path=str(tmp_path / "a.npz")), 0, None)
-    assert "The columns of the data reach 4,254" in plain.caution
+    assert "The columns of the data reach 4254" in plain.caution
     assert 'set data.scale = "standard"' in plain.caution
     assert preview(FileData(path=str(tmp_path / "a.npz"), scale="standard"), 0, None).caution == ""
     pixels = np.random.default_rng(0).integers(0, 256, (10, 64), dtype=np.uint8)

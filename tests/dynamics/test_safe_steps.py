@@ -92,7 +92,7 @@ def test_a_run_says_what_is_special_about_its_data_and_step(
     control, path = Control(), tmp_path / "a.msrun"
     status = train(problem_of(study(file, "gd")), partial(Recorder, path), control)
     unit, step = status.notes
-    assert "The columns of the data reach 4,254" in unit
+    assert "The columns of the data reach 4254" in unit
     assert 'set data.scale = "standard"' in unit
     assert "was chosen" in step
     with open_run(path) as run:  # the data say their sizes themselves, what was chosen is kept

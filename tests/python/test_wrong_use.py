@@ -57,8 +57,8 @@ WRONG_ARGUMENTS = {
     "b's shape": ({"b0": np.ones(5)}, "b has shape"),
     "c's shape": ({"c0": np.ones(2)}, "c has shape"),
     "NaN": ({"V0": np.full((6, 4), np.nan)}, r"V0 holds nan at \(0, 0\)"),
-    "no numbers": ({"V0": [["a"]]}, "V is no array of real numbers|V0 is no array"),
-    "complex": ({"V0": ONE.V + 1j}, "V0 is no array of real numbers"),
+    "no numbers": ({"V0": [["a"]]}, "V is not an array of real numbers|V0 is not an array"),
+    "complex": ({"V0": ONE.V + 1j}, "V0 is not an array of real numbers"),
     "half a test": ({"x_test": ONE.x}, "x_test and y_test belong together"),
     "test columns": ({"x_test": np.ones((3, 5)), "y_test": np.ones(3)}, "x_test has 5 columns"),
     "batch": ({"dynamics": "sgd", "eta": 0.1, "batch": 0}, "batch = 0"),
@@ -99,7 +99,7 @@ WRONG_FRAMES = {
     "NaN": ({"V": np.full((6, 4), np.nan), "a": ONE.a}, "V is not finite, and is left out"),
     "infinite": ({"V": ONE.V, "a": np.full(6, np.inf)}, "a is not finite, and is left out"),
     "a list": ({"V": ONE.V, "a": ONE.a, "risk": [1, 2]}, "risk is not one number"),
-    "nothing": ({"V": None, "a": ONE.a}, "V is no array of real numbers"),
+    "nothing": ({"V": None, "a": ONE.a}, "V is not an array of real numbers"),
 }
 
 
