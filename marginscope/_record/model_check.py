@@ -113,6 +113,11 @@ def identify(
         for fit in _fit(name, options, search, network, passed, head)
     ]
     best = min(fits, key=lambda fit: fit.excess, default=None)
+    if best is None and names != [UNKNOWN]:
+        return replace(options, activation=UNKNOWN), (
+            f"model has outputs up to {np.abs(passed.f).max():.2g}, and the loss takes "
+            "probabilities: a last sigmoid or softmax is missing, or another loss is meant"
+        )
     if best is None:
         return options, ""
     if best.excess <= 1.0:

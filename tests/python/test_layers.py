@@ -364,3 +364,243 @@ def test_a_scale_beside_an_outer_bias_is_no_descent(tmp_path: Path) -> None:
         assert run.experiment.dynamics.kind == "recorded"
         f = 0.1 * (np.maximum(one.x @ one.V.T, 0.0) @ one.a + 1.0)
         assert run.problem.outputs(run.origin) == pytest.approx(f, rel=1e-14)
+
+
+# ---------------------------------------------------------------- what strangers' loops came upon
+
+
+def record_quietly(path: Path, step: Any, x: Any, y: Any, **settings: Any) -> list[str]:
+    """Record ten steps; the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with ms.record(path, x, y, overwrite=True, **settings) as r:
+            for t in range(1, 11):
+                step(r, t)
+    return [str(one.message) for one in caught]
+
+
+def test_a_last_layer_that_the_loss_does_not_undo_is_said(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """The classical bug: a sigmoid or a softmax in front of a loss of logits."""
+    torch.manual_seed(0)
+    sigmoid, softmax = TwoLayers(head=torch.sigmoid), TwoLayers(k=3, head=nn.Softmax(1))
+    log = TwoLayers(k=3, head=nn.LogSoftmax(1))
+    cases = (
+        ("sigmoid, BCE", sigmoid, nn.BCELoss(), 1, False),
+        ("sigmoid, BCE with logits", sigmoid, nn.BCEWithLogitsLoss(), 1, True),
+        ("sigmoid, squares", sigmoid, nn.MSELoss(), 1, True),
+        ("softmax, cross-entropy", softmax, nn.CrossEntropyLoss(), 3, True),
+        ("log softmax, cross-entropy", log, nn.CrossEntropyLoss(), 3, False),
+        ("log softmax, NLL", log, nn.NLLLoss(), 3, False),
+        ("logits, BCE", TwoLayers(), nn.BCELoss(), 1, True),
+    )
+    for name, model, loss, k, wrong in cases:
+        with subtests.test(name):
+            x, y = examples(k)
+            real = {"targets": "real"} if isinstance(loss, nn.MSELoss) else {}
+            found = record_quietly(
+                tmp_path / "a.msrun", lambda r, t: None, x, y, loss=loss, model=model, **real
+            )
+            assert [("model has " in sentence) for sentence in found] == [True] * wrong
+
+
+def test_a_loss_of_ones_own_by_the_name_of_torchs_is_another(tmp_path: Path) -> None:
+    def mse_loss(f: Any, y: Any) -> Any:
+        return ((f - y) ** 2).mean() / 2
+
+    x, y = examples()
+    with pytest.raises(ms.InputError, match="loss = mse_loss is not known"):
+        ms.record(tmp_path / "a.msrun", x, y, loss=mse_loss)
+
+
+def test_weights_that_are_rebound_are_said(tmp_path: Path) -> None:
+    """Frames of layers that no longer are the loop's, and the state at the end."""
+    one = loop()
+    found = record_quietly(
+        tmp_path / "a.msrun",
+        lambda r, t: (one.step(), r.frame(t)),
+        one.x,
+        one.y,
+        loss="logistic",
+        layers=(one.V, one.a),
+    )
+    assert len(found) == 1 and "at t = 3 are still those of the start" in found[0]
+
+    one = loop()
+    found = record_quietly(
+        tmp_path / "b.msrun",
+        lambda r, t: (one.step(), r.due(t) and t < 8 and r.frame(t, layers=(one.V, one.a))),
+        one.x,
+        one.y,
+        loss="logistic",
+        layers=(one.V, one.a),
+    )
+    with ms.open(tmp_path / "b.msrun") as run:
+        assert found == [] and run.steps[-1] == 7  # and not the start once more, as t = 10
+
+
+def test_learning_rates_that_change_are_said(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    net = TwoLayers(b=False, c=False)
+    x, y = examples()
+    optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def step(r: Any, t: int) -> None:
+        F.softplus(-y * net(x)[:, 0]).mean().backward()
+        optimiser.step()
+        optimiser.param_groups[0]["lr"] = 0.1 if t < 5 else 0.05
+        r.frame(t)
+
+    settings = {"loss": "logistic", "model": net, "optimizer": optimiser}
+    (sentence,) = record_quietly(tmp_path / "a.msrun", step, x, y, **settings)
+    assert "lr = 0.05 at t = 5 and had 0.1 at the start" in sentence
+
+
+def test_scales_and_slopes_of_any_digits(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    """They are those of the model, in each later frame too, and none is rounded away."""
+    torch.manual_seed(0)
+    x, y = examples()
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        for scale, slope in (
+            (1 / 3, 0.0),
+            (M**-0.75, 0.0),
+            (1.0, 1 / 5.5),
+            (0.98, 0.03),
+            (-1.0, 0),
+        ):
+            with subtests.test(dtype=str(dtype), scale=scale, slope=slope):
+                phi = nn.LeakyReLU(slope) if slope else F.relu
+                net = TwoLayers(phi, scale=scale, b=False, c=False).to(dtype)
+
+                def step(r: Any, t: int, net: nn.Module = net) -> None:
+                    with torch.no_grad():
+                        net.fc1.weight *= 1.01
+                    r.frame(t)
+
+                found = record_quietly(
+                    tmp_path / "a.msrun", step, x.to(dtype), y, loss="logistic", model=net
+                )
+                assert found == []
+                with open_run(tmp_path / "a.msrun") as run:
+                    own = run.problem.outputs(run.parameters(run.frames - 1))
+                f = net.eval()(x.to(dtype))[:, 0].detach().double().numpy()
+                error = {torch.float32: 1e-4, torch.float64: 1e-9}.get(dtype, 6e-2)
+                assert own == pytest.approx(f, abs=error * np.abs(f).max())
+
+
+def test_gelu_of_few_nodes_is_found(tmp_path: Path) -> None:
+    """Tails are differences of larger numbers, whose rounding is not relative to phi."""
+    x, y = examples()
+    for seed in range(10):
+        torch.manual_seed(seed)
+        net = nn.Sequential(nn.Linear(D, 2, bias=False), nn.GELU(), nn.Linear(2, 1, bias=False))
+        found = record_quietly(
+            tmp_path / "a.msrun", lambda r, t: None, x, y, loss="logistic", model=net
+        )
+        assert found == []
+
+
+def test_dead_and_zero_starts_are_recorded(tmp_path: Path) -> None:
+    x, y = examples()
+    for inner in (True, False):
+        net = TwoLayers()
+        with torch.no_grad():
+            (net.fc1.weight if inner else net.fc2.weight).zero_()
+            net.fc1.bias.fill_(-1.0)
+            net.fc2.bias.fill_(0.5)
+        found = record_quietly(
+            tmp_path / "a.msrun", lambda r, t: None, x, y, loss="logistic", model=net
+        )
+        assert found == []
+
+
+def test_own_arrays_are_told_apart_by_the_model(tmp_path: Path) -> None:
+    """Where shapes leave a choice: a and b of the same length, and square weights."""
+
+    class Ambiguous(nn.Module):
+        def __init__(self, d: int, columns: bool) -> None:
+            super().__init__()
+            self.b, self.W = nn.Parameter(torch.randn(d)), nn.Parameter(torch.randn(d, D))
+            self.a, self.columns = nn.Parameter(torch.randn(d)), columns
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.tanh(x @ (self.W if self.columns else self.W.T) + self.b) @ self.a
+
+    x, y = examples()
+    for net in (Ambiguous(M, False), Ambiguous(D, True), Ambiguous(D, False)):
+        found = record_quietly(
+            tmp_path / "a.msrun", lambda r, t: None, x, y, loss="logistic", model=net
+        )
+        with open_run(tmp_path / "a.msrun") as run:
+            f = run.problem.outputs(run.origin)
+        assert found == [] and f == pytest.approx(net(x).detach().numpy(), rel=1e-4, abs=1e-5)
+
+
+def test_frozen_layers_are_no_descent(tmp_path: Path) -> None:
+    """Random features: nothing is decided that rests on descent of all weights."""
+    x, y = examples()
+    net = TwoLayers(b=False, c=False)
+    net.fc1.weight.requires_grad_(False)
+    settings = {"loss": "logistic", "model": net, "dynamics": "gd", "eta": 0.1}
+    (sentence,) = record_quietly(tmp_path / "a.msrun", lambda r, t: None, x, y, **settings)
+    assert "where some of them are not trained" in sentence
+    with open_run(tmp_path / "a.msrun") as run:
+        assert run.experiment.dynamics.kind == "recorded"
+
+
+def test_files_that_were_recorded_open(tmp_path: Path) -> None:
+    """Batches of more than all examples, and flows of networks in single precision."""
+    x, y = examples()
+    net = TwoLayers(b=False, c=False)
+    optimiser = torch.optim.Adam(net.parameters(), lr=0.1)
+    for settings in ({"optimizer": optimiser, "batch": 128}, {"dynamics": "flow", "time": "t"}):
+        record_quietly(
+            tmp_path / "a.msrun",
+            lambda r, t: r.frame(t),
+            x,
+            y,
+            loss="logistic",
+            model=net,
+            **settings,
+        )
+        with open_run(tmp_path / "a.msrun") as run:
+            assert run.frames >= 10
+
+
+def test_a_loop_that_records_before_its_steps_has_no_other_state(tmp_path: Path) -> None:
+    one = loop()
+    states = []
+    with ms.record(tmp_path / "a.msrun", one.x, one.y, loss="logistic", layers=(one.V, one.a)) as r:
+        for t in range(50):
+            if r.due(t):
+                r.frame(t)
+            states.append(one.V.copy())
+            one.V *= 1.01
+    with open_run(tmp_path / "a.msrun") as run:
+        for index in range(run.frames):
+            V = run.network.unpack(run.parameters(index))["V"]
+            assert np.array_equal(V, states[int(run.steps[index])])
+
+
+def test_hooks_go_with_a_recording_that_was_refused(tmp_path: Path) -> None:
+    from torch.nn.modules import module
+
+    x, y = examples()
+    net = TwoLayers()
+    before = len(module._global_forward_hooks)
+    start = {"V0": net.fc1.weight, "a0": net.fc2.weight, "b0": np.full(M, np.nan)}
+    with pytest.raises(ms.InputError, match="b0 holds nan"):
+        ms.record(tmp_path / "a.msrun", x, y, loss="logistic", **start)
+    assert len(module._global_forward_hooks) == before
+
+
+def test_a_strict_recording_raises_at_the_first_pass(tmp_path: Path) -> None:
+    net = TwoLayers(torch.tanh).eval()
+    x, y = examples()
+    settings = {"layers": (net.fc1, net.fc2), "strict": True}
+    with (
+        pytest.raises(ms.InputError, match="give activation='tanh'"),
+        ms.record(tmp_path / "a.msrun", x, y, loss="logistic", **settings),
+    ):
+        net(x)

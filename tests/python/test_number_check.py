@@ -73,6 +73,24 @@ def test_a_wrong_risk_is_one_warning_with_its_cause(
             assert "at t = 1 the loop has risk = " in sentence and cause in sentence
 
 
+def test_numbers_from_before_several_steps_are_not_remarked(tmp_path: Path) -> None:
+    """Frames ten steps apart, with momentum, and numbers from before each step."""
+    one, speed = loop(), [0.0, 0.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with ms.record(
+            tmp_path / "a.msrun", one.x, one.y, loss="logistic", V0=one.V, a0=one.a
+        ) as r:
+            for t in range(1, 101):
+                number, V, a = risk_of(one), one.V, one.a
+                f = one.a @ np.maximum(one.V @ one.x.T, 0.0)
+                one.step()
+                speed = [0.9 * speed[0] + one.V - V, 0.9 * speed[1] + one.a - a]
+                one.V, one.a = V + speed[0], a + speed[1]
+                if t % 10 == 0:
+                    r.frame(t, V=one.V, a=one.a, risk=number, outputs=f)
+
+
 def test_outputs_are_compared_where_they_are_given(tmp_path: Path) -> None:
     one = loop()
     f = one.a @ np.maximum(one.V @ one.x.T, 0.0)

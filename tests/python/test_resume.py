@@ -385,3 +385,30 @@ def test_a_recording_without_a_start_goes_on(tmp_path: Path) -> None:
 def test_load_makes_whole_runs_only() -> None:
     with pytest.raises(ms.InputError, match="resume=True is for recordings"):
         ms.load([], [], ONE.x, ONE.y, loss="logistic", V="V", resume=True)
+
+
+def test_other_factors_and_optimizers_are_refused(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """They are in no array: the same weights are another network, or follow other steps."""
+    one = loop()
+    momentum = {"kind": "SGD", "lr": 0.1, "momentum": 0.9}
+    start = {"loss": "logistic", "V0": one.V, "a0": one.a}
+    for name, then, now, words in (
+        ("scale", {"scale": 0.5}, {}, "scale: 0.5 there, 1 now"),
+        ("reduction", {"reduction": "sum"}, {}, "reduction, the loss over R: 12 there, 1 now"),
+        ("optimizer", {"optimizer": momentum}, {}, "optimizer: kind = SGD there, None now"),
+        (
+            "momentum",
+            {"optimizer": momentum},
+            {"optimizer": momentum | {"momentum": 0.5}},
+            "momentum = 0.9 there, 0.5 now",
+        ),
+    ):
+        with subtests.test(name):
+            path = tmp_path / f"{name}.msrun"
+            with ms.record(path, one.x, one.y, **start, **then) as r:
+                r.frame(1, V=one.V, a=one.a)
+            with pytest.raises(ms.InputError, match=words):
+                ms.record(path, one.x, one.y, resume=True, **start, **now)
+            ms.record(path, one.x, one.y, resume=True, **start, **then).close()

@@ -62,6 +62,20 @@ WRONG_ARGUMENTS = {
     "half a test": ({"x_test": ONE.x}, "x_test and y_test belong together"),
     "test columns": ({"x_test": np.ones((3, 5)), "y_test": np.ones(3)}, "x_test has 5 columns"),
     "batch": ({"dynamics": "sgd", "eta": 0.1, "batch": 0}, "batch = 0"),
+    "half a batch": ({"dynamics": "sgd", "eta": 0.1, "batch": 2.5}, "batch = 2.5 is not a whole"),
+    "a scale in words": ({"scale": "1/m"}, "scale = '1/m' is not a number"),
+    "no scale": ({"scale": 0.0}, "a finite number is needed, and scale not 0"),
+    "a step in words": ({"dynamics": "gd", "eta": "small"}, "eta = 'small' is not a number"),
+    "one mark": ({"marks": 3}, "marks = 3 are not times"),
+    "marks in words": ({"marks": "all"}, "marks = 'a' is not a number"),
+    "capitals": ({"activation": "Relu"}, "did you mean 'relu'"),
+    "layers and V0": ({"layers": (ONE.V, ONE.a)}, "leave V0, a0, b0 and c0 out"),
+    "one layer": ({"layers": ONE.V, "V0": None, "a0": None}, "layers are to be two"),
+    "swapped": (
+        {"layers": (ONE.a[None], ONE.V), "V0": None, "a0": None},
+        "in the wrong order; give the inner one first",
+    ),
+    "no layers": ({"layers": ("fc1", "fc2"), "V0": None, "a0": None}, "which has no weights"),
 }
 
 
@@ -84,6 +98,7 @@ def test_wrong_arguments_are_errors_before_the_loop_begins(case: str, tmp_path: 
         (np.ones((3, 2)), np.array([1.0, 2.0, 0.5]), "y has the label 0.5"),
         (np.ones((3, 2)), np.array([1.0, -1.0, 3.0]), "y has the label 3"),
         (np.ones((3, 2)), np.array([1.0, -1.0, 0.0]), "y has the label 0"),
+        (np.ones((3, 2)), np.array([1.0, 2.0, 2.0]), "y holds 1 and 2; .* give y - 1"),
         (np.ones((1, 2)), np.array([1e9]), "y has the label 1e"),
     ],
 )
