@@ -17,6 +17,9 @@ from core.runs.settings import known_settings, optimizer_text
 from core.studies.code import codes_of, files_of
 from core.studies.study import load_study, shipped_ids
 
+PARTS = (("biases", "biases"), ("offset", "outer bias"))
+FACTORS = (("scale", "factor of the outputs"), ("loss_factor", "loss over R"))
+
 
 def facts(run: Run) -> dict[str, Any]:
     """What `info` tells of a run."""
@@ -40,6 +43,7 @@ def facts(run: Run) -> dict[str, Any]:
         "engine": run.engine,
         "frames": run.frames,
         "bytes": run.bytes_on_disk,
+        **({"loop": run.loop_factors} if run.loop_factors else {}),
         "sizes": {"n": data.n, "d": data.d, "m": run.experiment.network.m},
         "study": {"title": run.title, "source": run.source, **experiment},
         "scalars": last_values(run),
@@ -63,6 +67,7 @@ def info(arguments: argparse.Namespace) -> int:
     print_line(
         f"  n = {sizes['n']}, d = {sizes['d']}, m = {sizes['m']}; {values['bytes'] / 1e6:.2f} MB"
     )
+    print_line(f"  {_setup(values['study'], values.get('loop', {}))}")
     scale = values["study"]["data"].get("scale", "none")
     if words := scaling_words(scale):
         print_line(f'  data.scale = "{scale}": {words}')
@@ -79,6 +84,20 @@ def info(arguments: argparse.Namespace) -> int:
         details = ", ".join(f"{key} {value}" for key, value in payload.items())
         print_line(f"  after frame {frame}: {kind} ({details})")
     return 0
+
+
+def _setup(study: dict[str, Any], factors: dict[str, float]) -> str:
+    """Network, loss and dynamics of a run, and the factors of a recorded loop."""
+    network = study["network"]
+    named = [network["kind"], network.get("activation", "").replace("_", " ")]
+    named += [words for key, words in PARTS if network.get(key)]
+    parts = [
+        f"network: {', '.join(filter(None, named))}",
+        f"loss: {study['loss']['kind']}",
+        f"dynamics: {study['dynamics']['kind']}",
+        *(f"{words}: {factors[key]:.6g}" for key, words in FACTORS if key in factors),
+    ]
+    return "; ".join(parts)
 
 
 def trust_run(arguments: argparse.Namespace) -> int:

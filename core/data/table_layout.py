@@ -315,5 +315,5 @@ def _label_by_name(
         return clear[0]  # x and y are coordinates
     shown = ", ".join(repr(names[i][:SHOWN]) for i in found[:MOST_SHOWN])
     raise origin.whole(
-        f"needs one column named y for the labels, and {shown} may all be; {origin.choose_label}."
+        f"has several columns that are called as labels are, {shown}; {origin.choose_label}."
     )

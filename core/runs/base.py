@@ -93,6 +93,11 @@ class Run(ABC):
         return printable(self._header.meta.engine)
 
     @property
+    def loop_factors(self) -> dict[str, float]:
+        """Factors of a recorded loop's outputs and loss, by which its frames were multiplied."""
+        return dict(self._header.meta.loop)
+
+    @property
     def recorded(self) -> bool:
         """Whether another program took the steps, so that how they were taken is not known."""
         return self._header.meta.recorded

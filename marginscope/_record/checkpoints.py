@@ -180,6 +180,11 @@ class StateReader:
                         f"{state} has step {step:g}, and the state before it has {last:g}; give "
                         "the files in the order of their steps, each once."
                     )
+                if given is not None and step <= last:
+                    raise InputError(
+                        f"steps are to increase, and {step:g} comes after {last:g}; give the "
+                        "states in the order of their steps, each once."
+                    )
                 last = step
                 yield step, content
             count += 1

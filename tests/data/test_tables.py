@@ -286,7 +286,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     ),
     "two labels": (
         columns("a", "label", "class", label=Y, **{"class": Y}),
-        "needs one column named y for the labels, and 'label', 'class' may all be; name the column",
+        "has several columns that are called as labels are, 'label', 'class'; name the column",
     ),
     "first and last": (
         "1,0.5,0\n0,0.25,1\n1,0.75,0\n0,0.5,1\n",
