@@ -95,7 +95,7 @@ class Run(ABC):
     @property
     def loop_factors(self) -> dict[str, float]:
         """Factors of a recorded loop's outputs and loss, by which its frames were multiplied."""
-        return dict(self._header.meta.loop)
+        return {str(name): value for name, value in self._header.meta.loop.items()}
 
     @property
     def recorded(self) -> bool:

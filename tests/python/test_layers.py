@@ -417,25 +417,21 @@ def test_a_loss_of_ones_own_by_the_name_of_torchs_is_another(tmp_path: Path) -> 
 def test_weights_that_are_rebound_are_said(tmp_path: Path) -> None:
     """Frames of layers that no longer are the loop's, and the state at the end."""
     one = loop()
-    found = record_quietly(
-        tmp_path / "a.msrun",
-        lambda r, t: (one.step(), r.frame(t)),
-        one.x,
-        one.y,
-        loss="logistic",
-        layers=(one.V, one.a),
-    )
+
+    def take(r: Any, t: int) -> None:
+        one.step()
+        r.frame(t)
+
+    layers = {"loss": "logistic", "layers": (one.V, one.a)}
+    found = record_quietly(tmp_path / "a.msrun", take, one.x, one.y, **layers)
     assert len(found) == 1 and "at t = 3 are still those of the start" in found[0]
 
-    one = loop()
-    found = record_quietly(
-        tmp_path / "b.msrun",
-        lambda r, t: (one.step(), r.due(t) and t < 8 and r.frame(t, layers=(one.V, one.a))),
-        one.x,
-        one.y,
-        loss="logistic",
-        layers=(one.V, one.a),
-    )
+    def hand_over(r: Any, t: int) -> None:
+        one.step()
+        if r.due(t) and t < 8:
+            r.frame(t, layers=(one.V, one.a))
+
+    found = record_quietly(tmp_path / "b.msrun", hand_over, one.x, one.y, **layers)
     with ms.open(tmp_path / "b.msrun") as run:
         assert found == [] and run.steps[-1] == 7  # and not the start once more, as t = 10
 
