@@ -119,7 +119,7 @@ class BookmarkController(QObject):
         dialog.open()
 
     def _counts_steps(self) -> bool:
-        """Whether t counts the steps of the run at the left."""
+        """Return True if t counts the steps of the run at the left."""
         run = next(iter(self._display.session), None)
         return run is not None and run.counts_steps
 

@@ -103,7 +103,7 @@ class Field:
 
     @property
     def default_text(self) -> str:
-        """What a field stands for that is left empty."""
+        """Return what the program takes for a field that is left empty."""
         if self.default is None or self.default == ():
             return "none" if self.read_only else EMPTY.get(self.key, "none")
         return text_of(self.default)

@@ -44,7 +44,7 @@ ALARM = 13.0  # pixels from the top where the alarms are clicked
 
 
 def alarm_text(alarm: Alarm, steps: bool = False) -> str:
-    """What is the matter, and when; `steps`: t counts steps."""
+    """Write an alarm with its moment; `steps` says that t counts steps."""
     when = "" if steps else f", {clock_text(alarm.log10_time)}".replace("-", MINUS)
     return f"{alarm.text}\nstep {whole_text(alarm.step)}{when}"
 

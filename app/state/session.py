@@ -122,7 +122,7 @@ class OpenRun:
 
     @property
     def counts_steps(self) -> bool:
-        """Whether t counts steps."""
+        """True if t counts steps."""
         return self.data is not None and self.data.run.counts_steps
 
     @property

@@ -272,7 +272,7 @@ class CompareView(QWidget):
         self._say(Pointed(across, value, text, self.colours()[number]))
 
     def _counts_steps(self, against: str) -> bool:
-        """Whether an axis of time counts the steps of all runs."""
+        """Return True if an axis of time counts the steps of all runs."""
         comparison = self._comparison
         return against in MOMENTS and comparison is not None and comparison.steps
 

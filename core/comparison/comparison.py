@@ -62,7 +62,7 @@ class Comparison:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no line has a place."""
+        """True if no line has a place."""
         return not any(line.places.size for line in self.lines)
 
     @property

@@ -26,7 +26,7 @@ Where = Callable[[float], str]  # the place of a value: a file's array, or a lin
 @final
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """What the labels of a training set stand for.
+    """Classes that the labels of a training set stand for.
 
     `values` are the labels as they were, in the order of their classes; `note` says what became of
     them, and is empty for -1 and +1, 0 and 1, and 0, ..., k - 1.
@@ -131,7 +131,7 @@ def binary_labels(y: Array, where: str, both: bool = True) -> Array:
 
 
 def class_count(y: Array, where: str) -> int:
-    """How many classes labels stand for: k >= 3 where they are class numbers up to k - 1, else 2.
+    """Return the number of classes: k >= 3 for class numbers up to k - 1, else 2.
 
     >>> class_count(np.array([2.0, 0.0, 1.0]), "y"), class_count(np.array([1.0, 0.0]), "y")
     (3, 2)

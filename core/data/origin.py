@@ -1,4 +1,4 @@
-"""Where a text came from, a file or the clipboard, and the sentences that refuse it."""
+"""Origin of a text, a file or the clipboard, and the sentences that refuse it."""
 
 from __future__ import annotations
 

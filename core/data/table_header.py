@@ -19,7 +19,7 @@ Row = tuple[int, list[str]]  # line number and cells
 @final
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the user says of a table: `label` is a column's name, its number from 1, first or last;
+    """Choices of the user about a table: `label` is a column's name, its number from 1, first or last;
     `header` whether the first line has names, None where the text shows it."""
 
     label: str | None = None

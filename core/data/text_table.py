@@ -32,7 +32,7 @@ COMMON = ("utf-8-sig", "utf-8")
 @final
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a text may hold beyond the size of a run: points that are drawn are few and near."""
+    """Limits of a text beyond the size of a run: points that are drawn are few and near."""
 
     rows: int | None = None
     largest: float = float("inf")  # of a coordinate, in absolute value

@@ -83,7 +83,7 @@ class Integrator(ABC):
 
     @property
     def waits(self) -> bool:
-        """Whether the engine that is to do the work is not there yet."""
+        """True if the engine that is to do the work is not there yet."""
         return False
 
     @abstractmethod

@@ -113,7 +113,7 @@ class ShortenedStep(float):
 
     @property
     def note(self) -> str:
-        """What is said of it."""
+        """Sentence on the step that was shortened."""
         return (
             f"dynamics.step = {self:g} was chosen: steps of 1/lambda_0, the default, raise the "
             "risk at once, as the curvature grows along them."

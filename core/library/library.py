@@ -342,7 +342,7 @@ def _times_wait(row: Row | None) -> bool:
 
 
 def _state(facts: Facts, found: Found, now: float) -> str:
-    """How a run ended; one that has not is growing while a recorder is at work on it."""
+    """Return how a run ended, or that it grows while a recorder is at work on it."""
     if facts.wrong:
         return UNREADABLE
     if facts.status == RECORDING:

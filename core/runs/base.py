@@ -104,7 +104,7 @@ class Run(ABC):
 
     @property
     def optimizer(self) -> dict[str, Any]:
-        """What the optimizer of a recorded loop said of itself; empty where nothing is known."""
+        """Settings of a recorded loop's optimizer; empty if none are known."""
         said = self._header.meta.optimizer if self.recorded else {}
         return {
             name: printable(value) if isinstance(value, str) else value
@@ -120,7 +120,7 @@ class Run(ABC):
 
     @property
     def counts_steps(self) -> bool:
-        """Whether t counts steps, as in another program's loop that has named no other time."""
+        """True if t counts steps, as in another program's loop that has named no other time."""
         if not (self.recorded and isinstance(self.experiment.dynamics, RecordedLoop)):
             return False
         index = self.index

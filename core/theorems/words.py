@@ -15,7 +15,7 @@ from core.theorems.statement import Assessment
 @final
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How numbers and moments (log10 t, and whether t counts steps) are written."""
+    """Numbers and moments (log10 t, or steps) as text."""
 
     number: Callable[[float], str] = shown
     moment: Callable[[float, bool], str] = moment_text

@@ -10,7 +10,7 @@ from core.training.control import FinishReason, Status
 
 
 def ending_sentences(status: Status, path: Path, notes: int = 0) -> Iterator[str]:
-    """What a run has noted, from `notes` on; why it did not complete, and what to do."""
+    """Return the notes of a run from `notes` on; why it did not complete, and what to do."""
     details: dict[str, Any] = dict(status.details or {})
     for note in status.notes[notes:]:
         yield f"{path.name}: {note}"

@@ -1,4 +1,4 @@
-"""How long a run will take, from how far it came in its first seconds."""
+"""Estimate of the duration of a run, from its progress in the first seconds."""
 
 from __future__ import annotations
 

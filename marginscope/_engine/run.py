@@ -105,7 +105,7 @@ class Run:
 
     @property
     def is_left(self) -> bool:
-        """Whether the recording stopped without being finished: its process is gone.
+        """True if the recording stopped without being finished: its process is gone.
 
         False for finished runs, and where the system does not tell (Windows).
         """

@@ -1,4 +1,4 @@
-"""How a run file says that its run ended, for those who have nothing but NumPy."""
+"""Status of a run file, read with nothing but the standard library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from marginscope._files.schema import WHOLE
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file is a run that came to its end, so that it is not replaced by a shorter one."""
+    """Return True for a run that came to its end, which no shorter one may replace."""
     with suppress(sqlite3.Error, OSError), closing(connect_to_read(path)) as connection:
         said = read_meta(connection, ("status", "reason"))
         whole = {dump_json(reason) for reason in WHOLE}

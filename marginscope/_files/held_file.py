@@ -1,4 +1,4 @@
-"""Whether a file that this process writes was removed, cut short or moved by another program.
+"""Watch over a file that this process writes and another program may remove, cut or move.
 
 No descriptor is opened for that: to close one would take away SQLite's locks of the file in this
 process, those of readers too.

@@ -1,4 +1,4 @@
-"""How SQLite journals a run file that is written, by what its file system can do.
+"""Journals of SQLite for a run file that is written, by what its file system can do.
 
 A recording is in WAL mode, which needs byte-range locks and shared memory. Network file systems may
 have neither: then a rollback journal and SQLite's exclusive locking mode do, and where there are no
@@ -57,7 +57,7 @@ class Journal(Enum):
 
     @property
     def suffix(self) -> str:
-        """What SQLite adds to the file's name for its journal."""
+        """Suffix of the journal's file name."""
         return "-wal" if self is Journal.WAL else "-journal"
 
 

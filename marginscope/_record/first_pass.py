@@ -106,7 +106,7 @@ def _rows(tensor: Any) -> Floats:
 
 
 def _agrees(own: Floats, seen: Floats) -> bool:
-    """Whether a layer computes phi, perhaps with dropout behind it."""
+    """Return True if a layer computes phi, perhaps with dropout behind it."""
     size = float(np.abs(seen).max(initial=0.0))
     dropped = (seen == 0.0) & (np.abs(own) > CLOSE * size)
     factor = 1.0

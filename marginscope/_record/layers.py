@@ -173,7 +173,7 @@ class _Arrays:
 
 
 def _is_linear(module: Any) -> bool:
-    """Whether a module is `torch.nn.Linear`, or a subclass; without importing PyTorch."""
+    """Return True if a module is `torch.nn.Linear`, or a subclass; without importing PyTorch."""
     return any(kind.__name__ == "Linear" for kind in type(module).__mro__)
 
 

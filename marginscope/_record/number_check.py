@@ -106,7 +106,7 @@ class NumberCheck:
         return f"{text}; {cause}" if cause else f"{text}. Usual causes are {CAUSES}"
 
     def _causes(self, given: float, networks: list[NetworkArrays]) -> Iterator[str]:
-        """What would make the network's risk the given one."""
+        """Yield changes that make the network's risk the given one."""
         y, loss, factor = self._examples.y, self._options.loss, self._options.loss_factor
         m, n = networks[0].form.m, len(y)
         risks = [factor * self._risk(network) for network in networks]
@@ -167,7 +167,7 @@ def _is_same(given: float, own: float) -> bool:
 
 
 def _is_between(given: float, low: float, high: float, slack: float, rounding: float) -> bool:
-    """Whether a number lies in a range, widened by a relative slack and by rounding."""
+    """Return True if a number lies in a range, widened by a relative slack and by rounding."""
     if math.isnan(given) or math.isnan(low + high) or given in (low, high):
         return True
     room = slack * max(abs(low), abs(high)) + rounding
@@ -175,7 +175,7 @@ def _is_between(given: float, low: float, high: float, slack: float, rounding: f
 
 
 def _ratio(given: float, own: float) -> str:
-    """How many times as large one number is as the other."""
+    """Write the ratio of two numbers, or their difference."""
     if own <= 0.0 or given <= 0.0 or not math.isfinite(given / own):
         return f"a difference of {abs(given - own):.3g}"
     return f"{given / own:.4g} times as much"

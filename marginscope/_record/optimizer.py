@@ -1,4 +1,4 @@
-"""What an optimizer says of itself: settings that are kept, and which dynamics they are.
+"""Settings of a loop's optimizer, and the dynamics that they are.
 
 A PyTorch optimizer is read by its class name and `param_groups`, so that nothing is imported.
 """
@@ -211,7 +211,7 @@ def _adam(settings: Settings, kind: str) -> Optimizer:
 
 
 def _is_allowed(name: str, value: Any) -> bool:
-    """Whether the section of Adam (core.study_file.descent) has room for a value."""
+    """Return True if the section of Adam (core.study_file.descent) has room for a value."""
     if not _is_number(value):
         return False
     if name == "eps":
@@ -231,7 +231,7 @@ def _changing(settings: Settings, plain: Sequence[str]) -> str:
 
 
 def _differs(name: str, value: Any) -> bool:
-    """Whether a setting is not one value: a list of several groups'; betas are two numbers."""
+    """Return True for a list with a value for each group; betas are two numbers."""
     if not isinstance(value, list):
         return False
     return not (name == "betas" and len(value) == 2 and all(map(_is_number, value)))

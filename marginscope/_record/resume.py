@@ -131,7 +131,7 @@ class Found:
                 yield 'time = "step" now, and the frames there are not at steps'
 
     def _differing_loop(self, now: Description, options: Options) -> Iterator[str]:
-        """What differs in the optimizer, and in the factors of outputs and loss."""
+        """Yield differences in the optimizer, and in the factors of outputs and loss."""
         meta = self.facts.meta
         old, new = meta.get("optimizer") or {}, json.loads(dump_json(now.optimizer or {}))
         for name in sorted(old.keys() | new.keys()):

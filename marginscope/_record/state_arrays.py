@@ -1,4 +1,4 @@
-"""Where the arrays of a two-layer network are in a state, and which of a state were not named.
+"""Arrays of a two-layer network in a state, and those of a state that were not named.
 
 A state is a mapping of names to arrays, or of names to such mappings.
 """

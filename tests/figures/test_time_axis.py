@@ -74,7 +74,7 @@ def test_axes_and_keys_of_a_loop_that_counts_steps_say_so(tmp_path: Path) -> Non
 
 
 def test_norms_beyond_floats_stand_on_a_logarithmic_axis(qtbot: QtBot, tmp_path: Path) -> None:
-    """Where |W|^2 is near 10^695 the linear axis, of less than two decades, ended at infinity."""
+    """At |W|^2 near 10^695 the linear axis, of less than two decades, ended at infinity."""
     problem, path = problem_of(), tmp_path / "a.msrun"
     recorder = Recorder(path, problem, engine="tests", planned=9, temperature_cap=None)
     frames = [(position, growing(problem, position)[0]) for position in range(9)]

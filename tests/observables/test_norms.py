@@ -1,4 +1,4 @@
-"""What margins are divided by is of their degree, and is what captions and explanations print."""
+"""Norms that margins are divided by have their degree, and captions print them."""
 
 from __future__ import annotations
 

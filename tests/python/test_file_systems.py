@@ -113,7 +113,7 @@ def test_a_growing_file_is_followed(tmp_path: Path) -> None:
 
 
 def test_a_kill_loses_nothing_that_was_safe(tmp_path: Path, subtests: pytest.Subtests) -> None:
-    """What lies there while nothing is being written is what a kill leaves; then it goes on."""
+    """The files between two writes are those that a kill leaves; the recording goes on."""
     for locks, shared_memory in LACKING:
         folder, left = tmp_path / f"{locks}{shared_memory}", tmp_path / f"left {locks}"
         with (

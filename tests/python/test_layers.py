@@ -512,7 +512,7 @@ def test_dead_and_zero_starts_are_recorded(tmp_path: Path) -> None:
 
 
 def test_own_arrays_are_told_apart_by_the_model(tmp_path: Path) -> None:
-    """Where shapes leave a choice: a and b of the same length, and square weights."""
+    """Shapes leave a choice: a and b of the same length, and square weights."""
 
     class Ambiguous(nn.Module):
         def __init__(self, d: int, columns: bool) -> None:

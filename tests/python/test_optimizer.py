@@ -1,4 +1,4 @@
-"""What an optimizer says is kept, and what nobody said is no default."""
+"""Settings of an optimizer are kept, and others are not filled with defaults."""
 
 from __future__ import annotations
 

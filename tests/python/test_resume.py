@@ -199,7 +199,7 @@ def test_frames_that_are_there_are_passed_over_in_silence(tmp_path: Path) -> Non
 
 
 def test_the_start_is_no_second_frame(tmp_path: Path) -> None:
-    """Whether V0 is that of the checkpoint, or is not given."""
+    """Return True if V0 is that of the checkpoint, or is not given."""
     path = tmp_path / "a.msrun"
     start(path).close()
     for settings in ({"V0": 3.0 * ONE.V}, {"V0": None, "a0": None}):

@@ -40,7 +40,7 @@ def test_numbers_of_a_loop_in_the_window(
 
 
 def check_settings(program: Marginscope) -> None:
-    """What the optimizer said, as text, and nothing of what nobody said."""
+    """The optimizer's settings as text, and no defaults."""
     sections = program.window.form.sections
     words = "<b>SGD</b>, momentum 0.9, lr 0.5"
     assert sections["dynamics"].note.text() == f"recorded with {words}"
