@@ -19,8 +19,11 @@ Row = tuple[int, list[str]]  # line number and cells
 @final
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Choices of the user about a table: `label` is a column's name, its number from 1, first or last;
-    `header` whether the first line has names, None where the text shows it."""
+    """Choices of the user about a table.
+
+    `label` is a column's name, its number from 1, first or last; `header` says if the first line
+    has names, None where the text shows it.
+    """
 
     label: str | None = None
     header: bool | None = None

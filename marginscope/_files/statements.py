@@ -14,7 +14,7 @@ Statement = tuple[str, Sequence[tuple[Any, ...]]]  # SQL, and the rows it is exe
 
 
 def insert_rows(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Statement]:
-    """Return statements that write rows into a table, many to a statement."""
+    """Yield statements that write rows into a table, many to a statement."""
     if not rows:
         return
     row = f"({', '.join('?' * len(rows[0]))})"
