@@ -414,9 +414,9 @@ def test_tab_goes_through_the_fields_in_order(form: ExperimentForm) -> None:
         focused = QApplication.focusWidget()
         seen.append(focused.objectName())
         QTest.keyClick(focused, Key.Key_Tab)
-    data = ["data.kind", "data.path", "data.targets", "data.label", "data.d"]
+    data = ["data.kind", "data.path", "data.targets", "data.label", "data.scale", "data.d"]
     data += ["data.n", "data.seed"]
-    assert seen[:7] == data
+    assert seen[:8] == data
     # Between them the button for data.header, which is folded away.
     assert seen[8:] == ["network.kind", "network.m", "network.init", "network.seed"]
 
