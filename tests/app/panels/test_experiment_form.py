@@ -410,7 +410,7 @@ def test_tab_goes_through_the_fields_in_order(form: ExperimentForm) -> None:
     choose(form, "data.kind", "file")
     control(form, "data.kind").setFocus()
     seen = []
-    for _ in range(12):
+    for _ in range(13):
         focused = QApplication.focusWidget()
         seen.append(focused.objectName())
         QTest.keyClick(focused, Key.Key_Tab)
@@ -418,7 +418,7 @@ def test_tab_goes_through_the_fields_in_order(form: ExperimentForm) -> None:
     data += ["data.n", "data.seed"]
     assert seen[:8] == data
     # Between them the button for data.header, which is folded away.
-    assert seen[8:] == ["network.kind", "network.m", "network.init", "network.seed"]
+    assert seen[9:] == ["network.kind", "network.m", "network.init", "network.seed"]
 
 
 def test_return_applies_and_goes_to_what_is_wrong(form: ExperimentForm, qtbot) -> None:
