@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,6 +38,8 @@ from marginscope._files.wal import beside
 
 # All frames of a run of usual size; of one with frames of megabytes those that views go between.
 CACHE_BYTES = 128 << 20
+
+RENAME_S = 1.0  # from the end of a recording to its name, at most
 
 
 @final
@@ -101,6 +104,8 @@ class RecordedRun(Run):
     def refresh(self) -> int:
         if self._status != "finished":
             steadily(self.path, self._look_again)
+            if self._status == "finished":
+                self._follow_rename()
         return self.frames
 
     def _look_again(self) -> None:
@@ -255,6 +260,16 @@ class RecordedRun(Run):
         with suppress(RunFileError):
             if identity(place) == known:
                 self.path = place
+
+    def _follow_rename(self) -> None:
+        """Take the name of the old file with a recording that has just ended; waits a second."""
+        deadline = time.monotonic() + RENAME_S
+        while place_of(self.path) is not None and self.path.exists():
+            if time.monotonic() > deadline:
+                return
+            time.sleep(0.01)
+        if self._identity is not None:
+            self._go_along(self._identity)
 
     def close(self) -> None:
         with self._lock:

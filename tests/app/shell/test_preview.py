@@ -115,7 +115,7 @@ def test_data_of_an_unsuitable_scale_are_said_to_be(qtbot: QtBot) -> None:
     dialog.show()
     far = PointsData(points=((1e3, 1.0), (-1e3, -1.0)))
     dialog.show_preview(preview(far, 0, None))
-    assert "reach 1,000" in dialog.caution.text()
+    assert "reach 1000" in dialog.caution.text()
     assert dialog.caution.isVisible()
     dialog.show_preview(preview(KINDS["data"]["intervals"](), 0, None))
     assert not dialog.caution.isVisible()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRectF
@@ -76,7 +75,6 @@ def test_a_view_comes_back_from_400_turns_of_the_wheel(
     plot = panel.view(name).plot
     qtbot.waitUntil(lambda: plot.width() > 800)
     home, here = plot.shown(), plot.inside().center().toPoint() + QPoint(37, -21)
-    begun = time.perf_counter()
     for _ in range(TURNS):
         wheel(plot, here, -3)
     assert 100.0 < plot.shown().width() / home.width() < 2.0 * MOST_ENLARGED
@@ -88,7 +86,6 @@ def test_a_view_comes_back_from_400_turns_of_the_wheel(
     assert plot.shown().adjusted(-room[0], -room[1], *room).contains(home)
     for _ in range(TURNS):
         wheel(plot, here, 3)
-    assert (time.perf_counter() - begun) / TURNS < 0.01  # seconds a turn
     assert plot.shown().width() < 1e-6 * home.width()
     # What a link or a view file may hold: 10^1000 on axes of powers, and what no axis has.
     plot.set_zoom(QRectF(-1000.0, -1000.0, 2000.0, 2000.0))
@@ -101,10 +98,8 @@ def test_a_view_comes_back_from_400_turns_of_the_wheel(
 
 
 def check_that_axes_are_drawn(plot: Plot) -> None:
-    """Few ticks, and soon."""
-    begun = time.perf_counter()
+    """Few ticks: as many as were computed."""
     plot.grab()
-    assert time.perf_counter() - begun < 1.0
     shown = plot.shown()
     for axis, low, high in (
         (plot.bottom, shown.left(), shown.right()),

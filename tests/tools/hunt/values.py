@@ -41,6 +41,17 @@ def sometimes(share: float, draw: Draw, otherwise: Any = None) -> Draw:
     return lambda chance: draw(chance) if chance.random() < share else otherwise
 
 
+def beside(draw: Draw) -> Draw:
+    """Draw from a copy of the generator: the studies of earlier hunts stay the same."""
+
+    def of_copy(chance: random.Random) -> Any:
+        own = random.Random()
+        own.setstate(chance.getstate())
+        return draw(own)
+
+    return of_copy
+
+
 def _nothing(chance: random.Random) -> None:
     """Of a key that follows others."""
 
@@ -66,6 +77,7 @@ RANGES: dict[str, Draw] = {
     "modular.n": _nothing,
     "orthonormal.d": _nothing,
     "orthonormal.n": _nothing,
+    "file.scale": beside(one_of("none", "none", "standard", "max_norm")),
     "r": count(1, 4, 8),
     "units": count(1, 8, 30),
     "hidden": count(1, 8, 24),
