@@ -104,7 +104,7 @@ class RecordedRun(Run):
     def refresh(self) -> int:
         if self._status != "finished":
             steadily(self.path, self._look_again)
-            if self._status == "finished":
+            if self.status == "finished":
                 self._follow_rename()
         return self.frames
 

@@ -203,10 +203,12 @@ def take_away(loop: Apart, other: Path | None, follow: Followed, qtbot: QtBot) -
     program = follow(loop)
     frames = loop.frames(9)
     qtbot.waitUntil(has(program, frames))
-    for suffix in ("", "-wal", "-shm"):
+    if other is None:
+        loop.path.unlink()
+    else:  # at once, so that no look finds the place empty
+        Path(shutil.copy(other, loop.path.with_suffix(".copy"))).replace(loop.path)
+    for suffix in ("-wal", "-shm"):
         Path(f"{loop.path}{suffix}").unlink()
-    if other is not None:
-        shutil.copy(other, loop.path)
     qtbot.waitUntil(lambda: only(program).growth is Growth.LOST)
     words = "There is no run file" if other is None else "was replaced by another file"
     assert words in program.window.bar.text and "seen so far stay" in program.window.bar.text
