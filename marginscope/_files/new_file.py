@@ -37,7 +37,7 @@ def check_free(path: Path, overwrite: bool, otherwise: str = "") -> None:
     """Raise InputError for a file that exists and is not to be replaced, in Python's words."""
     if path.exists() and not overwrite:
         raise InputError(
-            f"The run file {path} exists; {otherwise}with overwrite=True it is recorded anew, or "
+            f"The run file {path} exists; {otherwise}with overwrite=True it is replaced, or "
             "name another place."
         )
 

@@ -222,6 +222,7 @@ def warnings_of_a_pass(path: Path, model: nn.Module, **start: Any) -> list[str]:
         with ms.record(path, x, y, loss="logistic", overwrite=True, **start):
             for _ in range(2):
                 model(x)
+    assert {one.filename for one in caught} <= {__file__}  # and no line of PyTorch
     return [str(one.message) for one in caught]
 
 
