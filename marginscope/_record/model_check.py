@@ -24,7 +24,7 @@ MOST_ROWS = 256  # of x in a forward pass
 TAILS = 1e-3  # of |z|: rounding in tails of GELU and the like is not relative to phi(z)
 # Of the allowed error: a network that a program may have written is taken in place of the fitted
 # one if its own error is at most so much larger, or as small as this.
-WORSE, AS_GOOD = 1.5, 1e-2
+WORSE, AS_GOOD = 1.5, 5e-2
 TINY = 1e-300  # where outputs are 0
 PROBES = 32  # random points of each length beside them
 REACH = 3.0  # typical |<v, x>| of the longer probes, where activations differ from each other
