@@ -51,7 +51,7 @@ def _form_table(form: Edits) -> dict[str, Any]:
         "kinds": form.kinds,
         "texts": form.texts,
         "latest": form.latest,
-        # Of a recorded run: a study file has no word for what nobody said.
+        # Of a recorded run: a study file has no word for settings that are not known.
         "unknown": sorted(base.unknown),
         "optimizer": base.optimizer,
     }

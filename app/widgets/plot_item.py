@@ -246,7 +246,7 @@ class Plot(pg.GraphicsView):
         self.view.prepareForPaint()
 
     def _whole(self) -> QRectF:
-        """The range without a zoom."""
+        """Range without a zoom."""
         return rect_of(self._common or self._home)
 
     def _span(self) -> QRectF:
@@ -276,7 +276,7 @@ class Plot(pg.GraphicsView):
         return QRectF(self.view.mapRectToScene(self.view.rect()))
 
     def pixel_height(self) -> float:
-        """The height of a pixel of the screen on the vertical axis; 0 where none has room."""
+        """Height of a screen pixel on the vertical axis; 0 if the plot has no room."""
         pixels = self.view.rect().height() * self.devicePixelRatioF()
         return abs(self.shown().height()) / pixels if pixels >= 1.0 else 0.0
 

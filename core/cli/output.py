@@ -149,7 +149,7 @@ def open_streams() -> None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     codecs.register_error(UNKNOWN, _replaced)
     for stream, own in ((sys.stdout, sys.__stdout__), (sys.stderr, sys.__stderr__)):
-        # Its own only, and not one that somebody has put in its place to read what is printed.
+        # Only the program's own stream, and not one that replaces it to read what is printed.
         if stream is own and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=UNKNOWN)  # titles on a terminal of ASCII
 

@@ -1,4 +1,4 @@
-"""The settings in which runs differ: a table of them, and names for the runs.
+"""Settings in which runs differ: a table of them, and names for the runs.
 
 Examples and weights that were given as arrays have a checksum, which names nothing to a reader:
 tables number the different ones, and names leave them out.
@@ -103,7 +103,7 @@ def _short(text: str) -> str:
 
 
 def _shown(key: str, column: Sequence[str]) -> list[str]:
-    """The values of a setting as tables have them.
+    """Return the values of a setting as tables have them.
 
     >>> _shown("data.content", ["c9e3", "e83c", "c9e3"])
     ['no. 1', 'no. 2', 'no. 1']

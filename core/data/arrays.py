@@ -31,7 +31,7 @@ class ArrayFile(Protocol):
 
     @property
     def shapes(self) -> Shapes:
-        """The shape of each array by its name."""
+        """Shape of each array by its name."""
 
     def read(self, name: str) -> Array:
         """Return the values of an array in float64."""
@@ -40,7 +40,7 @@ class ArrayFile(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The name in the file of each array that is read, by what it is; `note` if names differ."""
+    """Names in the file of the arrays that are read; `note` if names differ."""
 
     names: Mapping[str, str]
     others: tuple[str, ...] = ()  # arrays that are not read

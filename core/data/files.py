@@ -1,4 +1,4 @@
-"""The user's own data: tables of text and files of arrays, checked before anything runs."""
+"""Data of the user: tables of text and files of arrays, checked before anything runs."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class MatFile(AbstractContextManager["MatFile"]):
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The shape of each matrix of numbers by its name."""
+        """Shape of each matrix of numbers by its name."""
         return {name: matrix.shape for name, matrix in self._matrices.items()}
 
     def read(self, name: str) -> Array:

@@ -89,7 +89,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The shape of each array by its name."""
+        """Shape of each array by its name."""
         return {name: header.shape for name, header in self._headers.items()}
 
     def read(self, name: str) -> Array:

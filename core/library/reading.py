@@ -66,7 +66,7 @@ def facts_of(run: Run) -> Facts:
 
 def settings_of(run: Run) -> dict[str, Setting]:
     """The settings by their dotted keys, with n and d of data that came from a file."""
-    unknown = unknown_settings(run)  # no run is found by what nobody said of it
+    unknown = unknown_settings(run)  # unknown settings find no run
     tables = {
         section: {
             name: value

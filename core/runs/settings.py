@@ -30,7 +30,7 @@ def unknown_settings(run: Run) -> frozenset[str]:
 def known_settings(run: Run) -> Tables:
     """Return the sections of a run's experiment, and `optimizer` as a recorded loop said it.
 
-    What nobody said is `NOT_RECORDED`.
+    Unknown settings are `NOT_RECORDED`.
     """
     tables: Tables = run.experiment.model_dump(mode="json")
     for key in sorted(unknown_settings(run)):

@@ -97,7 +97,10 @@ def usable_journals(folder: Path) -> tuple[Journal, ...]:
 
 
 def is_of_file_system(error: BaseException, also: bool = True) -> bool:
-    """Return True for an error of locks or shared memory; `also` where nobody else has the file."""
+    """Return True for an error of locks or shared memory.
+
+    `also` says that no other process has the file.
+    """
     code = getattr(error, "sqlite_errorcode", 0)
     known = code in NO_LOCKS or code in NO_SHARED_MEMORY
     return known or (also and code & 0xFF in ALSO)

@@ -190,8 +190,9 @@ def _fit(
         s, below = _coefficients(bases, target, "c" in parts)
         slopes = _slopes_near(below / s if s else 0.0, near, passed.error)
     for slope in slopes:
-        called = {0.0: "relu", 1.0: "linear"}.get(slope, "leaky_relu") if search else name
-        called = called if name == "relu" else name
+        called = name
+        if search and name == "relu":
+            called = {0.0: "relu", 1.0: "linear"}.get(slope, "leaky_relu")
         hidden = activation_value(called, slope, z)
         (fitted,) = _coefficients([behind(hidden @ A)], target, "c" in parts)
         for scale in _scales_near(fitted or near.scale, near.scale, len(A), passed):

@@ -98,5 +98,5 @@ def refusal(path: Path, types: list[str], torch: bool = True) -> InputError:
         how = "with numpy.savez(NAME, **arrays)"
     return InputError(
         f"The checkpoint {path} holds more than arrays: to read {first}{others} can run any code, "
-        f"and nothing was read; if you trust whoever made it, save the weights alone, {how}."
+        f"and nothing was read; if you trust its author, save the weights alone, {how}."
     )
