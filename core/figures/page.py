@@ -38,6 +38,7 @@ from core.figures.scene import check_runs, suited
 from core.files import write_whole
 from core.observables.spectrum import has_inner
 from core.runs import Run
+from marginscope._program import package
 
 SUFFIX = ".html"
 MOST_NUMBERS = 20_000_000  # of nodes: 40 MB before they are packed, and 60 MB of text at the worst
@@ -229,7 +230,12 @@ def bundle() -> str:
 
 @cache
 def _part(name: str) -> str:
-    return resources.files("resources").joinpath("page", name).read_text(encoding="utf-8").strip()
+    return (
+        resources.files(package("resources"))
+        .joinpath("page", name)
+        .read_text(encoding="utf-8")
+        .strip()
+    )
 
 
 def _hash(text: str) -> str:
