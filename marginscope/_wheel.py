@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import shutil
 from pathlib import Path
+from typing import final
 
 from setuptools.command.build_py import build_py
 from setuptools.command.egg_info import egg_info
@@ -65,6 +66,7 @@ def _is_inner(module: str) -> bool:
     return module.partition(".")[0] in INNER
 
 
+@final
 class BuildOneName(build_py):
     """Move the inner packages into the outer one, after setuptools has collected them."""
 
@@ -83,6 +85,7 @@ class BuildOneName(build_py):
                 path.write_bytes(renamed.encode())
 
 
+@final
 class OneTopLevel(egg_info):
     """Metadata that names the outer package alone."""
 
