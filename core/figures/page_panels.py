@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.curve_scale import CurveScale
-from core.figures.margin_curves import CURVES
+from core.figures.margin_curves import CURVES, MarginTraces
 from core.figures.material import SORTED, Material
 from core.figures.neurons import data_dots, data_factor, followed, neurons_frame
 from core.figures.numbers import number_text
@@ -28,7 +28,7 @@ from core.figures.primitives import (
     plain,
 )
 from core.figures.rays import Rays, ray_curves, ray_words
-from core.figures.trace_panels import words_of
+from core.figures.trace_panels import Traces, words_of
 from core.figures.waves import KINDS as WAVES
 from core.figures.waves import wave_inks
 from core.observables.fourier import adds
@@ -36,6 +36,7 @@ from core.observables.fourier import adds
 Frames = NDArray[np.int64]
 Json = dict[str, Any]
 Both = tuple[Material, Material]
+T = TypeVar("T", bound=Hashable)
 NAMES = {name: text for name, text, _, _ in CURVES}
 DIGITS = 4  # of reference margins, whose brackets are narrow
 
@@ -95,28 +96,18 @@ def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
         return {}
     if kind in SORTED:
         return _colours(material, row, stops)
-    ends = _frames_of(material, row, kind)
+    ends = _recorded(material, row, kind).frames
     counts = np.searchsorted(ends, stops, side="right")
     drawn = material.panel(row, kind, "", _box(material, row, kind))[0]
     notes = [material.ink(drawn, index, ()).note for index in stops.tolist()]
-    states, state = _distinct(notes, str)
+    states, state = _distinct(notes)
     return {"counts": whole(counts), "notes": states, "state": state}
 
 
-def _distinct(
-    values: Sequence[Any], key: Callable[[Any], Hashable]
-) -> tuple[list[Any], dict[str, Any]]:
+def _distinct(values: Sequence[T]) -> tuple[list[T], Json]:
     """The values that there are, each once, and the place of each among them."""
-    found: dict[Hashable, int] = {}
-    kept: list[Any] = []
-    at: list[int] = []
-    for value in values:
-        name = key(value)
-        if name not in found:
-            found[name] = len(kept)
-            kept.append(value)
-        at.append(found[name])
-    return kept, whole(at)
+    found = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    return list(found), whole([found[value] for value in values])
 
 
 # ------------------------------------------------------------------------------ axes and keys
@@ -226,7 +217,7 @@ def _views(material: Material, row: int, stops: Frames) -> Json:
         texts.append((seen.power, x.label, y.label, key[0].text))
         views.append((x.low, x.high, y.low, y.high))
         scales.append(scale)
-    kept, state = _distinct(texts, tuple)
+    kept, state = _distinct(texts)
     states = [
         {"power": power, "x": pieces(x), "y": pieces(y), "data": pieces(data)}
         for power, x, y, data in kept
@@ -256,20 +247,14 @@ def _colours(material: Material, row: int, stops: Frames) -> Json:
     return result
 
 
-def _frames_of(material: Material, row: int, kind: str) -> NDArray[Any]:
-    if kind == "margins":
-        return material.margins[row].frames
-    return material.traces[kind].traces[row].frames
-
-
-def _keys_of(material: Material, row: int, kind: str) -> NDArray[np.float64]:
-    traces = material.margins[row] if kind == "margins" else material.traces[kind].traces[row]
-    return traces.keys
+def _recorded(material: Material, row: int, kind: str) -> MarginTraces | Traces:
+    """The curves of a panel with their frames and keys."""
+    return material.margins[row] if kind == "margins" else material.traces[kind].traces[row]
 
 
 def _traces(material: Material, row: int, panel: Panel) -> Json:
     kind = panel.kind
-    keys, against = _keys_of(material, row, kind), material.shown.look.against
+    keys, against = _recorded(material, row, kind).keys, material.shown.look.against
     if against == "log10_time" and material.time.steps:
         against = "step"  # of which t is the number
     result: Json = {

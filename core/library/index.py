@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -95,24 +95,21 @@ class RunIndex:
             (_key(path), row.stamp, json.dumps(asdict(row.facts)), row.noted, about_text(row.about))
             for path, row in rows.items()
         ]
-        self._do(lambda database: database.executemany(sql, values))
+        self._write(sql, values)
 
     def forget(self, paths: Iterable[str]) -> None:
         """Drop the rows of files that are gone."""
-        keys = [(_key(path),) for path in paths]
-        if keys:
-            self._do(lambda one: one.executemany("DELETE FROM run WHERE path = ?", keys))
+        self._write("DELETE FROM run WHERE path = ?", [(_key(path),) for path in paths])
 
     def move(self, before: str, after: str) -> None:
         """A file lies elsewhere now, unchanged."""
         sql = "UPDATE OR REPLACE run SET path = ? WHERE path = ?"
-        self._do(lambda database: database.execute(sql, (_key(after), _key(before))))
+        self._write(sql, [(_key(after), _key(before))])
 
     def judged(self, path: str, verdicts: Mapping[str, int]) -> None:
         """Keep what statements say of a run; lost with the next change of its file."""
         sql = "UPDATE run SET verdicts = ? WHERE path = ?"
-        values = (json.dumps(dict(verdicts)), _key(path))
-        self._do(lambda database: database.execute(sql, values))
+        self._write(sql, [(json.dumps(dict(verdicts)), _key(path))])
 
     def picture(self, path: str) -> bytes | None:
         """The picture of a run; None where there is none yet."""
@@ -122,8 +119,7 @@ class RunIndex:
 
     def put_picture(self, path: str, picture: bytes) -> None:
         """Keep a picture; lost with the next change of its file."""
-        sql = "UPDATE run SET picture = ? WHERE path = ?"
-        self._do(lambda database: database.execute(sql, (picture, _key(path))))
+        self._write("UPDATE run SET picture = ? WHERE path = ?", [(picture, _key(path))])
 
     def close(self) -> None:
         with self._lock:
@@ -132,6 +128,10 @@ class RunIndex:
                 self._database = None
 
     # --------------------------------------------------------------------------------- the file
+
+    def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+        if rows:
+            self._do(lambda database: database.executemany(sql, rows))
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
         """What a piece of work gives in a transaction; after damage once more in a new index."""
