@@ -31,7 +31,7 @@ TABLE = (
     " noted TEXT NOT NULL, about TEXT NOT NULL, verdicts TEXT, picture BLOB) STRICT"
 )
 WAIT_S = 5.0
-LONGEST = 2 * MOST_BYTES  # of a row: one of ours has a few thousand bytes, and its notes
+LONGEST = 3 * MOST_BYTES  # of a row: its notes with escapes; most have a few thousand bytes
 FACTS, COUNTS = TypeAdapter(Facts), TypeAdapter(dict[str, int])
 ANEW = "The list of runs is made anew from the run files; nothing of them is lost"
 LOCKED = (

@@ -129,8 +129,7 @@ class Library:
                 about, noted = About(), ""
             known = row or Row("", Facts())
             changed[path] = rows[path] = replace(known, noted=noted, about=about)
-        if changed:
-            self.index.put(changed)
+        self.index.put(changed)
 
     def _read(
         self,
@@ -160,8 +159,7 @@ class Library:
                     if tell is not None:
                         tell(self._listing(found, said, len(waiting) - count - 1))
         finally:
-            if read:
-                self.index.put(read)
+            self.index.put(read)
 
     def _look_for_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
         """Margins that were computed since their runs were read."""
@@ -180,8 +178,7 @@ class Library:
                     del waiting[name]
             facts = replace(row.facts, margins=margins, waiting=waiting)
             changed[path] = rows[path] = replace(row, facts=facts)
-        if changed:
-            self.index.put(changed)
+        self.index.put(changed)
 
     def _look_for_times(
         self,
