@@ -41,7 +41,7 @@ from core.runs import Run
 from marginscope._program import package
 
 SUFFIX = ".html"
-MOST_NUMBERS = 20_000_000  # of nodes: 40 MB before they are packed, and 60 MB of text at the worst
+MOST_NUMBERS = 20_000_000  # of nodes: 80 MB before they are packed, about 45 MB of text
 # In the order in which they are put together: each is used only by later ones.
 MODULES = (
     "numbers.js",
