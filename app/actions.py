@@ -105,7 +105,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         None,
         ActionRow("slower", "S&lower", "playback.slower", "[", "less"),
         ActionRow("faster", "F&aster", "playback.faster", "]", "more"),
-        ActionRow("loop", "L&oop", "playback.set_loop", "L", "loop", checkable=True),
+        ActionRow("loop", "L&oop", "looks.set_option", "L", "loop", checkable=True),
         ActionRow("loop_from", "Loop fro&m here", "playback.from_here", "I"),
         ActionRow("loop_to", "Loop &to here", "playback.to_here", "O"),
         ActionRow("loop_all", "Clear the &interval", "playback.no_interval", "Shift+I"),
@@ -113,16 +113,12 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     ),
     "&View": (
         ActionRow("coordinates", "&Coordinates ...", "looks.choose_coordinates", "Ctrl+K"),
-        ActionRow("link", "Lin&k axes of runs", "looks.set_linked", "Ctrl+Shift+L", checkable=True),
+        ActionRow("link", "Lin&k axes of runs", "looks.set_option", "Ctrl+Shift+L", checkable=True),
         ActionRow("compare", "Com&pare runs", "compare.set_shown", "Ctrl+Shift+M", checkable=True),
         ActionRow(
-            "log_curves",
-            "Lo&garithmic curves",
-            "looks.set_log_curves",
-            "Ctrl+Alt+L",
-            checkable=True,
+            "log_curves", "Lo&garithmic curves", "looks.set_option", "Ctrl+Alt+L", checkable=True
         ),
-        ActionRow("equal", "E&qual aspect", "looks.set_equal", checkable=True),
+        ActionRow("equal", "E&qual aspect", "looks.set_option", checkable=True),
         ActionRow("unpin", "&Unpin all nodes", "display.unpin", "Esc"),
         None,
         ActionRow("library", "Li&brary of runs", "library.set_shown", "Ctrl+L", checkable=True),

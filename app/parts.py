@@ -167,18 +167,17 @@ class Parts(QObject):
         self.looks.set_form(self.actions["form"].isChecked())
         self.looks.set_inspector(self.actions["inspector"].isChecked())
         self.looks.set_times(self.actions["times"].isChecked())
-        self.actions["equal"].setChecked(settings.equal)
         self.actions["library"].setChecked(settings.library_shown)
         self.actions["dark"].setChecked(self.display.intent.palette == "dark")
         self.theme.set_action(self.actions["system"])
         self.actions["system"].setChecked(settings.follows_system)
-        self.actions["link"].setChecked(settings.linked)
         self.window.set_recent(settings.recent)
         self.window.show_wishes(self.display.view.wishes)
         self.actions["last"].setEnabled(self.keeper.previous is not None)
         self.actions["restores"].setChecked(settings.restores)
         self.scenes.set_actions(self.actions, self.folding)
         self.upkeep = Upkeep(self.window, self.display, self.looks, self.readout, self.actions)
+        self.upkeep.mark_options(self.display.intent)
 
     @abstractmethod
     def save(self) -> str:

@@ -19,7 +19,7 @@ from app.workers.margin_worker import MarginWorker
 from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
-    from app.views.trace_view import Bound
+    from app.views.view import Bound
     from app.workers.final_margin import Ahead
     from core.figures.look import BoundCurve
     from core.reference.margin import Reference, ReferenceMargin
@@ -393,7 +393,7 @@ class TheoryController(QObject):
         return [one for one in known.in_order if one.reference.name not in hidden]
 
     def _bounds_of(self, known: Knowledge) -> list[Bound]:
-        from app.views.trace_view import Bound
+        from app.views.view import Bound
 
         drawn = known.find_bounds(self._display.view.wishes.shown_bounds)
         return [Bound(short_name(name), *rest) for _, name, *rest in drawn]

@@ -13,12 +13,11 @@ from app.controllers.display import DisplayController
 from app.controllers.looks import Looks
 from app.controllers.readout import Readout
 from app.main_window import MainWindow
-from app.state.intent import Intent
+from app.state.intent import VIEW_OPTIONS, Intent
 from app.widgets.plain_text import window_title
 from core.studies.changes import is_modified
 from core.studies.study import Study
 
-ACTIONS = {"linked": "link"}  # where a wish and its action have other names
 EDITED = "Edited: press Run to train these settings."
 
 
@@ -65,11 +64,17 @@ class Upkeep(QObject):
 
     def _show_wishes(self, wishes: Intent) -> None:
         """Mark what is chosen, whoever chose it; an action that is marked so already is silent."""
-        for key in ("loop", "follow", "linked", "equal", "log_curves"):
-            self._actions[ACTIONS.get(key, key)].setChecked(getattr(wishes, key))
+        self.mark_options(wishes)
+        self._actions["follow"].setChecked(wishes.follow)
         self._actions["dark"].setChecked(wishes.palette == "dark")
         self._enable()
         self._window.show_wishes(wishes)
+
+    def mark_options(self, wishes: Intent) -> None:
+        """Check the actions that toggle options."""
+        for option in VIEW_OPTIONS.values():
+            if option.action:
+                self._actions[option.action].setChecked(getattr(wishes, option.name))
 
     def _enable(self) -> None:
         """What can be done with what is shown."""

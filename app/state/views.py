@@ -8,7 +8,6 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
-from app.state.intent import FIGURE_1
 from core.settings import Registry
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ class ViewKind:
         return made
 
 
+# The views of the paper's figure.
+FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 # Their order is that on the screen, whatever the order in which they were chosen.
 VIEWS: Registry[ViewKind] = Registry(
     attrgetter("name"),
