@@ -172,12 +172,11 @@ class Parts(QObject):
         self.theme.set_action(self.actions["system"])
         self.actions["system"].setChecked(settings.follows_system)
         self.window.set_recent(settings.recent)
-        self.window.show_wishes(self.display.view.wishes)
         self.actions["last"].setEnabled(self.keeper.previous is not None)
         self.actions["restores"].setChecked(settings.restores)
         self.scenes.set_actions(self.actions, self.folding)
         self.upkeep = Upkeep(self.window, self.display, self.looks, self.readout, self.actions)
-        self.upkeep.mark_options(self.display.intent)
+        self.upkeep.show_wishes()
 
     @abstractmethod
     def save(self) -> str:
