@@ -41,7 +41,7 @@ def whole(text: str) -> int:
 
 
 def typed_time(log10_time: float) -> str:
-    """A moment to the last digit, as `parse_time` reads it.
+    """Return a moment to the last digit, as `parse_time` reads it.
 
     >>> typed_time(2.5), typed_time(-math.inf)
     ('10^2.5', '0')
@@ -55,7 +55,7 @@ def moment_text(moment: float) -> str:
 
 
 def moment_of(text: str) -> float:
-    """A typed time as a moment. Raises ValueError for what is no time."""
+    """Return the moment of a typed time. Raises ValueError for what is no time."""
     log10_time = parse_time(text)
     if log10_time is None:
         raise ValueError("a time is such as 10^2.5, 300 or 0")
