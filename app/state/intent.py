@@ -151,3 +151,9 @@ VIEW_OPTIONS: Mapping[str, ViewOption] = {
 PASSING = tuple(item.name for item in fields(Intent) if item.name not in VIEW_OPTIONS)
 # Wishes that are the study's and not the user's.
 PROPOSED = tuple(one.proposal for one in VIEW_OPTIONS.values() if one.proposal)
+
+
+def with_proposals(intent: Intent) -> Intent:
+    """Return the wishes with what is proposed where nothing was chosen."""
+    chosen = [option for option in VIEW_OPTIONS.values() if option.proposal]
+    return replace(intent, **{option.name: option.shown(intent) for option in chosen})
