@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
 import app
-from app.state.intent import FIGURE_1
 from core.settings import Registry
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ class ViewKind:
         return made
 
 
+# The views of the paper's figure.
+FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 HERE = f"{app.__name__}.views"
 # Their order is that on the screen, whatever the order in which they were chosen.
 VIEWS: Registry[ViewKind] = Registry(
