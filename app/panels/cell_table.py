@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from app.widgets.plain_text import plain_tip
 from app.widgets.screen_text import shown_number
+from app.widgets.sorted_rows import moving_rows, sorted_places
 from core.studies.study import Cell
 from core.studies.tables import value_text
 
@@ -23,7 +24,6 @@ Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
 WAITING, RUNNING = "waiting", "running"
-NOTHING = 2  # the rank of what is not there, behind numbers and words
 LOOKED_AT = 50  # rows that say how wide a column is
 LAST = "why"
 
@@ -100,35 +100,16 @@ class CellModel(QAbstractTableModel):
         return self._cells[self._order[row]].name
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Qt's wish for another order; a column of -1 is the grid's. Numbers come before words,
-        and what is not there last.
-        """
-        # The selection is kept in persistent indexes, which must go with their cells.
-        self.layoutAboutToBeChanged.emit()
-        before = self.persistentIndexList()
-        kept = [self._order[index.row()] for index in before]
-        places = list(range(len(self._cells)))
-        self._sorted_by = (column, order) if 0 <= column < self.columnCount() else None
-        if self._sorted_by is not None:
-            descending = order == Qt.SortOrder.DescendingOrder
-            keys = [self._key(column, place) for place in places]
-            places.sort(key=keys.__getitem__, reverse=descending)
-            # Apart from the order before, which turned round would put them first.
-            places.sort(key=lambda place: keys[place][0] == NOTHING)  # stable: the rest stays
-        self._order = places
-        rows = {cell: row for row, cell in enumerate(places)}
-        after = [self.index(rows[c], i.column()) for c, i in zip(kept, before, strict=True)]
-        self.changePersistentIndexList(before, after)
-        self.layoutChanged.emit()
+        """Sort by a column; -1 is the order of the grid."""
+        with moving_rows(self, self._shown):
+            self._order, self._sorted_by = list(range(len(self._cells))), None
+            if 0 <= column < self.columnCount():
+                rows = ((cell, self._rows.get(cell.name)) for cell in self._cells)
+                values = (self._value(column, cell, row) for cell, row in rows)
+                self._order, self._sorted_by = sorted_places(values, order), (column, order)
 
-    def _key(self, column: int, place: int) -> tuple[int, Any]:
-        cell = self._cells[place]
-        value = self._value(column, cell, self._rows.get(cell.name))
-        # Numbers, words, nothing: an axis may have values of several kinds, which Python does not
-        # compare.
-        if isinstance(value, int | float):
-            return (NOTHING, 0.0) if math.isnan(value) else (0, float(value))
-        return (1, str(value)) if value not in ("", None) else (NOTHING, "")
+    def _shown(self) -> list[int]:
+        return self._order
 
     def rowCount(self, parent: Index = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._cells)
