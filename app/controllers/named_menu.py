@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Literal, final
+from typing import Any, Literal, final
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
@@ -72,9 +72,11 @@ def removing(part: Part, name: str) -> Change:
 
 
 def _with(part: Part, item: Bookmark | NodeSet, about: About) -> About:
-    return replace(about, **{part: (*getattr(about, part), item)})
+    changed: dict[str, Any] = {part: (*getattr(about, part), item)}
+    return replace(about, **changed)
 
 
 def _without(part: Part, name: str, about: About) -> About:
     kept = tuple(item for item in getattr(about, part) if item.name != name)
-    return replace(about, **{part: kept})
+    changed: dict[str, Any] = {part: kept}
+    return replace(about, **changed)

@@ -33,8 +33,6 @@ class RunQuestion(QObject):
     def ask(self, study: Study) -> None:
         """Ask about a study that is to be trained."""
         self._study = study
-        if self._question.is_open:
-            return
         count = len(self._session.live)
         runs = "A run is" if count == 1 else f"{count} runs are"
         self._question.ask(

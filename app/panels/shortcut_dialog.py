@@ -105,8 +105,10 @@ class ShortcutDialog(QDialog):
         self.search = QLineEdit(self, placeholderText=HINT, clearButtonEnabled=True)
         self.search.setAccessibleName(HINT)
         self.search.textChanged.connect(self._show_found)
-        self.tree = QTreeWidget(self, rootIsDecorated=False, itemsExpandable=False, indentation=0)
+        self.tree = QTreeWidget(self)
+        self.headings: dict[str, QTreeWidgetItem] = {}
         self.rows: dict[str, QTreeWidgetItem] = {}  # by action, and by number where keys are fixed
+        self._titles: dict[str, str] = {}  # of the headings of rows
         self._fill_tree()
         self.nothing = quiet_label(NOTHING, self)
         self.told = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
@@ -139,14 +141,18 @@ class ShortcutDialog(QDialog):
     def _fill_tree(self) -> None:
         tree = self.tree
         for menu, rows in MENUS.items():
-            heading = self._add_heading(menu.replace("&", ""))
+            title = menu.replace("&", "")
+            self._add_heading(title)
             for row in filter(None, rows):
-                self._add_row(heading, row.key, name_of(row), "", TIPS.get(row.key, ""))
+                self._add_row(title, row.key, name_of(row), "", TIPS.get(row.key, ""))
                 self.rows[row.key].setData(NAME, ACTION, row.key)
         for title, fixed in fixed_keys().items():
-            heading = self._add_heading(title)
+            self._add_heading(title)
             for one in fixed:
-                self._add_row(heading, str(len(self.rows)), one.name, one.keys)
+                self._add_row(title, str(len(self.rows)), one.name, one.keys)
+        tree.setRootIsDecorated(False)
+        tree.setItemsExpandable(False)
+        tree.setIndentation(0)
         tree.setAccessibleName("Actions and their keys")
         tree.setHeaderLabels(COLUMNS)
         tree.setUniformRowHeights(True)
@@ -164,17 +170,17 @@ class ShortcutDialog(QDialog):
         tree.resizeColumnToContents(NAME)
         tree.setColumnWidth(KEYS, KEYS_LETTERS * self.fontMetrics().averageCharWidth())
 
-    def _add_heading(self, title: str) -> QTreeWidgetItem:
-        heading = QTreeWidgetItem(self.tree, [title])
+    def _add_heading(self, title: str) -> None:
+        heading = self.headings[title] = QTreeWidgetItem(self.tree, [title])
         heading.setFirstColumnSpanned(True)
         font = QFont(self.font())
         font.setBold(True)
         heading.setFont(NAME, font)
         heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
-        return heading
 
-    def _add_row(self, heading: QTreeWidgetItem, key: str, *texts: str) -> None:
-        row = self.rows[key] = QTreeWidgetItem(heading, texts)
+    def _add_row(self, title: str, key: str, *texts: str) -> None:
+        self._titles[key] = title
+        row = self.rows[key] = QTreeWidgetItem(self.headings[title], texts)
         row.setFlags(row.flags() | Qt.ItemFlag.ItemIsEditable)
         row.setToolTip(TIP, plain_tip(row.text(TIP)))
 
@@ -203,20 +209,15 @@ class ShortcutDialog(QDialog):
 
     def _show_found(self) -> None:
         entries = [
-            entry(
-                key,
-                "",
-                row.text(NAME),
-                row.text(TIP) or row.parent().text(NAME),
-                words=row.text(KEYS),
-            )
+            entry(key, "", row.text(NAME), row.text(TIP) or self._titles[key], words=row.text(KEYS))
             for key, row in self.rows.items()
         ]
         found = {one.key for one in find(self.search.text(), entries)}
-        shown = {self.rows[key].parent().text(NAME) for key in found}
+        shown = {self._titles[key] for key in found}
         for key, row in self.rows.items():
             row.setHidden(key not in found)
-            row.parent().setHidden(row.parent().text(NAME) not in shown)
+        for title, heading in self.headings.items():
+            heading.setHidden(title not in shown)
         self.nothing.setVisible(not found)
 
     # --------------------------------------------------------------------------------- asked
@@ -245,7 +246,7 @@ class ShortcutDialog(QDialog):
 
     def _edit(self) -> None:
         if self._current:
-            self.tree.editItem(self.tree.currentItem(), KEYS)
+            self.tree.editItem(self.rows[self._current], KEYS)
 
     def _on_changed(self, key: str, text: str) -> None:
         self.changed.emit(key, portable(text))

@@ -24,10 +24,6 @@ class Question(QObject):
         self._box: QMessageBox | None = None
         self.answer = ""
 
-    @property
-    def is_open(self) -> bool:
-        return self._box is not None
-
     def ask(
         self,
         text: str,
@@ -70,7 +66,7 @@ class Question(QObject):
     def _on_finished(self) -> None:
         box, self._box = self._box, None
         if box is not None:
-            button = box.clickedButton()
-            self.answer = "" if button is None else button.objectName()
+            pressed = box.clickedButton()
+            self.answer = next((one.objectName() for one in box.buttons() if one is pressed), "")
             box.deleteLater()  # else its parent, the window, keeps it
             self.answered.emit(self.answer)

@@ -49,9 +49,7 @@ def test_each_answer_comes_once_and_leaves_no_box(
     for way, answer in WAYS.items():
         with subtests.test(way=way):
             question.ask("Train?", "Or not.", ANSWERS, default="Later")
-            assert question.is_open
             press(window, way)
-            assert not question.is_open
             assert boxes(window) == []
             assert answers == [answer]
             answers.clear()
