@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
 
 from app.widgets.plain_text import plain_tip
+from app.widgets.run_table import RunTable
 from app.widgets.screen_text import shown_number
 from app.widgets.sorted_rows import moving_rows, sorted_places
 from core.studies.study import Cell
@@ -172,36 +173,21 @@ def _state(row: Row) -> str:
 
 
 @final
-class CellTable(QTableView):
-    """Sorts by any column; a double click or Return asks for a run. run_requested(path, beside)."""
-
-    run_requested = Signal(object, bool)
+class CellTable(RunTable):
+    """The cells of a study, sorted by any column."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.model_ = CellModel(self)  # model() is QTableView's
+        self.model_ = CellModel()  # model() is QTableView's
+        super().__init__(self.model_, "Cells of the study", parent)
         self._paths: Mapping[str, Path] = {}
         self._fitted = False
-        self.setModel(self.model_)
         # Before sorting is enabled, which sorts by the column of the indicator at once; -1 is the
         # grid's order.
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         # By default Qt measures a thousand rows of every column.
         self.horizontalHeader().setResizeContentsPrecision(LOOKED_AT)
         self.setSortingEnabled(True)
-        self.setAccessibleName("Cells of the study")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setToolTip("Double click a cell to open its run; with Shift beside what is shown")
-        self.verticalHeader().setVisible(False)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        self.horizontalHeader().setStretchLastSection(True)
-        self.horizontalHeader().setHighlightSections(False)
-        self.doubleClicked.connect(self._ask)
 
     def show_cells(
         self, cells: Sequence[Cell], paths: Mapping[str, Path], columns: Sequence[str]
@@ -224,17 +210,5 @@ class CellTable(QTableView):
         self.model_.set_danger(colour)
         self.viewport().update()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self._ask(self.currentIndex())
-        else:
-            super().keyPressEvent(event)
-
-    def _ask(self, index: QModelIndex) -> None:
-        """Open the run of a cell, if it has one."""
-        name = self.model_.name(index.row())
-        path = self._paths.get(name)
-        # The row may be of a file that somebody has moved since.
-        if path is not None and path.is_file():
-            beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
-            self.run_requested.emit(path, bool(beside))
+    def path(self, row: int) -> Path | None:
+        return self._paths.get(self.model_.name(row))

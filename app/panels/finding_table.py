@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, final
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from app.state.hunted import Finding
 from app.widgets.plain_text import plain_tip
+from app.widgets.run_table import RunTable
 from app.widgets.screen_text import shown_number
 
 Index = QModelIndex | QPersistentModelIndex
@@ -77,45 +78,20 @@ class FindingModel(QAbstractTableModel):
 
 
 @final
-class FindingTable(QTableView):
-    """A double click or Return asks for a run. run_requested(path, beside)."""
-
-    run_requested = Signal(object, bool)
+class FindingTable(RunTable):
+    """What a hunt has found."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.model_ = FindingModel(self)  # model() is QTableView's
-        self.setModel(self.model_)
-        self.setAccessibleName("What was found")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.model_ = FindingModel()  # model() is QTableView's
+        super().__init__(self.model_, "What was found", parent)
         self.setToolTip("Double click a run to open it; with Shift beside what is shown")
-        self.verticalHeader().setVisible(False)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         # There are few rows, and what they say gets longer once runs are refined.
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        self.horizontalHeader().setStretchLastSection(True)
-        self.horizontalHeader().setHighlightSections(False)
-        self.doubleClicked.connect(self._ask)
 
     def show_findings(self, findings: Sequence[Finding]) -> None:
         """Others, in the place of those before."""
         self.model_.set_findings(findings)
         self.setColumnHidden(VERDICT, not any(one.verdict for one in findings))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self._ask(self.currentIndex())
-        else:
-            super().keyPressEvent(event)
-
-    def _ask(self, index: QModelIndex) -> None:
-        """Open a run, if its file was kept."""
-        path = self.model_.findings[index.row()].path
-        if path is not None and path.is_file():
-            beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
-            self.run_requested.emit(path, bool(beside))
+    def path(self, row: int) -> Path | None:
+        return self.model_.findings[row].path
