@@ -37,6 +37,7 @@ COLUMNS = ("Action", "Keys", "What it does")
 NAME, KEYS, TIP = range(3)
 KEYS_LETTERS = 26
 TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
+SPOKEN = int(Qt.ItemDataRole.AccessibleTextRole)
 ACTION = int(Qt.ItemDataRole.UserRole)  # the action of a row; None where the keys are fixed
 
 
@@ -190,7 +191,9 @@ class ShortcutDialog(QDialog):
         """The keys of all actions as they are now."""
         self._keys = dict(keys)
         for key, text in keys.items():
-            self.rows[key].setText(KEYS, native(text))
+            row, words = self.rows[key], native(text)
+            row.setText(KEYS, words)
+            row.setData(KEYS, SPOKEN, f"Keys of {row.text(NAME)}: {words or 'none'}")
         self.reset_all.setEnabled(self._keys != DEFAULTS)
         self._show_found()
         self._show_buttons()

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.actions import MENUS, ROWS
 from app.application import Marginscope
 from app.panels.fixed_keys import fixed_keys
-from app.panels.shortcut_dialog import KEYS, ShortcutDialog
+from app.panels.shortcut_dialog import KEYS, SPOKEN, ShortcutDialog
 from app.places import Places
 from app.settings import Settings, load_settings, save_settings
 from app.state.link import study_link
@@ -79,6 +79,8 @@ def test_it_shows_all_keys_by_menu(page: ShortcutDialog, program: Marginscope) -
         assert not page.rows[row.key].isHidden()
         native = program.actions[row.key].shortcut().toString(NATIVE)
         assert keys_of(page, row.key) == native
+    spoken = [page.rows[key].data(KEYS, SPOKEN) for key in ("figure", "cite")]
+    assert spoken == ["Keys of Export figure: Ctrl+E", "Keys of Copy BibTeX: none"]
     assert not page.reset_all.isEnabled()
 
 
