@@ -29,7 +29,7 @@ class Stepper:
         inputs = torch.tensor(problem.inputs, dtype=self.flat.dtype, device=device)
         y = torch.tensor(problem.dataset.y, dtype=self.flat.dtype, device=device)
         rows = max(1, BLOCK_BYTES // (self._network.m * inputs.element_size()))
-        self._blocks = [*zip(inputs.split(rows), y.split(rows), strict=True)]
+        self._blocks = [*zip(torch.split(inputs, rows), torch.split(y, rows), strict=True)]
         self._loss, self._scale = SLOPES[problem.loss.kind], step_size / y.shape[0]
 
     @torch.no_grad()
