@@ -147,7 +147,7 @@ def _check(content: bytes) -> None:
         if REFUSED.fullmatch(name):
             raise PickleError(f"it holds more than data (the instruction {name})")
         # Places of the memo are as many as the largest number says.
-        large = name.endswith("PUT") and argument > MOST_STEPS
+        large = name.endswith("PUT") and int(argument or 0) > MOST_STEPS
         if count > MOST_STEPS or tuples > MOST_TUPLES or large:
             raise PickleError("it unfolds into more than any batch holds")
 
