@@ -33,6 +33,8 @@ def run_sweep(
     """
     if table is not None:
         check_table(table)
+    if options.together:
+        say("--together has no effect: processes train the cells.")
     control = SweepControl()
     # A cluster's workers may be on other machines, which cannot share a WAL (decision 0009).
     made = plan(study, folder, size, options.force, shared=options.cluster is not None)
@@ -41,7 +43,7 @@ def run_sweep(
     if made.tasks:
         # What is wrong with the data is said before anything is started.
         say_understood(made.tasks[0].problem().dataset)
-    pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell, options.together)
+    pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell)
     status = control.status
     with (
         stopped_by_signals(control.cell),
