@@ -27,9 +27,9 @@ def load_torch_first() -> None:
 def load_qt() -> None:
     """What must be done before modules that use Qt are imported."""
     load_torch_first()
-    from app.process import import_plainly
+    from app.qt_workarounds import restore_import
 
-    import_plainly()
+    restore_import()
 
 
 def loading_problem(error: ImportError) -> str:

@@ -7,6 +7,7 @@ are made.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from typing import final
 
@@ -16,9 +17,9 @@ from app.controllers.opening import FIRST_STUDY
 from app.controllers.serving import bring_up
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
-from app.garbage import Collector
 from app.parts import Parts
 from app.places import Places
+from app.qt_workarounds import GarbageCollector
 from app.state.session import MOST_CELLS
 from app.wiring import connect
 from app.workers.judge import Judge
@@ -41,8 +42,7 @@ class Marginscope(Parts):
     ) -> None:
         """Open files by their names; theory is computed by the usual workers or by those given."""
         super().__init__(places, names, margins, judge)
-        self._collector = Collector(self)
-        self._collector.begin()  # before any thread does
+        self._collector = GarbageCollector(self)  # before any thread
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         connect(self)
         self.window.painted.connect(self._begin)
@@ -109,13 +109,11 @@ class Marginscope(Parts):
         order_before(stops, self.window.side)
 
     def settle(self) -> None:
-        """Everything is loaded: the collector of cyclic garbage need not look through it again.
-
-        All threads wait while it does, and for a tenth of a second where there is so much.
-        """
+        """Exclude what is loaded by now from future collections (`gc.freeze`), once."""
         if not self._settled:
             self._settled = True
-            self._collector.freeze()
+            gc.collect()  # frozen garbage is never collected
+            gc.freeze()
 
     def _ready(self) -> None:
         """Run files can be read; told by the training thread, and so perhaps after the end."""
@@ -180,7 +178,7 @@ class Marginscope(Parts):
         if not self.worker.close():
             LOG.error("The training did not end in time.")
         self.session.clear()  # last, since the threads were reading its files until here
-        self._collector.end()
+        self._collector.stop()
 
     def save(self) -> str:
         """Save the settings; return a sentence if the disk is full."""
