@@ -42,7 +42,8 @@ class Marginscope(Parts):
     ) -> None:
         """Open files by their names; theory is computed by the usual workers or by those given."""
         super().__init__(places, names, margins, judge)
-        self._collector = GarbageCollector(self)  # before any thread
+        self._collector = GarbageCollector(self)
+        self._collector.start()  # before any thread does
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         connect(self)
         self.window.painted.connect(self._begin)

@@ -15,7 +15,7 @@ from hypothesis import settings
 from pytestqt.qtbot import QtBot
 
 from app.qt_application import QtApplication
-from app.qt_workarounds import collect_due, restore_import
+from app.qt_workarounds import GarbageCollector, restore_import
 from core.sweep.pools import cuda_is_present
 from tests.guards import no_leaks
 
@@ -63,6 +63,7 @@ def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
 
 # Windows that were closed are garbage in cycles, which no thread of a later test may destroy.
 gc.disable()
+GARBAGE = GarbageCollector()
 
 
 def pytest_collection_finish() -> None:
@@ -75,7 +76,7 @@ def pytest_collection_finish() -> None:
 def no_garbage() -> Iterator[None]:
     """What is due is collected between tests, by the thread that runs them."""
     yield
-    collect_due()
+    GARBAGE.collect_due()
 
 
 @pytest.fixture(autouse=True)

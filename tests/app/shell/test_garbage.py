@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
 
-from app.qt_workarounds import GarbageCollector, collect_due
+from app.qt_workarounds import GarbageCollector
 
 
 class Cycle(QObject):
@@ -58,23 +58,27 @@ def test_a_thread_that_allocates_collects_nothing(qtbot: QtBot, threads: list[in
     assert not any(one() for one in gone)
 
 
-def test_old_garbage_is_collected_after_many_collections_of_the_new() -> None:
-    cycle = Cycle()
-    gone = weakref.ref(cycle)
+@pytest.mark.parametrize("grown", [True, False])
+def test_old_garbage_is_collected_once_memory_has_grown(grown: bool) -> None:
+    cycle, collector = Cycle(), GarbageCollector()
+    gone, kept = weakref.ref(cycle), []
     gc.collect(0)
     gc.collect(1)  # the cycle is old now
     del cycle
-    least = (gc.get_threshold()[1] + 1) * (gc.get_threshold()[2] + 1)
-    for _ in range(2 * least):
+    for _ in range((gc.get_threshold()[1] + 1) * (gc.get_threshold()[2] + 1) + 1):
         litter(1000)
-        collect_due()
-    assert gone() is None
+        if grown:
+            kept.append([str(number) for number in range(2000)])
+        collector.collect_due()
+    assert (gone() is None) == grown
+    gc.collect()
 
 
 def test_nothing_is_collected_before_it_is_due(threads: list[int]) -> None:
-    collect_due()
+    collector = GarbageCollector()
+    collector.collect_due()
     before = len(threads)
-    collect_due()
+    collector.collect_due()
     assert len(threads) == before
 
 
@@ -85,6 +89,7 @@ def test_the_collector_of_python_is_as_it_was_in_the_end(qtbot: QtBot) -> None:
         for wanted in (True, False):
             (gc.enable if wanted else gc.disable)()
             collector = GarbageCollector(owner)
+            collector.start()
             assert not gc.isenabled()
             collector.stop()
             assert gc.isenabled() == wanted
