@@ -104,18 +104,6 @@ def main() -> int:
         action="store_true",
         help="try out this installation without a screen, and print what works as JSON",
     )
-    parser.add_argument(
-        "--repaints",
-        type=int,
-        default=2000,
-        metavar="N",
-        help="how often the self-test repaints the window (2000)",
-    )
-    parser.add_argument(
-        "--time-start",
-        action="store_true",
-        help="open the window, print as JSON when it was seen and when it moved, and close it",
-    )
     arguments = parser.parse_args()
     complete_libraries()
     try:
@@ -137,11 +125,7 @@ def load_work(arguments: argparse.Namespace) -> Callable[[], int]:
     if arguments.self_test:
         from app.self_test import main as self_test
 
-        return partial(self_test, max(1, arguments.repaints))
-    if arguments.time_start:
-        from app.timed_start import main as timed
-
-        return partial(timed, arguments.names)
+        return self_test
     from app.start import main as open_window
 
     return partial(open_window, arguments.names)
