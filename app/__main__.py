@@ -11,7 +11,10 @@ HEADLESS = "--headless"  # core.compiled.beside, which would load much before th
 
 
 def load_torch_first() -> None:
-    """On Windows torch's libraries must be loaded before Qt's, whose runtime they do not accept."""
+    """On Windows, load torch's libraries before Qt's, whose runtime they do not accept.
+
+    pytorch/pytorch#166628, torch 2.9: otherwise `c10.dll` fails to load. Not tried without since.
+    """
     if sys.platform == "win32":
         import ctypes
         from contextlib import suppress
