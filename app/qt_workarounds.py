@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import gc
 import sys
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, cast, final
 
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtGui import QActionEvent, QPainter, QPixmap
@@ -136,5 +136,7 @@ def draw_fragments(painter: QPainter, rows: NDArray[np.float64], pixmap: QPixmap
     Without an array 4,096 markers take 22 ms in place of 4. Remove once PySide takes arrays.
     """
     if len(rows):
-        first = wrapInstance(rows.ctypes.data, QPainter.PixmapFragment)
+        first = cast(
+            "QPainter.PixmapFragment", wrapInstance(rows.ctypes.data, QPainter.PixmapFragment)
+        )
         painter.drawPixmapFragments(first, len(rows), pixmap)

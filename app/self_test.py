@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, final
 
 from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
 from app.application import Marginscope
@@ -93,6 +94,7 @@ class SelfTest:
         self._program: Marginscope | None = None
         self.steps: list[dict[str, Any]] = []
         self._uncaught = Heard()
+        self._picture = QImage()
 
     def run(self) -> bool:
         """Do all steps; whether all went well."""
@@ -197,15 +199,18 @@ class SelfTest:
             require(math.isclose(last, 2.0, abs_tol=1e-9), f"it ended at log10 t = {last}")
             return f"{run.frames} frames, {path.stat().st_size} bytes"
 
+    def _is_repainted(self) -> bool:
+        return self.program.window.grab().toImage() != self._picture
+
     def scrubbing(self) -> str:
         """The picture follows the time line, to and fro."""
         program = self.program
         program.display.ask(playing=False, follow=False)
         begun = time.perf_counter()
         for turn in range(MOMENTS):
-            before = program.window.grab().toImage()
+            self._picture = program.window.grab().toImage()
             program.playback.to_moment(-1.0 + 3.0 * ((17 * turn) % 101) / 101.0)
-            self._until(lambda shown=before: program.window.grab().toImage() != shown, "a repaint")
+            self._until(self._is_repainted, "a repaint")
         return f"{MOMENTS} moments, {1e3 * (time.perf_counter() - begun) / MOMENTS:.0f} ms each"
 
     def _exported(self, job: Any) -> bytes:
