@@ -111,8 +111,7 @@ def end_with_the_input(given_up: Event, patience: float = 0.0) -> None:
 
 
 def _wait_for_the_end(given_up: Event, patience: float) -> None:
-    # Not by sys.stdin.read: Python aborts at its end where a thread still waits in the buffer
-    # (python/cpython#129536).
+    # Not by sys.stdin.read: Python aborts at its end where a thread still waits in the buffer.
     while sys.stdin is not None and os.read(sys.stdin.fileno(), 1024):
         pass
     given_up.set()

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import settings
 from pytestqt.qtbot import QtBot
 
+from app import qt_workarounds
 from app.qt_application import QtApplication
-from app.qt_workarounds import GarbageCollector, restore_import
 from core.sweep.pools import cuda_is_present
 from tests.guards import no_leaks
 
@@ -24,7 +24,7 @@ __all__ = ["no_leaks"]
 # Kinds that tests.test_extension registers for itself: who looks for doctests would import them.
 collect_ignore = ["extension"]
 
-restore_import()  # before the modules that are tested
+qt_workarounds.restore_import()  # before the modules that are tested
 
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
 settings.register_profile("marginscope", deadline=None, derandomize=True, database=None)
@@ -63,7 +63,7 @@ def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
 
 # Windows that were closed are garbage in cycles, which no thread of a later test may destroy.
 gc.disable()
-GARBAGE = GarbageCollector()
+GARBAGE = qt_workarounds.GarbageCollector()
 
 
 def pytest_collection_finish() -> None:

@@ -506,6 +506,7 @@ def find_foreign_code() -> list[str]:
 OWN_PACKAGES = {"marginscope", "core", "app", "docs", "tests", "resources"}
 WORKAROUNDS = ("core/compat.py", "app/qt_workarounds.py")
 UNTIL_REPLACED = ("core/compiled/", "core/reference/master.py")
+SETTINGS = {"tqdm.tqdm.monitor_interval"}  # classes' attributes that are to be set, by a manual
 DOCUMENTED = {"_exit", "_getframe", "_asdict", "_fields", "_replace"}  # of Python, by its manual
 
 
@@ -567,7 +568,9 @@ def is_patch(node: ast.AST, names: dict[str, str]) -> bool:
     if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
         return False
     parts = origin_of(node, names)
-    return bool(parts) and (parts[0] == "builtins" or parts[0] not in sys.stdlib_module_names)
+    if not parts or ".".join(parts) in SETTINGS:
+        return False
+    return parts[0] == "builtins" or parts[0] not in sys.stdlib_module_names
 
 
 def extends_internals(node: ast.AST, names: dict[str, str]) -> bool:
@@ -623,7 +626,8 @@ INTERNALS = (
     ("class A:\n    def f(self):\n        self._mine = self._mine + 1", False),
     ("import os\nos._exit(1)", False),
     ("from numba.core import event\nevent.start_event = None", True),
-    ("from tqdm import tqdm\ntqdm.monitor_interval = 0", True),
+    ("from tqdm import tqdm\ntqdm.monitor_interval = 0", False),
+    ("from tqdm import tqdm\ntqdm.update = None", True),
     ("import torch\nsetattr(torch.nn.Module, 'forward', None)", True),
     ("import builtins\nbuiltins.__import__ = None", True),
     ("import sys\nsys.stdout = None", False),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import final
 
 from app.state.edits import Edits
-from app.state.intent import PROPOSED, Intent
+from app.state.intent import PROPOSED, START, Intent
 
 # Wishes that pass: they belong to the moment and to what plays, and undoing leaves them alone.
 PASSING = ("cursor", "playing", "follow", "hovered", *PROPOSED)
@@ -67,6 +67,18 @@ def keyed(intent: Intent, keys: Sequence[int]) -> Intent:
     """
     known = {(keys[place], node) for place, node in intent.pinned if place < len(keys)}
     return replace(intent, hovered=None, pinned=frozenset(known))
+
+
+def settled(intent: Intent) -> Intent:
+    """The wishes without those that pass."""
+    return replace(
+        intent,
+        cursor=START,
+        playing=False,
+        follow=False,
+        hovered=None,
+        **{name: getattr(AT_REST, name) for name in PROPOSED},
+    )
 
 
 def carried(scene: Scene, present: Scene) -> Scene:

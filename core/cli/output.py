@@ -71,6 +71,7 @@ def progress(label: str, total: int, quiet: bool) -> Iterator[Bar]:
         return
     from tqdm import tqdm
 
+    tqdm.monitor_interval = 0  # no monitor thread
     label = escape_controls(label)
     with tqdm(total=total, desc=label, unit="frame", leave=False, file=sys.stderr) as bar:
         yield Bar(bar)
