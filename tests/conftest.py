@@ -14,8 +14,7 @@ import pytest
 from hypothesis import settings
 from pytestqt.qtbot import QtBot
 
-from app.garbage import Garbage
-from app.process import import_plainly
+from app import qt_workarounds
 from app.qt_application import QtApplication
 from tests.guards import no_leaks
 
@@ -24,7 +23,7 @@ __all__ = ["no_leaks"]
 # Kinds that tests.test_extension registers for itself: who looks for doctests would import them.
 collect_ignore = ["extension"]
 
-import_plainly()  # before the modules that are tested
+qt_workarounds.restore_import()  # before the modules that are tested
 
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
 settings.register_profile("marginscope", deadline=None, derandomize=True, database=None)
@@ -65,19 +64,20 @@ def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
 
 # Windows that were closed are garbage in cycles, which no thread of a later test may destroy.
 gc.disable()
-GARBAGE = Garbage()
+GARBAGE = qt_workarounds.GarbageCollector()
 
 
 def pytest_collection_finish() -> None:
     """Leave what is loaded by now alone: to look through it each time took a 25th of a run."""
-    GARBAGE.freeze()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
 def no_garbage() -> Iterator[None]:
     """What is due is collected between tests, by the thread that runs them."""
     yield
-    GARBAGE.look()
+    GARBAGE.collect_due()
 
 
 @pytest.fixture(autouse=True)
