@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from core.figures.look import PLAIN, BoundCurve, Look, Region
 from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS
@@ -22,7 +22,6 @@ from core.observables.planes import COORDINATES, NodePlane
 if TYPE_CHECKING:
     from app.state.compared import Compared
     from core.figures.export import Draw
-    from core.figures.film_request import FilmRequest
     from core.figures.material import Shown
     from core.figures.page import PageOptions
     from core.figures.primitives import FigureScene
@@ -281,32 +280,28 @@ class FilmJob(ExportJob):
         return f"Drawing {self.path.name}"
 
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
-        from core.figures.film_beside import draw_beside
+        from core.figures.render_process import render_film
 
-        finished = draw_beside(self.request(), progress, cancelled)
+        finished = render_film(self.runs, self.path, progress, cancelled, **self.options())
         return done_words([self.path]) if finished else ""
 
-    def request(self) -> FilmRequest:
-        """What a process of its own is asked for."""
-        from core.figures.film_request import FilmRequest
-
-        return FilmRequest.of(
-            self.runs,
-            self.path,
-            panel=self.panel,
-            seconds=self.seconds,
-            frames_per_second=self.frames_per_second,
-            palette=self.palette,
-            plane=self.plane,
-            follow=self.follow,
-            selected=self.selected,
-            references=self.references,
-            look=self.look,
-            interval=self.interval,
-            size=self.size,
-            captions=self.captions,
-            promises=self.promises,
-        )
+    def options(self) -> dict[str, Any]:
+        """Return the further arguments of `core.figures.film.save_film`."""
+        return {
+            "panel": self.panel,
+            "seconds": self.seconds,
+            "frames_per_second": self.frames_per_second,
+            "palette": PALETTES[self.palette],
+            "plane": self.plane,
+            "follow": self.follow,
+            "selected": self.selected,
+            "references": self.references,
+            "look": self.look,
+            "interval": self.interval,
+            "size": self.size,
+            "captions": self.captions,
+            "promises": self.promises,
+        }
 
 
 @final

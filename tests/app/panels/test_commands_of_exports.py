@@ -20,9 +20,10 @@ from app.panels.export_progress import ProgressWindow
 from app.panels.figure_dialog import FigureDialog
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
-from app.state.exports import Exportable, FigureJob, FilmJob, PageJob, completed
+from app.state.exports import Exportable, FigureJob, FilmJob, PageJob, completed, opened
 from core.cli.looks import promises_of
 from core.cli.main import main
+from core.figures.film import save_film
 from core.figures.look import Look
 from core.figures.names import EVERY_PANEL, PAGE_PANELS
 from core.figures.palette import DARK
@@ -64,11 +65,12 @@ def drawn_of(runs: tuple[Path, ...]) -> Exportable:
 def made(job: FigureJob | FilmJob) -> Path:
     """Do a job, and return its file.
 
-    A film is drawn by this process; tests.figures.test_film_beside and
+    A film is drawn by this process; tests.figures.test_render_process and
     tests.app.shell.test_films_beside compare its bytes with those of a process of its own.
     """
     if isinstance(job, FilmJob):
-        assert job.request().save(lambda done, total: None, bool)
+        with opened(job.runs) as runs:
+            assert save_film(runs, job.path, **job.options())
     else:
         assert job.work(lambda done, total: None, bool) == f"Saved {job.path}."
     return job.path

@@ -15,8 +15,9 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.panels.export_dialogs import FilmDialog
 from app.panels.figure_dialog import FigureDialog
-from app.state.exports import FigureJob, FilmJob, completed
+from app.state.exports import FigureJob, FilmJob, completed, opened
 from app.state.resolve import span_of
+from core.figures.film import save_film
 from tests.app.mouse import keys, pick, pixel, wheel
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
@@ -127,7 +128,8 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
         program.export._shown(),
     )
     # Drawn here: tests.app.shell.test_films_beside has it drawn by another process.
-    assert short.request().save(lambda done, total: None, bool)
+    with opened(short.runs) as runs:
+        assert save_film(runs, short.path, **short.options())
     assert (tmp_path / "film.gif").stat().st_size > 0
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     program.display.ask(views=("neurons", "rotations", "norms", "margins", "curves"))
