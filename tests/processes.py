@@ -52,7 +52,7 @@ def die(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
 
 
-def draw_for_long(runs: Any, path: Path, counter: Path, options: Any) -> None:
+def draw_for_long(runs: Any, path: Path, options: Any, counter: Path, film: Any) -> None:
     """Begin a film of 6000 frames, and take far longer than a test."""
     with beside(path):
         counter.write_text("1 6000")

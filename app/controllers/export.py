@@ -44,6 +44,7 @@ from app.state.exports import (
 )
 from app.workers.worker import Request, Worker
 from core.errors import InputError
+from core.figures.options import FigureOptions
 from core.figures.render_process import FigureProcess
 from core.reference.watch import CancelledError
 
@@ -148,9 +149,8 @@ class ExportController(QObject):
             moment = math.inf if shown.moment is None else shown.moment
             self._start(CompareCopyJob(runs, compared.question, moment))
         else:
-            job = CopyJob(
-                shown.runs, shown.panels, plane=shown.plane, until=shown.moment, rest=True
-            )
+            options = FigureOptions(plane=shown.plane)
+            job = CopyJob(shown.runs, shown.panels, options, until=shown.moment, rest=True)
             self._start(job)
 
     def cite(self) -> None:

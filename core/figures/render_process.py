@@ -18,6 +18,7 @@ from core.processes import KillableProcess, run_in_process
 from core.reference.watch import CancelledError
 
 if TYPE_CHECKING:
+    from core.figures.options import FigureOptions
     from core.figures.primitives import FigureScene
 
 IDLE_SECONDS = 30.0  # an idle process takes as much memory as a small window
@@ -64,21 +65,22 @@ class FigureProcess:
 def render_film(
     runs: Sequence[Path],
     path: Path,
+    options: FigureOptions,
     progress: Callable[[int, int], None],
     cancelled: Callable[[], bool],
-    **options: Any,
+    **film: Any,
 ) -> bool:
     """Save a film of some run files by a process of its own, as `core.figures.film.save_film` does.
 
     Parameters
     ----------
-    runs, path
-        Run files, and the file of the film.
+    runs, path, options
+        Run files, the file of the film, and how the runs are drawn.
     progress
         Receives the number of finished frames and of all frames, at most 20 times a second.
     cancelled
         Checked as often; the process is killed once it returns True.
-    options
+    film
         Further arguments of `save_film`.
 
     Returns
@@ -101,19 +103,21 @@ def render_film(
             return cancelled()
 
         try:
-            given = (_save_film, tuple(runs), path, counter, options)
+            given = (_save_film, tuple(runs), path, options, counter, film)
             return bool(run_in_process("The film was not written", report, *given))
         finally:
             remove_left(path.parent)  # what a killed process has written
 
 
-def _save_film(runs: Sequence[Path], path: Path, counter: Path, options: dict[str, Any]) -> bool:
+def _save_film(
+    runs: Sequence[Path], path: Path, options: FigureOptions, counter: Path, film: dict[str, Any]
+) -> bool:
     from core.figures.film import save_film
     from core.runs import open_run
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_run(run)) for run in runs]
-        return save_film(opened, path, progress=partial(_write_progress, counter), **options)
+        return save_film(opened, path, options, progress=partial(_write_progress, counter), **film)
 
 
 def _write_progress(counter: Path, done: int, total: int) -> None:

@@ -136,7 +136,7 @@ def test_a_worker_ends_with_a_program_that_is_killed(tmp_path: Path) -> None:
         "from core.processes import run_in_process\n"
         "from tests.processes import draw_for_long\n"
         "folder = Path(sys.argv[1])\n"
-        "given = ((), folder / 'a.webp', folder / 'counter', {})\n"
+        "given = ((), folder / 'a.webp', None, folder / 'counter', {})\n"
         "run_in_process('It was not done', lambda: False, draw_for_long, *given)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT) as program:

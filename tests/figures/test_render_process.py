@@ -18,6 +18,7 @@ from core.figures.export import figure_bytes, save_figure
 from core.figures.film import save_film
 from core.figures.look import BoundCurve, Look, Region
 from core.figures.names import EVERY_PANEL
+from core.figures.options import USUAL, FigureOptions
 from core.figures.palette import DARK
 from core.figures.primitives import FigureScene
 from core.figures.render_process import FigureProcess, render_film
@@ -46,7 +47,9 @@ def scene(runs) -> FigureScene:
     """Every panel of one row that a run has, in other colours than usual."""
     with open_run(runs[0]) as run:
         panels = [name for name in EVERY_PANEL if name not in ("waves", "phases")]
-        return build_scene([run], panels, palette=DARK, look=Look(pinned=(frozenset({1}),)))
+        return build_scene(
+            [run], panels, options=FigureOptions(palette=DARK, look=Look(pinned=(frozenset({1}),)))
+        )
 
 
 @pytest.fixture
@@ -78,8 +81,14 @@ def test_another_process_draws_the_same_bytes(process, scene, tmp_path: Path) ->
 # ------------------------------------------------------------------------------------- films
 
 
-def options() -> dict[str, Any]:
-    """Every option of a film, of which the command line could say half."""
+FILM: dict[str, Any] = {
+    "panel": "margins,curves", "seconds": 0.3, "frames_per_second": 10.0, "follow": False,
+    "interval": (-0.5, math.inf), "size": (320, 240), "captions": False,
+}  # fmt: skip
+
+
+def whole_options() -> FigureOptions:
+    """Make options with a value in each field, of which the command line could say half."""
     margin = ReferenceMargin(
         REFERENCES["gamma_gl"], Bracket(0.08, 0.1 + 0.2, 1.0 / 3.0, True, "branch and bound"), 0.25
     )
@@ -93,13 +102,11 @@ def options() -> dict[str, Any]:
         (Region(0, "margins", 0.1, 7.0 / 3.0, -0.01, 0.9),), (frozenset({0, 3}), frozenset()),
         ((BoundCurve("lemma", "Lemma 2.3", "margins", values),), ()),
     )  # fmt: skip
-    return {
-        "panel": "margins,curves", "seconds": 0.3, "frames_per_second": 10.0, "palette": DARK,
-        "plane": NodePlane("coordinates", (1, 2)), "follow": False,
-        "selected": (None, NodeSet("mine", frozenset({1, 5}))),
-        "references": ((margin, unknown), ()), "look": look, "interval": (-0.5, math.inf),
-        "size": (320, 240), "captions": False, "promises": (Promise(margin), None),
-    }  # fmt: skip
+    selected = (None, NodeSet("mine", frozenset({1, 5})))
+    plane = NodePlane("coordinates", (1, 2))
+    margins = ((margin, unknown), ())
+    promises = (Promise(margin), None)
+    return FigureOptions(DARK, plane, margins, selected, look, promises=promises)
 
 
 def report(done: int, total: int) -> None:
@@ -107,21 +114,22 @@ def report(done: int, total: int) -> None:
 
 
 def test_another_process_makes_the_same_film(runs, tmp_path: Path) -> None:
-    assert render_film(runs, tmp_path / "a.webp", report, never, **options())
+    options = whole_options()
+    assert render_film(runs, tmp_path / "a.webp", options, report, never, **FILM)
     with open_run(runs[0]) as one, open_run(runs[1]) as two:
-        assert save_film([one, two], tmp_path / "b.webp", **options())
+        assert save_film([one, two], tmp_path / "b.webp", options, **FILM)
     assert (tmp_path / "a.webp").read_bytes() == (tmp_path / "b.webp").read_bytes()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.webp", "b.webp"]
     assert not workers()
     missing = tmp_path / "none.msrun"
     with pytest.raises(InputError, match=r"none\.msrun"):
-        render_film([missing], tmp_path / "a.webp", report, never)
+        render_film([missing], tmp_path / "a.webp", USUAL, report, never)
 
 
 def long_film(runs: tuple[Path, ...], path: Path, *told: Any) -> bool:
     """Make a film that takes far longer than a test."""
     size = {"size": (200, 160), "panel": "norms", "seconds": 300.0, "frames_per_second": 20.0}
-    return render_film(runs, path, *told, **size)
+    return render_film(runs, path, USUAL, *told, **size)
 
 
 @pytest.mark.parametrize("suffix", [".webp", pytest.param(".gif", marks=pytest.mark.slow)])

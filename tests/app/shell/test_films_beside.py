@@ -67,10 +67,14 @@ def test_a_film_of_the_window_is_drawn_by_another_process(
     with qtbot.waitSignal(program.export.finished) as told:
         job = asked(program, qtbot, 0.2)
     assert told.args == [f"Saved {job.path}."] and list(films.iterdir()) == [job.path]
-    assert any(job.references) and job.look.pinned[0] == {3} and job.path.parent == films
+    assert (
+        any(job.options.references)
+        and job.options.look.pinned[0] == {3}
+        and job.path.parent == films
+    )
     assert not workers()
     with opened(job.runs) as runs:
-        assert save_film(runs, films / "here.gif", **job.options())
+        assert save_film(runs, films / "here.gif", job.options, **job.film())
     assert (films / "here.gif").read_bytes() == job.path.read_bytes()
 
 

@@ -53,8 +53,8 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     assert isinstance(job, FigureJob)
     whole = completed(job, program.export._shown())
     assert isinstance(whole, FigureJob)
-    assert whole.panels == ("norms", "curves") and whole.look.pinned[0] == {3}
-    (mine,) = [one for one in whole.look.regions if (one.row, one.panel) == (0, "norms")]
+    assert whole.panels == ("norms", "curves") and whole.options.look.pinned[0] == {3}
+    (mine,) = [one for one in whole.options.look.regions if (one.row, one.panel) == (0, "norms")]
     shown = plot.shown()
     assert (mine.left, mine.right) == (shown.left(), shown.right())
     assert (mine.bottom, mine.top) == (shown.top(), shown.bottom())
@@ -129,7 +129,7 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     )
     # Drawn here: tests.app.shell.test_films_beside has it drawn by another process.
     with opened(short.runs) as runs:
-        assert save_film(runs, short.path, **short.options())
+        assert save_film(runs, short.path, short.options, **short.film())
     assert (tmp_path / "film.gif").stat().st_size > 0
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     program.display.ask(views=("neurons", "rotations", "norms", "margins", "curves"))
