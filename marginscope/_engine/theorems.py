@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
-from core.cli.output import finite
 from core.reference.watch import CancelledError, Watch
+from core.runs import Run
 from core.theorems.registry import assess_all
 from core.theorems.statement import Assessment
 from core.theorems.words import timing_words
-from marginscope._engine.border import interruptible, public
+from marginscope._engine.boundary import interruptible, public
 from marginscope._engine.margins import LIMIT_S, Margins
-from marginscope._engine.run import Run, core_run
 from marginscope._errors import InputError
+from marginscope._numbers import finite
 
 MET = {True: "met", False: "NOT MET", None: "not decided"}
 WIDTH = 96
@@ -122,35 +122,25 @@ def theorems(
     """
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta = {delta:g}; a failure probability lies between 0 and 1.")
-    own = core_run(run)
-    used = margins if isinstance(margins, Margins) else Margins(own.problem, margins, limit)
+    used = margins if isinstance(margins, Margins) else Margins(run.problem, margins, limit)
     known = {name: used.computed(name) for name in used}
     watch = Watch(math.inf)
     with interruptible(watch.cancel):
         try:
-            assessed = assess_all(own, known, delta, watch)
+            assessed = assess_all(run, known, delta, watch)
         except CancelledError:
             raise KeyboardInterrupt from None
     return [_verdict(one) for one in assessed]
 
 
 def _verdict(one: Assessment) -> Verdict:
-    statement, comparison = one.statement, one.comparison
+    known = one.as_json()
+    known["hypotheses"] = tuple(Hypothesis(**each) for each in known["hypotheses"])
+    known["times"] = asdict(one.timing)
     return Verdict(
-        name=statement.name,
-        source=statement.source,
-        text=statement.text,
-        verdict=one.verdict.value,
-        hypotheses=tuple(
-            Hypothesis(each.text, each.needed, each.present, each.met) for each in one.hypotheses
-        ),
-        sense=comparison.sense,
-        bound=comparison.bound,
-        measured=comparison.measured,
-        slack=comparison.slack,
-        ratio=comparison.ratio,
-        times=asdict(one.timing),
+        **known,
+        sense=one.comparison.sense,
         when=timing_words(one),
-        why=comparison.why,
-        slip=statement.slip,
+        why=one.comparison.why,
+        slip=one.statement.slip,
     )
