@@ -277,6 +277,10 @@ class Run(RunFile):
         """Open a window on the run; see `marginscope.show`."""
         show(self, at=at, views=views)
 
+    def __del__(self) -> None:
+        if hasattr(self, "_connection"):  # else it could not be opened
+            self.close()
+
     def __repr__(self) -> str:
         network = self.network
         return (

@@ -175,7 +175,7 @@ REVEALED = [
     "pathlib.Path",
     "marginscope._engine.player.Player",
     "pathlib.Path",
-    "str",
+    "Literal['confirmed']",
     "dict[str, tuple[Any, ...]]",
     "marginscope._engine.run.Run",
     "dict[str, str]",
