@@ -21,6 +21,8 @@ from marginscope._version import __version__
 
 if TYPE_CHECKING:
     from core.studies.verdicts import Judged as Claim
+    from core.theorems.report import Hypothesis
+    from core.theorems.report import Report as Verdict
     from marginscope._engine.boundary import TrainingWarning
     from marginscope._engine.claims import check
     from marginscope._engine.loading import load
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from marginscope._engine.showing import figure, player
     from marginscope._engine.studies import Cell, Study, studies, study
     from marginscope._engine.sweeping import Sweep, SweptCell, sweep
-    from marginscope._engine.theorems import Hypothesis, Verdict, theorems
+    from marginscope._engine.theorems import theorems
     from marginscope._engine.training import train
     from marginscope._errors import DiskError, InputError, MarginscopeError
     from marginscope._record.api import record
@@ -60,8 +62,8 @@ _PLACES = {
     "Sweep": "_engine.sweeping",
     "SweptCell": "_engine.sweeping",
     "sweep": "_engine.sweeping",
-    "Hypothesis": "_engine.theorems",
-    "Verdict": "_engine.theorems",
+    "Hypothesis": "_engine.theorems:Hypothesis",
+    "Verdict": "_engine.theorems:Report",
     "theorems": "_engine.theorems",
     "train": "_engine.training",
     "MarginscopeError": "_errors",

@@ -33,10 +33,10 @@ from marginscope._engine.tables import (
 from marginscope._show.api import Time, show
 
 if TYPE_CHECKING:  # these load what only they need
+    from core.theorems.report import Report
     from marginscope._engine.figures import Kind
     from marginscope._engine.margins import Margins
     from marginscope._engine.player import Player, PlayerOptions
-    from marginscope._engine.theorems import Verdict
 
 Floats = NDArray[np.float64]
 DPI = 110.0  # of a still in a notebook
@@ -233,7 +233,7 @@ class Run(RunFile):
         *,
         delta: float = 0.05,
         limit: float = 120.0,
-    ) -> list[Verdict]:
+    ) -> list[Report]:
         """What the papers' statements say of the run: `marginscope.theorems`."""
         from marginscope._engine.theorems import theorems
 
