@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import final
 
 from PySide6.QtCore import Qt
@@ -12,6 +11,7 @@ from PySide6.QtGui import QAction, QIcon, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
 
 Icons = Callable[[str], QIcon]
+Handlers = Mapping[str, Callable[..., object]]  # bound methods by the keys of actions
 SEPARATOR = "-"
 # The property of an action that shows another icon than its row says, for the time being.
 ICON = "shownIcon"
@@ -20,11 +20,10 @@ ICON = "shownIcon"
 @final
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """One action. `handler` is "controller.method"."""
+    """One action; what it does is in app.parts."""
 
     key: str
     text: str
-    handler: str
     shortcut: str = ""
     icon: str = ""
     checkable: bool = False
@@ -33,120 +32,104 @@ class ActionRow:
 # The rows of each menu; None is a separator.
 MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     "&File": (
-        ActionRow("open", "&Open ...", "files.open", "Ctrl+O", "open"),
-        ActionRow("open_beside", "Open &beside ...", "files.open_beside", "Ctrl+Shift+O"),
-        ActionRow("save_study", "&Save study ...", "files.save_study", "Ctrl+S"),
+        ActionRow("open", "&Open ...", "Ctrl+O", "open"),
+        ActionRow("open_beside", "Open &beside ...", "Ctrl+Shift+O"),
+        ActionRow("save_study", "&Save study ...", "Ctrl+S"),
         None,
-        ActionRow("last", "Res&tore last session", "keeper.again"),
-        ActionRow("record", "Sa&ve record of session ...", "record.save"),
-        ActionRow(
-            "restores", "Open &with the last session", "opening.set_restores", checkable=True
-        ),
+        ActionRow("last", "Res&tore last session"),
+        ActionRow("record", "Sa&ve record of session ..."),
+        ActionRow("restores", "Open &with the last session", checkable=True),
         None,
-        ActionRow("figure", "Export &figure ...", "export.figure", "Ctrl+E", "figure"),
-        ActionRow("copy_figure", "&Copy figure", "export.copy_figure", "Ctrl+Shift+C", "copy"),
-        ActionRow("film", "Export fil&m ...", "export.film", "Ctrl+Shift+E", "film"),
-        ActionRow("page", "Export &page ...", "export.page", "Ctrl+Alt+P"),
-        ActionRow("data", "Export &data ...", "export.data", "Ctrl+Alt+E", "data"),
-        ActionRow("cite", "Cop&y BibTeX", "export.cite"),
+        ActionRow("figure", "Export &figure ...", "Ctrl+E", "figure"),
+        ActionRow("copy_figure", "&Copy figure", "Ctrl+Shift+C", "copy"),
+        ActionRow("film", "Export fil&m ...", "Ctrl+Shift+E", "film"),
+        ActionRow("page", "Export &page ...", "Ctrl+Alt+P"),
+        ActionRow("data", "Export &data ...", "Ctrl+Alt+E", "data"),
+        ActionRow("cite", "Cop&y BibTeX"),
         None,
-        ActionRow("folder", "Show folder of &runs", "files.show_folder"),
-        ActionRow("close", "C&lose runs", "experiment.close_runs", "Ctrl+W", "close"),
-        ActionRow("quit", "&Quit", "window.close", "Ctrl+Q"),
+        ActionRow("folder", "Show folder of &runs"),
+        ActionRow("close", "C&lose runs", "Ctrl+W", "close"),
+        ActionRow("quit", "&Quit", "Ctrl+Q"),
     ),
     "&Edit": (
-        ActionRow("undo", "&Undo", "scenes.undo", "Ctrl+Z", "undo"),
-        ActionRow("redo", "&Redo", "scenes.redo", "Ctrl+Shift+Z", "redo"),
+        ActionRow("undo", "&Undo", "Ctrl+Z", "undo"),
+        ActionRow("redo", "&Redo", "Ctrl+Shift+Z", "redo"),
         None,
-        ActionRow("name", "&Name the selection ...", "selections.ask", "Ctrl+G"),
-        ActionRow("selection_back", "Selection &back", "scenes.back", "Alt+Left"),
-        ActionRow("selection_forward", "Selection &forward", "scenes.forward", "Alt+Right"),
+        ActionRow("name", "&Name the selection ...", "Ctrl+G"),
+        ActionRow("selection_back", "Selection &back", "Alt+Left"),
+        ActionRow("selection_forward", "Selection &forward", "Alt+Right"),
         None,
-        ActionRow("copy_link", "&Copy link", "links.copy", "Ctrl+Alt+C"),
-        ActionRow("open_link", "&Open link ...", "links.ask", "Ctrl+Alt+O"),
-        ActionRow("register", "L&et the system open links and runs here", "links.register"),
-        ActionRow("save_view", "&Save view ...", "links.save", "Ctrl+Alt+S"),
+        ActionRow("copy_link", "&Copy link", "Ctrl+Alt+C"),
+        ActionRow("open_link", "&Open link ...", "Ctrl+Alt+O"),
+        ActionRow("register", "L&et the system open links and runs here"),
+        ActionRow("save_view", "&Save view ...", "Ctrl+Alt+S"),
     ),
     "&Experiment": (
-        ActionRow("run", "&Run", "experiment.run", "Ctrl+R", "run"),
-        ActionRow("pause", "&Pause", "experiment.pause", "Ctrl+P", "pause", checkable=True),
-        ActionRow("stop", "&Stop", "experiment.stop", "Ctrl+.", "stop"),
-        ActionRow("restart", "R&estart", "experiment.restart", "Ctrl+Shift+R", "restart"),
+        ActionRow("run", "&Run", "Ctrl+R", "run"),
+        ActionRow("pause", "&Pause", "Ctrl+P", "pause", checkable=True),
+        ActionRow("stop", "&Stop", "Ctrl+.", "stop"),
+        ActionRow("restart", "R&estart", "Ctrl+Shift+R", "restart"),
         None,
-        ActionRow("seed", "&New seed", "experiment.new_seed", "Ctrl+N", "seed"),
-        ActionRow("weights", "New &weights", "experiment.new_weights", "Ctrl+Shift+N", "weights"),
-        ActionRow("further", "&Continue further", "experiment.further", "Ctrl+Shift+F", "continue"),
-        ActionRow("branch", "&Branch here ...", "branches.begin", "Ctrl+B", "branch"),
-        ActionRow(
-            "rewind",
-            "Rew&ind here with another step ...",
-            "branches.rewind",
-            "Ctrl+Shift+B",
-            "rewind",
-        ),
+        ActionRow("seed", "&New seed", "Ctrl+N", "seed"),
+        ActionRow("weights", "New &weights", "Ctrl+Shift+N", "weights"),
+        ActionRow("further", "&Continue further", "Ctrl+Shift+F", "continue"),
+        ActionRow("branch", "&Branch here ...", "Ctrl+B", "branch"),
+        ActionRow("rewind", "Rew&ind here with another step ...", "Ctrl+Shift+B", "rewind"),
         None,
-        ActionRow("margins_again", "Compute reference &margins", "theory.again"),
-        ActionRow("margins_stop", "Cance&l reference margins", "theory.cancel"),
+        ActionRow("margins_again", "Compute reference &margins"),
+        ActionRow("margins_stop", "Cance&l reference margins"),
         None,
-        ActionRow("studies", "Choose a st&udy ...", "studies.show", "Ctrl+Shift+S"),
-        ActionRow("cells", "C&hoose runs ...", "cells.choose", "F6"),
-        ActionRow("whole", "Wh&ole study ...", "whole.show", "F7", "study"),
-        ActionRow("preview", "Preview the &data ...", "preview.show", "F8"),
-        ActionRow("draw", "Draw da&ta ...", "drawing.show", "Shift+F8"),
+        ActionRow("studies", "Choose a st&udy ...", "Ctrl+Shift+S"),
+        ActionRow("cells", "C&hoose runs ...", "F6"),
+        ActionRow("whole", "Wh&ole study ...", "F7", "study"),
+        ActionRow("preview", "Preview the &data ...", "F8"),
+        ActionRow("draw", "Draw da&ta ...", "Shift+F8"),
     ),
     "&Play": (
-        ActionRow("play", "&Play", "playback.toggle", "Space", "play"),
-        ActionRow("back", "One frame &back", "playback.back", "Left", "step-back"),
-        ActionRow("forward", "One frame &forward", "playback.forward", "Right", "step-forward"),
-        ActionRow("start", "To the &start", "playback.to_start", "Home", "first"),
-        ActionRow("end", "To the &end", "playback.to_end", "End", "last"),
-        ActionRow("jump", "&Jump to a time ...", "playback.jump", "Ctrl+J"),
-        ActionRow("bookmark", "Boo&kmark this moment ...", "bookmarks.ask", "B"),
+        ActionRow("play", "&Play", "Space", "play"),
+        ActionRow("back", "One frame &back", "Left", "step-back"),
+        ActionRow("forward", "One frame &forward", "Right", "step-forward"),
+        ActionRow("start", "To the &start", "Home", "first"),
+        ActionRow("end", "To the &end", "End", "last"),
+        ActionRow("jump", "&Jump to a time ...", "Ctrl+J"),
+        ActionRow("bookmark", "Boo&kmark this moment ...", "B"),
         None,
-        ActionRow("slower", "S&lower", "playback.slower", "[", "less"),
-        ActionRow("faster", "F&aster", "playback.faster", "]", "more"),
-        ActionRow("loop", "L&oop", "playback.set_loop", "L", "loop", checkable=True),
-        ActionRow("loop_from", "Loop fro&m here", "playback.from_here", "I"),
-        ActionRow("loop_to", "Loop &to here", "playback.to_here", "O"),
-        ActionRow("loop_all", "Clear the &interval", "playback.no_interval", "Shift+I"),
-        ActionRow("follow", "Follow li&ve", "playback.set_follow", "F", "follow", checkable=True),
+        ActionRow("slower", "S&lower", "[", "less"),
+        ActionRow("faster", "F&aster", "]", "more"),
+        ActionRow("loop", "L&oop", "L", "loop", checkable=True),
+        ActionRow("loop_from", "Loop fro&m here", "I"),
+        ActionRow("loop_to", "Loop &to here", "O"),
+        ActionRow("loop_all", "Clear the &interval", "Shift+I"),
+        ActionRow("follow", "Follow li&ve", "F", "follow", checkable=True),
     ),
     "&View": (
-        ActionRow("coordinates", "&Coordinates ...", "looks.choose_coordinates", "Ctrl+K"),
-        ActionRow("link", "Lin&k axes of runs", "looks.set_linked", "Ctrl+Shift+L", checkable=True),
-        ActionRow("compare", "Com&pare runs", "compare.set_shown", "Ctrl+Shift+M", checkable=True),
-        ActionRow(
-            "log_curves",
-            "Lo&garithmic curves",
-            "looks.set_log_curves",
-            "Ctrl+Alt+L",
-            checkable=True,
-        ),
-        ActionRow("equal", "E&qual aspect", "looks.set_equal", checkable=True),
-        ActionRow("unpin", "&Unpin all nodes", "display.unpin", "Esc"),
+        ActionRow("coordinates", "&Coordinates ...", "Ctrl+K"),
+        ActionRow("link", "Lin&k axes of runs", "Ctrl+Shift+L", checkable=True),
+        ActionRow("compare", "Com&pare runs", "Ctrl+Shift+M", checkable=True),
+        ActionRow("log_curves", "Lo&garithmic curves", "Ctrl+Alt+L", checkable=True),
+        ActionRow("equal", "E&qual aspect", checkable=True),
+        ActionRow("unpin", "&Unpin all nodes", "Esc"),
         None,
-        ActionRow("library", "Li&brary of runs", "library.set_shown", "Ctrl+L", checkable=True),
-        ActionRow("dark", "&Dark", "looks.set_dark", "Ctrl+D", "dark", checkable=True),
-        ActionRow("system", "Dark or light as the s&ystem", "theme.set_follows", checkable=True),
-        ActionRow("lecture", "&Lecture", "looks.set_lecture", "F11", "lecture", checkable=True),
-        ActionRow("form", "&Experiment panel", "looks.set_form", "F9", "fold-left", checkable=True),
-        ActionRow("times", "&Theorem time line", "looks.set_times", "F4", checkable=True),
-        ActionRow(
-            "inspector", "&Inspector panel", "looks.set_inspector", "F10", "fold-right", True
-        ),
+        ActionRow("library", "Li&brary of runs", "Ctrl+L", checkable=True),
+        ActionRow("dark", "&Dark", "Ctrl+D", "dark", checkable=True),
+        ActionRow("system", "Dark or light as the s&ystem", checkable=True),
+        ActionRow("lecture", "&Lecture", "F11", "lecture", checkable=True),
+        ActionRow("form", "&Experiment panel", "F9", "fold-left", checkable=True),
+        ActionRow("times", "&Theorem time line", "F4", checkable=True),
+        ActionRow("inspector", "&Inspector panel", "F10", "fold-right", True),
     ),
     "&Help": (
-        ActionRow("palette", "&Command palette ...", "commands.show", "Ctrl+Shift+P"),
-        ActionRow("shortcuts", "&Keyboard shortcuts ...", "shortcuts.show", "?"),
-        ActionRow("what", "&What is this?", "help.what", "Shift+F1"),
+        ActionRow("palette", "&Command palette ...", "Ctrl+Shift+P"),
+        ActionRow("shortcuts", "&Keyboard shortcuts ...", "?"),
+        ActionRow("what", "&What is this?", "Shift+F1"),
         None,
-        ActionRow("welcome", "W&elcome page", "welcome.set_shown", checkable=True),
-        ActionRow("tour", "Five-minute &tour", "tour.begin"),
-        ActionRow("documents", "&Documents", "documents.show", "F1"),
-        ActionRow("site", "Web &site of the documents", "documents.show_site"),
+        ActionRow("welcome", "W&elcome page", checkable=True),
+        ActionRow("tour", "Five-minute &tour"),
+        ActionRow("documents", "&Documents", "F1"),
+        ActionRow("site", "Web &site of the documents"),
         None,
-        ActionRow("log", "Show the &log", "files.show_log"),
-        ActionRow("about", "&About Marginscope", "looks.about"),
+        ActionRow("log", "Show the &log"),
+        ActionRow("about", "&About Marginscope"),
     ),
 }
 ROWS = tuple(row for rows in MENUS.values() for row in rows if row is not None)
@@ -276,8 +259,8 @@ def why_not(key: str) -> str:
     return REASONS.get(key, "It cannot be had now.")
 
 
-def make_actions(window: QMainWindow, program: object) -> dict[str, QAction]:
-    """The table's actions by key, each connected to the method of one of the program's parts."""
+def make_actions(window: QMainWindow, handlers: Handlers) -> dict[str, QAction]:
+    """The table's actions by key, each connected to its handler."""
     actions = {}
     for row in ROWS:
         action = QAction(row.text, window)
@@ -290,7 +273,7 @@ def make_actions(window: QMainWindow, program: object) -> dict[str, QAction]:
         set_keys(action, row.shortcut)
         # Toggled also when it is the program that checks it, as a lecture does with the panels.
         signal = action.toggled if row.checkable else action.triggered
-        signal.connect(attrgetter(row.handler)(program))
+        signal.connect(handlers[row.key])
         window.addAction(action)  # so that its shortcut works where no menu or button shows it
         actions[row.key] = action
     return actions

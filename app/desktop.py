@@ -13,6 +13,7 @@ from pathlib import Path
 from string import Template
 
 from marginscope._files.schema import APPLICATION_ID
+from marginscope._program import package
 
 SCHEME = "marginscope"
 LINKS, FILES = "marginscope-links.desktop", "marginscope.desktop"
@@ -21,7 +22,7 @@ RUN_KIND, VIEW_KIND = "application/vnd.marginscope.run", "application/vnd.margin
 # What each entry is made the usual program for.
 KINDS: Mapping[str, tuple[str, ...]] = {LINKS: (LINK_KIND,), FILES: (RUN_KIND, VIEW_KIND)}
 SIZES = (16, 32, 48, 64, 128, 256)
-FOLDER = resources.files("resources") / "desktop"
+FOLDER = resources.files(package("resources")) / "desktop"
 
 
 def desktop_entry(start: Sequence[str], folder: Path, name: str = LINKS) -> str:

@@ -57,6 +57,7 @@ from app.controllers.whole_study import WholeStudyController
 from app.main_window import MainWindow
 from app.places import Places, writable_places
 from app.state.exports import Exportable
+from app.state.intent import VIEW_OPTIONS
 from app.state.session import Session
 from app.workers.judge import Judge
 from app.workers.margin_worker import MarginWorker
@@ -156,7 +157,7 @@ class Parts(QObject):
         )
         self.studies = StudyController(self.window, self.experiment)
         self.shortcuts = ShortcutController(self.window, settings.shortcuts)
-        self.actions = actions.make_actions(self.window, self)
+        self.actions = actions.make_actions(self.window, _handlers(self))
         self.window.set_actions(self.actions)
         self.looks.set_actions(self.actions)
         self.commands.set_actions(self.actions)
@@ -167,18 +168,16 @@ class Parts(QObject):
         self.looks.set_form(self.actions["form"].isChecked())
         self.looks.set_inspector(self.actions["inspector"].isChecked())
         self.looks.set_times(self.actions["times"].isChecked())
-        self.actions["equal"].setChecked(settings.equal)
         self.actions["library"].setChecked(settings.library_shown)
         self.actions["dark"].setChecked(self.display.intent.palette == "dark")
         self.theme.set_action(self.actions["system"])
         self.actions["system"].setChecked(settings.follows_system)
-        self.actions["link"].setChecked(settings.linked)
         self.window.set_recent(settings.recent)
-        self.window.show_wishes(self.display.view.wishes)
         self.actions["last"].setEnabled(self.keeper.previous is not None)
         self.actions["restores"].setChecked(settings.restores)
         self.scenes.set_actions(self.actions, self.folding)
         self.upkeep = Upkeep(self.window, self.display, self.looks, self.readout, self.actions)
+        self.upkeep.show_wishes()
 
     @abstractmethod
     def save(self) -> str:
@@ -193,6 +192,61 @@ class Parts(QObject):
     def _exportable(self) -> Exportable:
         """The runs that are shown, as they are drawn."""
         return drawn(self.display, self.theory, self.selections)
+
+
+def _handlers(parts: Parts) -> actions.Handlers:
+    """Return what each action does."""
+    toggles = [option.action for option in VIEW_OPTIONS.values() if option.action]
+    return {
+        **dict.fromkeys(toggles, parts.looks.set_option),
+        # File
+        **{"open": parts.files.open, "open_beside": parts.files.open_beside},
+        **{"save_study": parts.files.save_study},
+        **{"last": parts.keeper.again, "record": parts.record.save},
+        **{"restores": parts.opening.set_restores},
+        **{"figure": parts.export.figure, "copy_figure": parts.export.copy_figure},
+        **{"film": parts.export.film, "page": parts.export.page, "data": parts.export.data},
+        **{"cite": parts.export.cite},
+        **{"folder": parts.files.show_folder, "close": parts.experiment.close_runs},
+        **{"quit": parts.window.close},
+        # Edit
+        **{"undo": parts.scenes.undo, "redo": parts.scenes.redo},
+        **{"name": parts.selections.ask, "selection_back": parts.scenes.back},
+        **{"selection_forward": parts.scenes.forward},
+        **{"copy_link": parts.links.copy, "open_link": parts.links.ask},
+        **{"register": parts.links.register, "save_view": parts.links.save},
+        # Experiment
+        **{"run": parts.experiment.run, "pause": parts.experiment.pause},
+        **{"stop": parts.experiment.stop, "restart": parts.experiment.restart},
+        **{"seed": parts.experiment.new_seed, "weights": parts.experiment.new_weights},
+        **{"further": parts.experiment.further, "branch": parts.branches.begin},
+        **{"rewind": parts.branches.rewind},
+        **{"margins_again": parts.theory.again, "margins_stop": parts.theory.cancel},
+        **{"studies": parts.studies.show, "cells": parts.cells.choose, "whole": parts.whole.show},
+        **{"preview": parts.preview.show, "draw": parts.drawing.show},
+        # Play
+        **{"play": parts.playback.toggle, "back": parts.playback.back},
+        **{"forward": parts.playback.forward, "start": parts.playback.to_start},
+        **{"end": parts.playback.to_end, "jump": parts.playback.jump},
+        **{"bookmark": parts.bookmarks.ask},
+        **{"slower": parts.playback.slower, "faster": parts.playback.faster},
+        **{"loop_from": parts.playback.from_here},
+        **{"loop_to": parts.playback.to_here, "loop_all": parts.playback.no_interval},
+        **{"follow": parts.playback.set_follow},
+        # View
+        **{"coordinates": parts.looks.choose_coordinates, "compare": parts.compare.set_shown},
+        **{"unpin": parts.display.unpin},
+        **{"library": parts.library.set_shown, "dark": parts.looks.set_dark},
+        **{"system": parts.theme.set_follows, "lecture": parts.looks.set_lecture},
+        **{"form": parts.looks.set_form, "times": parts.looks.set_times},
+        **{"inspector": parts.looks.set_inspector},
+        # Help
+        **{"palette": parts.commands.show, "shortcuts": parts.shortcuts.show},
+        **{"what": parts.help.what},
+        **{"welcome": parts.welcome.set_shown, "tour": parts.tour.begin},
+        **{"documents": parts.documents.show, "site": parts.documents.show_site},
+        **{"log": parts.files.show_log, "about": parts.looks.about},
+    }
 
 
 def first_settings() -> list[dict[str, object]]:

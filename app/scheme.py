@@ -20,6 +20,7 @@ from app.desktop import KINDS, RUN_KIND, SCHEME, files, without_defaults
 from core.cli.bundled import is_bundled
 from core.errors import InputError, MarginscopeError
 from core.files import read_text, read_whole, write_whole
+from marginscope._program import ROOT, package
 
 PATIENCE_S = 10
 MOST_BYTES = 1_000_000  # of an entry of the desktop; ours have a few kilobytes
@@ -43,14 +44,14 @@ def command() -> list[str]:
     """How this very program is started."""
     if is_bundled():
         return [sys.executable]
-    return [sys.executable, "-m", "app"]
+    return [sys.executable, "-m", package("app")]
 
 
 def place() -> Path:
     """The folder from which it is started: Python finds the packages of a clone from there."""
     if is_bundled():
         return Path(sys.executable).resolve().parent
-    return Path(__file__).resolve().parents[1]
+    return ROOT
 
 
 def change() -> str:

@@ -11,18 +11,53 @@ import binascii
 import json
 import os
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Annotated, Any, final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core.core_schema import CoreSchema, any_schema
 
-from app.state.intent import FIGURE_1, FIRST_CURVES
+from app.state.intent import VIEW_OPTIONS, Intent
 from app.state.layouts import MOST_LAYOUTS
+from app.state.scene import AT_REST
 from core.errors import DiskError, MarginscopeError
 from core.files import read_whole, set_aside, write_whole
 
 MOST_RECENT = 10
 # Ours has a few kilobytes; another file under its name must not be read whole at every start.
 MOST_BYTES = 1_000_000
+
+REMEMBERED = {name: option for name, option in VIEW_OPTIONS.items() if option.remembered}
+DEFINITIONS: dict[str, Any] = {
+    name: (option.kind.stored, option.default) for name, option in REMEMBERED.items()
+}
+Remembered = create_model("Remembered", **DEFINITIONS)
+
+
+def _remembered(values: dict[str, Any]) -> Intent:
+    """Return the options of a settings file. Raises ValidationError."""
+    known = Remembered.model_validate(values).model_dump()
+    for name, option in REMEMBERED.items():
+        # What is proposed to begin with is shown while nobody has chosen anything.
+        if option.proposal and known[name] == getattr(AT_REST, option.proposal):
+            known[name] = option.default
+    return Intent(**known)
+
+
+def _as_given(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    # Checked by `_remembered`: a schema of Intent takes 40 ms of each start.
+    return any_schema()
 
 
 @final
@@ -31,23 +66,15 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
+    options: Annotated[Intent, GetPydanticSchema(_as_given)] = AT_REST  # those of REMEMBERED
     geometry: str = Field("", max_length=10_000)
-    palette: Literal["light", "dark"] = "light"
     follows_system: bool = True  # whether the palette is the system's
-    pace: float = Field(1.0, ge=0.01, le=100.0)
-    loop: bool = False
-    linked: bool = True
     form_shown: bool = True
     inspector_shown: bool = True
     form_small: bool = False  # the same, of a window that is too small for it
     inspector_small: bool = False
     times_shown: bool = True
     times_small: bool = False
-    equal: bool = False
-    neuron_range: Literal["moment", "run", "root"] = "moment"
-    neuron_points: Literal["", "weights", "directions"] = ""  # empty: the study's
-    views: tuple[str, ...] = Field((), max_length=20)  # chosen by the user; empty: the study's
-    curves: tuple[str, ...] | None = Field(None, max_length=20)  # the same; None: the study's
     recent: tuple[str, ...] = ()  # at most MOST_RECENT
     library_shown: bool = False
     shortcuts: dict[str, str] = Field({}, max_length=500)  # by actions, where they are not usual
@@ -61,35 +88,25 @@ class Settings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _chosen_by_hand(cls, values: Any) -> Any:
-        """A palette was chosen by hand while nothing else could be."""
-        if isinstance(values, dict) and "palette" in values:
-            return {"follows_system": False, **values}
-        return values
+    def _read_options(cls, values: Any) -> Any:
+        """Read the options: the file has them by their names, among the other settings."""
+        if not isinstance(values, dict):
+            return values
+        # A palette was chosen by hand while nothing else could be.
+        by_hand = {"follows_system": False} if "palette" in values else {}
+        return {**by_hand, **values, "options": _remembered(values)}
+
+    @model_serializer(mode="wrap")
+    def _write_options(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values: dict[str, Any] = write(self)
+        options = values.pop("options")
+        return {**{name: options[name] for name in REMEMBERED}, **values}
 
     @field_validator("recent")
     @classmethod
     def _latest(cls, recent: tuple[str, ...]) -> tuple[str, ...]:
         """Each has a line in a menu, which thousands would hold up for minutes."""
         return recent[:MOST_RECENT]
-
-    @field_validator("views")
-    @classmethod
-    def _chosen(cls, views: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of the paper's figure are what is shown while nobody has chosen any."""
-        return () if views == FIGURE_1 else views
-
-    @field_validator("neuron_points")
-    @classmethod
-    def _chosen_points(cls, points: str) -> str:
-        """The same of what stands for a node."""
-        return "" if points == "weights" else points
-
-    @field_validator("curves")
-    @classmethod
-    def _chosen_curves(cls, curves: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """The same of curves."""
-        return None if curves == FIRST_CURVES else curves
 
     def with_recent(self, path: Path) -> Settings:
         """A file put first among the recent ones."""

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication, QStyleFactory, QToolTip
 
 from app.style_sheet import SHEET
 from core.figures.palette import LIGHT, Palette, rgb
+from marginscope._program import package
 
 # 16 pixels, on screens that are scaled by 1, 1.5, 2 and 3.
 ICON_SIZES = (16, 24, 32, 48)
@@ -161,7 +162,7 @@ def apply(application: QApplication, palette: Palette) -> None:
 
 
 def _icon_path(name: str) -> Path:
-    return Path(str(resources.files("resources").joinpath("icons", f"{name}.svg")))
+    return Path(str(resources.files(package("resources")).joinpath("icons", f"{name}.svg")))
 
 
 def icon_names() -> tuple[str, ...]:

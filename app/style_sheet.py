@@ -137,8 +137,9 @@ QStatusBar { background: @background; border-top: 1px solid @line; }
 QStatusBar::item { border: 0px; }
 QScrollArea { border: 0px; background: transparent; }
 
-QTableView { background: @background; border: 0px; selection-background-color: @pressed;
+QTableView, QTreeView { background: @background; border: 0px; selection-background-color: @pressed;
     selection-color: @foreground; }
+QTreeView::item { padding: 0px 5px; }
 QHeaderView { background: @background; }
 QTableCornerButton::section {
     background: @background; border: 0px; border-bottom: 1px solid @line;

@@ -21,6 +21,7 @@ from pydantic import (
 
 from marginscope._files.schema import MAX_ELEMENTS as MAX_ELEMENTS
 from marginscope._files.schema import MAX_FRAMES as MAX_FRAMES
+from marginscope._program import package
 
 WRITTEN = "written"
 NOT_RECORDED = "not recorded"  # a setting that the loop of a recording did not say
@@ -91,6 +92,9 @@ def kind_of(section: type[Section]) -> str:
     return str(section.model_fields["kind"].default)
 
 
+OWN_MODULES = (f"{package('core')}.", f"{package('app')}.", "__main__.")
+
+
 def calling_module() -> str:
     """Return the name of the module that called the function that calls this one."""
     return str(sys._getframe(2).f_globals["__name__"])
@@ -143,6 +147,6 @@ class Registry(dict[str, T]):
             module
             for registry in cls._all
             for name, module in registry._modules.items()
-            if name in registry and module.split(".")[0] not in ("core", "app", "__main__")
+            if name in registry and not f"{module}.".startswith(OWN_MODULES)
         }
         return tuple(sorted(modules))

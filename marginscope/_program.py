@@ -1,18 +1,36 @@
-"""What the programs are called where this one was started."""
+"""Names and places of this program: its packages, its commands, and the folder it runs from.
+
+In the repository `core`, `app` and `resources` lie beside this package; in a wheel, within it.
+"""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 
-MODULE = "python -m core"
 COMMAND = "marginscope-core"
-CLONE = (Path(__file__).parents[1] / "pyproject.toml").is_file()
+ROOT = Path(__file__).resolve().parents[1]  # where Python finds `marginscope`
+CLONE = (ROOT / "pyproject.toml").is_file()
+INSTALLED = (Path(__file__).parent / "core").is_dir()  # from a wheel
+
+
+def package(name: str) -> str:
+    """Return what `core`, `app` or `resources` is imported as.
+
+    >>> package("core") in ("core", "marginscope.core")
+    True
+    """
+    return f"marginscope.{name}" if INSTALLED else name
+
+
+MODULE = f"python -m {package('core')}"
 
 
 def headless_program() -> str:
-    """What is typed before a command: "python -m core" in a clone of the source, and the command
-    that is installed elsewhere, or that this program was started as.
+    """Return the words before a command: "python -m core" in a clone of the source, and the
+    installed command elsewhere, or the name that this program was started under.
 
     >>> headless_program() in (MODULE, COMMAND)
     True
@@ -24,9 +42,19 @@ def headless_program() -> str:
 
 
 def window_program() -> str:
-    """What is typed to open the window.
+    """Return the words that open the window.
 
-    >>> window_program() in ("python -m app", "marginscope")
+    >>> window_program() in (f"python -m {package('app')}", "marginscope")
     True
     """
-    return "python -m app" if headless_program() == MODULE else "marginscope"
+    return f"python -m {package('app')}" if headless_program() == MODULE else "marginscope"
+
+
+def run_headless() -> int:
+    """Run the headless program, as the command `marginscope-core` does."""
+    return cast(int, import_module(f"{package('core')}.__main__").main())
+
+
+def run_window() -> int:
+    """Open the window, as the command `marginscope` does."""
+    return cast(int, import_module(f"{package('app')}.__main__").main())

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from marginscope._wheel import INNER, with_outer_name
+
 ROOT = Path(__file__).parents[1]
-PARTS = ("app", "core", "marginscope", "resources")
+PARTS = ("marginscope", *INNER)
 BESIDE = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "docs")
 # As the scripts that an installer writes; the name is that of the script.
 SCRIPT = "import sys; sys.argv[0] = {name!r}; from {module} import {function} as it; sys.exit(it())"
@@ -60,9 +62,16 @@ def command(name: str) -> str:
 
 
 def said(installed: Path, folder: Path, name: str, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}
+    return run_python(folder, {"PYTHONPATH": str(installed)}, "-P", "-c", command(name), *words)
+
+
+def run_python(
+    folder: Path, variables: dict[str, str], *words: str
+) -> subprocess.CompletedProcess[str]:
+    environment = {key: text for key, text in os.environ.items() if key != "PYTHONSAFEPATH"}
+    environment |= {"QT_QPA_PLATFORM": "offscreen"} | variables
     return subprocess.run(
-        [sys.executable, "-c", command(name), *words],
+        [sys.executable, *words],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -76,7 +85,7 @@ def test_it_carries_every_file_of_the_packages_and_the_documents(wheel: Path) ->
     with zipfile.ZipFile(wheel) as archive:
         carried = set(archive.namelist())
     files = {
-        path.relative_to(ROOT).as_posix()
+        Path(*([] if part == "marginscope" else ["marginscope"]), path.relative_to(ROOT)).as_posix()
         for part in PARTS
         for path in (ROOT / part).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
@@ -86,7 +95,9 @@ def test_it_carries_every_file_of_the_packages_and_the_documents(wheel: Path) ->
     shared = {name.partition("/share/marginscope/")[2] for name in carried if "/share/" in name}
     documents = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
     assert documents | {"README.md", "CHANGELOG.md"} <= shared
-    assert not [name for name in carried if name.startswith(("tests/", "docs/"))]
+    roots = {name.partition("/")[0] for name in carried}
+    assert {name for name in roots if not name.startswith("marginscope-")} == {"marginscope"}
+    assert len(roots) == 3  # metadata, data, and the one name
 
 
 @pytest.mark.slow
@@ -105,6 +116,49 @@ def test_its_resources_are_found(installed: Path, tmp_path: Path) -> None:
     listed = said(installed, tmp_path, "marginscope-core", "list")
     assert listed.returncode == 0, listed.stderr
     assert "telgarsky22-figure-1" in listed.stdout
+
+
+@pytest.mark.slow
+def test_it_works_within_a_repository_that_has_the_same_names(
+    installed: Path, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    for name in ("core", "app", "resources"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('the wrong one')")
+    (tmp_path / "core.py").write_text("raise SystemExit('the wrong one')")
+    path = {"PYTHONPATH": os.pathsep.join([".", str(installed)])}
+    loop = (
+        "import marginscope as ms, numpy as np; study = ms.study('telgarsky22-figure-1');"
+        "run = ms.train(study, **{'dynamics.until_log10_time': 1}); ms.figure(run, 'a.png');"
+        "print(len(ms.margins(np.eye(2), np.array([1., -1.]))) > 0)"
+    )
+    for words, answer in {
+        ("-m", "marginscope.core", "--version"): "marginscope ",
+        ("-m", "marginscope.core", "list"): "telgarsky22-figure-1",
+        ("-m", "marginscope.app", "--help"): "usage: marginscope",
+        ("-c", "import marginscope.app.application"): "",
+        ("-m", "marginscope.core", "warm", "--help"): "usage: ",
+        ("-c", loop): "True",
+    }.items():
+        with subtests.test(words):
+            done = run_python(tmp_path, path, *words)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert answer in done.stdout
+
+
+def test_every_module_can_be_moved_within_the_one_name(subtests: pytest.Subtests) -> None:
+    for part in PARTS:
+        for path in (ROOT / part).rglob("*.py"):
+            with subtests.test(path.relative_to(ROOT).as_posix()):
+                compile(with_outer_name(path.read_text("utf-8")), path, "exec")
+
+
+@pytest.mark.parametrize(
+    "source", ["import core as c", "import core, os", "import core.a\ncore.a.f()"]
+)
+def test_imports_that_could_not_be_renamed_are_refused(source: str) -> None:
+    with pytest.raises(ValueError, match="import"):
+        with_outer_name(source)
 
 
 def test_a_clone_names_its_modules() -> None:

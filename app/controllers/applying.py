@@ -21,15 +21,8 @@ def apply(
             slot.panel.set_colours(PALETTES[now.palette])
         if then is None or then.plane != now.plane:
             slot.panel.set_plane(now.shown_plane)
-        picture = (now.neuron_range, now.shown_points)
-        if then is None or (then.neuron_range, then.neuron_points) != picture:
-            slot.panel.set_neurons(*picture)
-        if then is None or then.equal != now.equal:
-            slot.panel.set_equal(now.equal)
-        if then is None or then.margin_axis != now.margin_axis:
-            slot.panel.set_axis(now.margin_axis)
-        if then is None or (then.curves, then.log_curves) != (now.curves, now.log_curves):
-            slot.panel.set_curves(now.shown_curves, now.log_curves)
+        if then != now:
+            slot.panel.set_options(now)
         if then is None or then.views != now.views:
             slot.panel.set_views(now.views)
         run = view.runs[place] if place < len(view.runs) else None

@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu
 
 from app.controllers.display import DisplayController
+from app.controllers.named_menu import Change, NamedMenu, adding, removing
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
 from app.state.fields import typed_time
 from app.state.link import link_of, parse_link
-from app.widgets.plain_text import menu_text
 from core.errors import MarginscopeError
 from core.figures.numbers import MINUS, clock_text
 from core.library.about import change_about, read_about
-from core.library.entry import About, Bookmark
+from core.library.entry import Bookmark
 from core.problem.schedule import inverse_coordinate
 
 REMOVE = "&Remove bookmark"
@@ -50,10 +48,11 @@ class BookmarkController(QObject):
         self._window, self._display, self._scenes = window, display, scenes
         self._path: Path | None = None
         self._marks: tuple[Bookmark, ...] = ()
-        self._removals = QMenu(REMOVE, window)
+        self._menu = NamedMenu(window.bookmarks, REMOVE)
+        self._menu.chosen.connect(self.show)
+        self._menu.removal_requested.connect(self.remove)
         display.runs_changed.connect(self._follow)
         window.bookmarks.aboutToShow.connect(self._read)
-        window.bookmarks.triggered.connect(self._chosen)
         window.transport.slider.bookmark_requested.connect(self.show)
         self._fill()
 
@@ -84,26 +83,11 @@ class BookmarkController(QObject):
         self._fill()
 
     def _fill(self) -> None:
-        menu = self._window.bookmarks
-        menu.clear()
-        self._removals.clear()
+        self._menu.clear()
         for mark in self._marks:
             when = words_of(mark.log10_time, self._counts_steps())
-            name = menu_text(mark.name)
-            text = name if mark.name == when else f"{name}\t{when}"
-            menu.addAction(text).setData(("show", mark.name))
-            self._removals.addAction(name).setData(("remove", mark.name))
-        if not self._marks:
-            menu.addAction(NONE).setEnabled(False)
-            return
-        menu.addSeparator()
-        menu.addMenu(self._removals)
-
-    def _chosen(self, action: QAction) -> None:
-        if action.data() is None:
-            return
-        deed, name = action.data()
-        {"show": self.show, "remove": self.remove}[deed](name)
+            self._menu.add(mark.name, "" if mark.name == when else when)
+        self._menu.finish(NONE)
 
     # ------------------------------------------------------------------------------- asked
 
@@ -135,13 +119,14 @@ class BookmarkController(QObject):
             return
         # Without the files: it is kept with the run, wherever that goes.
         picture = link_of(replace(self._scenes.picture(), runs=()))
-        self._change(_Added(Bookmark(name, self._moment(), picture)))
+        words = f"{name.strip()} is bookmarked, and marked on the time line."
+        self._change(adding("bookmarks", Bookmark(name, self._moment(), picture)), words)
 
     def remove(self, name: str) -> None:
         """Forget the moment of a name."""
-        self._change(_Removed(name))
+        self._change(removing("bookmarks", name), f"The bookmark {name} is removed.")
 
-    def _change(self, change: _Added | _Removed) -> None:
+    def _change(self, change: Change, words: str) -> None:
         assert self._path is not None
         try:
             about = change_about(self._path, change)
@@ -149,7 +134,7 @@ class BookmarkController(QObject):
             self.message.emit(error.sentence)
             return
         self._take(about.bookmarks)
-        self.status.emit(change.words)
+        self.status.emit(words)
 
     def show(self, name: str) -> None:
         """Go back to the moment of a name, and to what was shown there."""
@@ -165,24 +150,3 @@ class BookmarkController(QObject):
             scene = parse_link(link, base)
         kept = replace(scene.intent, playing=False, palette=present.intent.palette)
         self._scenes.restore(replace(scene, runs=present.runs, intent=kept), f"Bookmark {name}")
-
-
-@final
-class _Added:
-    def __init__(self, mark: Bookmark) -> None:
-        self._mark = mark
-        self.words = f"{mark.name.strip()} is bookmarked, and marked on the time line."
-
-    def __call__(self, about: About) -> About:
-        return replace(about, bookmarks=(*about.bookmarks, self._mark))
-
-
-@final
-class _Removed:
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self.words = f"The bookmark {name} is removed."
-
-    def __call__(self, about: About) -> About:
-        kept = tuple(mark for mark in about.bookmarks if mark.name != self._name)
-        return replace(about, bookmarks=kept)

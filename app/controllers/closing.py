@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import final
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QMessageBox
 
 from app.controllers.whole_study import WholeStudyController
 from app.main_window import MainWindow
 from app.state.session import Session
-from app.widgets.plain_text import message_box
+from app.widgets.question import Question, Role
 
 STOP, KEEP = "Stop and close", "Keep running"
 UNSAVED, OPEN = "Close without saving", "Keep open"
@@ -34,6 +33,7 @@ class Closing(QObject):
         """`save` writes the settings and returns a sentence if the disk is full."""
         super().__init__(window)
         self._window = window
+        self._question = Question(window, "closing")
         self._session = session
         self._study = study
         self._put_away, self._save = put_away, save
@@ -74,13 +74,7 @@ class Closing(QObject):
         return f"{runs} still being trained." if count else ""
 
     def _agreed(self, words: str, details: str, close: str, stay: str) -> bool:
-        box = message_box(self._window, "closing", QMessageBox.Icon.Question, words, details)
-        stop = box.addButton(close, QMessageBox.ButtonRole.DestructiveRole)
-        keep = box.addButton(stay, QMessageBox.ButtonRole.RejectRole)
         # Return and Escape keep the window: training must not be stopped by a slip.
-        box.setDefaultButton(keep)
-        box.setEscapeButton(keep)
-        box.exec()
-        agreed = box.clickedButton() is stop
-        box.deleteLater()  # else the window, its parent, would keep it
-        return agreed
+        answers = {close: Role.DestructiveRole, stay: Role.RejectRole}
+        self._question.ask(words, details, answers, default=stay, waits=True)
+        return self._question.answer == close

@@ -42,13 +42,17 @@ READING_FAILED = "could not be read any further; the log has the details."
 
 @final
 class DisplayController(QObject):
-    """Owns the intent. `changed` follows every view that differs from the one before.
+    """Owns the intent. `changed` follows every view that differs from the one before, also by its
+    moment or a node; `intent_changed` those with other wishes, and `frames_read` what a file has
+    more of.
 
     `message` carries a sentence; `runs_changed` tells that other runs are open, or one of them
     began or ended; `zoomed` that somebody has zoomed; `crowded` that so many panels are needed.
     """
 
     changed = Signal()
+    intent_changed = Signal()
+    frames_read = Signal()
     runs_changed = Signal()
     message = Signal(str)
     zoomed = Signal()
@@ -299,8 +303,10 @@ class DisplayController(QObject):
             if self._links is not None and (not self._shown or self._shown.wishes.linked != linked):
                 self._links.set_on(linked)
             apply(self.slots, self.view, self._shown, at_once)
-            self._shown = self.view
+            before, self._shown = self._shown, self.view
             self.changed.emit()
+            if before is None or before.wishes != self.view.wishes:
+                self.intent_changed.emit()
         self._wake()
 
     def tick(self) -> None:
@@ -374,6 +380,7 @@ class DisplayController(QObject):
             for slot in self.slots:
                 if slot.run is run:
                     slot.panel.data_grew()
+            self.frames_read.emit()
 
     def _give_up(self, run: OpenRun, sentence: str) -> None:
         run.failure = sentence

@@ -35,7 +35,7 @@ class FinalMargins(QObject):
         self._pause.setObjectName("final margin")
         self._pause.timeout.connect(self._ask)
         display.runs_changed.connect(self._follow)
-        display.changed.connect(self._look)
+        display.frames_read.connect(self._look)
         theory.margins.result.connect(self._look)
 
     @property

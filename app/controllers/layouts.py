@@ -7,13 +7,12 @@ from typing import final
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu
 
+from app.controllers.named_menu import NamedMenu
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
 from app.state.layouts import LAYOUTS, Layout, checked_name, laid_out, layout_of
-from app.widgets.plain_text import menu_text
 from core.errors import InputError
 
 SAVE, REMOVE = "&Save layout ...", "&Remove layout"
@@ -32,38 +31,28 @@ class LayoutController(QObject):
         super().__init__(window)
         self._window, self._scenes = window, scenes
         self.own: dict[str, Layout] = dict(own)
-        self._removals = QMenu(REMOVE, window)
-        window.layouts.triggered.connect(self._chosen)
+        self._save = QAction(SAVE, self)
+        self._save.setData("save")  # listed in the command palette
+        self._save.triggered.connect(self.ask)
+        self._menu = NamedMenu(window.layouts, REMOVE)
+        self._menu.chosen.connect(self.show)
+        self._menu.removal_requested.connect(self.remove)
         self._fill()
 
     def _fill(self) -> None:
-        menu = self._window.layouts
-        menu.clear()
-        self._removals.clear()
-        for name in (*LAYOUTS, "", *self.own):
-            if not name:
-                menu.addSeparator()
-                continue
-            menu.addAction(menu_text(name)).setData(("show", name))
+        self._menu.clear()
+        for name in LAYOUTS:
+            self._menu.add(name, removable=False)
+        self._window.layouts.addSeparator()
         for name in self.own:
-            self._removals.addAction(menu_text(name)).setData(("remove", name))
-        menu.addSeparator()
-        menu.addAction(SAVE).setData(("save", ""))
-        menu.addMenu(self._removals)
-        self._removals.setEnabled(bool(self.own))
+            self._menu.add(name)
+        self._menu.finish(above=self._save)
 
-    def _chosen(self, action: QAction) -> None:
-        if action.data() is None:
-            return
-        deed, name = action.data()
-        if deed == "show":
-            self.show(name)
-        elif deed == "save":
-            self.ask()
-        else:
-            del self.own[name]
-            self._fill()
-            self.status.emit(f"The layout {name} is removed.")
+    def remove(self, name: str) -> None:
+        """Forget a layout of the user's own."""
+        del self.own[name]
+        self._fill()
+        self.status.emit(f"The layout {name} is removed.")
 
     def show(self, name: str) -> None:
         """Show what is open in a layout."""

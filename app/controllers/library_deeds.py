@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from app.state.session import MOST_RUNS, Session
-from app.widgets.plain_text import message_box
+from app.widgets.question import Question, Role
 from app.workers.librarian import Done, Librarian
 from core.errors import InputError
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 BESIDE = "It lies beside the run file, and goes where that goes."
 OPEN_NOW = "{name} is open; close it before it goes to the trash."
 PURGE = "Remove {what} from the disk for good? {size} become free; nothing can bring it back."
+REMOVE, CANCEL = "Remove", "Cancel"
+ANSWERS = {REMOVE: Role.YesRole, CANCEL: Role.RejectRole}
 RENAMED = "Another file lies where {name} lay; it is restored as {now}."
 Change = Callable[["Library", "Entry"], str]
 
@@ -40,6 +42,8 @@ class LibraryDeeds(QObject):
         super().__init__(window)
         self._window, self._session, self._librarian = window, session, librarian
         self._chosen: tuple[Entry, ...] = ()
+        self._question = Question(window, "purge")
+        self._question.answered.connect(self._on_answer)
         librarian.done.connect(self._on_done)
 
     def ask(self, deed: str, chosen: tuple[Entry, ...]) -> None:
@@ -128,19 +132,11 @@ class LibraryDeeds(QObject):
         from core.study_file.amounts import size_text
 
         size = size_text(sum(entry.size for entry in chosen))
-        buttons = QMessageBox.StandardButton
         question = PURGE.format(what=_called(chosen), size=size)
-        box = message_box(self._window, "purge", QMessageBox.Icon.Warning, question)
-        box.setWindowTitle("Library of runs")
-        box.setStandardButtons(buttons.Yes | buttons.Cancel)
-        box.setDefaultButton(buttons.Cancel)
-        box.button(buttons.Yes).setText("Remove")
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)  # else the window would keep it
-        box.finished.connect(self._purge)
-        box.open()
+        self._question.ask(question, "", ANSWERS, CANCEL, QMessageBox.Icon.Warning)
 
-    def _purge(self, answer: int) -> None:
-        if answer == QMessageBox.StandardButton.Yes:
+    def _on_answer(self, answer: str) -> None:
+        if answer == REMOVE:
             self._librarian.do("purge", _purge, self._chosen)
 
     def _on_done(self, done: Done) -> None:

@@ -15,7 +15,7 @@ from app.controllers.display import DisplayController
 from app.main_window import OF_STUDY, MainWindow
 from app.panels.coordinates import CoordinatesDialog
 from app.panels.inspector import definition
-from app.state.intent import MOST_CURVES
+from app.state.intent import MOST_CURVES, VIEW_OPTIONS
 from app.widgets.plain_text import menu_text, plain_tip
 from core import __version__
 from core.figures.palette import PALETTES, Palette
@@ -146,17 +146,11 @@ class Looks(QObject):
                 return (*sorted(run.pinned), run.frame)
         return ()
 
-    def set_equal(self, equal: bool) -> None:
-        """Whether plots of space have equal axes however little room that leaves them."""
-        self._display.ask(equal=equal)
-
-    def set_log_curves(self, logarithmic: bool) -> None:
-        """Whether the view of curves has a logarithmic axis."""
-        self._display.ask(log_curves=logarithmic)
-
-    def set_linked(self, linked: bool) -> None:
-        """Whether runs side by side share the ranges of their axes."""
-        self._display.ask(linked=linked)
+    def set_option(self, on: bool) -> None:
+        """Set the option that the toggled action stands for."""
+        key = self.sender().objectName()
+        name = next(option.name for option in VIEW_OPTIONS.values() if option.action == key)
+        self._display.ask(**{name: on})
 
     def choose_view(self, action: QAction) -> None:
         """Show or hide the view that an action of the menu stands for; one always stays."""

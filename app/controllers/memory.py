@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
@@ -15,12 +16,6 @@ from app.settings import load_settings, save_settings
 from app.state.intent import Intent
 from app.state.views import known
 
-# Intent and Settings have these names in common: one is filled from the other.
-REMEMBERED = {
-    *("palette", "pace", "loop"),
-    *("linked", "equal", "views", "curves"),
-    *("neuron_range", "neuron_points"),
-}
 Panels = Mapping[Choice, bool]
 # The setting of each choice of app.controllers.folding.
 PANELS: Mapping[Choice, str] = {
@@ -47,10 +42,10 @@ class Memory:
 
     def intent(self) -> Intent:
         """The wishes that the window opens with."""
-        wishes = self.settings.model_dump(include=REMEMBERED)
-        if self.settings.follows_system:
-            wishes["palette"] = system_palette()
-        return Intent(**wishes)
+        options = self.settings.options
+        return (
+            replace(options, palette=system_palette()) if self.settings.follows_system else options
+        )
 
     def panels(self) -> dict[Choice, bool]:
         """Which panels were left open."""
@@ -69,10 +64,9 @@ class Memory:
     ) -> None:
         """How the window is left: its geometry, the wishes and the panels."""
         geometry = base64.b64encode(window.saveGeometry().data()).decode()
-        changes = {name: getattr(wishes, name) for name in REMEMBERED}
         panels = {name: chosen[choice] for choice, name in PANELS.items()}
-        views = known(wishes.views)
-        self.note(**changes | panels | {"views": views, "geometry": geometry})
+        options = replace(wishes, views=known(wishes.views))
+        self.note(**panels, options=options, geometry=geometry)
 
     def save(self) -> str:
         """Write the settings; return a sentence if the disk is full."""

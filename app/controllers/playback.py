@@ -104,10 +104,6 @@ class Playback(QObject):
         """Play so many times as fast as usual."""
         self._display.ask(pace=pace)
 
-    def set_loop(self, loop: bool) -> None:
-        """Whether to begin again at the end."""
-        self._display.ask(loop=loop)
-
     def from_here(self) -> None:
         """Play round and round from here to the end of the interval, or of the run."""
         self._bound(first=self._display.view.cursor)

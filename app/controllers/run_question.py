@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import final
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QMessageBox
 
 from app.controllers.experiment import ExperimentController
 from app.main_window import MainWindow
 from app.state.session import Session
-from app.widgets.plain_text import message_box
+from app.widgets.question import Question, Role
 from core.studies.study import Study
 
 STOP, QUEUE, CANCEL = "Stop and train", "Train afterwards", "Cancel"
+ANSWERS = {STOP: Role.DestructiveRole, QUEUE: Role.AcceptRole, CANCEL: Role.RejectRole}
 
 
 @final
@@ -24,51 +24,33 @@ class RunQuestion(QObject):
         self, window: MainWindow, session: Session, experiment: ExperimentController
     ) -> None:
         super().__init__(window)
-        self._window, self._session, self._experiment = window, session, experiment
+        self._session, self._experiment = session, experiment
         self._study: Study | None = None
-        self._box: QMessageBox | None = None
+        self._question = Question(window, "running")
+        self._question.answered.connect(self._on_answer)
         experiment.asked.connect(self.ask)
 
     def ask(self, study: Study) -> None:
         """Ask about a study that is to be trained."""
         self._study = study
-        if self._box is not None:
-            return
         count = len(self._session.live)
         runs = "A run is" if count == 1 else f"{count} runs are"
-        box = self._box = message_box(
-            self._window,
-            "running",
-            QMessageBox.Icon.Question,
+        self._question.ask(
             f"{runs} still being trained.",
             f"Train {study.title} in their place? What is recorded so far stays in the run files, "
             "and can be continued later.",
+            ANSWERS,
+            default=QUEUE,  # Return and Escape lose nothing
         )
-        self._stop = box.addButton(STOP, QMessageBox.ButtonRole.DestructiveRole)
-        self._queue = box.addButton(QUEUE, QMessageBox.ButtonRole.AcceptRole)
-        cancel = box.addButton(CANCEL, QMessageBox.ButtonRole.RejectRole)
-        # Return and Escape lose nothing.
-        box.setDefaultButton(self._queue)
-        box.setEscapeButton(cancel)
-        box.finished.connect(self._on_answer)
-        box.open()
 
-    def _on_answer(self) -> None:
-        box, self._box = self._box, None
+    def _on_answer(self, answer: str) -> None:
         study, self._study = self._study, None
-        if box is None or study is None:
-            return
-        clicked = box.clickedButton()
-        box.deleteLater()
-        if clicked is self._stop:
+        if study is not None and answer == STOP:
             self._experiment.begin(study)
-        elif clicked is self._queue:
+        elif study is not None and answer == QUEUE:
             self._experiment.queue(study)
 
     def close(self) -> None:
         """The window is closed: nobody answers any more, and nothing is trained."""
         self._experiment.drop_queue()
-        box, self._box = self._box, None
-        if box is not None:
-            box.done(0)
-            box.deleteLater()
+        self._question.withdraw()

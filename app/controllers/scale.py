@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import final
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QMessageBox
 
 from app.controllers.experiment import ExperimentController
 from app.main_window import MainWindow
 from app.panels.form_words import in_words
 from app.places import Places
-from app.widgets.plain_text import message_box
+from app.widgets.question import Question, Role
 from core.study_file.experiment import Experiment
 from core.study_file.weight import concerns, refusal, room_at, weigh
 
 TRAIN, CANCEL = "Train anyway", "Cancel"
+ANSWERS = {TRAIN: Role.AcceptRole, CANCEL: Role.RejectRole}
 PAUSE = 200  # ms; while somebody types, nothing is said for every letter
 TIP = (
     "What Run would take, as its settings say: about the size of the run files, what is held in "
@@ -37,7 +37,8 @@ class ScaleController(QObject):
         super().__init__(window)
         self._window, self._experiment, self._places = window, experiment, places
         self._go_on: Callable[[], None] | None = None
-        self._box: QMessageBox | None = None
+        self._question = Question(window, "scale")
+        self._question.answered.connect(self._on_answer)
         self._pause = QTimer(self, singleShot=True, interval=PAUSE)
         self._pause.timeout.connect(self.show)
         window.form.changed.connect(self._pause.start)
@@ -77,31 +78,17 @@ class ScaleController(QObject):
         return not told
 
     def _ask(self, told: Sequence[str], go_on: Callable[[], None]) -> None:
-        self.close()
         self._go_on = go_on
-        box = self._box = message_box(
-            self._window,
-            "scale",
-            QMessageBox.Icon.Question,
+        self._question.ask(
             "This is more than runs usually take. Train it anyway?",
             "\n\n".join(in_words(one) for one in told),
+            ANSWERS,
+            default=CANCEL,  # Return and Escape begin nothing
         )
-        self._train = box.addButton(TRAIN, QMessageBox.ButtonRole.AcceptRole)
-        cancel = box.addButton(CANCEL, QMessageBox.ButtonRole.RejectRole)
-        # Return and Escape begin nothing.
-        box.setDefaultButton(cancel)
-        box.setEscapeButton(cancel)
-        box.finished.connect(self._on_answer)
-        box.open()
 
-    def _on_answer(self) -> None:
-        box, self._box = self._box, None
+    def _on_answer(self, answer: str) -> None:
         go_on, self._go_on = self._go_on, None
-        if box is None:
-            return
-        agreed = box.clickedButton() is self._train
-        box.deleteLater()
-        if agreed and go_on is not None:
+        if answer == TRAIN and go_on is not None:
             go_on()
 
     def stop(self) -> None:
@@ -111,8 +98,5 @@ class ScaleController(QObject):
 
     def close(self) -> None:
         """Put a question away that was not answered."""
-        box, self._box = self._box, None
         self._go_on = None
-        if box is not None:
-            box.done(0)
-            box.deleteLater()
+        self._question.withdraw()

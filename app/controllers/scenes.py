@@ -23,6 +23,7 @@ from app.controllers.folding import Folding
 from app.controllers.training_roles import Repeat
 from app.main_window import MainWindow
 from app.state.history import Came, Changed, Event, History, Recoloured, Redo, Select, Undo, reduce
+from app.state.intent import with_proposals
 from app.state.scene import Scene, Zoom, keyed, placed
 from app.widgets.plain_text import menu_text
 
@@ -107,13 +108,7 @@ class SceneController(QObject):
         if wishes.cursor > view.span.low:
             wishes = replace(wishes, cursor=view.cursor)
         if named:
-            wishes = replace(
-                wishes,
-                views=view.wishes.views,
-                plane=wishes.shown_plane,
-                curves=wishes.shown_curves,
-                neuron_points=wishes.shown_points,
-            )
+            wishes = replace(with_proposals(wishes), views=view.wishes.views)
         return replace(scene, intent=wishes)
 
     def _zooms(self) -> tuple[Zoom, ...]:

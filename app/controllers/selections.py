@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu
 
 from app.controllers.display import DisplayController
+from app.controllers.named_menu import Change, NamedMenu, adding, removing
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
 from app.state.session import OpenRun
-from app.widgets.plain_text import menu_text
 from core.errors import MarginscopeError
 from core.library.about import change_about, read_about
-from core.library.entry import About
 from core.observables.node_sets import NodeSet
 
 REMOVE = "&Remove selection"
@@ -41,10 +37,11 @@ class SelectionController(QObject):
         super().__init__(window)
         self._window, self._display = window, display
         self._sets: dict[Path, tuple[NodeSet, ...]] = {}
-        self._removals = QMenu(REMOVE, window)
+        self._menu = NamedMenu(window.selections, REMOVE)
+        self._menu.chosen.connect(self.show)
+        self._menu.removal_requested.connect(self.remove)
         display.runs_changed.connect(self._follow)
         window.selections.aboutToShow.connect(self._read)
-        window.selections.triggered.connect(self._chosen)
         self._fill()
 
     # ------------------------------------------------------------------------------- following
@@ -67,28 +64,13 @@ class SelectionController(QObject):
             return ()
 
     def _fill(self) -> None:
-        menu = self._window.selections
-        menu.clear()
-        self._removals.clear()
+        self._menu.clear()
         shown = {self.name_of(run) for run in self._display.session}
         for name in sorted({one.name for sets in self._sets.values() for one in sets}):
-            text = menu_text(name)
-            action = menu.addAction(text)
-            action.setData(("show", name))
+            action = self._menu.add(name)
             action.setCheckable(True)
             action.setChecked(name in shown)
-            self._removals.addAction(text).setData(("remove", name))
-        if menu.isEmpty():
-            menu.addAction(NONE).setEnabled(False)
-            return
-        menu.addSeparator()
-        menu.addMenu(self._removals)
-
-    def _chosen(self, action: QAction) -> None:
-        if action.data() is None:
-            return
-        deed, name = action.data()
-        {"show": self.show, "remove": self.remove}[deed](name)
+        self._menu.finish(NONE)
 
     # ------------------------------------------------------------------------------- asked
 
@@ -124,19 +106,17 @@ class SelectionController(QObject):
         """Keep the pinned nodes of each run under a name."""
         name = " ".join(name.split())
         runs = [run for run in self._display.session if self.nodes_of(run)]
-        changes: list[Change] = [
-            (run.path, _Added(NodeSet(name, self.nodes_of(run)))) for run in runs
-        ]
+        changes = [(run.path, adding("sets", NodeSet(name, self.nodes_of(run)))) for run in runs]
         if changes and self._change(changes):
             self.status.emit(f"{name} is kept with its run, and stands under Edit, Selections.")
 
     def remove(self, name: str) -> None:
         """Forget a name in all open runs."""
         having = [path for path, sets in self._sets.items() if any(s.name == name for s in sets)]
-        if self._change([(path, _Removed(name)) for path in having]):
+        if self._change([(path, removing("sets", name)) for path in having]):
             self.status.emit(f"The selection {name} is removed.")
 
-    def _change(self, changes: list[Change]) -> bool:
+    def _change(self, changes: list[tuple[Path, Change]]) -> bool:
         done = False
         for path, change in changes:
             try:
@@ -156,24 +136,3 @@ class SelectionController(QObject):
         mine = {(key, node) for key, one in found.items() for node in one.nodes}
         self._display.ask(pinned=frozenset(others | mine))
         self._fill()  # the mark of a menu's entry moves also where the same one is chosen again
-
-
-@final
-class _Added:
-    def __init__(self, nodes: NodeSet) -> None:
-        self._nodes = nodes
-
-    def __call__(self, about: About) -> About:
-        return replace(about, sets=(*about.sets, self._nodes))
-
-
-@final
-class _Removed:
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __call__(self, about: About) -> About:
-        return replace(about, sets=tuple(one for one in about.sets if one.name != self._name))
-
-
-Change = tuple[Path, _Added | _Removed]

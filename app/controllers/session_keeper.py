@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
-from PySide6.QtWidgets import QMessageBox
 
 from app.controllers.display import DisplayController
 from app.controllers.scenes import SceneController
@@ -22,7 +21,7 @@ from app.main_window import MainWindow
 from app.places import Places
 from app.state.last_session import MOST_BYTES, LastSession, parse_session, session_text
 from app.state.scene import Scene
-from app.widgets.plain_text import message_box
+from app.widgets.question import Question, Role
 from core.errors import MarginscopeError
 from core.files import is_plain, read_text, set_aside, write_whole
 
@@ -31,6 +30,7 @@ LOCK_BYTES = 10_000  # more than the names of a process and a computer take
 WRITTEN_S = 10.0  # in which another window has written its lock
 CRASHED = "Marginscope was not closed properly the last time."
 RESTORE, ANEW = "Restore", "Start anew"
+ANSWERS = {RESTORE: Role.AcceptRole, ANEW: Role.RejectRole}
 
 
 def try_lock(lock: QLockFile) -> bool:
@@ -80,7 +80,7 @@ class SessionKeeper(QObject):
         scenes: SceneController,
     ) -> None:
         super().__init__(window)
-        self._window, self._scenes = window, scenes
+        self._scenes = scenes
         self._path = places.session
         self._lock = QLockFile(f"{self._path}.lock")
         # Only a process that is gone gives up its lock, however long ago it took it.
@@ -90,7 +90,8 @@ class SessionKeeper(QObject):
         self.keeps = try_lock(self._lock)
         self.warning = ""  # what is the matter with the session that was kept
         self.previous = self._read() if self.keeps else None
-        self._box: QMessageBox | None = None
+        self._question = Question(window, "restore")
+        self._question.answered.connect(self._on_answer)
         self._written = ""
         self._begun = False
         self._soon = QTimer(self, singleShot=True, interval=SAVE_MS)
@@ -119,27 +120,16 @@ class SessionKeeper(QObject):
         """Ask whether the session before a crash is to be restored; the window goes on."""
         assert self.previous is not None
         names = [path.stem for path in self.previous.scene.runs]
-        box = self._box = message_box(
-            self._window,
-            "restore",
-            QMessageBox.Icon.Question,
+        self._question.ask(
             CRASHED,
             f"Restore what was open: {', '.join(names)}? All recorded runs are in the library, "
             "whatever you answer.",
+            ANSWERS,
+            default=RESTORE,
         )
-        self._restore = box.addButton(RESTORE, QMessageBox.ButtonRole.AcceptRole)
-        anew = box.addButton(ANEW, QMessageBox.ButtonRole.RejectRole)
-        box.setDefaultButton(self._restore)
-        box.setEscapeButton(anew)
-        box.finished.connect(self._on_answer)
-        box.open()
 
-    def _on_answer(self) -> None:
-        box, self._box = self._box, None
-        if box is not None:
-            yes = box.clickedButton() is self._restore
-            box.deleteLater()
-            self.answered.emit(yes)
+    def _on_answer(self, answer: str) -> None:
+        self.answered.emit(answer == RESTORE)
 
     def restore(self) -> bool:
         """Show the last session, as far as its files are there; whether any was."""
@@ -195,10 +185,7 @@ class SessionKeeper(QObject):
     def stop(self) -> None:
         """The window is closed: write it down, and let the next one have it."""
         self._soon.stop()
-        box, self._box = self._box, None
-        if box is not None:  # nobody has answered: it is asked again
-            box.done(0)
-            box.deleteLater()
+        self._question.withdraw()  # the next start asks again
         self.save(ended=True)
         self.keeps = False
         self._lock.unlock()

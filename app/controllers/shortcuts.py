@@ -81,7 +81,7 @@ class ShortcutController(QObject):
         if deed := library_holder(text):
             name = NAMES[key]
             words = FIXED.format(keys=native(text), deed=deed, name=name, before=before)
-            self.dialog.refuse_fixed(key, words)
+            self.dialog.say(words)
             return
         if other:
             words = TAKEN.format(

@@ -33,7 +33,7 @@ class SystemTheme(QObject):
         self._action: QAction | None = None
         self.follows = False
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_theme)
-        display.changed.connect(self._look)
+        display.intent_changed.connect(self._look)
 
     def set_action(self, action: QAction) -> None:
         """The action whose mark says whether the system is followed."""

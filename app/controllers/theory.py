@@ -19,7 +19,7 @@ from app.workers.margin_worker import MarginWorker
 from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
-    from app.views.trace_view import Bound
+    from app.views.view import Bound
     from app.workers.final_margin import Ahead
     from core.figures.look import BoundCurve
     from core.reference.margin import Reference, ReferenceMargin
@@ -80,7 +80,9 @@ class TheoryController(QObject):
         self._window.margin_choice.aboutToShow.connect(self._offer)
         self._window.margin_choice.triggered.connect(self._choose_line)
         self._display.runs_changed.connect(self._follow)
-        self._display.changed.connect(self._on_view)
+        self._display.intent_changed.connect(self._on_intent)
+        self._display.frames_read.connect(self._show_reach)
+        self._display.frames_read.connect(self._look)
         self.margins.planned.connect(self._on_planned)
         self.margins.started.connect(self._on_began)
         self.margins.result.connect(self._on_margin)
@@ -328,16 +330,15 @@ class TheoryController(QObject):
         lines = None if judgement is None else judgement.lines
         self._window.times.show_lines(heading, lines, known is not None)
 
-    def _on_view(self) -> None:
-        """Another view: lines and bounds follow where others are wanted."""
+    def _on_intent(self) -> None:
+        """Show other lines and bounds where others are wanted."""
         wishes = self._display.view.wishes
         drawn = wishes.hidden_margins, wishes.shown_bounds, wishes.margin_unit
         if drawn != self._drawn:
             self._drawn = drawn
             self._show_lines()
             self._show_final()
-        self._show_reach()
-        self._look()
+            self._show_reach()
 
     def _show_reach(self) -> None:
         """When the run that the panel shows came to 90 % of what is promised."""
@@ -354,9 +355,8 @@ class TheoryController(QObject):
         if self._ended:
             return
         for slot in self._display.slots:
-            known = self._known.get(slot.run.key) if slot.run is not None else None
-            if known is not None:
-                promise = self.promise_of(slot.run.key) if slot.run is not None else None
+            if slot.run is not None and (known := self._known.get(slot.run.key)) is not None:
+                promise = self.promise_of(slot.run.key)
                 slot.panel.set_theory(self._lines_of(known), self._bounds_of(known), promise)
 
     def promise_of(self, key: int) -> Promise | None:
@@ -393,7 +393,7 @@ class TheoryController(QObject):
         return [one for one in known.in_order if one.reference.name not in hidden]
 
     def _bounds_of(self, known: Knowledge) -> list[Bound]:
-        from app.views.trace_view import Bound
+        from app.views.view import Bound
 
         drawn = known.find_bounds(self._display.view.wishes.shown_bounds)
         return [Bound(short_name(name), *rest) for _, name, *rest in drawn]

@@ -13,12 +13,11 @@ from app.controllers.display import DisplayController
 from app.controllers.looks import Looks
 from app.controllers.readout import Readout
 from app.main_window import MainWindow
-from app.state.intent import Intent
+from app.state.intent import VIEW_OPTIONS
 from app.widgets.plain_text import window_title
 from core.studies.changes import is_modified
 from core.studies.study import Study
 
-ACTIONS = {"linked": "link"}  # where a wish and its action have other names
 EDITED = "Edited: press Run to train these settings."
 
 
@@ -40,8 +39,8 @@ class Upkeep(QObject):
         self._looks, self._readout = looks, readout
         self._actions = table
         self.begun = self.studied = False
-        self._wishes: Intent | None = None
         display.changed.connect(self.show_transport)
+        display.intent_changed.connect(self.show_wishes)
         display.runs_changed.connect(self.show_runs)
         window.form.changed.connect(self.show_edit)
 
@@ -57,16 +56,16 @@ class Upkeep(QObject):
         latest = max(times, default=float("-inf"))
         self._window.transport.show_view(view, latest, steps and bool(times))
         wishes = view.wishes
-        if wishes != self._wishes:
-            self._wishes = wishes
-            self._show_wishes(wishes)
         moving = wishes.playing and not wishes.follow
         actions.show_playing(self._actions["play"], moving, self._looks.icon)
 
-    def _show_wishes(self, wishes: Intent) -> None:
+    def show_wishes(self) -> None:
         """Mark what is chosen, whoever chose it; an action that is marked so already is silent."""
-        for key in ("loop", "follow", "linked", "equal", "log_curves"):
-            self._actions[ACTIONS.get(key, key)].setChecked(getattr(wishes, key))
+        wishes = self._display.view.wishes
+        for option in VIEW_OPTIONS.values():
+            if option.action:
+                self._actions[option.action].setChecked(getattr(wishes, option.name))
+        self._actions["follow"].setChecked(wishes.follow)
         self._actions["dark"].setChecked(wishes.palette == "dark")
         self._enable()
         self._window.show_wishes(wishes)

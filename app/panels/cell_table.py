@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QWidget
 
 from app.widgets.plain_text import plain_tip
+from app.widgets.run_table import RunTable
 from app.widgets.screen_text import shown_number
+from app.widgets.sorted_rows import moving_rows, sorted_places
 from core.studies.study import Cell
 from core.studies.tables import value_text
 
@@ -23,7 +25,6 @@ Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
 WAITING, RUNNING = "waiting", "running"
-NOTHING = 2  # the rank of what is not there, behind numbers and words
 LOOKED_AT = 50  # rows that say how wide a column is
 LAST = "why"
 
@@ -100,35 +101,16 @@ class CellModel(QAbstractTableModel):
         return self._cells[self._order[row]].name
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Qt's wish for another order; a column of -1 is the grid's. Numbers come before words,
-        and what is not there last.
-        """
-        # The selection is kept in persistent indexes, which must go with their cells.
-        self.layoutAboutToBeChanged.emit()
-        before = self.persistentIndexList()
-        kept = [self._order[index.row()] for index in before]
-        places = list(range(len(self._cells)))
-        self._sorted_by = (column, order) if 0 <= column < self.columnCount() else None
-        if self._sorted_by is not None:
-            descending = order == Qt.SortOrder.DescendingOrder
-            keys = [self._key(column, place) for place in places]
-            places.sort(key=keys.__getitem__, reverse=descending)
-            # Apart from the order before, which turned round would put them first.
-            places.sort(key=lambda place: keys[place][0] == NOTHING)  # stable: the rest stays
-        self._order = places
-        rows = {cell: row for row, cell in enumerate(places)}
-        after = [self.index(rows[c], i.column()) for c, i in zip(kept, before, strict=True)]
-        self.changePersistentIndexList(before, after)
-        self.layoutChanged.emit()
+        """Sort by a column; -1 is the order of the grid."""
+        with moving_rows(self, self._shown):
+            self._order, self._sorted_by = list(range(len(self._cells))), None
+            if 0 <= column < self.columnCount():
+                rows = ((cell, self._rows.get(cell.name)) for cell in self._cells)
+                values = (self._value(column, cell, row) for cell, row in rows)
+                self._order, self._sorted_by = sorted_places(values, order), (column, order)
 
-    def _key(self, column: int, place: int) -> tuple[int, Any]:
-        cell = self._cells[place]
-        value = self._value(column, cell, self._rows.get(cell.name))
-        # Numbers, words, nothing: an axis may have values of several kinds, which Python does not
-        # compare.
-        if isinstance(value, int | float):
-            return (NOTHING, 0.0) if math.isnan(value) else (0, float(value))
-        return (1, str(value)) if value not in ("", None) else (NOTHING, "")
+    def _shown(self) -> list[int]:
+        return self._order
 
     def rowCount(self, parent: Index = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._cells)
@@ -191,36 +173,21 @@ def _state(row: Row) -> str:
 
 
 @final
-class CellTable(QTableView):
-    """Sorts by any column; a double click or Return asks for a run. run_requested(path, beside)."""
-
-    run_requested = Signal(object, bool)
+class CellTable(RunTable):
+    """The cells of a study, sorted by any column."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.model_ = CellModel(self)  # model() is QTableView's
+        self.model_ = CellModel()  # model() is QTableView's
+        super().__init__(self.model_, "Cells of the study", parent)
         self._paths: Mapping[str, Path] = {}
         self._fitted = False
-        self.setModel(self.model_)
         # Before sorting is enabled, which sorts by the column of the indicator at once; -1 is the
         # grid's order.
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         # By default Qt measures a thousand rows of every column.
         self.horizontalHeader().setResizeContentsPrecision(LOOKED_AT)
         self.setSortingEnabled(True)
-        self.setAccessibleName("Cells of the study")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setToolTip("Double click a cell to open its run; with Shift beside what is shown")
-        self.verticalHeader().setVisible(False)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        self.horizontalHeader().setStretchLastSection(True)
-        self.horizontalHeader().setHighlightSections(False)
-        self.doubleClicked.connect(self._ask)
 
     def show_cells(
         self, cells: Sequence[Cell], paths: Mapping[str, Path], columns: Sequence[str]
@@ -243,17 +210,5 @@ class CellTable(QTableView):
         self.model_.set_danger(colour)
         self.viewport().update()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self._ask(self.currentIndex())
-        else:
-            super().keyPressEvent(event)
-
-    def _ask(self, index: QModelIndex) -> None:
-        """Open the run of a cell, if it has one."""
-        name = self.model_.name(index.row())
-        path = self._paths.get(name)
-        # The row may be of a file that somebody has moved since.
-        if path is not None and path.is_file():
-            beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
-            self.run_requested.emit(path, bool(beside))
+    def path(self, row: int) -> Path | None:
+        return self._paths.get(self.model_.name(row))

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QObject,
     QRect,
     QSize,
     Qt,
@@ -17,7 +14,8 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
 from PySide6.QtWidgets import (
     QFrame,
-    QListView,
+    QListWidget,
+    QListWidgetItem,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -40,43 +38,22 @@ HINT = "Find an action, study, run, observable, view, layout or bookmark"
 NOTHING = "Nothing is called so. Fewer letters find more."
 KEYS = "Up and Down choose, Return does it, Shift+Return opens a run beside, Escape closes"
 DOTS = Qt.TextElideMode.ElideRight
-Index = QModelIndex
 
 
-@final
-class FoundModel(QAbstractListModel):
-    """What was found, as a list."""
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self.found: list[Entry] = []
-        self.text = ""
-
-    def show(self, text: str, found: list[Entry]) -> None:
-        """Other entries, found by a text."""
-        self.beginResetModel()
-        self.text, self.found = text, found
-        self.endResetModel()
-
-    def rowCount(self, parent: Any = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.found)
-
-    def data(self, index: Any, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        one = self.found[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return one.title
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            parts = (one.title, one.kind, one.shortcut, one.detail, one.reason)
-            return ", ".join(filter(None, parts))
-        if role == Qt.ItemDataRole.UserRole:
-            return one
-        return None
+def _item(one: Entry) -> QListWidgetItem:
+    item = QListWidgetItem(one.title)
+    spoken = (one.title, one.kind, one.shortcut, one.detail, one.reason)
+    item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(filter(None, spoken)))
+    item.setData(Qt.ItemDataRole.UserRole, one)
+    return item
 
 
 @final
 class FoundDelegate(QStyledItemDelegate):
     """Two lines an entry: its title, the letters that were meant bold, and its keys; its kind and
     what it does, or why not now."""
+
+    text = ""  # that was typed
 
     def paint(self, painter: QPainter, option: Any, index: Any) -> None:
         one: Entry = index.data(Qt.ItemDataRole.UserRole)
@@ -100,9 +77,7 @@ class FoundDelegate(QStyledItemDelegate):
             painter.setPen(quiet)
             painter.drawText(first, Qt.AlignmentFlag.AlignRight, one.shortcut)
             first.setRight(first.right() - metrics.horizontalAdvance(one.shortcut) - 16)
-        _draw_title(
-            painter, first, one.title, marks(index.model().text, one.title), option.font, text
-        )
+        _draw_title(painter, first, one.title, marks(self.text, one.title), option.font, text)
         painter.setFont(small(option.font))
         painter.setPen(quiet)
         words = " \u00b7 ".join(filter(None, (one.kind, one.reason or one.detail)))
@@ -167,10 +142,10 @@ class CommandPalette(QFrame):
         self.line.accepted.connect(self._accept)
         self.line.left.connect(self.close)
         self.line.textChanged.connect(self._search)
-        self.model = FoundModel(self)
-        self.list = QListView(self)
-        self.list.setModel(self.model)
-        self.list.setItemDelegate(FoundDelegate(self.list))
+        self.found: list[Entry] = []
+        self.list = QListWidget(self)
+        self.delegate = FoundDelegate(self.list)
+        self.list.setItemDelegate(self.delegate)
         self.list.setUniformItemSizes(True)
         self.list.setFrameShape(QFrame.Shape.NoFrame)
         self.list.setAccessibleName("What is found")
@@ -192,7 +167,7 @@ class CommandPalette(QFrame):
         self._entries, self._used = entries, used
         self.line.clear()
         self._search()
-        row = self.list.itemDelegate().sizeHint(_option(self.list), Index()).height()
+        row = self.delegate.sizeHint(_option(self.list), None).height()
         wanted = row * MOST_ROWS + self.line.sizeHint().height() + self.told.sizeHint().height()
         size = QSize(WIDTH, wanted + 4 * 8 + 2).boundedTo(window.size() - QSize(32, ABOVE + 16))
         self.resize(size)
@@ -205,19 +180,22 @@ class CommandPalette(QFrame):
         present = self.present()
         self._entries = entries
         self._search()
-        keys = [one.key for one in self.model.found]
+        keys = [one.key for one in self.found]
         if present is not None and present.key in keys:
             self._choose(keys.index(present.key))
 
     def present(self) -> Entry | None:
         """What Return would do."""
-        row = self.list.currentIndex().row()
-        return self.model.found[row] if 0 <= row < len(self.model.found) else None
+        row = self.list.currentRow()
+        return self.found[row] if 0 <= row < len(self.found) else None
 
     def _search(self) -> None:
         text = self.line.text()
         found = find(text, self._entries, self._used)
-        self.model.show(text, found[:MOST_FOUND])
+        self.delegate.text, self.found = text, found[:MOST_FOUND]
+        self.list.clear()
+        for one in self.found:
+            self.list.addItem(_item(one))
         self._choose(0)
         many = len(found) - MOST_FOUND
         if not found:
@@ -228,13 +206,10 @@ class CommandPalette(QFrame):
             self.told.setText(KEYS)
 
     def _choose(self, row: int) -> None:
-        count = len(self.model.found)
-        if count:
-            self.list.setCurrentIndex(self.model.index(min(max(row, 0), count - 1)))
+        self.list.setCurrentRow(min(max(row, 0), len(self.found) - 1))
 
     def _move(self, step: int) -> None:
-        row = self.list.currentIndex().row()
-        self._choose(moved_row(row, step, len(self.model.found)))
+        self._choose(moved_row(self.list.currentRow(), step, len(self.found)))
 
     def _on_clicked(self, _index: Any) -> None:
         self._accept(beside=False)
@@ -250,7 +225,7 @@ class CommandPalette(QFrame):
         self.chosen.emit(one.key, beside)
 
 
-def _option(view: QListView) -> Any:
+def _option(view: QListWidget) -> Any:
     option: Any = QStyleOptionViewItem()
     option.font = view.font()
     return option

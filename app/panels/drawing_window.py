@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -98,7 +98,7 @@ class DrawingWindow(QWidget):
         self.setObjectName("drawing")
         self.setWindowTitle("Draw data")
         self.resize(940, 600)
-        self.history = SketchHistory()
+        self.history = SketchHistory(self)
         self._seed = -1  # of the shape chosen last
         self.bar = MessageBar(self)
         self.canvas = DrawingPlot(palette, self)
@@ -114,8 +114,8 @@ class DrawingWindow(QWidget):
 
     def _made_actions(self) -> dict[str, QAction]:
         answers: dict[str, Callable[[], None]] = {
-            "undo": self.undo,
-            "redo": self.redo,
+            "undo": self.history.undo,
+            "redo": self.history.redo,
             "add": self._add_middle,
             "flip": self._flip_selected,
             "delete": self._delete,
@@ -209,6 +209,7 @@ class DrawingWindow(QWidget):
         self.bar.float_over(self.split)
 
     def _connect(self) -> None:
+        self.history.indexChanged.connect(self._on_step)
         self.dimension.activated.connect(self._on_dimension)
         self.labels[0].toggled.connect(self._on_label)
         self.snaps.toggled.connect(self.canvas.set_snaps)
@@ -231,13 +232,14 @@ class DrawingWindow(QWidget):
 
     def begin(self, points: Points) -> None:
         """Show points with nothing to be undone."""
-        self.history = SketchHistory(sketch_of(points))
-        self._show()
+        with QSignalBlocker(self.history):
+            self.history.clear()
+        self._select(sketch_of(points))
         self.canvas.fit()
 
     def replace(self, points: Points, words: str) -> None:
         """Show other points, as a step."""
-        self._take(self.history.changed(sketch_of(points, self.sketch.d), words))
+        self._do(sketch_of(points, self.sketch.d), words)
         self.canvas.fit()
 
     def set_note(self, note: str, biases: bool) -> None:
@@ -273,38 +275,34 @@ class DrawingWindow(QWidget):
             self.actions_of[key].setEnabled(bool(sketch.selected))
         for key in ("clear", "copy", "all"):
             self.actions_of[key].setEnabled(bool(sketch.points))
-        for key, steps in (("undo", history.past[-1:]), ("redo", history.future[:1])):
+        for key, step in (("undo", history.undoText()), ("redo", history.redoText())):
             action = self.actions_of[key]
-            action.setEnabled(bool(steps))
-            name = key.capitalize()
-            words = f"{name}: {steps[0].words}" if steps else name
+            action.setEnabled(step != "")
+            words = ": ".join(filter(None, (key.capitalize(), step)))
             shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             action.setToolTip(plain_tip(f"{words} ({shortcut})"))
 
-    def _take(self, history: SketchHistory) -> None:
-        before, self.history = self.history.sketch, history
+    def _on_step(self) -> None:
         self._show()
-        if (before.points, before.d) != (history.sketch.points, history.sketch.d):
-            self.bar.clear()
-            self.changed.emit()
+        self.bar.clear()
+        self.changed.emit()
+
+    def _select(self, sketch: Sketch) -> None:
+        self.history.sketch = sketch
+        self._show()
 
     def _do(self, sketch: Sketch, words: str, subject: str = "") -> None:
-        self._take(self.history.changed(sketch, words, subject))
+        if (sketch.points, sketch.d) == (self.sketch.points, self.sketch.d):
+            self._select(sketch)
+        else:
+            self.history.change(sketch, words, subject)
 
     # ---------------------------------------------------------------------------------- editing
-
-    def undo(self) -> None:
-        """Take back the latest change."""
-        self._take(self.history.undone())
-
-    def redo(self) -> None:
-        """Make the change once more."""
-        self._take(self.history.redone())
 
     def pick(self, which: frozenset[int]) -> None:
         """Select other points."""
         if which != self.sketch.selected:
-            self._take(self.history.selected(which))
+            self._select(replace(self.sketch, selected=frozenset(which)))
 
     def _add(self, row: Row) -> None:
         if len(self.sketch.points) >= MAX_POINTS:

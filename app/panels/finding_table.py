@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from pathlib import Path
+from typing import final
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from app.state.hunted import Finding
 from app.widgets.plain_text import plain_tip
+from app.widgets.run_table import RunTable
 from app.widgets.screen_text import shown_number
 
-Index = QModelIndex | QPersistentModelIndex
-NOWHERE = QModelIndex()
-Role = Qt.ItemDataRole
 RIGHT = 2  # so many columns of numbers come first
 VERDICT = 5  # of a statement, where one is asked about
 COLUMNS: tuple[tuple[str, Callable[[Finding], str]], ...] = (
@@ -29,93 +28,36 @@ COLUMNS: tuple[tuple[str, Callable[[Finding], str]], ...] = (
 
 
 @final
-class FindingModel(QAbstractTableModel):
-    """A row a run."""
+class FindingTable(RunTable):
+    """What a hunt has found: a few hundred runs at most."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        self.model_ = QStandardItemModel()  # model() is QTableView's
+        self.model_.setHorizontalHeaderLabels([title for title, _ in COLUMNS])
+        super().__init__(self.model_, "What was found", parent)
         self.findings: Sequence[Finding] = ()
-
-    def set_findings(self, findings: Sequence[Finding]) -> None:
-        """Others; the view keeps its place and its selection, which are of a rank."""
-        before, after = len(self.findings), len(findings)
-        if after > before:
-            self.beginInsertRows(NOWHERE, before, after - 1)
-            self.findings = findings
-            self.endInsertRows()
-        elif after < before:
-            self.beginRemoveRows(NOWHERE, after, before - 1)
-            self.findings = findings
-            self.endRemoveRows()
-        self.findings = findings
-        if findings:
-            self.dataChanged.emit(self.index(0, 0), self.index(after - 1, len(COLUMNS) - 1))
-
-    def rowCount(self, parent: Index = NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self.findings)
-
-    def columnCount(self, parent: Index = NOWHERE) -> int:
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
-    ) -> Any:
-        if orientation == Qt.Orientation.Vertical:
-            return None
-        if role == Role.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if section < RIGHT else Qt.AlignmentFlag.AlignLeft
-            return int(side | Qt.AlignmentFlag.AlignVCenter)
-        return COLUMNS[section][0] if role == Role.DisplayRole else None
-
-    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
-        if role == Role.TextAlignmentRole and index.column() < RIGHT:
-            return int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        if role not in (Role.DisplayRole, Role.ToolTipRole):
-            return None
-        text = COLUMNS[index.column()][1](self.findings[index.row()])
-        return plain_tip(text) if role == Role.ToolTipRole else text
-
-
-@final
-class FindingTable(QTableView):
-    """A double click or Return asks for a run. run_requested(path, beside)."""
-
-    run_requested = Signal(object, bool)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.model_ = FindingModel(self)  # model() is QTableView's
-        self.setModel(self.model_)
-        self.setAccessibleName("What was found")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setToolTip("Double click a run to open it; with Shift beside what is shown")
-        self.verticalHeader().setVisible(False)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
         # There are few rows, and what they say gets longer once runs are refined.
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        self.horizontalHeader().setStretchLastSection(True)
-        self.horizontalHeader().setHighlightSections(False)
-        self.doubleClicked.connect(self._ask)
+        for column in range(len(COLUMNS)):
+            self.model_.horizontalHeaderItem(column).setTextAlignment(_alignment(column))
 
     def show_findings(self, findings: Sequence[Finding]) -> None:
-        """Others, in the place of those before."""
-        self.model_.set_findings(findings)
+        """Others; the view keeps its place and its selection, which are of a rank."""
+        self.findings = findings
+        self.model_.setRowCount(len(findings))
+        for row, one in enumerate(findings):
+            for column, (_, text) in enumerate(COLUMNS):
+                item = QStandardItem(text(one))
+                item.setToolTip(plain_tip(item.text()))
+                item.setTextAlignment(_alignment(column))
+                self.model_.setItem(row, column, item)
         self.setColumnHidden(VERDICT, not any(one.verdict for one in findings))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self._ask(self.currentIndex())
-        else:
-            super().keyPressEvent(event)
+    def path(self, row: int) -> Path | None:
+        return self.findings[row].path
 
-    def _ask(self, index: QModelIndex) -> None:
-        """Open a run, if its file was kept."""
-        path = self.model_.findings[index.row()].path
-        if path is not None and path.is_file():
-            beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
-            self.run_requested.emit(path, bool(beside))
+
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column < RIGHT else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, final
@@ -20,8 +19,9 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.panels.library_columns import COLUMNS, PICTURE, Column, Key, name_of
+from app.panels.library_columns import COLUMNS, PICTURE, Column, name_of
 from app.widgets.plain_text import plain_tip
+from app.widgets.sorted_rows import moving_rows, sorted_places
 from core.library.entry import GROWING, Entry
 from core.library.tree import arranged
 
@@ -30,7 +30,6 @@ NOWHERE = QModelIndex()
 Role = Qt.ItemDataRole
 ENTRY = int(Role.UserRole)
 NO_HEIGHT = 255
-NOTHING = 2  # the rank of what is not there, behind numbers and words
 PICTURE_SIZE = QSize(64, 20)
 MARGIN = 3
 CHILD, STEP = "\u21b3 ", "\u2003"
@@ -92,20 +91,13 @@ class LibraryModel(QAbstractTableModel):
     # ------------------------------------------------------------------------------- for Qt
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column; numbers before words, and what is not there last."""
+        """Sort by a column."""
         self._order = (COLUMNS[column] if 0 <= column < len(COLUMNS) else PICTURE, order)
-        # The selection is kept in persistent indexes, which must go with their runs.
-        self.layoutAboutToBeChanged.emit()
-        before = self.persistentIndexList()
-        kept = [self._rows[index.row()].path for index in before]
-        self._arrange(self._rows)
-        places = {entry.path: row for row, entry in enumerate(self._rows)}
-        after = [
-            self.index(places[path], index.column())
-            for path, index in zip(kept, before, strict=True)
-        ]
-        self.changePersistentIndexList(before, after)
-        self.layoutChanged.emit()
+        with moving_rows(self, self._paths):
+            self._arrange(self._rows)
+
+    def _paths(self) -> list[Path]:
+        return [entry.path for entry in self._rows]
 
     def _arrange(self, entries: Sequence[Entry]) -> None:
         """Sort, and put runs that go on from others below them, unless a number is sorted by: then
@@ -117,15 +109,10 @@ class LibraryModel(QAbstractTableModel):
 
     def _sorted(self, entries: Sequence[Entry]) -> list[Entry]:
         column, order = self._order
-        rows = list(entries)
         if column is PICTURE:
-            return rows
-        ranks = [_rank(column.key(entry)) for entry in rows]
-        there = [place for place, rank in enumerate(ranks) if rank[0] != NOTHING]
-        there.sort(key=ranks.__getitem__, reverse=order == Qt.SortOrder.DescendingOrder)
-        # Apart from the others, which turned round would put them first.
-        missing = [place for place, rank in enumerate(ranks) if rank[0] == NOTHING]
-        return [rows[place] for place in (*there, *missing)]
+            return list(entries)
+        places = sorted_places((column.key(entry) for entry in entries), order)
+        return [entries[place] for place in places]
 
     def rowCount(self, parent: Index = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)
@@ -180,12 +167,6 @@ class LibraryModel(QAbstractTableModel):
 def _alignment(column: Column) -> int:
     side = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
     return int(side | Qt.AlignmentFlag.AlignVCenter)
-
-
-def _rank(key: Key) -> tuple[int, Key]:
-    if isinstance(key, str):
-        return (1, key.casefold()) if key else (NOTHING, "")
-    return (NOTHING, 0.0) if math.isnan(key) else (0, key)
 
 
 def _tip(entry: Entry, column: Column) -> str:

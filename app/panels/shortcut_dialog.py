@@ -2,111 +2,90 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, final
 
-from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeySequence, QPalette
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QKeyEvent, QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
-    QGridLayout,
     QHBoxLayout,
     QKeySequenceEdit,
     QLabel,
     QLineEdit,
-    QScrollArea,
-    QSizePolicy,
-    QToolButton,
+    QStyledItemDelegate,
+    QTreeWidget,
+    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
-from app.actions import MENUS, TIPS, ActionRow, name_of
-from app.panels.fixed_keys import FixedKeys, fixed_keys
-from app.panels.inputs import heading_label, push_button, quiet_label
-from app.panels.scrolled import fill_scrolled
-from app.state.finding import Entry, entry, find
+from app.actions import MENUS, TIPS, name_of
+from app.panels.fixed_keys import fixed_keys
+from app.panels.inputs import line_height, push_button, quiet_label
+from app.state.finding import entry, find
 from app.state.shortcuts import DEFAULTS, PORTABLE, Keys, native, portable
-from app.style import small
-from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
-from app.widgets.plain_text import plain_label, plain_tip
+from app.widgets.plain_text import plain_tip
 
 HINT = "Find an action or its keys"
 EXPLANATION = (
-    "Click into a field, or go there with Tab, and press the keys that are to do it; None takes "
-    "them away, Reset gives the usual ones."
+    "Click the keys of an action, or press Return at it, and press the keys that are to do it; "
+    "None takes them away, Reset gives the usual ones."
 )
 NOTHING = "No action is called so, or has such keys."
-KEYS_WIDTH = 180
-DOTS = Qt.TextElideMode.ElideRight
+COLUMNS = ("Action", "Keys", "What it does")
+NAME, KEYS, TIP = range(3)
+KEYS_LETTERS = 26
+TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
+SPOKEN = int(Qt.ItemDataRole.AccessibleTextRole)
+ACTION = int(Qt.ItemDataRole.UserRole)  # the action of a row; None where the keys are fixed
 
 
 @final
-class ShortcutRow(QObject):
-    """One action: its name and tip, its keys, and a button for those of the table.
-
-    changed(key, sequence): other keys were pressed.
-    """
+class KeysDelegate(QStyledItemDelegate):
+    """Edits the keys of a row. changed(action, sequence): other keys were pressed."""
 
     changed = Signal(str, str)
 
-    def __init__(self, row: ActionRow, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.key, self.name, self._shown = row.key, name_of(row), ""
-        self.label = QLabel(self.name, parent, textFormat=Qt.TextFormat.PlainText)
-        self.label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.tip = ElidedLabel(parent, DOTS, QPalette.ColorRole.PlaceholderText)
-        self.tip.setFont(small(parent.font()))
-        self.tip.set_text(TIPS.get(row.key, ""))
-        self.tip.setMinimumHeight(self.tip.sizeHint().height() + 6)
-        self.edit = QKeySequenceEdit(parent)
-        self.edit.setMaximumSequenceLength(1)
-        self.edit.setFixedWidth(KEYS_WIDTH)
-        self.edit.setAccessibleName(f"Keys of {self.name}")
-        self.edit.editingFinished.connect(self._on_keys)  # the sequence is emptied before it
-        self.clear = QToolButton(parent)
-        self.clear.setText("None")
-        self.clear.setToolTip("No keys do it")
-        self.clear.setAccessibleName(f"No keys for {self.name}")
-        self.clear.clicked.connect(self._on_clear)
-        self.reset = QToolButton(parent)
-        self.reset.setText("Reset")
-        usual = native(DEFAULTS[row.key])
-        self.reset.setToolTip(
-            plain_tip(f"The usual keys: {usual}" if usual else "It has no keys usually")
-        )
-        self.reset.setAccessibleName(f"Reset the keys of {self.name}")
-        self.reset.clicked.connect(self._on_reset)
+    def createEditor(self, parent: QWidget, option: Any, index: Any) -> QWidget:
+        edit = QKeySequenceEdit(parent)
+        edit.setMaximumSequenceLength(1)
+        edit.setAccessibleName(f"Keys of {index.siblingAtColumn(NAME).data()}")
+        edit.editingFinished.connect(self._on_finished)
+        return edit
 
-    def widgets(self) -> tuple[QWidget, ...]:
-        """All of them: the name, and the tip below it; then from left to right."""
-        return self.label, self.tip, self.edit, self.clear, self.reset
+    def setEditorData(self, editor: QWidget, index: Any) -> None:
+        editor.setProperty("keySequence", QKeySequence(index.data()))
 
-    def put_into(self, grid: QGridLayout, place: int) -> None:
-        """Stand in two rows of a grid."""
-        grid.addWidget(self.label, place, 0)
-        grid.addWidget(self.tip, place + 1, 0)
-        for column, widget in enumerate((self.edit, self.clear, self.reset), start=1):
-            grid.addWidget(widget, place, column, 2, 1)
+    def setModelData(self, editor: QWidget, model: Any, index: Any) -> None:
+        text = editor.property("keySequence").toString(PORTABLE)
+        if native(text) != index.data():
+            self.changed.emit(index.siblingAtColumn(NAME).data(ACTION), text)
 
-    def show_keys(self, text: str) -> None:
-        """Show a sequence, without telling anybody."""
-        self._shown = text
-        with QSignalBlocker(self.edit):
-            self.edit.setKeySequence(QKeySequence(text, PORTABLE))
-        self.clear.setEnabled(text != "")
-        self.reset.setEnabled(text != DEFAULTS[self.key])
+    def eventFilter(self, editor: QObject, event: QEvent) -> bool:
+        # Qt's filter ends with Return and Escape, which may be keys of an action.
+        leaves = isinstance(event, QKeyEvent) and event.key() in (TAB, BACKTAB)
+        if leaves and event.type() == QEvent.Type.KeyPress:
+            self._finish(editor)
+        return leaves
 
-    def _on_keys(self) -> None:
-        text = self.edit.keySequence().toString(PORTABLE)
-        if text != self._shown:
-            self.changed.emit(self.key, text)
+    def sizeHint(self, option: Any, index: Any) -> QSize:
+        return QSize(super().sizeHint(option, index).width(), line_height(option.widget))
 
-    def _on_clear(self) -> None:
-        self.changed.emit(self.key, "")
+    def initStyleOption(self, option: Any, index: Any) -> None:
+        super().initStyleOption(option, index)
+        name = index.siblingAtColumn(NAME)
+        if index.column() == TIP or (index.column() == KEYS and not name.data(ACTION)):
+            quiet = option.palette.color(QPalette.ColorRole.PlaceholderText)
+            option.palette.setColor(QPalette.ColorRole.Text, quiet)
 
-    def _on_reset(self) -> None:
-        self.changed.emit(self.key, DEFAULTS[self.key])
+    def _on_finished(self) -> None:
+        self._finish(self.sender())
+
+    def _finish(self, editor: Any) -> None:
+        editor.editingFinished.disconnect(self._on_finished)  # comes again as the focus is lost
+        self.commitData.emit(editor)
+        self.closeEditor.emit(editor)
 
 
 @final
@@ -127,76 +106,97 @@ class ShortcutDialog(QDialog):
         self.search = QLineEdit(self, placeholderText=HINT, clearButtonEnabled=True)
         self.search.setAccessibleName(HINT)
         self.search.textChanged.connect(self._show_found)
-        self.rows: dict[str, ShortcutRow] = {}
-        self.headings: dict[str, QLabel] = {}
-        self.fixed: dict[tuple[str, FixedKeys], tuple[QLabel, QLabel]] = {}
-        self.area = self._listed()
+        self.tree = QTreeWidget(self)
+        self.headings: dict[str, QTreeWidgetItem] = {}
+        self.rows: dict[str, QTreeWidgetItem] = {}  # by action, and by number where keys are fixed
+        self._titles: dict[str, str] = {}  # of the headings of rows
+        self._fill_tree()
+        self.nothing = quiet_label(NOTHING, self)
         self.told = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.told.setMinimumHeight(2 * self.told.fontMetrics().lineSpacing())
         self.told.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         self.move_button = push_button("Move it here", self, "Take the keys away from there")
         self.move_button.clicked.connect(self._on_move)
+        self.clear = push_button("None", self, "No keys do it")
+        self.clear.clicked.connect(self._on_clear)
+        self.reset = push_button("Reset", self)
+        self.reset.clicked.connect(self._on_reset)
         self.reset_all = push_button("Reset all", self, "The usual keys of all actions")
         self.reset_all.clicked.connect(self.all_reset)
         done = push_button("Close", self)
         done.clicked.connect(self.accept)
         answer = filled(laid(QHBoxLayout(), spacing=8), (self.told, 1), self.move_button)
-        buttons = filled(laid(QHBoxLayout(), spacing=8), self.reset_all, 1, done)
+        buttons = laid(QHBoxLayout(), spacing=8)
+        filled(buttons, self.clear, self.reset, self.reset_all, 1, done)
         column = laid(QVBoxLayout(self), (16, 16, 16, 16), 12)
-        filled(column, self.search, (self.area, 1), answer, buttons)
+        filled(column, self.search, self.nothing, (self.tree, 1), answer, buttons)
         self.say("")
         self.resize(self.sizeHint())
         self.search.setFocus()
 
     def sizeHint(self) -> QSize:
         window = self.parentWidget()
-        room = window.size() - QSize(48, 96) if window is not None else QSize(720, 560)
-        return QSize(720, 560).boundedTo(room)
+        room = window.size() - QSize(48, 96) if window is not None else QSize(860, 560)
+        return QSize(860, 560).boundedTo(room)
 
-    def _listed(self) -> QWidget:
-        content = QWidget(self)
-        grid = laid(QGridLayout(content), (0, 0, 8, 0), (8, 2))
-        grid.setColumnStretch(0, 1)
-        place = 0
+    def _fill_tree(self) -> None:
+        tree = self.tree
         for menu, rows in MENUS.items():
             title = menu.replace("&", "")
-            self.headings[title] = heading_label(title, content)
-            grid.addWidget(self.headings[title], place, 0, 1, 4)
-            for row in rows:
-                if row is None:
-                    continue
-                place += 2
-                one = self.rows[row.key] = ShortcutRow(row, content)
-                one.changed.connect(self._on_changed)
-                one.put_into(grid, place)
-            place += 2
-        for title, keys in fixed_keys().items():
-            self.headings[title] = heading_label(title, content)
-            grid.addWidget(self.headings[title], place, 0, 1, 4)
-            for fixed in keys:
-                place += 1
-                pair = plain_label(fixed.name, content), quiet_label(fixed.keys, content)
-                grid.addWidget(pair[0], place, 0)
-                grid.addWidget(pair[1], place, 1, 1, 3)
-                self.fixed[title, fixed] = pair
-            place += 2
-        self.nothing = quiet_label(NOTHING, content)
-        grid.addWidget(self.nothing, place, 0, 1, 4)
-        grid.setRowStretch(place + 1, 1)
-        holder = QWidget(self)
-        area: QScrollArea = fill_scrolled(holder, content)
-        area.setObjectName("shortcuts")
-        return holder
+            self._add_heading(title)
+            for row in filter(None, rows):
+                self._add_row(title, row.key, name_of(row), "", TIPS.get(row.key, ""))
+                self.rows[row.key].setData(NAME, ACTION, row.key)
+        for title, fixed in fixed_keys().items():
+            self._add_heading(title)
+            for one in fixed:
+                self._add_row(title, str(len(self.rows)), one.name, one.keys)
+        tree.setRootIsDecorated(False)
+        tree.setItemsExpandable(False)
+        tree.setIndentation(0)
+        tree.setAccessibleName("Actions and their keys")
+        tree.setHeaderLabels(COLUMNS)
+        tree.setUniformRowHeights(True)
+        tree.setFrameShape(QTreeWidget.Shape.NoFrame)
+        tree.setEditTriggers(QTreeWidget.EditTrigger.NoEditTriggers)
+        delegate = KeysDelegate(tree)
+        delegate.changed.connect(self._on_changed)
+        tree.setItemDelegate(delegate)
+        tree.itemClicked.connect(self._on_clicked)
+        for key in ("Return", "Enter", "F2"):  # macOS edits the first column with Return
+            shortcut = QShortcut(QKeySequence(key), tree, context=Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(self._edit)
+        tree.currentItemChanged.connect(self._show_buttons)
+        tree.expandAll()
+        tree.resizeColumnToContents(NAME)
+        tree.setColumnWidth(KEYS, KEYS_LETTERS * self.fontMetrics().averageCharWidth())
+
+    def _add_heading(self, title: str) -> None:
+        heading = self.headings[title] = QTreeWidgetItem(self.tree, [title])
+        heading.setFirstColumnSpanned(True)
+        font = QFont(self.font())
+        font.setBold(True)
+        heading.setFont(NAME, font)
+        heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
+
+    def _add_row(self, title: str, key: str, *texts: str) -> None:
+        self._titles[key] = title
+        row = self.rows[key] = QTreeWidgetItem(self.headings[title], texts)
+        row.setFlags(row.flags() | Qt.ItemFlag.ItemIsEditable)
+        row.setToolTip(TIP, plain_tip(row.text(TIP)))
 
     # --------------------------------------------------------------------------------- shown
 
     def show_keys(self, keys: Keys) -> None:
         """The keys of all actions as they are now."""
         self._keys = dict(keys)
-        for key, row in self.rows.items():
-            row.show_keys(keys[key])
-        self.reset_all.setEnabled(any(keys[key] != DEFAULTS[key] for key in self.rows))
+        for key, text in keys.items():
+            row, words = self.rows[key], native(text)
+            row.setText(KEYS, words)
+            row.setData(KEYS, SPOKEN, f"Keys of {row.text(NAME)}: {words or 'none'}")
+        self.reset_all.setEnabled(self._keys != DEFAULTS)
         self._show_found()
+        self._show_buttons()
 
     def say(self, words: str) -> None:
         """Say what was done, or nothing."""
@@ -206,54 +206,62 @@ class ShortcutDialog(QDialog):
 
     def refuse(self, key: str, text: str, words: str) -> None:
         """Another action has these keys: say so, and offer them all the same."""
-        self.refuse_fixed(key, words)
+        self.say(words)
         self._wanted = (key, text)
         self.move_button.show()
 
-    def refuse_fixed(self, key: str, words: str) -> None:
-        """Report keys that a part of the window has, and show the action's own again."""
-        self.say(words)
-        self.rows[key].show_keys(self._keys[key])
-
     def _show_found(self) -> None:
-        found = {one.key for one in find(self.search.text(), self._entries())}
-        for menu, rows in MENUS.items():
-            here = [row.key for row in rows if row is not None]
-            self.headings[menu.replace("&", "")].setVisible(bool(found & set(here)))
-            for key in here:
-                for widget in self.rows[key].widgets():
-                    widget.setVisible(key in found)
-        for (title, one), pair in self.fixed.items():
-            for label in pair:
-                label.setVisible(_fixed_key(title, one) in found)
-        for title in {title for title, _ in self.fixed}:
-            inside = {_fixed_key(of, one) for of, one in self.fixed if of == title}
-            self.headings[title].setVisible(bool(found & inside))
+        entries = [
+            entry(key, "", row.text(NAME), row.text(TIP) or self._titles[key], words=row.text(KEYS))
+            for key, row in self.rows.items()
+        ]
+        found = {one.key for one in find(self.search.text(), entries)}
+        shown = {self._titles[key] for key in found}
+        for key, row in self.rows.items():
+            row.setHidden(key not in found)
+        for title, heading in self.headings.items():
+            heading.setHidden(title not in shown)
         self.nothing.setVisible(not found)
 
-    def _entries(self) -> list[Entry]:
-        fixed = [
-            entry(_fixed_key(title, one), "", one.name, title, words=one.keys)
-            for title, one in self.fixed
-        ]
-        return fixed + [
-            entry(row.key, "", name_of(row), TIPS.get(row.key, ""), words=native(keys))
-            for rows in MENUS.values()
-            for row in rows
-            if row is not None
-            for keys in (self._keys.get(row.key, ""),)
-        ]
-
     # --------------------------------------------------------------------------------- asked
+
+    @property
+    def _current(self) -> str:
+        """The action of the current row; "" for a heading and for fixed keys."""
+        row = self.tree.currentItem()
+        return (row.data(NAME, ACTION) if row is not None else None) or ""
+
+    def _show_buttons(self) -> None:
+        key = self._current
+        name = self.rows[key].text(NAME) if key else "an action"
+        usual = native(DEFAULTS.get(key, ""))
+        self.clear.setEnabled(self._keys.get(key, "") != "")
+        self.clear.setAccessibleName(f"No keys for {name}")
+        self.reset.setEnabled(self._keys.get(key) != DEFAULTS.get(key))
+        self.reset.setAccessibleName(f"Reset the keys of {name}")
+        self.reset.setToolTip(
+            plain_tip(f"The usual keys: {usual}" if usual else "It has no keys usually")
+        )
+
+    def _on_clicked(self, row: QTreeWidgetItem, column: int) -> None:
+        if column == KEYS:
+            self._edit()
+
+    def _edit(self) -> None:
+        if self._current:
+            self.tree.editItem(self.rows[self._current], KEYS)
 
     def _on_changed(self, key: str, text: str) -> None:
         self.changed.emit(key, portable(text))
 
+    def _on_clear(self) -> None:
+        self.changed.emit(self._current, "")
+
+    def _on_reset(self) -> None:
+        self.changed.emit(self._current, DEFAULTS[self._current])
+
     def _on_move(self) -> None:
         key, text = self._wanted
         self.moved.emit(key, text)
-        self.rows[key].edit.setFocus()
-
-
-def _fixed_key(title: str, one: FixedKeys) -> str:
-    return f"{title}: {one.name}"
+        self.tree.setCurrentItem(self.rows[key])
+        self.tree.setFocus()

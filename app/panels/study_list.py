@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, final
+from dataclasses import dataclass
+from typing import Any, final
 
 from PySide6.QtCore import (
-    QAbstractListModel,
-    QModelIndex,
-    QObject,
     QRect,
     QRectF,
     QSize,
@@ -19,7 +17,8 @@ from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPalette, QPen
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
-    QListView,
+    QListWidget,
+    QListWidgetItem,
     QStyle,
     QStyledItemDelegate,
     QVBoxLayout,
@@ -45,49 +44,31 @@ SPACE = 12
 DOTS = Qt.TextElideMode.ElideRight
 LEFT, TOP = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignTop
 OTHERS = "Others"
+NO_PICTURE = Thumbnail()
 
 
-class Line(NamedTuple):
+@final
+@dataclass(frozen=True, slots=True)
+class Line:
     """A row: the heading of a paper (no study), or a study with its sentence and cost."""
 
     heading: str
     study: Summary | None = None
     about: str = ""
-    thumbnail: Thumbnail = Thumbnail()
+    thumbnail: Thumbnail = NO_PICTURE
 
 
-@final
-class StudyModel(QAbstractListModel):
-    """The studies that were found, below the headings of their papers."""
-
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self.lines: list[Line] = []
-
-    def show(self, lines: list[Line]) -> None:
-        self.beginResetModel()
-        self.lines = lines
-        self.endResetModel()
-
-    def rowCount(self, parent: Any = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.lines)
-
-    def flags(self, index: Any) -> Qt.ItemFlag:
-        if self.lines[index.row()].study is None:
-            return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-
-    def data(self, index: Any, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        line = self.lines[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return line.study.title if line.study is not None else line.heading
-        if role == Qt.ItemDataRole.UserRole:
-            return line
-        if line.study is not None and role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tip(" ".join(line.study.note.split()))
-        if line.study is not None and role == Qt.ItemDataRole.AccessibleTextRole:
-            return ". ".join((line.study.title, line.about, line.thumbnail.cost))
-        return None
+def _item(line: Line) -> QListWidgetItem:
+    if line.study is None:
+        item = QListWidgetItem(line.heading)
+        item.setFlags(Qt.ItemFlag.NoItemFlags)
+    else:
+        item = QListWidgetItem(line.study.title)
+        item.setToolTip(plain_tip(" ".join(line.study.note.split())))
+        spoken = ". ".join((line.study.title, line.about, line.thumbnail.cost))
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+    item.setData(Qt.ItemDataRole.UserRole, line)
+    return item
 
 
 @final
@@ -176,12 +157,11 @@ class StudyDialog(QDialog):
         self.line.moved.connect(self._move)
         self.line.accepted.connect(self._accept)
         self.line.left.connect(self.reject)
-        self.model = StudyModel(self)
-        self.list = QListView(self)
-        self.list.setModel(self.model)
+        self.lines: list[Line] = []
+        self.list = QListWidget(self)
         self.list.setItemDelegate(StudyDelegate(self.list))
         self.list.setFrameShape(QFrame.Shape.NoFrame)
-        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setAccessibleName("Studies by paper")
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
@@ -197,7 +177,7 @@ class StudyDialog(QDialog):
         """Open at the study that is loaded, or at the first one of a paper."""
         self.line.clear()
         self._search()
-        studies = [(row, line.study) for row, line in enumerate(self.model.lines) if line.study]
+        studies = [(row, line.study) for row, line in enumerate(self.lines) if line.study]
         wanted = [
             row
             for row, one in studies
@@ -207,8 +187,8 @@ class StudyDialog(QDialog):
             row = wanted[0]
             self._choose(row)
             if paper:  # with its heading
-                above = self.model.index(row - 1)
-                self.list.scrollTo(above, QListView.ScrollHint.PositionAtTop)
+                above = self.list.item(row - 1)
+                self.list.scrollToItem(above, QListWidget.ScrollHint.PositionAtTop)
         self.open()
         self.line.setFocus()
 
@@ -219,41 +199,42 @@ class StudyDialog(QDialog):
             about = f"{paper.title} {paper.authors}" if paper is not None else ""
             entries.append(entry(one.id, "", one.title, about, words=f"{one.id} {one.note}"))
         found = {one.key for one in find(self.line.text(), entries)}
-        lines: list[Line] = []
+        self.lines = lines = []
         for source in (*PAPERS, ""):
             here = [one for one in self._studies if _group(one) == source and one.id in found]
             if here:
                 lines.append(Line(_heading(source)))
             lines += [
-                Line("", one, sentence(one.note), self._pictures.get(one.id, Thumbnail()))
+                Line("", one, sentence(one.note), self._pictures.get(one.id, NO_PICTURE))
                 for one in here
             ]
-        self.model.show(lines)
+        self.list.clear()
+        for line in lines:
+            self.list.addItem(_item(line))
         self.told.setText(KEYS if lines else NOTHING)
         self._choose(1)
 
     def present(self) -> str:
         """The id of the study that Return would choose; empty for none."""
-        row = self.list.currentIndex().row()
-        study = self.model.lines[row].study if 0 <= row < len(self.model.lines) else None
+        row = self.list.currentRow()
+        study = self.lines[row].study if 0 <= row < len(self.lines) else None
         return study.id if study is not None else ""
 
     def _rows(self) -> list[int]:
-        return [row for row, line in enumerate(self.model.lines) if line.study is not None]
+        return [row for row, line in enumerate(self.lines) if line.study is not None]
 
     def _move(self, step: int) -> None:
         rows = self._rows()
         if rows:
-            place = rows.index(self.list.currentIndex().row())
+            place = rows.index(self.list.currentRow())
             self._choose(rows[moved_row(place, step, len(rows))])
 
     def _choose(self, row: int) -> None:
-        if row >= len(self.model.lines):
+        if row >= len(self.lines):
             return
-        index: QModelIndex = self.model.index(row)
         if row == 1:  # with its heading
             self.list.scrollToTop()
-        self.list.setCurrentIndex(index)
+        self.list.setCurrentRow(row)
 
     def _accept(self, _how: object = None) -> None:
         if chosen := self.present():

@@ -11,6 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import final
 
+from marginscope._program import ROOT, package
+
 MARK = Path("docs", "theory.md")  # what a folder has that has the documents
 MOST_BYTES = 2_000_000
 # The parts of the documents, in the order in which they are read, and their pages in docs/; those
@@ -40,7 +42,7 @@ class Document:
 
 def folder() -> Path | None:
     """Where the documents are: beside the packages, in a bundle, or where a wheel puts its data."""
-    places = [Path(__file__).resolve().parents[2]]
+    places = [ROOT]
     if bundle := getattr(sys, "_MEIPASS", ""):
         places.append(Path(bundle))
     places.append(Path(sysconfig.get_path("data"), "share", "marginscope"))
@@ -61,7 +63,7 @@ def documents(place: Path | None = None) -> tuple[Document, ...]:
 
 def site() -> Path | None:
     """The first page of the web site of the documents; None where it was not made."""
-    page = Path(str(resources.files("resources").joinpath(*SITE)))
+    page = Path(str(resources.files(package("resources")).joinpath(*SITE)))
     return page if page.is_file() else None
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import final
 
+from app.state import value_kinds as kinds
 from app.state.compared import Compared
+from app.state.value_kinds import MOST_CURVES as MOST_CURVES
+from app.state.value_kinds import MOST_RINGS as MOST_RINGS
+from app.state.value_kinds import PACES as PACES
+from app.state.value_kinds import Mark as Mark
+from app.state.view_options import RECORD, ViewOption, choice, option, switch
+from app.state.views import FIGURE_1 as FIGURE_1
+from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, NodePlane
 
 # Not the first frame's coordinate, which moves when the frame after t = 0 is read.
@@ -15,14 +24,6 @@ MARGIN_UNITS = {
     "plain": "Margins as they are",
     "share": "Margins as share of \u03b3_gl / 2",
 }
-PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
-
-# The views of the paper's figure.
-FIGURE_1 = ("neurons", "rotations", "norms", "margins")
-# As many colours as a palette has for curves (app.views.curves): a seventh would have the first's.
-MOST_CURVES = 6
-# So many pinned nodes have a ring each; more are a selection, beside which all others are dim.
-MOST_RINGS = 2
 FIRST_CURVES = ("log10_risk", "distance")
 
 # How far the neurons' view reaches, and what stands there for a node.
@@ -35,18 +36,14 @@ NEURON_POINTS = {
     "weights": "Weights |a\u2c7c| v\u2c7c",
     "directions": "Directions v\u2c7c / |v\u2c7c|",
 }
-
-# Wishes that are the study's and not the user's.
-PROPOSED = ("proposed", "proposed_plane", "proposed_curves", "proposed_points")
-
-# The key of a run and the index of one of its nodes.
-Mark = tuple[int, int]
+COLOURS = {name: name for name in PALETTES}
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The wishes that the screen follows.
+    """The wishes that the screen follows. Each option is one field (app.state.view_options); the
+    other fields pass: they belong to the moment, to what plays, or to the study.
 
     `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
@@ -60,34 +57,74 @@ class Intent:
     `views` are those that the user chose; while there are none, the `proposed` ones are shown, and
     so it is with the `plane` of the nodes, `neuron_points`, and `curves`, of which one may also
     choose none.
+
+    Undo names a change of several options by the first of them here.
     """
 
     cursor: float = START
     playing: bool = False
-    pace: float = 1.0
-    loop: bool = False
-    interval: tuple[float, float] | None = None
+    pace: float = option(1.0, kinds.PACE, remembered=True, in_link=False)
+    loop: bool = switch(False, "Loop", "Do not loop", remembered=True, in_link=False, action="loop")
+    interval: tuple[float, float] | None = option(None, kinds.INTERVAL)
     follow: bool = False
     hovered: Mark | None = None
-    pinned: frozenset[Mark] = frozenset()
-    plane: NodePlane | None = None
+    pinned: frozenset[Mark] = option(frozenset(), kinds.PINS, text="pin")
+    plane: NodePlane | None = option(
+        None, kinds.PLANE, proposal="proposed_plane", of_study="The study's plane"
+    )
     proposed_plane: NodePlane = COORDINATES
-    neuron_range: str = "moment"
-    neuron_points: str = ""
+    neuron_range: str = choice(
+        "moment", NEURON_RANGES, "Neurons:", text="range", remembered=True, in_layout=True
+    )
+    neuron_points: str = choice(
+        "",
+        NEURON_POINTS,
+        "Neurons:",
+        text="points",
+        proposal="proposed_points",
+        remembered=True,
+        in_layout=True,
+    )
     proposed_points: str = "weights"
-    margin_axis: str = "log10_time"
-    margin_unit: str = "plain"
-    views: tuple[str, ...] = ()
+    margin_axis: str = choice(
+        "log10_time", MARGIN_AXES, "Curves against", text="against", in_layout=True
+    )
+    margin_unit: str = choice("plain", MARGIN_UNITS, text="unit", in_layout=True)
+    views: tuple[str, ...] = option(
+        (),
+        kinds.VIEW_NAMES,
+        proposal="proposed",
+        of_study="The study's views",
+        remembered=True,
+        in_layout=True,
+    )
     proposed: tuple[str, ...] = FIGURE_1
-    curves: tuple[str, ...] | None = None
+    curves: tuple[str, ...] | None = option(
+        None, kinds.CURVES, proposal="proposed_curves", remembered=True, in_layout=True
+    )
     proposed_curves: tuple[str, ...] = FIRST_CURVES
-    log_curves: bool = False
-    palette: str = "light"
-    hidden_margins: frozenset[str] = frozenset()
-    shown_bounds: frozenset[str] = frozenset()
-    linked: bool = True
-    equal: bool = False
-    compared: Compared | None = None
+    log_curves: bool = switch(
+        False, "Logarithmic curves", "Curves as suits them", text="log", action="log_curves"
+    )
+    palette: str = choice("light", COLOURS, "Colours:", remembered=True)
+    hidden_margins: frozenset[str] = option(
+        frozenset(), kinds.set_of("Hide line {}", "Show line {}", "Lines"), text="hidden"
+    )
+    shown_bounds: frozenset[str] = option(
+        frozenset(), kinds.set_of("Bound of {}", "No bound of {}", "Bounds"), text="bounds"
+    )
+    linked: bool = switch(
+        True,
+        "Link axes of runs",
+        "Unlink axes of runs",
+        remembered=True,
+        in_layout=True,
+        action="link",
+    )
+    equal: bool = switch(
+        False, "Equal aspect", "Free aspect", remembered=True, in_layout=True, action="equal"
+    )
+    compared: Compared | None = option(None, kinds.COMPARED, text="compare")
 
     @property
     def shown_plane(self) -> NodePlane:
@@ -103,3 +140,20 @@ class Intent:
     def shown_curves(self) -> tuple[str, ...]:
         """The observables that were chosen, else those of the study, or the usual ones."""
         return self.proposed_curves if self.curves is None else self.curves
+
+
+VIEW_OPTIONS: Mapping[str, ViewOption] = {
+    item.name: replace(record, name=item.name, default=item.default, text=record.text or item.name)
+    for item in fields(Intent)
+    if (record := item.metadata.get(RECORD)) is not None
+}
+# Wishes that pass: undo leaves them alone.
+PASSING = tuple(item.name for item in fields(Intent) if item.name not in VIEW_OPTIONS)
+# Wishes that are the study's and not the user's.
+PROPOSED = tuple(one.proposal for one in VIEW_OPTIONS.values() if one.proposal)
+
+
+def with_proposals(intent: Intent) -> Intent:
+    """Return the wishes with what is proposed where nothing was chosen."""
+    chosen = [option for option in VIEW_OPTIONS.values() if option.proposal]
+    return replace(intent, **{option.name: option.shown(intent) for option in chosen})

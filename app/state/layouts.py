@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.state.fields import read, written
+from app.state.fields import OF_LAYOUT, read, written
 from app.state.scene import Scene
 from core.errors import InputError
 
-# What a layout says; runs, times, nodes and zooms are not a matter of it.
-PARTS = ("views", "curves", "range", "points", "against", "unit", "linked", "equal", "panels")
 MOST_LAYOUTS, LONGEST_NAME = 50, 60
 
 Layout = Mapping[str, Sequence[str]]
@@ -31,12 +29,12 @@ LAYOUTS: Mapping[str, Layout] = {
 def layout_of(scene: Scene) -> dict[str, tuple[str, ...]]:
     """The layout that is shown."""
     # All of its parts, also those that are as in a new window: it is put over any other one.
-    return written(scene, PARTS, always=True)
+    return written(scene, OF_LAYOUT, always=True)
 
 
 def laid_out(scene: Scene, layout: Layout) -> Scene:
     """A scene in a layout. Raises InputError for what is no layout."""
-    return read(layout, scene, PARTS, "the layout")
+    return read(layout, scene, OF_LAYOUT, "the layout")
 
 
 def checked_name(name: str, taken: Mapping[str, Layout]) -> str:

@@ -14,7 +14,7 @@ from typing import final
 
 import numpy as np
 
-from app.state.intent import FIGURE_1, MOST_RINGS, START, Intent, Mark
+from app.state.intent import FIGURE_1, MOST_RINGS, START, Intent, Mark, with_proposals
 from app.state.session import RunSnapshot, Snapshot
 from app.state.views import known
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
@@ -138,16 +138,8 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
     cursor = _cursor(intent, span)
     runs = tuple(_run(run, intent, cursor) for run in snapshot.runs)
     views = known(intent.views) or known(intent.proposed) or FIGURE_1
-    wishes = replace(
-        intent,
-        cursor=START,
-        hovered=None,
-        pinned=frozenset(),
-        views=views,
-        plane=intent.shown_plane,
-        curves=intent.shown_curves,
-        neuron_points=intent.shown_points,
-    )
+    wishes = with_proposals(intent)
+    wishes = replace(wishes, cursor=START, hovered=None, pinned=frozenset(), views=views)
     return ResolvedView(runs, span, cursor, _inspected(runs), wishes)
 
 

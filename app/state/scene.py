@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import final
 
 from app.state.edits import Edits
-from app.state.intent import PROPOSED, START, Intent
+from app.state.intent import PASSING, Intent
 
-# Wishes that pass: they belong to the moment and to what plays, and undoing leaves them alone.
-PASSING = ("cursor", "playing", "follow", "hovered", *PROPOSED)
 AT_REST = Intent()
 
 
@@ -71,14 +69,7 @@ def keyed(intent: Intent, keys: Sequence[int]) -> Intent:
 
 def settled(intent: Intent) -> Intent:
     """The wishes without those that pass."""
-    return replace(
-        intent,
-        cursor=START,
-        playing=False,
-        follow=False,
-        hovered=None,
-        **{name: getattr(AT_REST, name) for name in PROPOSED},
-    )
+    return replace(intent, **{name: getattr(AT_REST, name) for name in PASSING})
 
 
 def carried(scene: Scene, present: Scene) -> Scene:

@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import final
 
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
 from core.data.points import Points
 
 MOST_STEPS = 200
@@ -89,54 +92,46 @@ def counted(count: int) -> str:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class SketchStep:
-    """A change by name; `sketch` is where undo, or redo, leads."""
+class SketchChange(QUndoCommand):
+    """A step by name. Undo and redo exchange the present sketch with the one of the step."""
 
-    words: str
-    subject: str
-    sketch: Sketch
+    def __init__(self, history: SketchHistory, sketch: Sketch, words: str, goes_on: bool) -> None:
+        super().__init__(words)
+        self._history, self._sketch, self._goes_on = history, sketch, goes_on
+
+    def redo(self) -> None:
+        self._sketch, self._history.sketch = self._history.sketch, self._sketch
+
+    undo = redo
+
+    def id(self) -> int:
+        return 1  # Qt asks those of equal numbers whether they merge
+
+    def mergeWith(self, latest: QUndoCommand) -> bool:
+        goes_on = isinstance(latest, SketchChange) and latest._goes_on
+        if goes_on:
+            self.setText(latest.text())
+        return goes_on
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class SketchHistory:
-    """The present sketch, the steps to it, the latest last, and those undone, the next one first.
+class SketchHistory(QUndoStack):
+    """The present sketch, and the steps to it. What is selected is no step of its own."""
 
-    What is selected is no step of its own.
-    """
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.setUndoLimit(MOST_STEPS)
+        self.sketch, self._subject = Sketch(), ""
 
-    sketch: Sketch = Sketch()
-    past: tuple[SketchStep, ...] = ()
-    future: tuple[SketchStep, ...] = ()
+    def change(self, sketch: Sketch, words: str, subject: str = "") -> None:
+        """Add a step, or go on with the latest one if it has the same subject."""
+        self.push(SketchChange(self, sketch, words, subject != "" and subject == self._subject))
+        self._subject = subject
 
-    def selected(self, which: Collection[int]) -> SketchHistory:
-        """With other points selected."""
-        return replace(self, sketch=replace(self.sketch, selected=frozenset(which)))
+    def undo(self) -> None:
+        super().undo()
+        self._subject = ""
 
-    def changed(self, sketch: Sketch, words: str, subject: str = "") -> SketchHistory:
-        """With a step more; one of the same subject as the latest goes on with it."""
-        before = self.sketch
-        if (sketch.points, sketch.d) == (before.points, before.d):
-            return replace(self, sketch=sketch)
-        past = self.past
-        if subject and past and past[-1].subject == subject and not self.future:
-            past, before = past[:-1], past[-1].sketch
-        past = (*past, SketchStep(words, subject, before))[-MOST_STEPS:]
-        return SketchHistory(sketch, past)
-
-    def undone(self) -> SketchHistory:
-        """Before the latest step; the same where there is none."""
-        if not self.past:
-            return self
-        *past, step = self.past
-        later = SketchStep(step.words, "", self.sketch)
-        return SketchHistory(step.sketch, tuple(past), (later, *self.future))
-
-    def redone(self) -> SketchHistory:
-        """The step that was undone last once more."""
-        if not self.future:
-            return self
-        step, *future = self.future
-        earlier = SketchStep(step.words, "", self.sketch)
-        return SketchHistory(step.sketch, (*self.past, earlier), tuple(future))
+    def redo(self) -> None:
+        super().redo()
+        self._subject = ""

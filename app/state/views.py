@@ -8,7 +8,7 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
-from app.state.intent import FIGURE_1
+import app
 from core.settings import Registry
 
 if TYPE_CHECKING:
@@ -61,18 +61,21 @@ class ViewKind:
         return made
 
 
+# The views of the paper's figure.
+FIGURE_1 = ("neurons", "rotations", "norms", "margins")
+HERE = f"{app.__name__}.views"
 # Their order is that on the screen, whatever the order in which they were chosen.
 VIEWS: Registry[ViewKind] = Registry(
     attrgetter("name"),
-    ViewKind("neurons", "Neurons", "app.views.neurons:NeuronsView", _inner),
-    ViewKind("rotations", "Rotations", "app.views.sorted_nodes:rotations_view", _inner),
-    ViewKind("norms", "Norms", "app.views.sorted_nodes:norms_view", _nodes),
-    ViewKind("margins", "Margins", "app.views.margins:MarginsView", _margins),
-    ViewKind("curves", "Curves", "app.views.curves:CurvesView", _nodes),
-    ViewKind("spectrum", "Spectrum", "app.views.spectrum:SpectrumView", _inner),
-    ViewKind("predictor", "Predictor", "app.views.predictor:PredictorView"),
-    ViewKind("waves", "Waves", "app.views.waves:WavesView", _waves),
-    ViewKind("phases", "Phases", "app.views.waves:PhasesView", _waves),
+    ViewKind("neurons", "Neurons", f"{HERE}.neurons:NeuronsView", _inner),
+    ViewKind("rotations", "Rotations", f"{HERE}.sorted_nodes:rotations_view", _inner),
+    ViewKind("norms", "Norms", f"{HERE}.sorted_nodes:norms_view", _nodes),
+    ViewKind("margins", "Margins", f"{HERE}.margins:MarginsView", _margins),
+    ViewKind("curves", "Curves", f"{HERE}.curves:CurvesView", _nodes),
+    ViewKind("spectrum", "Spectrum", f"{HERE}.spectrum:SpectrumView", _inner),
+    ViewKind("predictor", "Predictor", f"{HERE}.predictor:PredictorView"),
+    ViewKind("waves", "Waves", f"{HERE}.waves:WavesView", _waves),
+    ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _waves),
 )
 
 # What is shown where nothing is said, by the number of input coordinates.

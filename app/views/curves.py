@@ -10,9 +10,10 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
-from app.state.intent import MOST_CURVES
+from app.state.intent import MOST_CURVES, Intent
 from app.state.node_values import Floats
-from app.views.trace_view import Bound, TraceCurve, TraceView, padded
+from app.views.trace_view import TraceCurve, TraceView, padded
+from app.views.view import Bound, ShownTheory
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
 from app.widgets.overlay import Overlay
@@ -41,6 +42,13 @@ class CurvesView(TraceView):
         self._values: tuple[Floats, ...] = ()
         self._landmarks: tuple[tuple[Placed, float], ...] = ()  # with their places on the axis
         self.scale, self._logarithmic = CurveScale.LINEAR, False
+
+    def set_options(self, options: Intent) -> None:
+        super().set_options(options)
+        self.set_names(options.shown_curves, options.log_curves)
+
+    def set_theory(self, theory: ShownTheory) -> None:
+        self.set_bounds([bound for bound in theory.bounds if bound.view != "margins"])
 
     def set_names(self, names: Sequence[str], logarithmic: bool = False) -> None:
         """The observables to show, by their names in the tables; `logarithmic`: log10 of those

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import MARGINS, DisplayData
 from app.state.past import TOO_LONG
 from app.views.trace_view import TraceCurve, TraceView, padded
+from app.views.view import ShownTheory
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
 from app.widgets.overlay import NodeMark, Overlay, Reading
@@ -52,6 +53,11 @@ class MarginsView(TraceView):
         self._promise: Promise | None = None
         self._reach: Reach | None = None
         self._show_key()
+
+    def set_theory(self, theory: ShownTheory) -> None:
+        self.set_references(theory.references)
+        self.set_promise(theory.promise)
+        self.set_bounds([bound for bound in theory.bounds if bound.view == "margins"])
 
     def set_references(self, references: Sequence[ReferenceMargin]) -> None:
         """The reference margins to show as lines: those with a value and a factor."""

@@ -11,7 +11,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
-from app.state.intent import NEURON_POINTS, NEURON_RANGES
+from app.state.intent import NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.node_values import Indices, Singles
 from app.views.examples import example_entries, shaded, show_points
 from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
@@ -71,6 +71,10 @@ class NeuronsView(NodeView):
         self.nodes = self.plot.add(Markers(), 2.0)
         self._recolour()
         self.plot.boxed.connect(self._select)
+
+    def set_options(self, options: Intent) -> None:
+        super().set_options(options)
+        self.set_picture(options.neuron_range, options.shown_points)
 
     def set_picture(self, reach: str, points: str) -> None:
         """How far the picture reaches, and what stands for a node.

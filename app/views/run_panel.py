@@ -12,13 +12,9 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QResiz
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
 from app.state.display import DisplayData
-from app.state.intent import FIGURE_1, FIRST_CURVES
-from app.state.views import VIEWS
-from app.views.curves import CurvesView
-from app.views.margins import MarginsView
-from app.views.neurons import NeuronsView
-from app.views.trace_view import Bound, TraceView
-from app.views.view import RunView
+from app.state.intent import Intent
+from app.state.views import FIGURE_1, VIEWS
+from app.views.view import Bound, RunView, ShownTheory
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
 from core.figures.palette import Palette
@@ -52,14 +48,8 @@ class RunPanel(QWidget):
         self.frame = -1
         self._hovered, self._pinned = -1, frozenset[int]()
         self._palette = palette
-        self._axis = "log10_time"
-        self._neurons = ("moment", "weights")
-        self._equal = False
-        self._curves: tuple[str, ...] = FIRST_CURVES
-        self._logarithmic = False
-        self._references: tuple[ReferenceMargin, ...] = ()
-        self._bounds: tuple[Bound, ...] = ()
-        self._promise: Promise | None = None
+        self.options = Intent()
+        self._theory = ShownTheory()
         self._made: dict[str, RunView] = {}
         self._owed: dict[RunView, bool] = {}  # views to be drawn anew: whether frames came
         self._costs: dict[RunView, float] = {}  # seconds that each took the last time
@@ -172,7 +162,8 @@ class RunPanel(QWidget):
     def _bring_up(self, view: RunView) -> None:
         """Let a view show what the others do."""
         view.set_colours(self._palette)
-        self._tell(view)
+        view.set_options(self.options)
+        view.set_theory(self._theory)
         view.set_heading(self.heading.text())
         view.set_data(self._data)
         view.set_marked(self._hovered, self._pinned)
@@ -288,25 +279,11 @@ class RunPanel(QWidget):
                 view.set_data(self._data)
                 view.show_frame(self.frame)
 
-    def set_neurons(self, reach: str, points: str) -> None:
-        """How far the neurons' view reaches, and what it shows: of NEURON_RANGES, NEURON_POINTS."""
-        self._neurons = (reach, points)
-        self._tell(*self.views)
-
-    def set_axis(self, name: str) -> None:
-        """What curves are shown against: log10_time, step or norm_squared."""
-        self._axis = name
-        self._tell(*self.views)
-
-    def set_equal(self, equal: bool) -> None:
-        """Equal axes of plots of space, however little room that leaves them."""
-        self._equal = equal
-        self._tell(*self.views)
-
-    def set_curves(self, names: Sequence[str], logarithmic: bool = False) -> None:
-        """The observables that the view of curves shows, and whether by their logarithms."""
-        self._curves, self._logarithmic = tuple(names), logarithmic
-        self._tell(*self.views)
+    def set_options(self, options: Intent) -> None:
+        """Show what the options say; plane, views and palette have methods of their own."""
+        self.options = options
+        for view in self.views:
+            view.set_options(options)
 
     def set_theory(
         self,
@@ -316,25 +293,9 @@ class RunPanel(QWidget):
     ) -> None:
         """Reference margins to be lines, bounds of statements to be curves, and what margins are
         shown as shares of; None where they are not."""
-        self._references, self._bounds = tuple(references), tuple(bounds)
-        self._promise = promise
-        self._tell(*self.views)
-
-    def _tell(self, *views: RunView) -> None:
-        """Tell views what they draw beside the run; those that know it already draw nothing."""
-        for view in views:
-            view.plot.set_always_equal(self._equal)
-            if isinstance(view, TraceView):
-                view.set_axis(self._axis)
-            if isinstance(view, NeuronsView):
-                view.set_picture(*self._neurons)
-            elif isinstance(view, MarginsView):
-                view.set_references(self._references)
-                view.set_promise(self._promise)
-                view.set_bounds([bound for bound in self._bounds if bound.view == "margins"])
-            elif isinstance(view, CurvesView):
-                view.set_names(self._curves, self._logarithmic)
-                view.set_bounds([bound for bound in self._bounds if bound.view != "margins"])
+        self._theory = ShownTheory(references, bounds, promise)
+        for view in self.views:
+            view.set_theory(self._theory)
 
     def set_message(self, text: str) -> None:
         """What is said where there is no run."""

@@ -14,11 +14,11 @@ from PySide6.QtGui import QPainterPath, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from app.state.display import DisplayData
-from app.state.intent import MARGIN_AXES
+from app.state.intent import MARGIN_AXES, Intent
 from app.state.node_values import Floats, with_stand_in
 from app.views.pointing import log10_text, nearest_point, pixel_width, resolved
 from app.views.thinning import TOLERANCE, thinned
-from app.views.view import RunView
+from app.views.view import Bound, RunView
 from app.widgets.header import Sign
 from app.widgets.items import CurveStack, path_of, pen_of
 from app.widgets.levels import LevelLine
@@ -54,17 +54,6 @@ class TraceCurve:
     def dashes(self) -> tuple[float, ...]:
         """Those of the curve up to the cursor."""
         return DASHES.get(self.sign, ())
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
-    """What a statement promises at every frame (T,), in the view named by `view`."""
-
-    name: str
-    view: str
-    values: Floats
-    tip: str = ""
 
 
 class TraceView(RunView):
@@ -166,6 +155,10 @@ class TraceView(RunView):
         self.places, self._lines, self._obstacles, self._levels = np.empty(0), (), None, ()
         for curves in (self.past, self.faint, self.strong):
             curves.set_curves(())
+
+    def set_options(self, options: Intent) -> None:
+        super().set_options(options)
+        self.set_axis(options.margin_axis)
 
     def set_axis(self, name: str) -> None:
         """What the horizontal axis shows: one of MARGIN_AXES."""

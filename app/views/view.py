@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import replace
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.display import DisplayData
+from app.state.intent import Intent
+from app.state.node_values import Floats
 from app.widgets.header import ViewHeader
 from app.widgets.layouts import filled, laid
 from app.widgets.overlay import Overlay, Pointed
@@ -18,6 +21,31 @@ from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Plot
 from core.figures.numbers import clock_text
 from core.figures.palette import Palette
+
+if TYPE_CHECKING:
+    from core.reference.margin import ReferenceMargin
+    from core.reference.share import Promise
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """What a statement promises at every frame (T,), in the view named by `view`."""
+
+    name: str
+    view: str
+    values: Floats
+    tip: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownTheory:
+    """Lines and curves that theory adds to a run, and what margins are shown as shares of."""
+
+    references: Sequence[ReferenceMargin] = ()
+    bounds: Sequence[Bound] = ()
+    promise: Promise | None = None
 
 
 class RunView(QWidget):
@@ -85,6 +113,13 @@ class RunView(QWidget):
         """What the run is called, for readers of the screen."""
         self._heading = heading
         self._describe()
+
+    def set_options(self, options: Intent) -> None:
+        """Show what the options say; a view that shows it already draws nothing."""
+        self.plot.set_always_equal(options.equal)
+
+    def set_theory(self, theory: ShownTheory) -> None:
+        """Show what theory says, where the view has a place for it (RunPanel.set_theory)."""
 
     def redraw(self) -> None:
         """The ranges, and the same frame once more: new frames may have changed its scale."""

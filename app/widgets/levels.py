@@ -18,7 +18,9 @@ from core.figures.palette import Palette
 BAND = 34  # opacity of 255
 DASHES = [5.0, 4.0]
 NEAR = 4.0  # pixels between a level and a pointer that is at it
-SMALL = 0.78  # size of a subscript
+# Size of a subscript. Qt's rich text has 0.67, which cannot be read at one pixel a point, hardly
+# lowers it, and takes 1.05 ms a label where this takes 0.07.
+SMALL = 0.78
 UP, DOWN = "\u2191 ", "\u2193 "
 GROUND = 215
 ELLIPSIS = "\u2026"

@@ -10,7 +10,7 @@ import re
 
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import Qt
-from PySide6.QtWidgets import QLabel, QMessageBox, QToolTip, QWidget
+from PySide6.QtWidgets import QLabel, QToolTip, QWidget
 
 CONTROLS = re.compile(r"[\t\r\n]+")
 
@@ -44,20 +44,6 @@ def show_tip(place: QPoint, text: str, widget: QWidget) -> None:
 def plain_label(text: str = "", parent: QWidget | None = None, wrap: bool = False) -> QLabel:
     """Return a label that shows its texts as they are written."""
     return QLabel(text, parent, textFormat=Qt.TextFormat.PlainText, wordWrap=wrap)
-
-
-def message_box(
-    parent: QWidget, name: str, icon: QMessageBox.Icon, text: str, details: str = ""
-) -> QMessageBox:
-    """Return a message box, not open yet, that shows its texts as they are written."""
-    box = QMessageBox(parent)
-    box.setTextFormat(Qt.TextFormat.PlainText)  # of both texts
-    box.setObjectName(name)
-    box.setIcon(icon)
-    box.setWindowTitle("Marginscope")
-    box.setText(text)
-    box.setInformativeText(details)
-    return box
 
 
 def menu_text(text: str) -> str:

@@ -6,6 +6,7 @@ import html
 import math
 import re
 from functools import lru_cache
+from html.entities import html5
 from typing import TYPE_CHECKING
 
 from app.widgets.screen_text import raised, shown_number
@@ -14,22 +15,8 @@ from core.figures.numbers import MINUS, number_text
 if TYPE_CHECKING:
     from core.reference.margin import Bracket, ReferenceMargin
 
-GREEK = {
-    "alpha": "\u03b1",
-    "beta": "\u03b2",
-    "gamma": "\u03b3",
-    "delta": "\u03b4",
-    "epsilon": "\u03b5",
-    "eta": "\u03b7",
-    "lambda": "\u03bb",
-    "mu": "\u03bc",
-    "rho": "\u03c1",
-    "sigma": "\u03c3",
-    "tau": "\u03c4",
-    "theta": "\u03b8",
-    "phi": "\u03c6",
-}
-LETTER = re.compile(rf"(?<![A-Za-z])({'|'.join(GREEK)})(?![A-Za-z])")
+GREEK = "alpha|beta|gamma|delta|epsilon|eta|lambda|mu|rho|sigma|tau|theta|phi"
+LETTER = re.compile(rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])")
 # At most three letters before the underscore: train_error is a name, and no symbol with an index.
 # A sign is an index too: D_+.
 SYMBOL = re.compile(r"(?<![A-Za-z0-9])([^\W\d_]{1,3})_(\w+|[+-](?!\w))")
@@ -53,7 +40,7 @@ def greek(text: str) -> str:
 
 
 def _letter(match: re.Match[str]) -> str:
-    return GREEK[match[1]]
+    return html5[f"{match[1]};"]
 
 
 @lru_cache(maxsize=512)

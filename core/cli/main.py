@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     try:
         module, _, function = arguments.handler.partition(".")
-        status: int = getattr(import_module(f"core.cli.{module}"), function)(arguments)
+        status: int = getattr(import_module(f"{__package__}.{module}"), function)(arguments)
         # A full disk or a closed pipe is met here, where it can be answered by a sentence; Python's
         # own flush at the end says it in a traceback.
         sys.stdout.flush()

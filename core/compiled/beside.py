@@ -11,13 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, final
 
 from core.compiled import warming
+from marginscope._program import ROOT, package
 
 HEADLESS = "--headless"  # of the window's program, before a command of `python -m core`
-ROOT = Path(__file__).resolve().parents[2]
 LOOK_SECONDS = 0.05
 
 
@@ -25,7 +24,7 @@ def headless(command: str) -> list[str]:
     """How a command of `python -m core` is started; a bundled program starts itself."""
     if getattr(sys, "frozen", False):
         return [sys.executable, HEADLESS, command]
-    return [sys.executable, "-m", "core", command]
+    return [sys.executable, "-m", package("core"), command]
 
 
 def warm_command() -> list[str]:

@@ -38,9 +38,10 @@ from core.figures.scene import check_runs, suited
 from core.files import write_whole
 from core.observables.spectrum import has_inner
 from core.runs import Run
+from marginscope._program import package
 
 SUFFIX = ".html"
-MOST_NUMBERS = 20_000_000  # of nodes: 40 MB before they are packed, and 60 MB of text at the worst
+MOST_NUMBERS = 20_000_000  # of nodes: 80 MB before they are packed, about 45 MB of text
 # In the order in which they are put together: each is used only by later ones.
 MODULES = (
     "numbers.js",
@@ -229,7 +230,12 @@ def bundle() -> str:
 
 @cache
 def _part(name: str) -> str:
-    return resources.files("resources").joinpath("page", name).read_text(encoding="utf-8").strip()
+    return (
+        resources.files(package("resources"))
+        .joinpath("page", name)
+        .read_text(encoding="utf-8")
+        .strip()
+    )
 
 
 def _hash(text: str) -> str:

@@ -22,7 +22,7 @@ from core.figures.neurons import longest_trail, sizes
 from core.figures.numbers import clock_text, math_text
 from core.figures.page_codec import encoded, numbers, places, trimmed, whole
 from core.figures.page_text import Piece, pieces, words
-from core.figures.palette import DARK, LIGHT, Palette, dimmed, kind_colours
+from core.figures.palette import DARK, LIGHT, Palette, css, dimmed, kind_colours
 from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
 from core.figures.sorted_nodes import places_of
@@ -227,13 +227,13 @@ def _zoomed(look: Any, row: int, kind: str) -> bool:
     return look.region(row, kind) is not None
 
 
-def _shades(classes: int, palette: Palette, dim: bool) -> list[str]:
-    """The colours of the nodes of each class, from a norm of 0 to 1, as one text a class."""
+def _shades(classes: int, palette: Palette, dim: bool) -> list[list[str]]:
+    """The colours of the nodes of each class, from a norm of 0 to 1."""
     norms = np.linspace(0.0, 1.0, SHADES + 1) ** 2
     result = []
     for kind in range(classes + 1):
         colours = kind_colours(np.full(norms.size, kind), norms, classes, palette)
-        result.append((dimmed(colours, palette) if dim else colours)[:, :3].tobytes().hex())
+        result.append(css(dimmed(colours, palette) if dim else colours))
     return result
 
 

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.curve_scale import CurveScale
-from core.figures.margin_curves import CURVES
+from core.figures.margin_curves import CURVES, MarginTraces
 from core.figures.material import SORTED, Material
 from core.figures.neurons import data_dots, data_factor, followed, neurons_frame
 from core.figures.numbers import number_text
 from core.figures.page_codec import numbers, whole
 from core.figures.page_text import pieces
-from core.figures.palette import DARK, LIGHT, dimmed
+from core.figures.palette import DARK, LIGHT, Palette, css, dimmed
 from core.figures.primitives import (
     Axis,
     Box,
+    Curves,
     Dots,
-    KeyEntry,
     Level,
     Panel,
     TimeKey,
     plain,
 )
 from core.figures.rays import Rays, ray_curves, ray_words
-from core.figures.trace_panels import words_of
+from core.figures.trace_panels import Traces, words_of
 from core.figures.waves import KINDS as WAVES
 from core.figures.waves import wave_inks
 from core.observables.fourier import adds
@@ -36,33 +36,47 @@ from core.observables.fourier import adds
 Frames = NDArray[np.int64]
 Json = dict[str, Any]
 Both = tuple[Material, Material]
+T = TypeVar("T", bound=Hashable)
 NAMES = {name: text for name, text, _, _ in CURVES}
 DIGITS = 4  # of reference margins, whose brackets are narrow
 
 
 def panel(both: Both, row: int, kind: str, letter: str) -> Json:
     """What a panel shows at every moment alike."""
-    material = both[0]
-    box = _box(material, row, kind)
-    drawn = [one.panel(row, kind, letter, box) for one in both]
-    panels = (drawn[0][0], drawn[1][0])
-    first = panels[0]
+    described: Json = _paired(*(_panel(one, row, kind, letter) for one in both))
+    return described
+
+
+def _paired(light: Any, dark: Any) -> Any:
+    """One description of a panel from those in two palettes: its colours are pairs."""
+    if isinstance(light, dict):
+        return {
+            key: [value, dark[key]] if key == "colours" else _paired(value, dark[key])
+            for key, value in light.items()
+        }
+    if isinstance(light, list):
+        return [_paired(*parts) for parts in zip(light, dark, strict=True)]
+    return light
+
+
+def _panel(material: Material, row: int, kind: str, letter: str) -> Json:
+    drawn, dots = material.panel(row, kind, letter, _box(material, row, kind))
     result: Json = {
         "letter": letter,
-        "title": pieces(first.title),
-        "x": _axis(first.x),
-        "y": _axis(first.y),
-        "centred": first.centre_lines,
-        "key": _key(panels),
-        "note": first.ink.note,
+        "title": pieces(drawn.title),
+        "x": _axis(drawn.x),
+        "y": _axis(drawn.y),
+        "centred": drawn.centre_lines,
+        "key": _key(drawn),
+        "note": drawn.ink.note,
     }
     if kind == "neurons":
-        return result | _neurons(both, row, drawn[0][1], drawn[1][1])
+        return result | _neurons(material, row, dots)
     if kind in WAVES:
-        return result | _waves(both, row)
+        return result | _waves(material, row)
     if kind in SORTED:
-        return result | _sorted(both, row, panels)
-    return result | _traces(material, row, panels)
+        return result | _sorted(material, row, drawn)
+    return result | _traces(material, row, drawn)
 
 
 def _box(material: Material, row: int, kind: str) -> Box:
@@ -82,28 +96,18 @@ def over_time(material: Material, row: int, kind: str, frames: Frames) -> Json:
         return {}
     if kind in SORTED:
         return _colours(material, row, stops)
-    ends = _frames_of(material, row, kind)
+    ends = _recorded(material, row, kind).frames
     counts = np.searchsorted(ends, stops, side="right")
     drawn = material.panel(row, kind, "", _box(material, row, kind))[0]
     notes = [material.ink(drawn, index, ()).note for index in stops.tolist()]
-    states, state = _distinct(notes, str)
+    states, state = _distinct(notes)
     return {"counts": whole(counts), "notes": states, "state": state}
 
 
-def _distinct(
-    values: Sequence[Any], key: Callable[[Any], Hashable]
-) -> tuple[list[Any], dict[str, Any]]:
+def _distinct(values: Sequence[T]) -> tuple[list[T], Json]:
     """The values that there are, each once, and the place of each among them."""
-    found: dict[Hashable, int] = {}
-    kept: list[Any] = []
-    at: list[int] = []
-    for value in values:
-        name = key(value)
-        if name not in found:
-            found[name] = len(kept)
-            kept.append(value)
-        at.append(found[name])
-    return kept, whole(at)
+    found = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    return list(found), whole([found[value] for value in values])
 
 
 # ------------------------------------------------------------------------------ axes and keys
@@ -119,81 +123,72 @@ def _axis(axis: Axis) -> Json:
     }
 
 
-def _key(panels: tuple[Panel, Panel]) -> Json | list[Json]:
-    light, dark = (one.key for one in panels)
-    if isinstance(light, TimeKey) and isinstance(dark, TimeKey):
-        return {
-            "name": pieces(light.name),
-            "texts": [pieces(text) for text in light.texts],
-            "colours": [_hex(light.colours), _hex(dark.colours)],
+def _key(panel: Panel) -> Json | list[Json]:
+    key = panel.key
+    if isinstance(key, TimeKey):
+        texts = [pieces(text) for text in key.texts]
+        return {"name": pieces(key.name), "texts": texts, "colours": css(key.colours)}
+    return [
+        {
+            "text": pieces(entry.text),
+            "colours": list(entry.colours),
+            "dash": entry.dash,
+            "markers": [marker.name.lower() for marker in entry.markers],
         }
-    assert not isinstance(light, TimeKey) and not isinstance(dark, TimeKey)
-    return [_entry(a, b) for a, b in zip(light, dark, strict=True)]
-
-
-def _entry(light: KeyEntry, dark: KeyEntry) -> Json:
-    return {
-        "text": pieces(light.text),
-        "colours": [list(light.colours), list(dark.colours)],
-        "dash": light.dash,
-        "markers": [marker.name.lower() for marker in light.markers],
-    }
-
-
-def _hex(colours: NDArray[np.uint8]) -> str:
-    """The colours of a table, one after the other."""
-    return colours[:, :3].tobytes().hex()
+        for entry in key
+    ]
 
 
 # ----------------------------------------------------------------------------- the kinds
 
 
-def _neurons(both: Both, row: int, light: Sequence[Dots], dark: Sequence[Dots]) -> Json:
-    track = both[0].tracks[row]
+def _neurons(material: Material, row: int, dots: Sequence[Dots]) -> Json:
+    track = material.tracks[row]
     data = [
         {
-            "x": numbers(a.x),
-            "y": numbers(a.y),
-            "colours": [_hex(a.colours[:1]), _hex(b.colours[:1])],
-            "alpha": float(a.colours[0, 3]) / 255.0,
-            "areas": numbers(a.areas),
-            "marker": a.marker.name.lower(),
-            "name": a.name,
+            "x": numbers(one.x),
+            "y": numbers(one.y),
+            "colours": css(one.colours)[0],
+            "alpha": float(one.colours[0, 3]) / 255.0,
+            "areas": numbers(one.areas),
+            "marker": one.marker.name.lower(),
+            "name": one.name,
         }
-        for a, b in zip(light, dark, strict=True)
+        for one in dots
     ]
-    known = {"power": track.power, "rooted": track.rooted, "directed": track.directed}
-    return known | {"data": data} | ({} if track.rays is None else {"rays": _rays(track.rays)})
+    known: Json = {"power": track.power, "rooted": track.rooted, "directed": track.directed}
+    if track.rays is not None:
+        known["rays"] = _rays(track.rays, material.palette)
+    return known | {"data": data}
 
 
-def _waves(both: Both, row: int) -> Json:
+def _waves(material: Material, row: int) -> Json:
     """The colours of the frequencies 0, 1, ..., for those runs that have frequencies."""
-    if not adds(both[0].runs[row]):
+    run = material.runs[row]
+    if not adds(run):
         return {}
-    count = (int(both[0].runs[row].dataset.classes) - 1) // 2
-    return {"inks": [_hex(wave_inks(count, palette)) for palette in (LIGHT, DARK)]}
+    return {"colours": css(wave_inks((int(run.dataset.classes) - 1) // 2, material.palette))}
 
 
-def _rays(rays: Rays) -> Json:
+def _rays(rays: Rays, palette: Palette) -> Json:
     """Lines below the trails, and discs at the tips of those that are rays."""
-    both = [ray_curves(rays, palette) for palette in (LIGHT, DARK)]
     lines = [
         {
-            "x": numbers(light.x[k]),
-            "y": numbers(light.y[k]),
-            "colours": [_hex(light.colours[k : k + 1]), _hex(dark.colours[k : k + 1])],
-            "alpha": float(light.colours[k, 3]) / 255.0,
-            "width": float(light.widths[k]),
-            "dash": light.dash,
-            "tip": light.name != "borders",
+            "x": numbers(curves.x[k]),
+            "y": numbers(curves.y[k]),
+            "colours": colour,
+            "alpha": float(curves.colours[k, 3]) / 255.0,
+            "width": float(curves.widths[k]),
+            "dash": curves.dash,
+            "tip": curves.name != "borders",
         }
-        for light, dark in zip(*both, strict=True)
-        for k in range(len(light.x))
+        for curves in ray_curves(rays, palette)
+        for k, colour in enumerate(css(curves.colours))
     ]
     words = [
         {"x": one.x, "y": one.y, "text": pieces(one.text.strip()), "align": one.align}
         | {"below": one.below}
-        for one in ray_words(rays, LIGHT)
+        for one in ray_words(rays, palette)
     ]
     return {"lines": lines, "words": words}
 
@@ -222,7 +217,7 @@ def _views(material: Material, row: int, stops: Frames) -> Json:
         texts.append((seen.power, x.label, y.label, key[0].text))
         views.append((x.low, x.high, y.low, y.high))
         scales.append(scale)
-    kept, state = _distinct(texts, tuple)
+    kept, state = _distinct(texts)
     states = [
         {"power": power, "x": pieces(x), "y": pieces(y), "data": pieces(data)}
         for power, x, y, data in kept
@@ -235,57 +230,44 @@ def _views(material: Material, row: int, stops: Frames) -> Json:
     }
 
 
-def _sorted(both: Both, row: int, panels: tuple[Panel, Panel]) -> Json:
+def _sorted(material: Material, row: int, panel: Panel) -> Json:
     """The curves of the moments; that of the moment shown is made of the nodes."""
-    light, dark = (one.ink.curves[0] for one in panels)
-    return {
-        "frames": list(both[0].moment_frames[row]),
-        "values": numbers(light.y),
-        "colours": [_hex(light.colours), _hex(dark.colours)],
-    }
+    past = panel.ink.curves[0]
+    frames = list(material.moment_frames[row])
+    return {"frames": frames, "values": numbers(past.y), "colours": css(past.colours)}
 
 
 def _colours(material: Material, row: int, stops: Frames) -> Json:
     """The colour of the moment shown, at each stop, and how it is dimmed."""
     times = [float(material.runs[row].log10_time[index]) for index in stops.tolist()]
-    both = [material.moments.colours(times, palette) for palette in (LIGHT, DARK)]
-    result: Json = {"now": [_hex(colours) for colours in both]}
+    both = [(material.moments.colours(times, one), one) for one in (LIGHT, DARK)]
+    result: Json = {"now": [css(colours) for colours, _ in both]}
     if row < len(material.chosen) and material.chosen[row] is not None:
-        pairs = zip(both, (LIGHT, DARK), strict=True)
-        result["dim"] = [_hex(dimmed(colours, palette)) for colours, palette in pairs]
+        result["dim"] = [css(dimmed(*one)) for one in both]
     return result
 
 
-def _frames_of(material: Material, row: int, kind: str) -> NDArray[Any]:
-    if kind == "margins":
-        return material.margins[row].frames
-    return material.traces[kind].traces[row].frames
+def _recorded(material: Material, row: int, kind: str) -> MarginTraces | Traces:
+    """The curves of a panel with their frames and keys."""
+    return material.margins[row] if kind == "margins" else material.traces[kind].traces[row]
 
 
-def _keys_of(material: Material, row: int, kind: str) -> NDArray[np.float64]:
-    traces = material.margins[row] if kind == "margins" else material.traces[kind].traces[row]
-    return traces.keys
-
-
-def _traces(material: Material, row: int, panels: tuple[Panel, Panel]) -> Json:
-    kind = panels[0].kind
-    keys, against = _keys_of(material, row, kind), material.shown.look.against
+def _traces(material: Material, row: int, panel: Panel) -> Json:
+    kind = panel.kind
+    keys, against = _recorded(material, row, kind).keys, material.shown.look.against
     if against == "log10_time" and material.time.steps:
         against = "step"  # of which t is the number
     result: Json = {
         "along": numbers(material.across.place(keys)),
         "keys": numbers(keys),
         "against": against,
-        "curves": [_curve(material, panels, place) for place in range(len(panels[0].ink.curves))],
-        "levels": [
-            _level(*pair, _reads(material, kind))
-            for pair in zip(panels[0].levels, panels[1].levels, strict=True)
-        ],
+        "curves": [_curve(material, panel, curve) for curve in panel.ink.curves],
+        "levels": [_level(level, _reads(material, kind)) for level in panel.levels],
         "feet": kind == "margins",  # a triangle shows where a curve comes from below the frame
     }
     if kind == "margins":
         reach = material.margins[row].reach
-        rings = [dots for dots in panels[0].ink.dots if dots.name == "90 %"]
+        rings = [dots for dots in panel.ink.dots if dots.name == "90 %"]
         if reach is not None and rings:
             result["ring"] = [float(rings[0].x[0]), float(rings[0].y[0]), reach.frame]
     return result
@@ -301,44 +283,43 @@ def _reads(material: Material, kind: str) -> str:
     return "power" if trace.y.shows == "log" else "value"
 
 
-def _curve(material: Material, panels: tuple[Panel, Panel], place: int) -> Json:
+def _curve(material: Material, panel: Panel, curve: Curves) -> Json:
     """A curve; `reads` says what its heights are: values, their log10, or shares of a range."""
-    kind, row = panels[0].kind, panels[0].row
-    light, dark = (one.ink.curves[place] for one in panels)
+    kind, row = panel.kind, panel.row
     result: Json = {
-        "name": pieces(NAMES.get(light.name, plain(words_of(light.name)))),
-        "y": numbers(light.y[0]),
-        "colours": [_hex(light.colours), _hex(dark.colours)],
-        "width": float(light.widths[0]),
-        "dash": light.dash,
+        "name": pieces(NAMES.get(curve.name, plain(words_of(curve.name)))),
+        "y": numbers(curve.y[0]),
+        "colours": css(curve.colours)[0],
+        "width": float(curve.widths[0]),
+        "dash": curve.dash,
         "reads": "value",
     }
-    ends = [one.text for one in panels[0].ink.words if one.text == plain(light.name)]
+    ends = [one.text for one in panel.ink.words if one.text == plain(curve.name)]
     if ends:  # the bound of a statement, named where it ends
         result |= {"name": pieces(ends[0]), "ends": pieces(ends[0])}
     if kind == "margins":
         return result
     trace = material.traces[kind]
     known = trace.traces[row].names
-    if kind == "curves" and light.name in known and not ends:
-        result["values"] = numbers(trace.traces[row].values[known.index(light.name)])
+    if kind == "curves" and curve.name in known and not ends:
+        result["values"] = numbers(trace.traces[row].values[known.index(curve.name)])
     else:
         result["reads"] = _reads(material, kind)
     return result
 
 
-def _level(light: Level, dark: Level, reads: str) -> Json:
+def _level(level: Level, reads: str) -> Json:
     """A line across the panel, and what is read of it."""
-    value = 10.0**light.value if reads == "power" else light.value
+    value = 10.0**level.value if reads == "power" else level.value
     reading = "" if reads == "none" else number_text(value, DIGITS)
-    ends = [number_text(end, DIGITS) for end in (light.low, light.high)]
-    if light.low < light.high and ends[0] != ends[1]:
+    ends = [number_text(end, DIGITS) for end in (level.low, level.high)]
+    if level.low < level.high and ends[0] != ends[1]:
         reading += f" [{ends[0]}, {ends[1]}]"
     return {
-        "value": light.value,
-        "band": [light.low, light.high] if light.low < light.high else [],
-        "label": pieces(light.label),
+        "value": level.value,
+        "band": [level.low, level.high] if level.low < level.high else [],
+        "label": pieces(level.label),
         "reading": reading,
-        "colours": [light.colour, dark.colour],
-        "dash": light.dash,
+        "colours": level.colour,
+        "dash": level.dash,
     }

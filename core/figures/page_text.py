@@ -8,48 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html.entities import html5
 
 from core.figures.numbers import MINUS
 
 Piece = tuple[str, str]
 
-# What the figures' formulas have, of the much that mathtext knows.
-SIGNS = {
-    ",": "\u2009",
-    "langle": "\u27e8",
-    "rangle": "\u27e9",
-    "Vert": "\u2016",
-    "ell": "\u2113",
-    "times": "\u00d7",
-    "uparrow": "\u2191",
-    "downarrow": "\u2193",
-    "pm": "\u00b1",
-    "cdot": "\u00b7",
-    "leq": "\u2264",
-    "geq": "\u2265",
-    "infty": "\u221e",
-    "sum": "\u2211",
-    "sqrt": "\u221a",
-    "alpha": "\u03b1",
-    "beta": "\u03b2",
-    "gamma": "\u03b3",
-    "delta": "\u03b4",
-    "epsilon": "\u03b5",
-    "eta": "\u03b7",
-    "theta": "\u03b8",
-    "vartheta": "\u03d1",
-    "kappa": "\u03ba",
-    "lambda": "\u03bb",
-    "mu": "\u03bc",
-    "nu": "\u03bd",
-    "pi": "\u03c0",
-    "rho": "\u03c1",
-    "sigma": "\u03c3",
-    "tau": "\u03c4",
-    "phi": "\u03c6",
-    "psi": "\u03c8",
-    "omega": "\u03c9",
-}
+# HTML has names for the signs of TeX (`gamma;`, `langle;`), but for these.
+SIGNS = {",": "\u2009", "cdot": "\u00b7", "infty": "\u221e", "sqrt": "\u221a", "sup": "sup"}
 UPRIGHT = ("mathrm", "mathbf", "mathit", "mathsf", "text", "operatorname")
 TOKEN = re.compile(r"\\([A-Za-z]+|.)|([{}^_])|([^\\{}^_]+)", re.DOTALL)
 RELATION = re.compile(r"([=<>])")
@@ -117,9 +83,9 @@ def _formula(text: str) -> Iterator[Piece]:
             continue
         outer, letters = groups[-1]
         if command is not None:
-            known = SIGNS.get(command, command)
+            known = SIGNS.get(command) or html5.get(f"{command};", command)
             # Names of functions, such as log, are upright; Greek letters are as letters are.
-            style = "i" if letters and known.isalpha() and command in SIGNS else ""
+            style = "i" if letters and len(known) == 1 and known.isalpha() else ""
             yield known, (level or outer) + style
         else:
             yield from _letters(plain, level, outer, letters)

@@ -99,6 +99,15 @@ def rgba(colour: str, alpha: float = 1.0) -> Colours:
     return _bytes(rgb(colour), alpha)
 
 
+def css(colours: Colours) -> list[str]:
+    """RGBA rows as texts that browsers know, without their opacity.
+
+    >>> css(rgba("#d55e00")[None])
+    ['#d55e00']
+    """
+    return [f"#{colour.tobytes().hex()}" for colour in colours[:, :3]]
+
+
 def _bytes(colours: Floats, alpha: float = 1.0) -> Colours:
     rounded = np.rint(np.clip(colours, 0.0, 255.0)).astype(np.uint8)
     opacity = np.full((*rounded.shape[:-1], 1), round(255 * alpha), dtype=np.uint8)

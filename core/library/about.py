@@ -12,10 +12,12 @@ import threading
 from collections.abc import Callable, Iterable
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, final
+
+from pydantic import BaseModel, ConfigDict, Strict
 
 from core.errors import InputError
-from core.files import is_there, read_text, write_whole
+from core.files import is_there, read_text, set_aside, write_whole
 from core.library.entry import About, Bookmark
 from core.library.locking import locked_folder
 from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
@@ -51,62 +53,55 @@ def read_about(run: Path) -> About:
         return About()
     text = read_text(path, MOST_BYTES, "Notes")
     try:
-        return checked(_about(json.loads(text)))
-    except (InputError, ValueError, TypeError, RecursionError, OverflowError) as error:
+        return parse_about(text)
+    except (InputError, ValueError) as error:
         raise InputError(
             f"The notes in {path} cannot be read; mend or remove that file, the run is unharmed."
         ) from error
 
 
-def _about(fields: Any) -> About:
-    """Raises ValueError, TypeError or OverflowError for what `change_about` cannot have written."""
-    if not isinstance(fields, dict):
-        raise TypeError
-    name, note = fields.get("name", ""), fields.get("note", "")
-    tags, kept = fields.get("tags", []), fields.get("kept", False)
-    if not isinstance(name, str) or not isinstance(note, str) or not isinstance(kept, bool):
-        raise TypeError
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise TypeError
-    if len(name) > LONGEST_NAME or len(note) > LONGEST_NOTE or len(tags) > MOST_TAGS:
-        raise ValueError
-    marks, sets = bookmarks_of(fields.get("bookmarks", [])), sets_of(fields.get("sets", []))
-    return About(name, note, tuple(tags), kept, marks, sets)
+@final
+class _Fields(BaseModel):
+    """The content of a file of notes. JSON has no infinity: the time of t = 0 is null."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+    name: str = ""
+    note: str = ""
+    tags: list[str] = []
+    kept: bool = False
+    bookmarks: list[Annotated[tuple[str, float | None, str], Strict(False)]] = []
+    sets: list[Annotated[tuple[str, str], Strict(False)]] = []
 
 
-def bookmarks_of(rows: Any) -> tuple[Bookmark, ...]:
-    """Raises ValueError, TypeError or OverflowError for what `rows_of` cannot have written."""
-    if not isinstance(rows, list) or len(rows) > MOST_BOOKMARKS:
-        raise TypeError
-    marks = []
-    for name, log10_time, picture in rows:
-        if not isinstance(name, str) or not isinstance(picture, str):
-            raise TypeError
-        if len(name) > LONGEST_NAME or len(picture) > LONGEST_PICTURE:
-            raise ValueError
-        is_number = isinstance(log10_time, int | float) and not isinstance(log10_time, bool)
-        if log10_time is not None and not is_number:
-            raise TypeError
-        # JSON has no infinity: t = 0 is written as nothing.
-        when = -math.inf if log10_time is None else float(log10_time)
-        if not is_time(0, when):
-            raise ValueError
-        marks.append(Bookmark(name, when, picture))
-    return tuple(marks)
+def parse_about(text: str) -> About:
+    """Return the notes of a text. Raises ValueError or InputError unless `about_text` made it."""
+    try:
+        # Not `model_validate_json`, which refuses texts with one half of a pair of surrogates.
+        fields = _Fields.model_validate(json.loads(text))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    marks = tuple(
+        Bookmark(name, -math.inf if time is None else time, picture)
+        for name, time, picture in fields.bookmarks
+    )
+    if not all(is_time(0, mark.log10_time) for mark in marks):
+        raise ValueError("a time of no frame")
+    sets = tuple(NodeSet(name, parse_nodes(nodes)) for name, nodes in fields.sets)
+    tags = tuple(fields.tags)
+    return checked(About(fields.name, fields.note, tags, fields.kept, marks, sets))
 
 
-def sets_of(rows: Any) -> tuple[NodeSet, ...]:
-    """Raises ValueError or TypeError for what `set_rows` cannot have written."""
-    if not isinstance(rows, list) or len(rows) > MOST_SETS:
-        raise TypeError
-    sets = []
-    for name, nodes in rows:
-        if not isinstance(name, str) or not isinstance(nodes, str):
-            raise TypeError
-        if len(name) > LONGEST_NAME or len(nodes) > LONGEST_SET:
-            raise ValueError
-        sets.append(NodeSet(name, parse_nodes(nodes)))
-    return tuple(sets)
+def about_text(about: About) -> str:
+    """Return notes as JSON; an empty text for none."""
+    if about.empty:
+        return ""
+    marks = [
+        [mark.name, mark.log10_time if math.isfinite(mark.log10_time) else None, mark.picture]
+        for mark in about.bookmarks
+    ]
+    fields = {"version": VERSION, "name": about.name, "note": about.note, "tags": about.tags}
+    sets = [[one.name, nodes_text(one.nodes)] for one in about.sets]
+    return json.dumps(fields | {"kept": about.kept, "bookmarks": marks, "sets": sets})
 
 
 def change_about(run: Path, change: Callable[[About], About]) -> About:
@@ -130,10 +125,10 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
             before = read_about(run)
         except InputError:
             before = About()
-            try:
-                path.replace(path.with_name(f"{path.name}.broken"))
-            except OSError as error:
-                raise InputError(f"{path} cannot be set aside: {error.strerror}.") from error
+            if set_aside(path) is None:
+                raise InputError(
+                    f"{path} cannot be read, nor renamed; check that you may write in its folder."
+                ) from None
         after = checked(change(before))
         if after == before:
             return after
@@ -143,24 +138,8 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
                 return after
         except OSError as error:
             raise InputError(f"{path} cannot be removed: {error.strerror}.") from error
-        fields: dict[str, Any] = {"version": VERSION, "name": after.name, "note": after.note}
-        fields |= {"tags": after.tags, "kept": after.kept, "bookmarks": rows_of(after.bookmarks)}
-        fields["sets"] = set_rows(after.sets)
-        write_whole(path, json.dumps(fields).encode())
+        write_whole(path, about_text(after).encode())
         return after
-
-
-def rows_of(bookmarks: Iterable[Bookmark]) -> list[list[Any]]:
-    """Bookmarks as JSON has them."""
-    return [
-        [mark.name, mark.log10_time if math.isfinite(mark.log10_time) else None, mark.picture]
-        for mark in bookmarks
-    ]
-
-
-def set_rows(sets: Iterable[NodeSet]) -> list[list[str]]:
-    """Sets of nodes as JSON has them."""
-    return [[one.name, nodes_text(one.nodes)] for one in sets]
 
 
 def checked(about: About) -> About:

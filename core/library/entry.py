@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import final
 
-from core.library.table import Table
 from core.observables.node_sets import NodeSet
 from core.problem.schedule import time_text
 from core.reference.share import FIRST, most, share
@@ -79,10 +78,10 @@ class Facts:
 
     title: str = ""
     source: str = ""
-    settings: Table[Setting] = field(default_factory=Table)
-    results: Table[float] = field(default_factory=Table)
-    margins: Table[float] = field(default_factory=Table)
-    waiting: Table[str] = field(default_factory=Table)
+    settings: dict[str, Setting] = field(default_factory=dict)
+    results: dict[str, float] = field(default_factory=dict)
+    margins: dict[str, float] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
     factor: float = math.nan
     reached: float = math.nan
     reached_of: float = math.nan
@@ -201,37 +200,19 @@ def headings(some: Iterable[Facts]) -> list[str]:
     """For each run the settings that tell it from the other runs of its study; empty where none
     do, or it cannot be read."""
     some = list(some)
-    studies: dict[str, _Study] = {}
+    # Of each study: the first value of each key, and the keys that have others too.
+    studies: dict[str, tuple[dict[str, Setting], set[str]]] = {}
     for facts in some:
         if facts.readable:
-            studies.setdefault(facts.title, _Study()).add(facts.settings)
-    names = {title: study.varied() for title, study in studies.items()}
+            values, varied = studies.setdefault(facts.title, ({}, set()))
+            for key, value in facts.settings.items():
+                if values.setdefault(key, value) != value:
+                    varied.add(key)
+    names = {
+        title: [(key, short_key(key)) for key in values if key in varied and _tells(key)]
+        for title, (values, varied) in studies.items()
+    }
     return [_heading(facts, names[facts.title]) if facts.readable else "" for facts in some]
-
-
-@final
-class _Study:
-    """Which settings the runs of a study differ in."""
-
-    def __init__(self) -> None:
-        self._tables: list[Table[Setting]] = []  # the first one with each set of keys
-        self._values: dict[str, Setting] = {}  # the first value of each key
-        self._varied: set[str] = set()
-
-    def add(self, settings: Table[Setting]) -> None:
-        alike = next((one for one in self._tables if one.like(settings)), None)
-        if alike is not None:
-            self._varied.update(settings.differing(alike))
-            return
-        self._tables.append(settings)
-        for key, value in settings.items():
-            if self._values.setdefault(key, value) != value:
-                self._varied.add(key)
-
-    def varied(self) -> list[tuple[str, str]]:
-        """The keys with their short names, as the first run has them, then by name."""
-        keys = dict.fromkeys((*self._tables[0], *sorted(self._varied)))
-        return [(key, short_key(key)) for key in keys if key in self._varied and _tells(key)]
 
 
 def _tells(key: str) -> bool:

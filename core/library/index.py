@@ -1,32 +1,38 @@
 """The index: what was read of the run files of a user, kept so that it need not be read again.
 
-It is a cache in SQLite, with a row a file: nothing is in it that could not be made from the files,
-but for counts of verdicts, which cost minutes to make again. One that is damaged, foreign or of
-another version is set aside beside itself, under the end .broken, and made anew.
+It is a cache in SQLite, with a row a file: the program makes all of it again from the files, counts
+of verdicts in minutes. A damaged or foreign index, or one of another version, is renamed to end in
+.broken, and the files are read again.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
-import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TypeVar, final
 
-from core.library.entry import About, Facts
-from core.library.stored import dump_about, dump_facts, load_about, load_counts, load_facts
+from pydantic import TypeAdapter
 
-APPLICATION_ID, VERSION = 0x4D534C42, 1  # "MSLB"
+from core.errors import InputError
+from core.files import set_aside
+from core.library.about import MOST_BYTES, about_text, parse_about
+from core.library.entry import About, Facts
+
+# Another text of it is another version, which the names of the facts are a part of.
 TABLE = (
-    "CREATE TABLE run (path BLOB PRIMARY KEY, stamp TEXT NOT NULL, facts TEXT NOT NULL,"
+    "CREATE TABLE run (path BLOB PRIMARY KEY, stamp TEXT NOT NULL, facts TEXT NOT NULL"
+    f" /* {' '.join(one.name for one in fields(Facts))} */,"
     " noted TEXT NOT NULL, about TEXT NOT NULL, verdicts TEXT, picture BLOB) STRICT"
 )
 WAIT_S = 5.0
-LONGEST = 2_000_000  # bytes of a value: a row of ours has a few thousand
+LONGEST = 3 * MOST_BYTES  # of a row: its notes with escapes; most have a few thousand bytes
+FACTS, COUNTS = TypeAdapter(Facts), TypeAdapter(dict[str, int])
 ANEW = "The list of runs is made anew from the run files; nothing of them is lost"
 LOCKED = (
     "{path}, the list of runs, is held by another program, so that the runs are read anew; close "
@@ -35,7 +41,6 @@ LOCKED = (
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL)
 NO_NOTES = About()
-EMPTY = dump_about(NO_NOTES)  # as with most runs
 T = TypeVar("T")
 
 
@@ -70,14 +75,10 @@ class RunIndex:
     def load(self) -> dict[str, Row]:
         """All rows that can be read; a damaged one is as if its file had never been read."""
         sql = "SELECT path, stamp, facts, noted, about, verdicts FROM run"
-        rows = self._do(lambda database: database.execute(sql).fetchall()) or []
         known = {}
-        for path, stamp, sealed, noted, about, verdicts in rows:
-            one = load_facts(_unsealed(sealed, (stamp, noted, about)))
-            other = NO_NOTES if about == EMPTY else load_about(about)
-            if one is not None and other is not None and isinstance(path, bytes):
-                counts = None if verdicts is None else load_counts(_unsealed(verdicts, (stamp,)))
-                known[os.fsdecode(path)] = Row(stamp, one, noted, other, counts)
+        for path, *values in self._do(lambda database: database.execute(sql).fetchall()) or []:
+            with suppress(ValueError, InputError):
+                known[os.fsdecode(path)] = _row(*values)
         return known
 
     def put(self, rows: Mapping[str, Row]) -> None:
@@ -90,35 +91,25 @@ class RunIndex:
             " stamp = excluded.stamp, facts = excluded.facts,"
             " noted = excluded.noted, about = excluded.about"
         )
-        values = []
-        for path, row in rows.items():
-            about = dump_about(row.about)
-            facts = _sealed(dump_facts(row.facts), (row.stamp, row.noted, about))
-            values.append((_key(path), row.stamp, facts, row.noted, about))
-        self._do(lambda database: database.executemany(sql, values))
+        values = [
+            (_key(path), row.stamp, json.dumps(asdict(row.facts)), row.noted, about_text(row.about))
+            for path, row in rows.items()
+        ]
+        self._write(sql, values)
 
     def forget(self, paths: Iterable[str]) -> None:
         """Drop the rows of files that are gone."""
-        keys = [(_key(path),) for path in paths]
-        if keys:
-            self._do(lambda one: one.executemany("DELETE FROM run WHERE path = ?", keys))
+        self._write("DELETE FROM run WHERE path = ?", [(_key(path),) for path in paths])
 
     def move(self, before: str, after: str) -> None:
         """A file lies elsewhere now, unchanged."""
         sql = "UPDATE OR REPLACE run SET path = ? WHERE path = ?"
-        self._do(lambda database: database.execute(sql, (_key(after), _key(before))))
+        self._write(sql, [(_key(after), _key(before))])
 
     def judged(self, path: str, verdicts: Mapping[str, int]) -> None:
         """Keep what statements say of a run; lost with the next change of its file."""
-        import json
-
-        def keep(database: sqlite3.Connection) -> None:
-            sql = "SELECT stamp FROM run WHERE path = ?"
-            for (stamp,) in database.execute(sql, (_key(path),)).fetchall():
-                values = (_sealed(json.dumps(dict(verdicts)), (stamp,)), _key(path))
-                database.execute("UPDATE run SET verdicts = ? WHERE path = ?", values)
-
-        self._do(keep)
+        sql = "UPDATE run SET verdicts = ? WHERE path = ?"
+        self._write(sql, [(json.dumps(dict(verdicts)), _key(path))])
 
     def picture(self, path: str) -> bytes | None:
         """The picture of a run; None where there is none yet."""
@@ -128,8 +119,7 @@ class RunIndex:
 
     def put_picture(self, path: str, picture: bytes) -> None:
         """Keep a picture; lost with the next change of its file."""
-        sql = "UPDATE run SET picture = ? WHERE path = ?"
-        self._do(lambda database: database.execute(sql, (picture, _key(path))))
+        self._write("UPDATE run SET picture = ? WHERE path = ?", [(picture, _key(path))])
 
     def close(self) -> None:
         with self._lock:
@@ -138,6 +128,10 @@ class RunIndex:
                 self._database = None
 
     # --------------------------------------------------------------------------------- the file
+
+    def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+        if rows:
+            self._do(lambda database: database.executemany(sql, rows))
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
         """What a piece of work gives in a transaction; after damage once more in a new index."""
@@ -159,9 +153,8 @@ class RunIndex:
     def _opened(self) -> sqlite3.Connection:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):
-                if not self.path.is_file() and self.path.exists():
-                    raise sqlite3.DatabaseError("not a plain file")
+            if self.path.exists() and not self.path.is_file():
+                raise sqlite3.DatabaseError("no file, but a folder, pipe or device")
         except OSError:
             return self._in_memory()
         return _connected(str(self.path))
@@ -176,17 +169,13 @@ class RunIndex:
     def _give_up(self, code: int) -> None:
         """The index cannot be used: set it aside, or go on in memory."""
         self.close()
-        if code not in NO_PLACE:
-            aside = self.path.with_name(f"{self.path.name}.broken")
-            try:
-                self.path.replace(aside)
-                # A journal would be replayed into the next index of that name.
-                for suffix in ("-journal", "-wal", "-shm"):
-                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-                self._say(f"{ANEW}: the index could not be read and lies in {aside} now.")
-                return
-            except OSError:
-                pass
+        if code not in NO_PLACE and (aside := set_aside(self.path)) is not None:
+            # A journal would be replayed into the next index of that name.
+            for suffix in ("-journal", "-wal", "-shm"):
+                with suppress(OSError):
+                    self.path.with_name(self.path.name + suffix).unlink()
+            self._say(f"{ANEW}: the index could not be read and lies in {aside} now.")
+            return
         self._database = self._in_memory()
 
     def _say(self, sentence: str) -> None:
@@ -194,15 +183,11 @@ class RunIndex:
             self.said.append(sentence)
 
 
-def _sealed(text: str, others: tuple[object, ...]) -> str:
-    """A text after a checksum of it and of what stands beside it in its row."""
-    return f"{zlib.crc32(repr((text, *others)).encode()):08x}{text}"
-
-
-def _unsealed(text: object, others: tuple[object, ...]) -> str:
-    """The text; empty, which nothing reads, where anything of it was changed on the disk."""
-    inner = text[8:] if isinstance(text, str) else ""
-    return inner if text == _sealed(inner, others) else ""
+def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -> Row:
+    """Return the values of a row. Raises ValueError or InputError for damaged ones."""
+    said = parse_about(about) if about else NO_NOTES
+    counts = None if verdicts is None else COUNTS.validate_json(verdicts)
+    return Row(stamp, FACTS.validate_json(facts), noted, said, counts)
 
 
 def _key(path: str) -> bytes:
@@ -223,29 +208,11 @@ def _connected(name: str) -> sqlite3.Connection:
         # A cache: what a power cut takes away is read again.
         database.execute("PRAGMA synchronous=OFF")
         schema = database.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-        if not schema:
-            _make(database)
-        elif schema != [(TABLE,)] or _numbers(database) != (APPLICATION_ID, VERSION):
+        if schema and schema != [(TABLE,)]:
             raise sqlite3.DatabaseError("another schema")
-        elif database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise sqlite3.DatabaseError("damaged")
+        database.execute(TABLE.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+        database.commit()
     except BaseException:
         database.close()
         raise
     return database
-
-
-def _make(database: sqlite3.Connection) -> None:
-    if _numbers(database) not in ((0, 0), (APPLICATION_ID, VERSION)):
-        raise sqlite3.DatabaseError("of another program")
-    database.execute(TABLE.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
-    database.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    database.execute(f"PRAGMA user_version={VERSION}")
-    database.commit()
-
-
-def _numbers(database: sqlite3.Connection) -> tuple[int, int]:
-    return (
-        database.execute("PRAGMA application_id").fetchone()[0],
-        database.execute("PRAGMA user_version").fetchone()[0],
-    )

@@ -26,8 +26,8 @@ from core.library.entry import (
 from core.library.index import Row, RunIndex
 from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.scan import Found, in_folder, listed, run_files
-from core.library.table import Table
 from core.library.trash import Trash
+from core.library.tree import missed_by_none
 from marginscope._files.in_use import has_recorder
 
 GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
@@ -129,8 +129,7 @@ class Library:
                 about, noted = About(), ""
             known = row or Row("", Facts())
             changed[path] = rows[path] = replace(known, noted=noted, about=about)
-        if changed:
-            self.index.put(changed)
+        self.index.put(changed)
 
     def _read(
         self,
@@ -160,8 +159,7 @@ class Library:
                     if tell is not None:
                         tell(self._listing(found, said, len(waiting) - count - 1))
         finally:
-            if read:
-                self.index.put(read)
+            self.index.put(read)
 
     def _look_for_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
         """Margins that were computed since their runs were read."""
@@ -178,10 +176,9 @@ class Library:
                 if entry is not None:
                     margins[name] = entry.bracket.value
                     del waiting[name]
-            facts = replace(row.facts, margins=Table(margins), waiting=Table(waiting))
+            facts = replace(row.facts, margins=margins, waiting=waiting)
             changed[path] = rows[path] = replace(row, facts=facts)
-        if changed:
-            self.index.put(changed)
+        self.index.put(changed)
 
     def _look_for_times(
         self,
@@ -365,20 +362,15 @@ def surplus(
     never among them.
     """
     shapes, entries = [dict(settings) for settings in plain], list(entries)
-    parents = {entry.facts.parent_run for entry in entries} - {""}
     starts = [
         entry
-        for entry in entries
-        if entry.readable
-        and not entry.trashed
-        and entry.about.empty
-        and entry.state not in (GROWING, LEFT)
+        for entry in missed_by_none(entries, {entry.path for entry in entries})
+        if entry.state != LEFT
         and not entry.facts.parent
-        and entry.facts.run not in parents
         and entry.path.parent == root
         and entry.facts.settings in shapes
     ]
-    starts.sort(key=lambda entry: (entry.date, entry.modified), reverse=True)
+    starts.sort(key=_age, reverse=True)
     total, chosen = 0.0, []
     for entry in starts:
         total += entry.size

@@ -11,7 +11,6 @@ import numpy as np
 
 from core.errors import MarginscopeError
 from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
-from core.library.table import Table
 from core.reference.share import REACHED, first_reach
 from core.runs import Run, open_run
 from core.runs.settings import known_settings, unknown_settings
@@ -47,10 +46,10 @@ def facts_of(run: Run) -> Facts:
     return Facts(
         title=run.title,
         source=run.source,
-        settings=Table(settings_of(run)),
-        results=Table(_results(run)),
-        margins=Table(margins),
-        waiting=Table(waiting),
+        settings=settings_of(run),
+        results=_results(run),
+        margins=margins,
+        waiting=waiting,
         factor=factor,
         frames=run.frames,
         created=run.created,

@@ -50,7 +50,7 @@ class PlaneKind:
 
 PAIR = re.compile(r"([0-9]{1,9}),([0-9]{1,9})", re.ASCII)
 COORDINATES = NodePlane()
-HERE = "core.observables.projection"
+HERE = f"{__package__}.projection"
 PLANES: Registry[PlaneKind] = Registry(
     attrgetter("name"),
     PlaneKind("coordinates", "Two coordinates", f"{HERE}:coordinates"),

@@ -42,6 +42,7 @@ from core.study_file.validation import (
     section_class,
     table_of,
 )
+from marginscope._program import package
 
 RESULTS = ("claims", "sweep", "hunt")
 MAX_STUDY_BYTES = 1_000_000
@@ -371,7 +372,7 @@ def shipped_ids() -> tuple[str, ...]:
 
 
 def _shipped() -> Iterable[Any]:
-    folder = resources.files("resources").joinpath("studies")
+    folder = resources.files(package("resources")).joinpath("studies")
     return [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
 
 

@@ -31,6 +31,7 @@ from core.studies.study import load_study
 from core.study_file.experiment import Experiment
 from core.training.control import FinishReason
 from marginscope._files.frame import Frame
+from marginscope._program import package
 
 if TYPE_CHECKING:  # loads numba, which whoever reads a recording need not wait for
     from core.dynamics.integrator import Integrator
@@ -73,7 +74,7 @@ def _header(file: Traversable) -> dict[str, Any]:
 
 def file_of(experiment: Experiment) -> Traversable | None:
     """The shipped recording of exactly this experiment, or None."""
-    folder = resources.files("resources").joinpath(FOLDER)
+    folder = resources.files(package("resources")).joinpath(FOLDER)
     for file in folder.iterdir() if folder.is_dir() else ():
         # Read as settings, and not as a text: keys that are younger than it have their defaults.
         if file.name.endswith(SUFFIX):
@@ -152,7 +153,7 @@ def main() -> int:
     """Record the study anew, into the sources."""
     from core.dynamics.registry import integrator, prepared
 
-    folder = Path(str(resources.files("resources"))) / FOLDER
+    folder = Path(str(resources.files(package("resources")))) / FOLDER
     folder.mkdir(exist_ok=True)
     study = load_study(STUDY)
     for cell in study.cells():

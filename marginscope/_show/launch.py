@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import final
 
 from marginscope._errors import InputError
+from marginscope._program import ROOT, package
 from marginscope._show.address import BUSY, MOST_BYTES, OK, REFUSED, address
 
 # A window says within a second that it begins, or why not; what is slower begins all the same.
 PATIENCE_S = 2.0
 # One that is about to begin is waited for by who would use it, also where the machine is busy.
 BEGIN_S = 30.0
-ROOT = Path(__file__).resolve().parents[2]
 # By its folder: the caller's may have packages of the same names.
 BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from app.__main__ import shown; sys.exit(shown(sys.argv[1]))"
+    f"from {package('app')}.__main__ import shown; sys.exit(shown(sys.argv[1]))"
 )
 NO_DISPLAY = (
     "There is no screen to open a window on. Over ssh, use ssh -X; or copy the run file to a "

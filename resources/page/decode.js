@@ -3,29 +3,18 @@
 const TYPES = {
   u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array, f8: Float64Array,
 };
-const WHOLE = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 
-async function inflated(text) {
-  const packed = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+async function array({ type, data }) {
+  const packed = Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-async function array(item) {
-  const Type = TYPES[item.type];
-  const size = Type.BYTES_PER_ELEMENT;
-  const rows = await inflated(item.data);
-  const count = rows.length / size;
-  const bytes = new Uint8Array(rows.length);
+  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const bytes = new Uint8Array(planes.length);
+  const size = TYPES[type].BYTES_PER_ELEMENT;
+  const count = planes.length / size;
   for (let byte = 0; byte < size; byte += 1) {
-    for (let k = 0; k < count; k += 1) bytes[k * size + byte] = rows[byte * count + k];
+    for (let k = 0; k < count; k += 1) bytes[k * size + byte] = planes[byte * count + k];
   }
-  if (item.shape.length > 1 && size in WHOLE) {
-    const whole = new WHOLE[size](bytes.buffer);
-    const step = count / item.shape[0];
-    for (let k = step; k < count; k += 1) whole[k] += whole[k - step];
-  }
-  return new Type(bytes.buffer);
+  return new TYPES[type](bytes.buffer);
 }
 
 // All arrays within some data in their places, whatever it is made of.

@@ -1,6 +1,6 @@
 // The nodes on a plane: trails up to the moment, in a range that follows them.
 
-import { colours, DASHES, mark, ranged } from "./plot.js";
+import { DASHES, mark, ranged } from "./plot.js";
 import { write } from "./text.js";
 
 const NEAR = 0.7; // pixels: points of a trail that lie closer are one
@@ -17,9 +17,7 @@ export function prepareNeurons(panel, row) {
     points[k] = nodes.points[k] * nodes.reach[Math.floor(k / each)];
   }
   const chosen = nodes.chosen ? new Set(nodes.chosen) : null;
-  const tables = nodes.shades.map((table) => table.map(colours));
-  const dim = nodes.dim?.map((table) => table.map(colours));
-  return { points, chosen, tables, dim };
+  return { points, chosen };
 }
 
 // The axes at a stop: a unit is as long on both, so that the shorter side of the frame decides.
@@ -63,7 +61,7 @@ function drawData(ctx, panel, stop, at, unit, look) {
   const scale = panel.scale[stop];
   for (const dots of panel.data) {
     ctx.globalAlpha = dots.alpha;
-    const [colour] = colours(dots.colours[look.dark]);
+    const colour = dots.colours[look.dark];
     const many = dots.x.length > MANY;
     ctx.fillStyle = colour;
     for (let k = 0; k < dots.x.length; k += 1) {
@@ -83,7 +81,7 @@ function drawData(ctx, panel, stop, at, unit, look) {
 function drawRays(ctx, rays, at, look) {
   const { unit, size, theme } = look;
   for (const line of rays.lines) {
-    const [colour] = colours(line.colours[look.dark]);
+    const colour = line.colours[look.dark];
     ctx.globalAlpha = line.alpha;
     ctx.strokeStyle = colour;
     ctx.lineWidth = line.width * unit;
@@ -139,7 +137,7 @@ export function drawNeurons(ctx, panel, made, row, stop, at, look) {
   const colourOf = (node) => {
     const kind = nodes.kinds[stop * m + node];
     const dim = made.chosen && !made.chosen.has(node);
-    const table = (dim ? made.dim : made.tables)[look.dark][kind];
+    const table = (dim ? nodes.dim : nodes.shades)[look.dark][kind];
     return table[Math.round(SHADES * Math.sqrt(strength[node]))];
   };
   const along = ([low, high], node) => low + (high - low) * Math.sqrt(strength[node]);

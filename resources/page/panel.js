@@ -2,9 +2,9 @@
 
 import { pieced, numberText } from "./numbers.js";
 import { drawNeurons, neuronAxes, nodePlace, nodeValues, prepareNeurons } from "./neurons.js";
-import { SHAPES, colours, drawAxes, frameOf, mark, placer, ring } from "./plot.js";
+import { SHAPES, drawAxes, frameOf, mark, placer, ring } from "./plot.js";
 import { drawSorted, prepareSorted, sortedPlaces } from "./sorted.js";
-import { drawLevels, drawRest, drawTraces, nearTrace, prepareTraces } from "./traces.js";
+import { drawLevels, drawRest, drawTraces, nearTrace } from "./traces.js";
 import { SVG, fill, made, plainText, widthOf, write } from "./text.js";
 import { columnAt, drawWaves, prepareWaves, waveLines, wavePlace } from "./waves.js";
 
@@ -56,7 +56,7 @@ export class PanelView {
     this.waved = ["waves", "phases"].includes(kind);
     if (kind === "neurons") this.made = prepareNeurons(panel, row);
     else if (this.waved) this.made = prepareWaves(panel, row, kind);
-    else this.made = this.traced ? prepareTraces(panel) : prepareSorted(panel, row, kind);
+    else if (!this.traced) this.made = prepareSorted(panel, row, kind);
   }
 
   // As large as there is room, in letters of a size.
@@ -88,7 +88,7 @@ export class PanelView {
       return;
     }
     const strip = made("span", "strip");
-    for (const [k, colour] of colours(key.colours[dark]).entries()) {
+    for (const [k, colour] of key.colours[dark].entries()) {
       const cell = strip.appendChild(made("span", "cell"));
       cell.append(made("span", "", key.texts[k]), made("i"));
       cell.lastChild.style.background = colour;
@@ -145,7 +145,7 @@ export class PanelView {
       drawAxes(base, this.frame, x, y, this.panel, theme, this.size);
       if (this.traced) {
         drawLevels(base, this.panel, this.frame, y, at, look);
-        drawRest(base, this.panel, this.made, this.frame, at, look);
+        drawRest(base, this.panel, this.frame, at, look);
       }
       if (this.kind === "neurons") this.showData();
     }
@@ -163,7 +163,7 @@ export class PanelView {
     let { note } = panel;
     let [marks, rings] = [[], []];
     if (this.traced) {
-      ({ note, marks } = drawTraces(ctx, panel, this.made, row, stop, frame, y, at, look));
+      ({ note, marks } = drawTraces(ctx, panel, row, stop, frame, y, at, look));
     } else if (this.kind === "neurons") {
       rings = drawNeurons(ctx, panel, this.made, row, stop, at, look);
     } else if (this.waved) {
@@ -262,7 +262,7 @@ export class PanelView {
   // The curve or level at a place; null where there is none.
   traceAt(x, y) {
     if (!this.traced || !this.at) return null;
-    return nearTrace(this.panel, this.made, x, y, this.at, this.dark, REACH);
+    return nearTrace(this.panel, x, y, this.at, this.dark, REACH);
   }
 
   // Where a place lies along the curves: the number of points up to it, or -1 outside.

@@ -6,11 +6,6 @@ import { widthOf, write } from "./text.js";
 export const DASHES = { solid: [], dashed: [4, 1.6], dotted: [1, 1.2] };
 const MAKERS = { plain: linearTicks, roots: rootedTicks };
 
-// Colours of a table of bytes as CSS has them.
-export function colours(hex) {
-  return hex.match(/.{6}/g)?.map((code) => `#${code}`) ?? [];
-}
-
 // An axis over another range, with ticks of its own.
 export function ranged(axis, low, high, most) {
   const ticks = (MAKERS[axis.shows] ?? linearTicks)(low, high, most);

@@ -1,6 +1,6 @@
 // Sorted rotations and norms: a curve for each moment that has passed, and that of this one.
 
-import { colours, mark } from "./plot.js";
+import { mark } from "./plot.js";
 
 const EMPTY = { rotations: "no node has a direction", norms: "all nodes are 0" };
 
@@ -8,9 +8,6 @@ export function prepareSorted(panel, row, kind) {
   return {
     kind,
     values: row.nodes[kind],
-    moments: panel.colours.map(colours),
-    now: panel.now.map(colours),
-    dim: panel.dim?.map(colours),
     chosen: row.nodes.chosen ? new Set(row.nodes.chosen) : null,
     order: { stop: -1, nodes: [] },
   };
@@ -61,11 +58,11 @@ export function drawSorted(ctx, panel, made, row, stop, at, look) {
   const frame = row.stops[stop];
   const places = sortedPlaces(made, row, stop);
   const past = panel.frames.map((_, k) => k).filter((k) => panel.frames[k] < frame);
-  const now = (made.dim ?? made.now)[look.dark][stop];
+  const now = (panel.dim ?? panel.now)[look.dark][stop];
   ctx.lineJoin = "round";
   ctx.lineCap = "round";
   for (const k of past) {
-    ctx.strokeStyle = made.moments[look.dark][k];
+    ctx.strokeStyle = panel.colours[look.dark][k];
     ctx.lineWidth = 0.9 * unit;
     stroke(ctx, at, m, (rank) => panel.values[k * m + rank]);
   }
@@ -76,14 +73,14 @@ export function drawSorted(ctx, panel, made, row, stop, at, look) {
     for (const k of past) {
       for (let rank = 0; rank < m; rank += 1) {
         const [x, y] = [at.x((rank + 1) / m), at.y(panel.values[k * m + rank])];
-        if (!Number.isNaN(y)) mark(ctx, "disc", x, y, 14, unit, made.moments[look.dark][k]);
+        if (!Number.isNaN(y)) mark(ctx, "disc", x, y, 14, unit, panel.colours[look.dark][k]);
       }
     }
   }
   for (const [x, value, node] of places) {
     if (Number.isNaN(value)) continue;
     const [across, up] = [at.x(x), at.y(value)];
-    if (made.chosen?.has(node)) mark(ctx, "disc", across, up, 9, unit, made.now[look.dark][stop]);
+    if (made.chosen?.has(node)) mark(ctx, "disc", across, up, 9, unit, panel.now[look.dark][stop]);
     else if (m <= 2 && !made.chosen) mark(ctx, "disc", across, up, 14, unit, now);
     if (look.marked.includes(node)) rings.push([node, across, up]);
   }

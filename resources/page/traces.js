@@ -1,15 +1,11 @@
 // Curves over time: margins with their reference margins, chosen quantities, singular values.
 
 import { numberText, pieced, timeText } from "./numbers.js";
-import { DASHES, colours, mark } from "./plot.js";
+import { DASHES, mark } from "./plot.js";
 import { plainText, widthOf, write } from "./text.js";
 
 const LINE = 1.45; // of a label, in letters
 const FAINT = 0.3; // opacity of what comes after the moment, as in the window
-
-export function prepareTraces(panel) {
-  return { colours: panel.curves.map((curve) => curve.colours.map((hex) => colours(hex)[0])) };
-}
 
 // Lines across the panel with their brackets; on the base, since they do not move.
 export function drawLevels(ctx, panel, frame, y, at, look) {
@@ -91,7 +87,7 @@ function drawCurve(ctx, panel, curve, count, at, unit) {
 }
 
 // The whole curves, faint: where they will go; on the base, since they do not move.
-export function drawRest(ctx, panel, made, frame, at, look) {
+export function drawRest(ctx, panel, frame, at, look) {
   ctx.save();
   ctx.beginPath();
   ctx.rect(frame.left, frame.top, frame.width, frame.height);
@@ -99,7 +95,7 @@ export function drawRest(ctx, panel, made, frame, at, look) {
   ctx.lineJoin = "round";
   ctx.globalAlpha = FAINT;
   panel.curves.forEach((curve, k) => {
-    ctx.strokeStyle = made.colours[k][look.dark];
+    ctx.strokeStyle = panel.curves[k].colours[look.dark];
     drawCurve(ctx, panel, curve, panel.along.length, at, look.unit);
   });
   ctx.restore();
@@ -113,13 +109,13 @@ function start(curve, count, frame, y, at, colour) {
   return value > y.high ? [] : [[shape, frame.left, at.y(Math.max(value, y.low)), area, colour]];
 }
 
-export function drawTraces(ctx, panel, made, row, stop, frame, y, at, look) {
+export function drawTraces(ctx, panel, row, stop, frame, y, at, look) {
   const { unit, theme } = look;
   const count = panel.counts[stop];
   const marks = []; // that may reach over the edge
   ctx.lineJoin = "round";
   panel.curves.forEach((curve, k) => {
-    const colour = made.colours[k][look.dark];
+    const colour = panel.curves[k].colours[look.dark];
     ctx.strokeStyle = colour;
     const end = drawCurve(ctx, panel, curve, count, at, unit);
     if (end.seen && !curve.ends) mark(ctx, "disc", end.x, end.y, 14, unit, colour);
@@ -161,7 +157,7 @@ export function alongText(panel, point) {
 
 // The curve or the level that is nearest to a place, as lines of a note; null where none is near.
 // Curves are read where they are faint too.
-export function nearTrace(panel, made, x, y, at, dark, reach) {
+export function nearTrace(panel, x, y, at, dark, reach) {
   let best = { distance: reach, lines: null };
   panel.curves.forEach((curve, k) => {
     for (let point = 0; point < panel.along.length; point += 1) {
@@ -172,7 +168,7 @@ export function nearTrace(panel, made, x, y, at, dark, reach) {
           [...curve.name, ...pieced(` ${reading(curve, point)}`)],
           pieced(alongText(panel, point)),
         ];
-        best = { distance, lines, x: across, y: up, colour: made.colours[k][dark] };
+        best = { distance, lines, x: across, y: up, colour: panel.curves[k].colours[dark] };
       }
     }
   });

@@ -1,7 +1,7 @@
 // Nodes as waves: their amplitude at each frequency, and how their phases go together.
 
 import { numberText, pieced } from "./numbers.js";
-import { DASHES, colours, mark } from "./plot.js";
+import { DASHES, mark } from "./plot.js";
 
 const SMALLEST = 3; // areas of nodes among the phases, in square points
 const LARGEST = 26;
@@ -14,7 +14,7 @@ export function prepareWaves(panel, row, kind) {
   return {
     kind,
     waves: row.waves,
-    inks: panel.inks?.map(colours),
+    inks: panel.colours,
     picture: document.createElement("canvas"),
     drawn: "",
   };

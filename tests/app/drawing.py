@@ -18,6 +18,11 @@ def begin_with_four(window: DrawingWindow) -> None:
     window.canvas.plot.set_home(type(window.canvas.plot.home)(-1.2, 1.2, -1.2, 1.2))
 
 
+def steps_of(window: DrawingWindow) -> list[str]:
+    """Return the names of the steps that can be undone."""
+    return [window.history.text(place) for place in range(window.history.index())]
+
+
 def click(window: DrawingWindow, x: float, y: float, button: Qt.MouseButton = LEFT) -> None:
     """Click at a place of the plot."""
     plot = window.canvas.plot

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +13,6 @@ import numpy as np
 
 from core.figures.material import Shown
 from core.figures.page import PageOptions, page_html
-from core.figures.page_codec import decoded
 from core.runs import Run
 
 DATA = re.compile(r'<script type="application/json" id="material">(.*?)</script>', re.DOTALL)
@@ -24,6 +25,13 @@ def data_of(text: str) -> dict[str, Any]:
     assert match is not None
     found: dict[str, Any] = unpacked(json.loads(match[1]))
     return found
+
+
+def decoded(item: dict[str, Any]) -> np.ndarray:
+    """An array, as a page reads it."""
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(item["data"])), dtype=np.uint8)
+    content = planes.reshape(int(item["type"][1:]), -1).T.tobytes()
+    return np.frombuffer(content, dtype=f"<{item['type']}").reshape(item["shape"])
 
 
 def unpacked(value: Any) -> Any:

@@ -19,10 +19,10 @@ from core.figures.look import Look, Region
 from core.figures.material import Shown, gather
 from core.figures.names import PAGE_PANELS, PANELS
 from core.figures.page import PageOptions, page_html, save_page, views_of
-from core.figures.page_codec import decoded, encoded, numbers, places, trimmed, whole
+from core.figures.page_codec import encoded, numbers, places, trimmed, whole
 from core.figures.page_data import frames_of
 from core.figures.page_text import pieces, words
-from core.figures.palette import DARK, LIGHT
+from core.figures.palette import DARK, LIGHT, css, rgb
 from core.figures.primitives import Box
 from core.figures.reference_colours import reference_colour
 from core.observables.node_sets import NodeSet
@@ -32,7 +32,7 @@ from core.reference.margin import ReferenceMargin
 from core.studies.study import Study
 from tests.app.theory_stand_ins import FAR, GLOBAL, LINEAR, NARROW, TANGENT
 from tests.figures.helpers import DEGENERATE, far_run, problem_of, two_runs, written
-from tests.figures.pages import HOSTILE, data_of, flat, page_of, points_at
+from tests.figures.pages import HOSTILE, data_of, decoded, flat, page_of, points_at
 
 LINES = tuple(
     ReferenceMargin(one, one.bracket, 0.1) for one in (LINEAR, GLOBAL, TANGENT, NARROW, FAR)
@@ -141,13 +141,12 @@ def test_colours_and_data_are_those_of_a_film() -> None:
             strength = np.sort(nodes["norms"][stop].astype(float))
             order = np.argsort(nodes["norms"][stop], kind="stable")
             for place, node in enumerate(order.tolist()):
-                table = bytes.fromhex(nodes["shades"][dark][nodes["kinds"][stop][node]])
-                shade = 3 * round(64 * np.sqrt(strength[place]))
-                colour = np.frombuffer(table[shade : shade + 3], dtype=np.uint8).astype(int)
+                table = nodes["shades"][dark][nodes["kinds"][stop][node]]
+                colour = rgb(table[round(64 * np.sqrt(strength[place]))])
                 assert np.abs(colour - drawn.colours[place, :3]).max() <= 4
             for mine, own in zip(panel["data"], ink.dots, strict=False):
                 assert panel["scale"][stop] * mine["x"] == pytest.approx(own.x, rel=0.01)
-                assert bytes.fromhex(mine["colours"][dark]) == bytes(own.colours[0, :3])
+                assert mine["colours"][dark] == css(own.colours)[0]
                 assert mine["areas"] == pytest.approx(own.areas)
 
 

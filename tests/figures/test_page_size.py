@@ -1,35 +1,13 @@
-"""Large pages: how long their arrays are packed, and what a moment costs."""
+"""Large pages: the cost of a moment."""
 
 from __future__ import annotations
 
-import time
-import zlib
-
-import numpy as np
 import pytest
 
 from core.figures import page_panels
 from core.figures.neurons import Track, followed
 from core.figures.page import page_html
-from core.figures.page_codec import decoded, encoded
 from tests.figures.helpers import two_runs
-
-
-def test_arrays_are_packed_about_as_fast_as_zlib_usually_does() -> None:
-    """Its slowest level took ten times as long, and pages of large runs minutes."""
-    steps = np.random.default_rng(0).normal(0.0, 3.0, (400, 500))
-    values = (30_000 + np.cumsum(steps, axis=0)).astype(np.uint16)
-    changes = values.copy()
-    changes[1:] -= values[:-1]
-    planes = np.frombuffer(changes.tobytes(), dtype=np.uint8).reshape(-1, 2).T.tobytes()
-    start = time.process_time()
-    usual = zlib.compress(planes, 6)
-    middle = time.process_time()
-    packed = encoded(values)
-    end = time.process_time()
-    assert end - middle < 6.0 * (middle - start) + 0.02
-    assert len(packed["data"]) * 3 / 4 < 1.02 * len(usual)
-    assert np.array_equal(decoded(packed), values)
 
 
 def test_the_range_of_a_moment_needs_no_node_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

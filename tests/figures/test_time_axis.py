@@ -19,6 +19,7 @@ from core.figures.study_axes import Scale
 from core.figures.time_axis import MOST_MOMENTS, TimeAxis, moments, time_axis
 from core.runs import Recorder, open_run
 from marginscope._files.frame import Frame
+from tests.app.options import set_options
 from tests.figures.helpers import growing, problem_of, written
 from tests.figures.pages import flat, page_of
 from tests.figures.test_scene import panel_of
@@ -90,7 +91,7 @@ def test_norms_beyond_floats_stand_on_a_logarithmic_axis(qtbot: QtBot, tmp_path:
         while not data.complete:
             data.update()
         panel.set_views(("margins",))
-        panel.set_axis("norm_squared")
+        set_options(panel, margin_axis="norm_squared")
         panel.set_data(data, "m = 6")
         panel.catch_up()
         shown = panel.view("margins").plot.shown()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from core.library.entry import About, Entry, Facts, Setting, headings
 from core.library.library import Library
-from core.library.table import Table
 
 
 def entry(
@@ -24,9 +23,9 @@ def entry(
     facts = Facts(
         title="Figure 1",
         source="telgarsky22",
-        settings=Table({"network.m": 2**number, "run.seed": number, **(settings or {})}),
-        results=Table(results),
-        margins=Table(margins),
+        settings={"network.m": 2**number, "run.seed": number, **(settings or {})},
+        results=dict(results or {}),
+        margins=dict(margins or {}),
         factor=0.5,
         frames=10,
         created=f"2026-11-{1 + number % 28:02d}T10:00:00+00:00",

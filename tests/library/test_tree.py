@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.library.entry import About, Bookmark, Entry, Facts, headings
+from core.library.entry import About, Bookmark, Entry, headings
 from core.library.library import surplus
 from core.library.query import chosen
 from core.library.reading import read_facts
-from core.library.stored import dump_facts, load_facts
 from core.library.tree import arranged, missed_by_none
 from core.runs.lineage import lineage_of
 from tests.continuation.helpers import continued_at, recorded_at
@@ -60,7 +58,6 @@ def test_what_files_say(tmp_path: Path) -> None:
     moment = 10.0**b.left
     assert b.lineage == f"branched from a.msrun at t = {moment:.3g}: dynamics.step = 0.125"
     assert c.lineage == f"continued from b.msrun at t = {10.0**c.left:.3g}"
-    assert load_facts(dump_facts(b)) == b
     library = library_of(tmp_path)
     listing = library.refresh()
     by_name = {one.path.name: one for one in listing.entries}
@@ -77,13 +74,6 @@ def test_what_files_say(tmp_path: Path) -> None:
     rows = [(one.path.stem, depth) for one, depth in arranged(library.refresh().entries)]
     assert rows == [("b", 0), ("c", 1)]
     library.close()
-
-
-def test_rows_of_an_older_index_are_read_anew() -> None:
-    fields = json.loads(dump_facts(Facts(title="A", status="finished")))
-    assert load_facts(json.dumps(fields)) is not None
-    for name in ("run", "parent_run", "left", "changes"):
-        assert load_facts(json.dumps({k: v for k, v in fields.items() if k != name})) is None
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,8 @@ def test_amplitudes_and_phases_are_those_of_figures(run: Run) -> None:
     (row,) = data["rows"]
     waves, panels = row["waves"], row["panels"]
     assert flat(panels["phases"]["x"]["label"]) == "\u03d1w\u2009/\u2009\u03c0"
-    for palette, inks in zip((LIGHT, DARK), panels["waves"]["inks"], strict=True):
-        table = np.frombuffer(bytes.fromhex(inks), np.uint8).reshape(-1, 3).astype(float)
+    for palette, inks in zip((LIGHT, DARK), panels["waves"]["colours"], strict=True):
+        table = np.array([rgb(ink) for ink in inks])
         ground = rgb(palette.background)
         for stop, frame in enumerate(row["stops"].astype(int).tolist()):
             depth = waves["strength"][stop][:, waves["order"][stop], None] / 255.0

@@ -14,7 +14,7 @@ from app.panels.drawing_window import FULL, NO_ROOM, OTHERS, DrawingWindow
 from core.data.points import MAX_POINTS
 from core.data.shapes import shape
 from core.figures.palette import LIGHT
-from tests.app.drawing import FOUR, begin_with_four, click, drag, press
+from tests.app.drawing import FOUR, begin_with_four, click, drag, press, steps_of
 from tests.app.mouse import click as click_in
 from tests.app.mouse import entry, pixel
 
@@ -76,12 +76,12 @@ def test_a_pull_moves_a_point_as_one_step(window: DrawingWindow) -> None:
     drag(window, (0.5, 0.0), (0.8, 0.4))
     assert near(window, window.sketch.points[1], 0.8, 0.4)
     assert window.sketch.points[1][2] == 1.0
-    assert [step.words for step in window.history.past] == ["Move 1 point"]
+    assert steps_of(window) == ["Move 1 point"]
     press(window, Key.Key_Z, CONTROL)
     assert window.sketch.points == FOUR
     drag(window, (0.5, 0.0), (0.8, 0.4))
     drag(window, (0.8, 0.4), (0.5, 0.0))
-    assert [step.words for step in window.history.past] == ["Move 1 point"] * 2
+    assert steps_of(window) == ["Move 1 point"] * 2
 
 
 def test_a_box_selects_and_all_move_together(window: DrawingWindow) -> None:
@@ -92,7 +92,7 @@ def test_a_box_selects_and_all_move_together(window: DrawingWindow) -> None:
     assert near(window, moved[1], 0.7, 0.0)
     assert near(window, moved[3], 0.2, -0.5)
     assert moved[0] == FOUR[0]
-    assert window.history.past[-1].words == "Move 2 points"
+    assert window.history.undoText() == "Move 2 points"
 
 
 def test_the_right_button_flips_a_label(window: DrawingWindow) -> None:
@@ -181,7 +181,7 @@ def test_numbers_are_edited_in_the_table(window: DrawingWindow, qtbot: QtBot) ->
     type_into(qtbot, window.table, 1, 0, "0.123456789")
     type_into(qtbot, window.table, 1, 2, "-")
     assert window.sketch.points[1] == (0.123456789, 0.0, -1.0)
-    assert [step.words for step in window.history.past] == ["Edit point 2"] * 2
+    assert steps_of(window) == ["Edit point 2"] * 2
     type_into(qtbot, window.table, 1, 0, "wide")
     assert window.bar.text.startswith("'wide' is no coordinate")
     type_into(qtbot, window.table, 1, 0, "1,257")
@@ -192,7 +192,7 @@ def test_numbers_are_edited_in_the_table(window: DrawingWindow, qtbot: QtBot) ->
     assert window.bar.text == "'3' is no label; labels are +1 and \u22121."
     type_into(qtbot, window.table, 1, 1, "1e9")
     assert window.sketch.points[1] == (0.123456789, 0.0, -1.0)
-    assert len(window.history.past) == 2
+    assert window.history.index() == 2
 
 
 def test_the_table_and_the_plot_select_alike(window: DrawingWindow) -> None:
@@ -213,7 +213,7 @@ def test_points_are_pasted_and_copied(window: DrawingWindow) -> None:
     pasted = ((0.1, 0.2, 1.0), (0.1 + 0.2, 1.0, -1.0))
     assert window.sketch.points == (*FOUR, *pasted)
     assert window.sketch.selected == {4, 5}
-    assert window.history.past[-1].words == "Paste 2 points"
+    assert window.history.undoText() == "Paste 2 points"
     assert window.bar.text == "Understood: label column 'kind' (last); cat is \u22121, dog is +1."
     press(window, Key.Key_C, CONTROL)
     text = QGuiApplication.clipboard().text()
@@ -232,7 +232,7 @@ def test_a_wrong_line_is_named_and_nothing_is_pasted(window: DrawingWindow) -> N
         "number has a comma. Nothing was pasted."
     )
     assert window.sketch.points == FOUR
-    assert not window.history.past
+    assert not window.history.canUndo()
     QGuiApplication.clipboard().setText("0.1,0.2,1\n" * MAX_POINTS)
     press(window, Key.Key_V, CONTROL)
     assert window.bar.text == NO_ROOM
@@ -283,6 +283,6 @@ def test_one_begins_with_a_shape(window: DrawingWindow, qtbot: QtBot) -> None:
         menu.popup(window.mapToGlobal(QPoint(0, 0)))
         click_in(qtbot, menu, entry(menu, name))
         assert window.sketch.points == shape(name, seed)
-        assert window.history.past[-1].words == f"Begin with {name}"
+        assert window.history.undoText() == f"Begin with {name}"
     press(window, Key.Key_Z, CONTROL)
     assert window.sketch.d == 1

@@ -59,7 +59,7 @@ PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 # window that it shares.
 VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
-    *("_drawer", "_deeds", "_named", "_grew", "_train"),
+    *("_drawer", "_deeds", "_named", "_grew", "answer"),
     *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "later", "_noted"),
     *("_picture", "_cursor"),
 }
@@ -82,7 +82,6 @@ REMEMBERED = {
 }
 CACHES = {
     *("program.theory.margins._known", "program.final._asked"),
-    *("program.question._queue", "program.question._stop"),  # buttons of the last question
 }
 KEPT_BY_THE_PROGRAM = {"session.json", "library.sqlite", "library.sqlite-wal", "library.sqlite-shm"}
 CLAIM = ".claim"  # of a run file's name; the next run deletes those that are a minute old

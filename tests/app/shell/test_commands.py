@@ -50,7 +50,7 @@ def typed(palette: CommandPalette, text: str) -> list[Entry]:
     """What is found by a text that is typed."""
     palette.line.clear()
     QTest.keyClicks(palette.line, text)
-    return palette.model.found
+    return palette.found
 
 
 def chosen(palette: CommandPalette, text: str, key: str) -> None:
@@ -91,12 +91,12 @@ def test_the_keyboard_alone_is_enough(program: Marginscope, qtbot: QtBot) -> Non
     for key, row in (
         (Key.Key_Down, 1),
         (Key.Key_Up, 0),
-        (Key.Key_Up, len(palette.model.found) - 1),
+        (Key.Key_Up, len(palette.found) - 1),
     ):
         QTest.keyClick(palette.line, key)
         assert palette.list.currentIndex().row() == row
     QTest.keyClick(palette.line, Key.Key_PageUp)
-    assert palette.list.currentIndex().row() == max(0, len(palette.model.found) - 9)
+    assert palette.list.currentIndex().row() == max(0, len(palette.found) - 9)
     QTest.keyClick(palette.line, Key.Key_Tab)
     assert palette.line.hasFocus()
     QTest.keyClick(palette.line, Key.Key_Escape)
@@ -111,7 +111,7 @@ def test_what_cannot_be_had_says_why(program: Marginscope, qtbot: QtBot) -> None
     assert palette.isVisible()
     assert palette.told.text() == "Nothing is being trained."
     typed(palette, "no such thing at all")
-    assert palette.model.found == []
+    assert palette.found == []
     assert "Fewer letters" in palette.told.text()
     QTest.keyClick(palette.line, Key.Key_Return)
     assert palette.isVisible()
@@ -170,8 +170,8 @@ def check_that_runs_are_found_by_name_tag_and_file_and_opened(
     qtbot.waitUntil(lambda: [run.path for run in program.session][-1] == recorded)
     assert len(program.session) == 3
     palette = opened(program, qtbot)
-    assert palette.model.found[0].key == f"run:{recorded}"
-    row = palette.list.visualRect(palette.model.index(0)).center()
+    assert palette.found[0].key == f"run:{recorded}"
+    row = palette.list.visualRect(palette.list.model().index(0, 0)).center()
     QTest.mouseClick(palette.list.viewport(), Qt.MouseButton.LeftButton, pos=row)
     qtbot.waitUntil(lambda: [run.path for run in program.session] == [recorded])
     qtbot.waitUntil(lambda: trained(program))
@@ -227,8 +227,8 @@ def test_an_action_is_done_and_stands_first_then(
     assert program.actions["loop"].isChecked()
     palette = opened(program, qtbot)
     assert palette.line.text() == ""
-    assert palette.model.found[0].key == "action:loop"
-    assert palette.model.found[0].detail.startswith("on")
+    assert palette.found[0].key == "action:loop"
+    assert palette.found[0].detail.startswith("on")
     QTest.keyClick(palette.line, Key.Key_Escape)
     program.put_away()
     assert load_settings(program.places.settings)[0].commands == ("action:loop",)
@@ -262,7 +262,7 @@ def test_it_is_in_the_menu_and_a_click_elsewhere_closes_it(
 def test_thousands_are_cut_to_what_can_be_looked_at(qtbot: QtBot, program: Marginscope) -> None:
     palette = opened(program, qtbot)
     palette.set_entries([entry(str(k), "Run", f"m = {k}") for k in range(1000)])
-    assert len(palette.model.found) == MOST_FOUND
+    assert len(palette.found) == MOST_FOUND
     assert f"{1000 - MOST_FOUND} more" in palette.told.text()
     assert [one.key for one in typed(palette, "999")] == ["999"]
     QTest.keyClick(palette.line, Key.Key_Escape)
@@ -277,7 +277,7 @@ def test_marked_letters_are_bold(program: Marginscope, qtbot: QtBot) -> None:
         typed(palette, text)
         palette._choose(1)  # so that neither is on the ground of what is chosen
         palette.list.clearSelection()
-        row = palette.list.visualRect(palette.model.index(0))
+        row = palette.list.visualRect(palette.list.model().index(0, 0))
         image = palette.list.viewport().grab(row).toImage()
         back = image.pixelColor(2, 2)
         places = [(x, y) for x in range(image.width() // 3) for y in range(image.height() // 2)]

@@ -29,7 +29,7 @@ from core.problem.problem import resolve
 from core.runs import Recorder, open_run
 from core.studies.study import load_study, parse_study
 from core.training.trajectory import run
-from tests.app.drawing import FOUR, begin_with_four, click, drag, press
+from tests.app.drawing import FOUR, begin_with_four, click, drag, press, steps_of
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import STUDY, Opener, trained
 from tests.app.shell.shared_window import defer_painting
@@ -65,7 +65,7 @@ def test_keys_do_what_the_mouse_does(window: DrawingWindow) -> None:
     assert window.sketch.selected == set(range(5))
     press(window, Key.Key_Delete)
     assert window.sketch.points == ()
-    words = [step.words for step in window.history.past]
+    words = steps_of(window)
     assert words == ["Add a point", "Move 1 point", "Flip 1 point", "Delete 5 points"]
     assert window.actions_of["undo"].toolTip() == "Undo: Delete 5 points (Ctrl+Z)"
     for _ in words:
@@ -179,7 +179,7 @@ def test_the_points_of_the_form_are_shown(
     control.selectAll()
     QTest.keyClicks(control, "0.5, 1; -0.5, -1")
     assert window.sketch.points == ((0.5, 1.0), (-0.5, -1.0))
-    assert window.history.past[-1].words == "Points of the form"
+    assert window.history.undoText() == "Points of the form"
     QTest.keyClicks(control, "; 3")
     text = "point 3 has 1 number and point 1 has 2 numbers"
     assert text in program.window.form.problems()["data.points"]
@@ -344,7 +344,7 @@ def test_points_of_files_are_opened(
     np.savez(tmp_path / "a.npz", x=x, y=y)
     program.drawing.open(tmp_path / "a.npz")
     assert window.sketch.points == ((0.1, -1.0), (0.1 + 0.2, 1.0))
-    assert window.history.past[-1].words == "Open a.npz"
+    assert window.history.undoText() == "Open a.npz"
     np.savez(tmp_path / "b.npz", x=np.eye(3), y=[0, 1, 1])
     program.drawing.open(tmp_path / "b.npz")
     assert window.bar.text.startswith("b.npz has n = 3 points of d = 3 coordinates and 2 classes")

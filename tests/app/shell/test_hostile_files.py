@@ -69,7 +69,7 @@ def test_settings_are_set_aside(tmp_path: Path, make: Callable[[Path], None]) ->
 def test_numbers_that_are_none_are_set_aside(tmp_path: Path, number: str) -> None:
     path = tmp_path / "settings.json"
     path.write_text(f'{{"pace": {number}}}')
-    assert load_settings(path)[0].pace == 1.0
+    assert load_settings(path)[0].options.pace == 1.0
     assert not path.exists()
 
 

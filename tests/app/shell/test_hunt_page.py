@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -129,7 +129,7 @@ def test_the_same_question_goes_on_and_another_one_has_a_folder_of_its_own(
     click(page.hunt)
     qtbot.waitUntil(lambda: not program.whole.busy, timeout=60_000)
     assert len(folders(program)) == 2
-    values = [one.value for one in page.table.model_.findings]
+    values = [one.value for one in page.table.findings]
     assert values == sorted(values, reverse=True)
 
 
@@ -211,5 +211,3 @@ def test_a_table_takes_fewer_findings_as_well_as_more(qtbot: QtBot) -> None:
         page.table.show_findings(found)
         assert page.table.model_.rowCount() == count
         assert shown(page, 2) == [f"seed {k}" for k in range(count)]
-    assert page.table.model_.rowCount(page.table.model_.index(0, 0)) == 0
-    assert page.table.model_.columnCount(QModelIndex()) == 6

@@ -234,7 +234,7 @@ def check_that_the_trash_is_emptied_by_the_menu_of_the_table(
     box = library.window.findChild(QMessageBox, "purge")
     assert box is not None
     assert "2 runs" in box.text()
-    box.button(QMessageBox.StandardButton.Yes).click()
+    next(one for one in box.buttons() if one.text() == "Remove").click()
     qtbot.waitUntil(has(library, 0))
     assert "the trash is empty" in panel(library).total.text()
     assert not list((runs / ".trash").iterdir())

@@ -111,11 +111,11 @@ def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None
 
 
 def test_the_choice_is_remembered(program: Marginscope, open_program: Opener, qtbot: QtBot) -> None:
-    assert program.memory.settings.linked
+    assert program.memory.settings.options.linked
     pick(qtbot, program.window, "View", "Link axes of runs")
     program.put_away()
     settings, words = load_settings(program.places.settings)
-    assert (settings.linked, words) == (False, "")
+    assert (settings.options.linked, words) == (False, "")
     again = open_program()
     assert not again.actions["link"].isChecked()
     assert not again.display.intent.linked

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,10 @@ from app.application import Marginscope
 from app.controllers.session_keeper import SessionKeeper
 from app.controllers.theory import WHILE_TRAINING
 from app.places import Places
+from app.settings import load_settings
 from app.state.compared import Compared
 from app.state.edits import Edits
-from app.state.fields import FIELDS, OF_PICTURE, WISHES
+from app.state.fields import OF_LAYOUT, OF_PICTURE
 from app.state.intent import (
     MARGIN_AXES,
     NEURON_POINTS,
@@ -38,6 +40,7 @@ from app.state.intent import (
     Intent,
 )
 from app.state.last_session import LastSession, parse_session, session_text
+from app.state.layouts import laid_out, layout_of
 from app.state.link import (
     is_link,
     link_of,
@@ -48,6 +51,7 @@ from app.state.link import (
     view_text,
 )
 from app.state.scene import Scene, Zoom
+from app.state.value_kinds import moment_of
 from app.state.views import VIEWS
 from app.workers.judge import Case
 from core.comparison.question import AGAINST, BANDS, KINDS, RANK, SORTED, CompareQuestion
@@ -144,9 +148,59 @@ def seen(scene: Scene, whole: bool = True) -> Scene:
 # ----------------------------------------------------------------------------- by themselves
 
 
-def test_every_wish_is_written_or_known_not_to_be() -> None:
-    assert set(WISHES) == {item.name for item in fields(Intent)}
-    assert {name for name in WISHES.values() if name} <= set(FIELDS)
+LINK = (
+    "marginscope://view?run=/runs/a%20b.msrun&compare=/runs/a.msrun&compare=/runs/b.msrun"
+    "&by=distance&by=step&by=lines&by=range&t=10^2.5&interval=10^1.0&interval=10^2.0&views=norms"
+    "&views=curves&curves=risk&plane=nodes:1,2,40&range=root&points=directions&against=step"
+    "&unit=share&hidden=gamma_1&bounds=t21-2.2&pin=0:3,5-6&zoom=0:norms:0.0,1.0,-2.0,2.0&log=yes"
+    "&linked=no&equal=yes&palette=dark"
+)
+OPTIONS = {
+    **{"views": ("norms", "curves"), "curves": ("risk",), "plane": NodePlane("nodes", (1, 2, 40))},
+    **{"neuron_range": "root", "neuron_points": "directions", "margin_axis": "step"},
+    **{"margin_unit": "share", "hidden_margins": frozenset({"gamma_1"})},
+    **{"shown_bounds": frozenset({"t21-2.2"}), "pinned": frozenset({(0, 3), (0, 5), (0, 6)})},
+    **{"log_curves": True, "linked": False, "equal": True, "palette": "dark"},
+}
+
+
+def test_what_the_first_version_wrote_is_read(tmp_path: Path) -> None:
+    """A link, a view file, a layout, a session and settings, as version 0.1 wrote them."""
+    question = CompareQuestion("distance", "step", "lines", "range")
+    compared = Compared(("/runs/a.msrun", "/runs/b.msrun"), question)
+    scene = parse_link(LINK, Scene())
+    assert scene.runs == (Path("/runs/a b.msrun"),)
+    assert scene.zooms == (Zoom(0, "norms", 0.0, 1.0, -2.0, 2.0),)
+    intent = replace(Intent(), cursor=moment_of("10^2.5"), compared=compared, **OPTIONS)
+    interval = moment_of("10^1.0"), moment_of("10^2.0")
+    assert scene.intent == replace(intent, interval=interval)
+    view = 'run = "a.msrun"\ncurves = ["risk", "distance"]\nlog = "yes"\npin = "0:1-2"\n'
+    shown = parse_view(view, Path("/runs"), Scene(), "file").intent
+    assert (shown.curves, shown.log_curves) == (("risk", "distance"), True)
+    assert shown.pinned == {(0, 1), (0, 2)}
+    texts = {"loop": ["yes"], "pace": ["0.5"], "log": ["yes"], "curves": ["study"]}
+    document = {"version": 1, "ended": True, "scene": texts, "form": None}
+    intent = parse_session(json.dumps(document)).scene.intent
+    assert intent == replace(Intent(), loop=True, pace=0.5, log_curves=True)
+    layout = {
+        **{"views": ["neurons"], "curves": ["none"], "range": ["run"], "points": ["study"]},
+        **{"against": ["norm_squared"], "unit": ["plain"], "linked": ["no"], "equal": ["no"]},
+        "panels": ["form"],
+    }
+    shown = laid_out(scene, layout).intent
+    assert (shown.curves, shown.neuron_points, shown.linked) == ((), "", False)
+    assert shown.log_curves and shown.palette == "dark"  # of which layouts say nothing
+    assert list(layout_of(scene)) == [name for name in OF_LAYOUT if name in layout]
+    settings = tmp_path / "settings.json"
+    settings.write_text(
+        '{"geometry": "", "palette": "dark", "follows_system": false, "pace": 3.0, "loop": true,'
+        ' "linked": false, "equal": true, "neuron_range": "root", "neuron_points": "",'
+        ' "views": ["norms"], "curves": null, "recent": ["/runs/a.msrun"]}'
+    )
+    found, warning = load_settings(settings)
+    wanted = {"pace": 3.0, "loop": True, "linked": False, "equal": True, "neuron_range": "root"}
+    assert found.options == replace(Intent(), palette="dark", views=("norms",), **wanted)
+    assert (found.recent, warning) == (("/runs/a.msrun",), "")
 
 
 @given(SCENES)

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QGraphicsView,
     QLabel,
     QMenu,
-    QMessageBox,
     QTabBar,
     QTextEdit,
     QToolButton,
@@ -32,7 +31,8 @@ from app.application import Marginscope
 from app.panels.library_model import LibraryModel
 from app.panels.line_dialog import line_dialog
 from app.widgets import plain_text
-from app.widgets.plain_text import menu_text, message_box, plain_label, plain_tip, window_title
+from app.widgets.plain_text import menu_text, plain_label, plain_tip, window_title
+from app.widgets.question import Question
 from core.library.about import change_about
 from core.library.entry import About, Bookmark
 from core.observables.node_sets import NodeSet
@@ -162,13 +162,13 @@ def test_no_text_of_a_file_is_html(
     show_files: Opener, tmp_path: Path, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
     program = open_hostile(show_files, tmp_path, qtbot)
-    window, warning = program.window, QMessageBox.Icon.Warning
+    window = program.window
     study = window.form.study()
     assert study is not None
     states = {
         "runs": lambda: None,
         "running": lambda: program.question.ask(study),
-        "box": message_box(window, "box", warning, HOSTILE, HOSTILE).open,
+        "box": lambda: Question(window, "box").ask(HOSTILE, HOSTILE, {}, default=""),
         "bookmark": program.bookmarks.ask,
         "line": line_dialog(window, "line", HOSTILE, HOSTILE).open,
     }
@@ -243,7 +243,7 @@ def test_names_are_no_keys_and_no_marks(qtbot: QtBot) -> None:
 
 
 # The helpers themselves; and of the table of actions, whose tips are the program's own.
-MAY = {"plain_text.py", "line_dialog.py", "actions.py"}
+MAY = {"plain_text.py", "question.py", "line_dialog.py", "actions.py"}
 TIP = {"setToolTip": 0, "setTabToolTip": 1, "setItemData": 1, "showText": 1}  # the text's place
 DIALOGS = {"QMessageBox", "QInputDialog", "QProgressDialog", "QErrorMessage"}
 

@@ -189,15 +189,15 @@ def text_of(program: Marginscope) -> str:
 
 
 def test_the_usual_curves_of_older_settings_were_not_chosen() -> None:
-    assert Settings.model_validate({"curves": list(FIRST_CURVES)}).curves is None
-    assert Settings.model_validate({"curves": ["risk"]}).curves == ("risk",)
-    assert Settings.model_validate({"neuron_points": "weights"}).neuron_points == ""
-    assert Settings.model_validate({"neuron_points": "directions"}).neuron_points == "directions"
+    assert Settings.model_validate({"curves": list(FIRST_CURVES)}).options.curves is None
+    assert Settings.model_validate({"curves": ["risk"]}).options.curves == ("risk",)
+    for stored, points in (("weights", ""), ("directions", "directions")):
+        assert Settings.model_validate({"neuron_points": stored}).options.neuron_points == points
 
 
 def test_the_usual_views_of_older_settings_were_not_chosen() -> None:
-    assert Settings.model_validate({"views": list(FIGURE_1)}).views == ()
-    assert Settings.model_validate({"views": ["margins"]}).views == ("margins",)
+    assert Settings.model_validate({"views": list(FIGURE_1)}).options.views == ()
+    assert Settings.model_validate({"views": ["margins"]}).options.views == ("margins",)
 
 
 DIGITS = """

@@ -61,13 +61,13 @@ def test_a_broken_file_is_set_aside(tmp_path: Path, content: bytes) -> None:
 def test_a_file_from_a_newer_version_is_used(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text('{"palette": "dark", "hologram": true}')
-    assert load_settings(path)[0].palette == "dark"
+    assert load_settings(path)[0].options.palette == "dark"
 
 
 def test_where_nothing_can_be_written_nothing_stops(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     save_settings(tmp_path / "file" / "settings.json", Settings.model_validate({}))
-    assert load_settings(tmp_path / "file" / "settings.json")[0].palette == "light"
+    assert load_settings(tmp_path / "file" / "settings.json")[0].options.palette == "light"
 
 
 def test_a_full_disk_is_reported_before_the_window_closes(

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QKeySequenceEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.actions import MENUS, ROWS
 from app.application import Marginscope
 from app.panels.fixed_keys import fixed_keys
-from app.panels.shortcut_dialog import ShortcutDialog
+from app.panels.shortcut_dialog import KEYS, SPOKEN, ShortcutDialog
 from app.places import Places
 from app.settings import Settings, load_settings, save_settings
 from app.state.link import study_link
@@ -21,6 +23,7 @@ from tests.app.shell.conftest import Opener
 
 Key, CTRL = Qt.Key, Qt.KeyboardModifier.ControlModifier
 LEFT = Qt.MouseButton.LeftButton
+NATIVE = QKeySequence.SequenceFormat.NativeText
 
 
 @pytest.fixture
@@ -39,18 +42,45 @@ def open_page(program: Marginscope, qtbot: QtBot) -> ShortcutDialog:
 
 
 def press(page: ShortcutDialog, action: str, key: Qt.Key, modifiers: Qt.KeyboardModifier) -> None:
-    """Press keys in the field of an action, and let go of them."""
-    QTest.mouseClick(page.rows[action].edit, LEFT)
-    QTest.keyClick(page.rows[action].edit, key, modifiers)
+    """Click the keys of an action, and press others."""
+    page.tree.scrollToItem(page.rows[action])
+    place = page.tree.visualItemRect(page.rows[action])
+    place.moveLeft(page.tree.columnViewportPosition(KEYS))
+    QTest.mouseClick(page.tree.viewport(), LEFT, pos=place.topLeft() + QPoint(9, 9))
+    QTest.keyClick(editor(page), key, modifiers)
+
+
+def editor(page: ShortcutDialog) -> QKeySequenceEdit:
+    """Return the field that is open in the tree."""
+    found = page.focusWidget()
+    assert isinstance(found, QKeySequenceEdit)
+    return found
+
+
+def keys_of(page: ShortcutDialog, action: str) -> str:
+    return page.rows[action].text(KEYS)
+
+
+def push(page: ShortcutDialog, action: str, button: QPushButton) -> None:
+    """Choose an action, and press a button below the tree."""
+    page.tree.setCurrentItem(page.rows[action])
+    QTest.mouseClick(button, LEFT)
+
+
+def headings(page: ShortcutDialog) -> list[str]:
+    """Return the headings that are shown."""
+    return [title for title, row in page.headings.items() if not row.isHidden()]
 
 
 def test_it_shows_all_keys_by_menu(page: ShortcutDialog, program: Marginscope) -> None:
     assert page.search.hasFocus()
-    assert set(page.headings) == {menu.replace("&", "") for menu in MENUS} | set(fixed_keys())
+    assert set(headings(page)) == {menu.replace("&", "") for menu in MENUS} | set(fixed_keys())
     for row in ROWS:
-        one = page.rows[row.key]
-        assert one.label.isVisibleTo(page)
-        assert one.edit.keySequence() == program.actions[row.key].shortcut()
+        assert not page.rows[row.key].isHidden()
+        native = program.actions[row.key].shortcut().toString(NATIVE)
+        assert keys_of(page, row.key) == native
+    spoken = [page.rows[key].data(KEYS, SPOKEN) for key in ("figure", "cite")]
+    assert spoken == ["Keys of Export figure: Ctrl+E", "Keys of Copy BibTeX: none"]
     assert not page.reset_all.isEnabled()
 
 
@@ -62,9 +92,9 @@ def test_it_is_searched_by_names_and_keys(page: ShortcutDialog) -> None:
     ):
         page.search.clear()
         QTest.keyClicks(page.search, text)
-        assert page.rows[there].edit.isVisibleTo(page)
-        assert not page.rows[gone].edit.isVisibleTo(page)
-    assert not page.headings["Help"].isVisibleTo(page)
+        assert not page.rows[there].isHidden()
+        assert page.rows[gone].isHidden()
+    assert "Help" not in headings(page)
     QTest.keyClicks(page.search, "zzzzz")
     assert page.nothing.isVisibleTo(page)
 
@@ -79,7 +109,11 @@ def test_keys_of_parts_stand_there_too(program: Marginscope, qtbot: QtBot) -> No
     assert library.search.text() == "?"
     assert program.shortcuts.dialog is None
     page = open_page(program, qtbot)
-    shown = {(title, one.name, one.keys) for title, one in page.fixed}
+    shown = {
+        (title, row.child(place).text(0), row.child(place).text(KEYS))
+        for title, row in page.headings.items()
+        for place in range(row.childCount())
+    }
     assert ("In the library of runs", "Rename", "F2") in shown
     assert ("Where data are drawn", "Undo", "Ctrl+Z") in shown
     for name, action in library.deeds.items():  # those that the library really has
@@ -88,10 +122,8 @@ def test_keys_of_parts_stand_there_too(program: Marginscope, qtbot: QtBot) -> No
         if keys_there:
             assert ("In the library of runs", words, keys_there) in shown, name
     QTest.keyClicks(page.search, "library rename")
-    seen = [one.name for (_, one), pair in page.fixed.items() if pair[0].isVisibleTo(page)]
-    assert seen == ["Rename"]
-    assert page.headings["In the library of runs"].isVisibleTo(page)
-    assert not page.headings["In plots"].isVisibleTo(page)
+    assert [row.text(0) for row in page.rows.values() if not row.isHidden()] == ["Rename"]
+    assert headings(page) == ["In the library of runs"]
 
 
 def test_keys_are_changed_and_do_it_then(
@@ -122,14 +154,15 @@ def test_a_conflict_is_named_and_refused_or_moved(
     words = "Ctrl+S is used by Save study, so that Copy figure keeps Ctrl+Shift+C."
     assert page.told.text() == words
     assert [one.shortcut().toString() for one in (save, copy)] == ["Ctrl+S", "Ctrl+Shift+C"]
-    assert page.rows["copy_figure"].edit.keySequence().toString() == "Ctrl+Shift+C"
+    assert keys_of(page, "copy_figure") == "Ctrl+Shift+C"
     QTest.mouseClick(page.move_button, LEFT)
     assert [one.shortcut().toString() for one in (save, copy)] == ["", "Ctrl+S"]
     assert not page.move_button.isVisible()
     assert save.toolTip() == "Save the settings in the form as a study file"
     assert program.shortcuts.own == {"save_study": "", "copy_figure": "Ctrl+S"}
     # Its usual keys are another's now, and so it cannot have them back without a word.
-    QTest.mouseClick(page.rows["save_study"].reset, LEFT)
+    assert page.tree.currentItem() is page.rows["copy_figure"] and page.tree.hasFocus()
+    push(page, "save_study", page.reset)
     assert page.told.text().startswith("Ctrl+S is used by Copy figure")
     assert save.shortcut().isEmpty()
 
@@ -139,7 +172,7 @@ def test_keys_of_the_library_are_refused(page: ShortcutDialog, program: Marginsc
     press(page, "film", Key.Key_F2, Qt.KeyboardModifier.NoModifier)
     assert "In the library of runs F2 is for Rename" in page.told.text()
     assert program.actions["film"].shortcut() == before
-    assert page.rows["film"].edit.keySequence() == before
+    assert keys_of(page, "film") == before.toString(NATIVE)
     assert not page.move_button.isVisibleTo(page)
 
 
@@ -169,10 +202,10 @@ def test_a_clash_in_the_settings_is_told(open_program: Opener, tmp_path: Path) -
 
 def test_one_is_reset_and_all_are(page: ShortcutDialog, program: Marginscope) -> None:
     press(page, "film", Key.Key_F4, CTRL)
-    QTest.mouseClick(page.rows["data"].clear, LEFT)
+    push(page, "data", page.clear)
     assert program.shortcuts.own == {"film": "Ctrl+F4", "data": ""}
     assert page.told.text() == "Export data has no keys."
-    QTest.mouseClick(page.rows["film"].reset, LEFT)
+    push(page, "film", page.reset)
     assert program.shortcuts.own == {"data": ""}
     QTest.mouseClick(page.reset_all, LEFT)
     assert program.shortcuts.own == {}
@@ -180,15 +213,29 @@ def test_one_is_reset_and_all_are(page: ShortcutDialog, program: Marginscope) ->
     assert not page.reset_all.isEnabled()
 
 
-def test_tab_goes_on_and_is_nobody_s_key(page: ShortcutDialog, program: Marginscope) -> None:
-    row = page.rows["open"]
-    row.edit.setFocus()
-    focused = page.focusWidget()
-    QTest.keyClick(focused, Key.Key_Tab)
-    assert page.focusWidget() is row.clear
-    QTest.keyClick(row.clear, Key.Key_Tab, Qt.KeyboardModifier.ShiftModifier)
-    assert row.edit.isAncestorOf(page.focusWidget()) or page.focusWidget() is row.edit
+def test_keys_are_changed_without_a_mouse(page: ShortcutDialog, program: Marginscope) -> None:
+    """Tab goes on and is no action's key; Return, Escape and arrows may be."""
+    QTest.keyClick(page.search, Key.Key_Tab)
+    assert page.focusWidget() is page.tree
+    for _ in range(2):
+        QTest.keyClick(page.tree, Key.Key_Down)
+    assert page.tree.currentItem() is page.rows["open_beside"]
+    assert page.clear.accessibleName() == "No keys for Open beside"
+    QTest.keyClick(page.tree, Key.Key_Return)
+    field = editor(page)
+    assert field.hasFocus() and page.isVisible()
+    assert field.accessibleName() == "Keys of Open beside"
+    QTest.keyClick(field, Key.Key_Tab)
+    assert page.focusWidget() is page.tree
     assert program.shortcuts.own == {}
+    for key, text in ((Key.Key_Return, "Return"), (Key.Key_Escape, "Esc"), (Key.Key_Down, "Down")):
+        QTest.keyClick(page.tree, Key.Key_F2)
+        QTest.keyClick(editor(page), key, CTRL)
+        assert program.shortcuts.own == {"open_beside": f"Ctrl+{text}"}
+        assert page.focusWidget() is page.tree
+    for button in (page.clear, page.reset, page.reset_all):
+        QTest.keyClick(page.focusWidget(), Key.Key_Tab)
+        assert page.focusWidget() is button
 
 
 def test_the_page_is_in_the_menu(program: Marginscope, qtbot: QtBot) -> None:

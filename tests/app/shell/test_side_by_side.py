@@ -146,7 +146,7 @@ def check_wishes_of_later_panels(program: Marginscope, qtbot: QtBot, files: list
             own, text = panel.view(name).plot.bottom, first.view(name).plot.bottom.labelText
             qtbot.waitUntil(partial(says, own, text))  # views draw in turn
         assert panel._palette is first._palette
-        assert panel._equal
+        assert panel.options.equal
 
 
 def test_a_new_size_moves_panels_only_afterwards(qtbot: QtBot) -> None:

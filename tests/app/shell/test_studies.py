@@ -30,11 +30,11 @@ def page(program: Marginscope, qtbot: QtBot) -> StudyDialog:
 
 
 def ids(page: StudyDialog) -> list[str]:
-    return [line.study.id for line in page.model.lines if line.study is not None]
+    return [line.study.id for line in page.lines if line.study is not None]
 
 
 def headings(page: StudyDialog) -> list[str]:
-    return [line.heading for line in page.model.lines if line.study is None]
+    return [line.heading for line in page.lines if line.study is None]
 
 
 def test_all_studies_stand_below_their_papers(page: StudyDialog) -> None:
@@ -42,7 +42,7 @@ def test_all_studies_stand_below_their_papers(page: StudyDialog) -> None:
     assert len(headings(page)) == len(PAPERS)
     source = {one.id: one.source for one in shipped_summaries()}
     here = ""
-    for line in page.model.lines:
+    for line in page.lines:
         if line.study is None:
             here = line.heading
         else:
@@ -66,7 +66,7 @@ def test_it_is_searched_and_moved_in_by_keys(page: StudyDialog) -> None:
     QTest.keyClick(page.line, Key.Key_Down)
     assert page.present() == found[0]
     QTest.keyClicks(page.line, " zzzz")
-    assert page.model.lines == [] and "No study" in page.told.text()
+    assert page.lines == [] and "No study" in page.told.text()
     QTest.keyClick(page.line, Key.Key_Return)
     assert page.isVisible()
     QTest.keyClick(page.line, Key.Key_Escape)
@@ -95,10 +95,10 @@ def test_a_click_does_too_and_it_opens_at_the_study_that_is_loaded(
     assert box.currentText().startswith("Telgarsky 2022, Theorem 3.3")
     row = next(
         row
-        for row, line in enumerate(page.model.lines)
+        for row, line in enumerate(page.lines)
         if line.study is not None and line.study.id == "telgarsky22-figure-2"
     )
-    here = page.list.visualRect(page.model.index(row)).center()
+    here = page.list.visualRect(page.list.model().index(row, 0)).center()
     QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=here)
     assert box.currentText().startswith("Telgarsky 2022, Figure 2")
     program.experiment.stop()
@@ -106,8 +106,8 @@ def test_a_click_does_too_and_it_opens_at_the_study_that_is_loaded(
 
 def test_pictures_are_drawn(page: StudyDialog) -> None:
     """There is more ink where the picture is than there would be without one."""
-    row = next(k for k, line in enumerate(page.model.lines) if line.study is not None) + 1
-    rect = page.list.visualRect(page.model.index(row))
+    row = next(k for k, line in enumerate(page.lines) if line.study is not None) + 1
+    rect = page.list.visualRect(page.list.model().index(row, 0))
     rect.setWidth(96)
     image = page.list.viewport().grab(rect).toImage()
     back = image.pixelColor(1, 1)

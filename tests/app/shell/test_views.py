@@ -127,9 +127,9 @@ def test_views_are_chosen_and_remembered(
     path = program.places.settings
     settings, warning = load_settings(path)
     assert warning == ""
-    assert settings.views == (*FIGURE_1, "spectrum")
-    assert settings.curves == ("risk", "atoms")
-    assert (settings.neuron_range, settings.neuron_points) == ("root", "directions")
+    assert settings.options.views == (*FIGURE_1, "spectrum")
+    assert settings.options.curves == ("risk", "atoms")
+    assert (settings.options.neuron_range, settings.options.neuron_points) == ("root", "directions")
     path.write_text('{"views": ["nothing", "like it"], "curves": ["no curve"]}')
     again = open_program(study)
     qtbot.waitUntil(lambda: trained(again))

@@ -26,6 +26,7 @@ from app.widgets.ticks import TickMaker, far_times, logarithmic, plain, powers
 from core.figures.palette import LIGHT
 from core.reference.margin import Bracket, ReferenceMargin
 from core.runs import open_run
+from tests.app.options import set_options
 from tests.app.theory_stand_ins import MadeUp
 from tests.recording import recorded
 
@@ -58,8 +59,8 @@ def plot_of(qtbot: QtBot) -> PlotOf:
 def test_both_axes_of_every_view_have_names(
     qtbot: QtBot, panel: RunPanel, data: DisplayData, axis: str
 ) -> None:
-    panel.set_axis(axis)
-    panel.set_curves(("risk", "distance"))
+    set_options(panel, margin_axis=axis)
+    set_options(panel, curves=("risk", "distance"))
     panel.set_views(tuple(VIEWS))
     while data.later.work(1.0):
         panel.computed()
@@ -178,11 +179,11 @@ def test_a_view_with_nothing_to_show_has_a_sentence_and_no_axes(
             assert not plot.side.isVisible()
             assert not plot.bottom.isVisible()
         assert panel.view("margins").plot.side.isVisible()
-        panel.set_curves(())
+        set_options(panel, curves=())
         assert not panel.view("curves").plot.side.isVisible()
         panel.set_data(data, "another run")
         assert panel.view("neurons").plot.side.isVisible()
-        panel.set_curves(("risk",))
+        set_options(panel, curves=("risk",))
         assert panel.view("curves").plot.side.isVisible()
 
 

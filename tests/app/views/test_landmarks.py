@@ -16,6 +16,7 @@ from app.widgets.levels import LevelLine
 from core.figures.palette import LIGHT
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
+from tests.app.options import set_options
 from tests.recording import recorded
 
 ETA = 0.25
@@ -39,7 +40,7 @@ def panel(qtbot: QtBot, data: DisplayData) -> RunPanel:
     qtbot.addWidget(panel)
     panel.resize(600, 500)
     panel.set_data(data, "m = 6")
-    panel.set_curves(("sharpness",))
+    set_options(panel, curves=("sharpness",))
     panel.set_views(("curves",))
     panel.show()
     qtbot.waitExposed(panel)

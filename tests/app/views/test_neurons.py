@@ -15,6 +15,7 @@ from core.figures.camera import signed_root
 from core.figures.palette import DARK
 from core.observables.nodes import positions
 from tests.app.mouse import LEFT, move, pixel, pull
+from tests.app.options import set_options
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_the_data_stay_at_their_place_while_the_camera_moves(
 def test_the_range_of_the_whole_run_stays(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView, data: DisplayData
 ) -> None:
-    panel.set_neurons("run", "weights")
+    set_options(panel, neuron_range="run", neuron_points="weights")
     assert view.header.text.startswith("nodes") and "whole run" in view.header.text
     before = view.plot.shown()
     for frame in (0, 20, data.frames - 1):
@@ -78,7 +79,7 @@ def test_the_range_of_the_whole_run_stays(
 def test_signed_roots_say_the_numbers_themselves(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView, data: DisplayData
 ) -> None:
-    panel.set_neurons("root", "weights")
+    set_options(panel, neuron_range="root", neuron_points="weights")
     frame = panel.frame
     points = positions(data.run, frame)[:, :2]
     order = np.lexsort(view.nodes.points.T)
@@ -104,7 +105,7 @@ def test_ticks_of_roots_are_squares() -> None:
 def test_directions_have_length_one_and_areas_as_the_norms(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView, data: DisplayData
 ) -> None:
-    panel.set_neurons("moment", "directions")
+    set_options(panel, neuron_range="moment", neuron_points="directions")
     frame = panel.frame
     rows = positions(data.run, frame)
     norms = np.linalg.norm(rows, axis=1)
@@ -130,7 +131,7 @@ def test_directions_have_length_one_and_areas_as_the_norms(
 def test_a_node_of_length_0_has_no_direction(
     panel: RunPanel, view: NeuronsView, data: DisplayData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panel.set_neurons("moment", "directions")
+    set_options(panel, neuron_range="moment", neuron_points="directions")
     whole = DisplayData.positions
 
     def with_gap(self: DisplayData, frames: np.ndarray, power: int = 0) -> np.ndarray:
@@ -150,7 +151,7 @@ def test_a_node_of_length_0_has_no_direction(
 def test_a_box_selects_what_it_shows(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView, data: DisplayData
 ) -> None:
-    panel.set_neurons("root", "weights")
+    set_options(panel, neuron_range="root", neuron_points="weights")
     shown, points = view.plot.shown(), positions(data.run, panel.frame)[:, :2]
     corner = pixel(view.plot, 0.98 * shown.right(), 0.98 * shown.bottom())
     with qtbot.waitSignal(panel.nodes_selected) as caught:
@@ -167,13 +168,13 @@ def test_another_picture_ends_a_zoom_and_keeps_the_pins(
     home = view.plot.shown()
     view.plot.setFocus()
     qtbot.mouseClick(view.plot.viewport(), LEFT, pos=pixel(view.plot, 0.0, 0.0))
-    panel.set_neurons("run", "weights")
+    set_options(panel, neuron_range="run", neuron_points="weights")
     panel.set_colours(DARK)
-    panel.set_neurons("moment", "weights")
+    set_options(panel, neuron_range="moment", neuron_points="weights")
     assert view.plot.shown() == home
     assert [mark.label for mark in view.plot.overlay.marks] == ["node 2"]
 
 
 def test_what_is_no_picture_is_refused(panel: RunPanel) -> None:
     with pytest.raises(ValueError, match="no picture"):
-        panel.set_neurons("near", "weights")
+        set_options(panel, neuron_range="near", neuron_points="weights")

@@ -20,6 +20,7 @@ from app.widgets.screen_text import shown_number
 from core.figures.curve_scale import CurveScale
 from core.observables.registry import OBSERVABLES
 from tests.app.mouse import move, pixel
+from tests.app.options import set_options
 
 
 def said(plot: Plot) -> Pointed:
@@ -67,7 +68,7 @@ def test_a_margin_is_read_where_the_pointer_is(
 def test_the_place_is_said_as_the_axis_has_it(
     qtbot: QtBot, panel: RunPanel, data: DisplayData, axis: str, word: str
 ) -> None:
-    panel.set_axis(axis)
+    set_options(panel, margin_axis=axis)
     view = panel.view("margins")
     assert isinstance(view, TraceView)
     frame = 50
@@ -83,7 +84,7 @@ def test_a_curve_on_a_logarithmic_axis_says_its_value(
     qtbot: QtBot, panel: RunPanel, data: DisplayData
 ) -> None:
     panel.set_views(("curves",))
-    panel.set_curves(("risk",))
+    set_options(panel, curves=("risk",))
     view = panel.view("curves")
     assert isinstance(view, CurvesView)
     while data.later.work(1.0):

@@ -24,6 +24,7 @@ from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
 from tests.app.mouse import move
+from tests.app.options import set_options
 
 
 def trained(path: Path, points: dict[str, Any]) -> Path:
@@ -65,14 +66,14 @@ def test_directions_have_rays_and_weights_have_none(
 ) -> None:
     assert not view.rays.lines.curves and not len(view.rays.tips.points)
     assert "G >" not in view.header.text
-    panel.set_neurons("moment", "directions")
+    set_options(panel, neuron_range="moment", neuron_points="directions")
     assert np.abs(view.rays.tips.points - known(data)[:, :2]).max() < 1e-6
     dashed = [pen for _, pen in view.rays.lines.curves if pen.dashPattern()]
     assert len(view.rays.lines.curves) == 2 + 6 and len(dashed) == 4
     shown = view.plot.shown()
     assert shown.right() > TIP and shown.top() < -TIP
     assert view.header.key.endswith("G > 0, G < 0, saddle")
-    panel.set_neurons("moment", "weights")
+    set_options(panel, neuron_range="moment", neuron_points="weights")
     assert not view.rays.lines.curves and not len(view.rays.tips.points)
     assert "saddle" not in view.header.key
 
@@ -80,7 +81,7 @@ def test_directions_have_rays_and_weights_have_none(
 def test_another_plane_has_other_tips(
     panel: RunPanel, view: NeuronsView, data: DisplayData
 ) -> None:
-    panel.set_neurons("moment", "directions")
+    set_options(panel, neuron_range="moment", neuron_points="directions")
     data.set_plane(NodePlane("coordinates", (2, 3)))
     view.redraw()
     assert np.abs(view.rays.tips.points - known(data)[:, 2:]).max() < 1e-6
@@ -89,7 +90,7 @@ def test_another_plane_has_other_tips(
 def test_a_tip_says_what_it_is(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView, data: DisplayData
 ) -> None:
-    panel.set_neurons("moment", "directions")
+    set_options(panel, neuron_range="moment", neuron_points="directions")
     told: list[int] = []
     view.node_hovered.connect(told.append)
     move(qtbot, view.plot, *known(data)[5, :2])
@@ -109,7 +110,7 @@ def test_a_tip_says_what_it_is(
 
 
 def test_colours_are_the_palettes(panel: RunPanel, view: NeuronsView) -> None:
-    panel.set_neurons("moment", "directions")
+    set_options(panel, neuron_range="moment", neuron_points="directions")
     for palette in (DARK, LIGHT):
         panel.set_colours(palette)
         drawn = {pen.color().name() for _, pen in view.rays.lines.curves[2:]}

@@ -17,6 +17,7 @@ from app.widgets.axis import PlotAxis
 from app.widgets.obstacles import Traces
 from core.figures.palette import DARK
 from core.reference.margin import Bracket, ReferenceMargin
+from tests.app.options import set_options
 from tests.app.theory_stand_ins import MadeUp
 
 # Dashes begin where the painted part does, so that lines are whole in what is compared here.
@@ -76,7 +77,7 @@ def pixels(picture: QPixmap) -> np.ndarray:
 
 def test_what_was_painted_in_part_is_what_is_painted_whole(qtbot: QtBot, panel: RunPanel) -> None:
     panel.set_views(SOLID)
-    panel.set_curves(["hard_margin"])
+    set_options(panel, curves=("hard_margin",))
     qtbot.waitUntil(lambda: not panel.owed)
     seen: list[np.ndarray] = []
     for frame, palette in ((20, None), (50, None), (7, DARK), (33, None)):

@@ -17,6 +17,7 @@ from core.figures.palette import DARK, LIGHT, node_colours, rgba
 from core.observables.planes import NodePlane
 from core.runs import open_run
 from tests.app.mouse import LEFT, move, pixel, pull, wheel
+from tests.app.options import set_options
 from tests.recording import recorded
 
 
@@ -83,7 +84,7 @@ def test_trails_and_nodes_have_the_colours_of_the_present(panel: RunPanel, data)
 
 
 def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) -> None:
-    panel.set_neurons("run", "weights")
+    set_options(panel, neuron_range="run", neuron_points="weights")
     text = panel.view("neurons").header.text
     assert "data \u00d7" in text
     factor = float(text.split("\u00d7")[1])
@@ -94,7 +95,7 @@ def test_the_data_are_scaled_and_it_is_said(panel: RunPanel, data: DisplayData) 
 
 
 def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPanel, data) -> None:
-    panel.set_neurons("run", "weights")
+    set_options(panel, neuron_range="run", neuron_points="weights")
     plot = panel.view("neurons").plot
     before = plot.shown()
     box = plot.inside()
@@ -182,7 +183,7 @@ def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayDat
 
 @pytest.mark.parametrize("axis", ["log10_time", "step", "norm_squared"])
 def test_a_click_asks_for_a_moment(qtbot, panel: RunPanel, data: DisplayData, axis: str) -> None:
-    panel.set_axis(axis)
+    set_options(panel, margin_axis=axis)
     plot, asked = panel.view("margins").plot, []
     panel.moment_clicked.connect(asked.append)
     for frame in (3, 40):
@@ -244,7 +245,7 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
         panel = RunPanel(LIGHT)
         qtbot.addWidget(panel)
         panel.resize(800, 700)
-        panel.set_neurons("run", "weights")
+        set_options(panel, neuron_range="run", neuron_points="weights")
         panel.set_data(data, "")
         panel.show()
         assert panel.view("neurons").nodes.points.size == 0
@@ -267,7 +268,7 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
         data = DisplayData(run)
         panel = RunPanel(LIGHT)
         qtbot.addWidget(panel)
-        panel.set_neurons("run", "weights")
+        set_options(panel, neuron_range="run", neuron_points="weights")
         panel.set_data(data, "")
         while data.update(0.0) < 5:
             pass

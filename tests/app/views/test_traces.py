@@ -21,6 +21,7 @@ from core.observables import spectrum
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from tests.app.mouse import pull
+from tests.app.options import set_options
 
 NAMES = ("hard_margin", "distance")
 
@@ -28,7 +29,7 @@ NAMES = ("hard_margin", "distance")
 @pytest.fixture
 def wide(qtbot: QtBot, panel: RunPanel, data: DisplayData) -> RunPanel:
     """The panel with curves and spectrum, all values computed."""
-    panel.set_curves(NAMES)
+    set_options(panel, curves=NAMES)
     panel.set_views(("margins", "curves", "spectrum"))
     while data.later.work(1.0):
         panel.computed()
@@ -92,20 +93,20 @@ def test_a_pull_asks_for_the_moment_in_every_view_of_curves(
 
 
 def test_another_axis_is_taken_by_all_of_them(wide: RunPanel) -> None:
-    wide.set_axis("norm_squared")
+    set_options(wide, margin_axis="norm_squared")
     labels = {wide.view(name).plot.bottom.labelText for name in ("margins", "curves", "spectrum")}
     assert labels == {"|W|\u00b2"}
 
 
 def test_curves_that_the_run_does_not_have_are_left_out(wide: RunPanel) -> None:
-    wide.set_curves(("inner_displacement", "no such thing"))
+    set_options(wide, curves=("inner_displacement", "no such thing"))
     view = wide.view("curves")
     assert view.names == () if isinstance(view, CurvesView) else False
     assert view.plot.overlay.note == "choose curves from the menu View, Curves"
 
 
 def test_values_that_are_not_there_yet_are_awaited(panel: RunPanel, data: DisplayData) -> None:
-    panel.set_curves(("risk",))
+    set_options(panel, curves=("risk",))
     panel.set_views(("curves",))
     view = panel.view("curves")
     assert view.plot.overlay.note == "computing ..."

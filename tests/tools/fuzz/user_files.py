@@ -19,7 +19,6 @@ from core.errors import MarginscopeError
 from core.library.about import change_about, place, read_about
 from core.library.entry import About, Bookmark, Facts
 from core.library.index import Row, RunIndex
-from core.library.table import Table
 from core.library.trash import ORIGIN, Trash
 from core.observables.node_sets import NodeSet
 from core.runs import code_of, open_run
@@ -70,16 +69,16 @@ def _facts(number: int) -> Facts:
         created="2026-11-02T10:00:00+00:00",
         status="finished",
         reason="completed",
-        settings=Table({"network.m": 2**number, "dynamics.step": 0.125}),
-        results=Table({"hard_margin": 0.0625 * number, "risk": math.nan, "t": math.inf}),
-        margins=Table({"gamma_gl": 0.08125}),
+        settings={"network.m": 2**number, "dynamics.step": 0.125},
+        results={"hard_margin": 0.0625 * number, "risk": math.nan, "t": math.inf},
+        margins={"gamma_gl": 0.08125},
         frames=10 + number,
     )
 
 
 @final
 class LibraryIndex(Format):
-    """The index of the library: made anew, or its rows are those that were put into it."""
+    """The index of the library: read, or made again; new rows are as they were put."""
 
     name, count = "library", 500
 
@@ -104,25 +103,19 @@ class LibraryIndex(Format):
     def open(self, path: Path) -> None:
         index = RunIndex(path)
         try:
-            rows = index.load()
-            self._compare(rows)
+            index.load()
             index.picture("/r/1.msrun")
             index.judged("/r/2.msrun", {"holds": 1})
             index.put({"/r/new.msrun": Row("stamp", _facts(9))})
             index.move("/r/2.msrun", "/r/moved.msrun")
             index.forget(["/r/3.msrun"])
-            self._compare(index.load())
+            # NaN is no number that equals itself, and its words do.
+            new = index.load().get("/r/new.msrun")
+            if not index.said and repr(new and new.facts) != repr(_facts(9)):
+                raise WrongError("other facts of a new row")
         finally:
             index.close()
         assert all(said.endswith(".") for said in index.said)
-
-    def _compare(self, rows: Mapping[str, Row]) -> None:
-        for name, row in rows.items():
-            number = {"new": 9, "moved": 2}.get(Path(name).stem, -1)
-            number = int(Path(name).stem) if number < 0 and Path(name).stem.isdigit() else number
-            # NaN is no number that equals itself, and its words do.
-            if number >= 0 and repr(row.facts) != repr(_facts(number)):
-                raise WrongError(f"other facts of {name[:60]}")
 
 
 @final
