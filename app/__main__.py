@@ -11,7 +11,10 @@ HEADLESS = "--headless"  # core.compiled.beside, which would load much before th
 
 
 def load_torch_first() -> None:
-    """On Windows torch's libraries must be loaded before Qt's, whose runtime they do not accept."""
+    """On Windows, load torch's libraries before Qt's, whose runtime they do not accept.
+
+    pytorch/pytorch#166628, torch 2.9: otherwise `c10.dll` fails to load. Not tried without since.
+    """
     if sys.platform == "win32":
         import ctypes
         from contextlib import suppress
@@ -27,9 +30,9 @@ def load_torch_first() -> None:
 def load_qt() -> None:
     """What must be done before modules that use Qt are imported."""
     load_torch_first()
-    from app.process import import_plainly
+    from app.qt_workarounds import restore_import
 
-    import_plainly()
+    restore_import()
 
 
 def loading_problem(error: ImportError) -> str:
@@ -104,18 +107,6 @@ def main() -> int:
         action="store_true",
         help="try out this installation without a screen, and print what works as JSON",
     )
-    parser.add_argument(
-        "--repaints",
-        type=int,
-        default=2000,
-        metavar="N",
-        help="how often the self-test repaints the window (2000)",
-    )
-    parser.add_argument(
-        "--time-start",
-        action="store_true",
-        help="open the window, print as JSON when it was seen and when it moved, and close it",
-    )
     arguments = parser.parse_args()
     complete_libraries()
     try:
@@ -137,11 +128,7 @@ def load_work(arguments: argparse.Namespace) -> Callable[[], int]:
     if arguments.self_test:
         from app.self_test import main as self_test
 
-        return partial(self_test, max(1, arguments.repaints))
-    if arguments.time_start:
-        from app.timed_start import main as timed
-
-        return partial(timed, arguments.names)
+        return self_test
     from app.start import main as open_window
 
     return partial(open_window, arguments.names)

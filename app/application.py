@@ -7,6 +7,7 @@ are made.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from typing import final
 
@@ -16,9 +17,9 @@ from app.controllers.opening import FIRST_STUDY
 from app.controllers.serving import bring_up
 from app.controllers.slot import PanelSlot
 from app.errors import LOG
-from app.garbage import Collector
 from app.parts import Parts
 from app.places import Places
+from app.qt_workarounds import GarbageCollector
 from app.state.session import MOST_CELLS
 from app.wiring import connect
 from app.workers.judge import Judge
@@ -41,8 +42,8 @@ class Marginscope(Parts):
     ) -> None:
         """Open files by their names; theory is computed by the usual workers or by those given."""
         super().__init__(places, names, margins, judge)
-        self._collector = Collector(self)
-        self._collector.begin()  # before any thread does
+        self._collector = GarbageCollector(self)
+        self._collector.start()  # before any thread does
         self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
         connect(self)
         self.window.painted.connect(self._begin)
@@ -74,8 +75,8 @@ class Marginscope(Parts):
             return
         self._begun = self.upkeep.begun = True
         self._unpainted.stop()
-        # Before the thread that loads numba: both load colorama, and two threads that begin with
-        # different parts of it have been seen to end in a KeyError of the import system.
+        # Before the thread that loads numba, python/cpython#83065: pyqtgraph and numba load
+        # different parts of colorama, which fails in two of three tries by two threads (3.11.7).
         import app.views.run_panel  # noqa: F401
 
         self.worker.start()
@@ -109,13 +110,11 @@ class Marginscope(Parts):
         order_before(stops, self.window.side)
 
     def settle(self) -> None:
-        """Everything is loaded: the collector of cyclic garbage need not look through it again.
-
-        All threads wait while it does, and for a tenth of a second where there is so much.
-        """
+        """Exclude what is loaded by now from future collections (`gc.freeze`), once."""
         if not self._settled:
             self._settled = True
-            self._collector.freeze()
+            gc.collect()  # frozen garbage is never collected
+            gc.freeze()
 
     def _ready(self) -> None:
         """Run files can be read; told by the training thread, and so perhaps after the end."""
@@ -180,7 +179,7 @@ class Marginscope(Parts):
         if not self.worker.close():
             LOG.error("The training did not end in time.")
         self.session.clear()  # last, since the threads were reading its files until here
-        self._collector.end()
+        self._collector.stop()
 
     def save(self) -> str:
         """Save the settings; return a sentence if the disk is full."""

@@ -35,10 +35,10 @@ from app.panels.study_chooser import StudyChooser
 from app.panels.theorem_times import TheoremTimes
 from app.panels.transport import TransportBar
 from app.panels.welcome import WelcomePage
+from app.qt_workarounds import ActionButtonSync
 from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.views import VIEWS
 from app.style import panel_width
-from app.widgets.action_follower import ActionFollower
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from app.widgets.plain_text import menu_text, plain_label, plain_tip
@@ -208,7 +208,7 @@ class MainWindow(QMainWindow):
             self.form.comes_after(button)
             if not isinstance(button, QToolButton):
                 continue
-            ActionFollower(button)
+            ActionButtonSync(button)
             if key in WITH_TEXT:
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
                 if key != "run":

@@ -1,11 +1,10 @@
-"""How the process of a window is set up: its imports, its threads and its memory.
+"""How the process of a window is set up: its threads and its memory.
 
 The C library's options are those of mallopt(3).
 """
 
 from __future__ import annotations
 
-import builtins
 import ctypes
 import os
 import sys
@@ -26,21 +25,6 @@ ASKED = {
 # which would leave it at 128 KiB: each redraw would give back two thousand pages and take them
 # again.
 WANTED = {ARENA_MAX: 2, MMAP_THRESHOLD: 4 << 20, TRIM_THRESHOLD: 64 << 20}
-
-
-def import_plainly() -> None:
-    """Have modules imported without their sources being read; before those that use Qt are.
-
-    PySide puts an import of its own before the one that was there, for those who ask for names of
-    Qt in snake case (`from __feature__ import snake_case`). It reads the source of each module that
-    is loaded from then on, to see whether that names PySide, and `linecache` keeps every line:
-    1,650 files and 64 MB, some of them hours later, when something is done for the first time.
-    Nobody here asks for such names.
-    """
-    import PySide6.QtCore
-
-    assert PySide6.QtCore is not None  # loaded: now the other import is there
-    builtins.__import__ = getattr(builtins, "__orig_import__", builtins.__import__)
 
 
 def prepare() -> None:

@@ -148,7 +148,7 @@ def apply(application: QApplication, palette: Palette) -> None:
     if application.property("look") == look:
         return  # Qt would style every widget anew, to look the same
     application.setProperty("look", look)
-    # With a style sheet the style has another name, and one that is set again stays in memory.
+    # Once: each time every widget is styled anew, as by a style sheet.
     if not application.styleSheet():
         application.setStyle(QStyleFactory.create("Fusion"))
     colours = qt_palette(palette)

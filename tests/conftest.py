@@ -14,10 +14,8 @@ import pytest
 from hypothesis import settings
 from pytestqt.qtbot import QtBot
 
-from app.garbage import Garbage
-from app.process import import_plainly
+from app import qt_workarounds
 from app.qt_application import QtApplication
-from core.sweep.pools import cuda_is_present
 from tests.guards import no_leaks
 
 __all__ = ["no_leaks"]
@@ -25,7 +23,7 @@ __all__ = ["no_leaks"]
 # Kinds that tests.test_extension registers for itself: who looks for doctests would import them.
 collect_ignore = ["extension"]
 
-import_plainly()  # before the modules that are tested
+qt_workarounds.restore_import()  # before the modules that are tested
 
 # The same examples on every machine; no deadline, since a kernel may be loaded in the middle.
 settings.register_profile("marginscope", deadline=None, derandomize=True, database=None)
@@ -37,6 +35,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 NUMBERS = itertools.count()
+# Left by every NVIDIA driver: on Linux, in Windows' subsystem for Linux, and on Windows.
+DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "C:/Windows/System32/nvcuda.dll")
 PATIENCE = 60_000  # ms; how long a busy machine takes says nothing of the program
 
 
@@ -64,19 +64,20 @@ def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
 
 # Windows that were closed are garbage in cycles, which no thread of a later test may destroy.
 gc.disable()
-GARBAGE = Garbage()
+GARBAGE = qt_workarounds.GarbageCollector()
 
 
 def pytest_collection_finish() -> None:
     """Leave what is loaded by now alone: to look through it each time took a 25th of a run."""
-    GARBAGE.freeze()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
 def no_garbage() -> Iterator[None]:
     """What is due is collected between tests, by the thread that runs them."""
     yield
-    GARBAGE.look()
+    GARBAGE.collect_due()
 
 
 @pytest.fixture(autouse=True)
@@ -92,11 +93,20 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder / "margins"
 
 
+def has_cuda() -> bool:
+    """Return True if torch, which takes seconds to load, sees a CUDA device."""
+    if not any(Path(name).exists() for name in DRIVERS):
+        return False
+    from core.tensors.device import cuda_is_present
+
+    return cuda_is_present()
+
+
 def left_out() -> dict[str, str]:
     """Marks of the tests that are not collected on this machine, each with its reason."""
     needs = {
         "xvfb": (shutil.which("Xvfb") is not None, "Xvfb is not installed"),
-        "cuda": (cuda_is_present(), "there is no CUDA device"),
+        "cuda": (has_cuda(), "there is no CUDA device"),
     }
     return {mark: reason for mark, (there, reason) in needs.items() if not there}
 

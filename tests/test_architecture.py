@@ -53,11 +53,19 @@ def tree(path: Path) -> ast.Module:
 LEAVES = frozenset({ast.Name, ast.Constant, *ast.expr_context.__subclasses__()})
 
 
+Kinds = dict[type[ast.AST], list[ast.AST]]
+
+
 @cache
-def nodes_by_kind(path: Path) -> dict[type[ast.AST], list[ast.AST]]:
+def nodes_by_kind(path: Path) -> Kinds:
     """Nodes of one file by their exact class; LEAVES are left out."""
-    found: dict[type[ast.AST], list[ast.AST]] = {}
-    todo: list[ast.AST] = [tree(path)]
+    return by_kind(tree(path))
+
+
+def by_kind(source: ast.AST) -> Kinds:
+    """Nodes of one tree by their exact class; LEAVES are left out."""
+    found: Kinds = {}
+    todo: list[ast.AST] = [source]
     for node in todo:
         found.setdefault(type(node), []).append(node)
         for value in node.__dict__.values():
@@ -482,16 +490,160 @@ def runs_foreign_code(node: ast.AST) -> bool:
 def find_foreign_code() -> list[str]:
     """pickle, eval, exec or torch.load run code out of files.
 
-    Allowed for a user's own network, whose trust docs/decisions/0006 is about, and for machine
-    code that this user's programs keep in a folder only they can write to (docs/decisions/0013).
+    Allowed for a user's own network, whose trust docs/decisions/0006 is about, for machine code
+    that this user's programs keep in a folder only they can write to (docs/decisions/0013), and for
+    an unpickler that knows the names of arrays alone (docs/decisions/0045).
     """
-    allowed = ("core/network/custom.py", "core/compiled/jit.py")
+    allowed = ("core/network/custom.py", "core/compiled/jit.py", "core/data/pickled.py")
     kinds = (ast.Import, ast.ImportFrom, ast.Call)
     return [
         place
         for place, node in nodes(SOURCES, *kinds)
         if runs_foreign_code(node) and not place.startswith(allowed)
     ]
+
+
+# ------------------------------------------------------------------------ others' internals
+
+OWN_PACKAGES = {"marginscope", "core", "app", "docs", "tests", "resources"}
+WORKAROUNDS = ("core/compat.py", "app/qt_workarounds.py")
+UNTIL_REPLACED = ("core/compiled/", "core/reference/master.py")
+SETTINGS = {"tqdm.tqdm.monitor_interval"}  # classes' attributes that are to be set, by a manual
+DOCUMENTED = {"_exit", "_getframe", "_asdict", "_fields", "_replace"}  # of Python, by its manual
+
+
+def is_internal(name: str) -> bool:
+    """Whether a part of a dotted name says that it is not for others."""
+    private = name.startswith("_") and not name.endswith("__")
+    return (private or name == "internals") and name not in DOCUMENTED
+
+
+def imported_names(found: Kinds) -> dict[str, str]:
+    """Map each name that a file imports from another project to its dotted origin."""
+    names: dict[str, str] = {}
+    for node in (*found.get(ast.Import, []), *found.get(ast.ImportFrom, [])):
+        for one, origin in foreign_origins(node):
+            top = origin.split(".")[0]
+            names[one.asname or one.name.split(".")[0]] = (
+                origin if one.asname or isinstance(node, ast.ImportFrom) else top
+            )
+    return names
+
+
+def foreign_origins(node: ast.AST) -> list[tuple[ast.alias, str]]:
+    """Return what an import statement takes from other projects, with dotted origins."""
+    if isinstance(node, ast.Import):
+        found = [(one, one.name) for one in node.names]
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        found = [(one, f"{node.module}.{one.name}") for one in node.names]
+    else:
+        return []
+    ours = OWN_PACKAGES | {"__future__"}
+    return [(one, origin) for one, origin in found if origin.split(".")[0] not in ours]
+
+
+def origin_of(node: ast.AST, names: dict[str, str]) -> list[str]:
+    """Return the parts of an expression's dotted origin; none if it is not another project's."""
+    first, _, rest = dotted(node).partition(".")
+    return f"{names[first]}.{rest}".rstrip(".").split(".") if first in names else []
+
+
+def own_names(found: Kinds) -> set[str]:
+    """Names that a file defines: functions, classes and attributes."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    defined = {getattr(node, "name", "") for kind in kinds for node in found.get(kind, [])}
+    for node in (*found.get(ast.Assign, []), *found.get(ast.AnnAssign, [])):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        for one in targets:
+            parts = one.elts if isinstance(one, ast.Tuple) else [one]
+            defined |= {name_of(part) for part in parts if part is not None}
+    return defined
+
+
+def is_patch(node: ast.AST, names: dict[str, str]) -> bool:
+    """Whether a node assigns to an attribute of another project's module or class."""
+    if isinstance(node, ast.Call):
+        changed = (
+            node.args[0] if dotted(node.func) in {"setattr", "delattr"} and node.args else node
+        )
+        return changed is not node and origin_of(changed, names)[:1] not in ([], ["sys"])
+    if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Load):
+        return False
+    parts = origin_of(node, names)
+    if not parts or ".".join(parts) in SETTINGS:
+        return False
+    return parts[0] == "builtins" or parts[0] not in sys.stdlib_module_names
+
+
+def extends_internals(node: ast.AST, names: dict[str, str]) -> bool:
+    """Whether a class extends numba, or a class of pyqtgraph that its top level does not offer."""
+    for base in node.bases if isinstance(node, ast.ClassDef) else ():
+        parts = origin_of(base, names)
+        if parts[:1] == ["numba"] or (parts[:1] == ["pyqtgraph"] and len(parts) > 2):
+            return True
+    return False
+
+
+def internals_used(found: Kinds, own: set[str]) -> list[ast.AST]:
+    """Return the nodes that import, name, patch or extend internals of another project."""
+    names = imported_names(found)
+    wrong = [
+        node
+        for node in (*found.get(ast.Import, []), *found.get(ast.ImportFrom, []))
+        if any(map(is_internal, ".".join(origin for _, origin in foreign_origins(node)).split(".")))
+    ]
+    for node in found.get(ast.Attribute, []):
+        assert isinstance(node, ast.Attribute)
+        inside = is_internal(node.attr) and (node.attr not in own or bool(origin_of(node, names)))
+        if inside or is_patch(node, names):
+            wrong.append(node)
+    wrong += [node for node in found.get(ast.Call, []) if is_patch(node, names)]
+    return wrong + [node for node in found.get(ast.ClassDef, []) if extends_internals(node, names)]
+
+
+def find_internals_of_others() -> list[str]:
+    """Internals of other projects are used outside the modules of workarounds.
+
+    Only `core/compat.py` and `app/qt_workarounds.py` may, and say there when that can go.
+    """
+    own = {name for path in SOURCES for name in own_names(nodes_by_kind(path))}
+    return [
+        f"{relative(path)}:{getattr(node, 'lineno', 1)} {getattr(node, 'name', '')}"
+        for path in SOURCES
+        if not relative(path).startswith((*WORKAROUNDS, *UNTIL_REPLACED))
+        for node in internals_used(nodes_by_kind(path), own)
+    ]
+
+
+INTERNALS = (
+    ("from numba.core.caching import _Cache", True),
+    ("from scipy.optimize._highspy import _core", True),
+    ("import scipy._lib.deprecation", True),
+    ("from marginscope._files.forms import read", False),
+    ("from __future__ import annotations", False),
+    ("import numpy as np\nnp._core.multiarray", True),
+    ("import numpy as np\nnp.linalg.__name__", False),
+    ("import pyqtgraph as pg\npg.Qt.internals.PrimitiveArray", True),
+    ("def read(context):\n    return context._registries", True),
+    ("class A:\n    def f(self):\n        self._mine = self._mine + 1", False),
+    ("import os\nos._exit(1)", False),
+    ("from numba.core import event\nevent.start_event = None", True),
+    ("from tqdm import tqdm\ntqdm.monitor_interval = 0", False),
+    ("from tqdm import tqdm\ntqdm.update = None", True),
+    ("import torch\nsetattr(torch.nn.Module, 'forward', None)", True),
+    ("import builtins\nbuiltins.__import__ = None", True),
+    ("import sys\nsys.stdout = None", False),
+    ("from numba.core.lowering import Lower\nclass Mine(Lower): ...", True),
+    ("from pyqtgraph.graphicsItems.AxisItem import AxisItem\nclass Mine(AxisItem): ...", True),
+    ("import pyqtgraph as pg\nclass Mine(pg.AxisItem): ...", False),
+)
+
+
+def test_internals_of_others_are_told_from_what_they_offer(subtests: pytest.Subtests) -> None:
+    for source, wrong in INTERNALS:
+        with subtests.test(source=source):
+            found = by_kind(ast.parse(source))
+            assert bool(internals_used(found, own_names(found))) is wrong
 
 
 RULES = (
@@ -505,6 +657,7 @@ RULES = (
     find_references_to_all_objects,
     find_drawing_in_the_window,
     find_foreign_code,
+    find_internals_of_others,
 )
 
 

@@ -20,7 +20,6 @@ import torch
 from app.state.views import VIEWS
 from core.cli.main import main
 from core.data.registry import DATA
-from core.dynamics.batch_descent import batch_key
 from core.dynamics.registry import ENGINES, integrator, prepared
 from core.dynamics.rows import reduced
 from core.network.registry import NETWORKS
@@ -249,19 +248,6 @@ def test_wide_data_are_trained_in_row_space() -> None:
     m = at.network.m
     V = inside.reduction.full(last[1][m:].reshape(m, -1))
     assert np.allclose(last[0], np.append(last[1][:m], V.ravel()), rtol=0, atol=1e-12)
-
-
-def test_seeds_go_as_one_batch(call: Call, study: Path, tmp_path: Path) -> None:
-    one, other = (batch_key(prepared(problem(run={"seed": seed}))) for seed in (0, 1))
-    assert one is not None
-    assert one == other
-    seeds = ("--set", "run.seed=[0, 1, 2]", "--quiet")
-    call("run", study, "--out", tmp_path / "together", "--together", *seeds)
-    call("run", study, "--out", tmp_path / "alone", *seeds)
-    for path in sorted((tmp_path / "alone").glob("*.msrun")):
-        with open_run(path) as single, open_run(tmp_path / "together" / path.name) as batch:
-            assert "batch of 3" in batch.engine
-            assert np.allclose(every(batch), every(single), rtol=0, atol=1e-10)
 
 
 # ------------------------------------------------------------------------------ every command

@@ -161,8 +161,6 @@ class StudyRunner(QObject):
             return
         self.shown = replace(self.shown, runs=runs)
         options = self.window.options
-        if runs.has_gpu:
-            options.offer_gpu()
         # An address is None on this computer, and "" where none is typed for a cluster.
         options.show_problem(NO_ADDRESS if options.address == "" else "")
         options.show_count(f"{len(runs.cells)} cells")
@@ -194,8 +192,7 @@ class StudyRunner(QObject):
         self.window.bar.say("")
         options.set_locked(True)
         jobs = None if options.on_cluster else options.jobs.value()  # a cluster has its own workers
-        place = options.address, options.on_gpu
-        self.worker.start(Order(runs.study, runs.folder, runs.size, jobs, *place))
+        self.worker.start(Order(runs.study, runs.folder, runs.size, jobs, options.address))
         self._look_again.start()
         self.hunting.show_runs(runs, possible=False)
         self._show_status()

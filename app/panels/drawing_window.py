@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from app.panels.drawing_plot import DrawingPlot
 from app.panels.drawing_table import PointTable
 from app.panels.inputs import ChoiceBox, push_button, quiet_label, set_property
+from app.qt_workarounds import ActionButtonSync
 from app.state.sketch import (
     Row,
     Sketch,
@@ -34,7 +35,6 @@ from app.state.sketch import (
     sketch_of,
     without,
 )
-from app.widgets.action_follower import ActionFollower
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from app.widgets.plain_text import plain_tip
@@ -192,7 +192,7 @@ class DrawingWindow(QWidget):
                 continue
             button = QToolButton(self, autoRaise=True)
             button.setDefaultAction(action)
-            ActionFollower(button)
+            ActionButtonSync(button)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             tools.addWidget(button)
         tools.addStretch(1)

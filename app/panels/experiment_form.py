@@ -62,7 +62,7 @@ class ExperimentForm(QWidget):
         self.scale = quiet_label("", self, wrap=True)  # what Run would take
         self.scale.setFont(small(self.scale.font()))
         self.scale.setMinimumHeight(2 * self.scale.fontMetrics().lineSpacing())
-        # Not margins of its own, which a label forgets once a style sheet is set.
+        # Not margins of its own: under a style sheet Qt 6.11.3 sets those of a label to 0.
         whole.addLayout(filled(laid(QVBoxLayout(), (16, 4, 16, 4)), self.scale))
         content.setEnabled(False)
 

@@ -37,11 +37,7 @@ SIZE_TIPS = {
     "paper": "The settings of the paper: minutes to hours",
     AS_IT_STANDS: "The settings as they stand in the study or in the experiment panel",
 }
-HERE, CLUSTER, GPU = "this computer", "a cluster", "its GPU"
-GPU_TIP = (
-    "Cells that differ only in seeds, steps and penalties are trained as one batch of tensors; the "
-    "others, one after another"
-)
+HERE, CLUSTER = "this computer", "a cluster"
 ADDRESS = "tcp://host:8786"
 ADDRESS_TIP = (
     "The address of a Dask scheduler with workers, as `dask scheduler` prints it; the folder of "
@@ -155,12 +151,6 @@ class StudyOptions(QWidget):
             self.folder.setCursorPosition(0)
             self.folder.setToolTip(plain_tip(str(folder)))
 
-    def offer_gpu(self) -> None:
-        """There is a CUDA device to choose."""
-        if self.place.findText(GPU) < 0:
-            self.place.addItem(GPU)
-            self.place.setItemData(self.place.count() - 1, GPU_TIP, Qt.ItemDataRole.ToolTipRole)
-
     def show_count(self, words: str) -> None:
         """What is known of the cells and of their cost."""
         self.count.set_text(words)
@@ -204,11 +194,6 @@ class StudyOptions(QWidget):
         return self.place.currentText() == CLUSTER
 
     @property
-    def on_gpu(self) -> bool:
-        """Whether the GPU is chosen."""
-        return self.place.currentText() == GPU
-
-    @property
     def path(self) -> Path | None:
         """The folder of the runs; None where nothing is typed."""
         text = self.folder.text().strip()
@@ -239,9 +224,8 @@ class StudyOptions(QWidget):
 
     def _show_place(self) -> None:
         self.cluster.setVisible(self.on_cluster)
-        here = self.place.currentText() == HERE
-        self.jobs.setVisible(here)
-        self.jobs_label.setVisible(here)
+        self.jobs.setVisible(not self.on_cluster)
+        self.jobs_label.setVisible(not self.on_cluster)
 
     def _folder_edited(self, _: str) -> None:
         self._folder_typed = True

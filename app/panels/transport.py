@@ -10,9 +10,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QWidget
 
 from app.panels.time_slider import TimeSlider
+from app.qt_workarounds import ActionButtonSync
 from app.state.intent import PACES
 from app.state.resolve import ResolvedView
-from app.widgets.action_follower import ActionFollower
 from app.widgets.layouts import filled, laid
 from app.widgets.pressed import PressedByKeys
 from core.figures.numbers import MINUS, clock_text
@@ -69,7 +69,7 @@ class TransportBar(QWidget):
     def _button(self, action: QAction) -> QToolButton:
         button = QToolButton(self, autoRaise=True)
         button.setDefaultAction(action)
-        ActionFollower(button)
+        ActionButtonSync(button)
         self._pressed.add(button)
         button.setAccessibleName(action.iconText())  # without the mark of a key
         return button

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class StudyRuns:
     """The cells of a study at a size, where their runs go, and what came of those that are there.
 
-    No cells: nothing is known, and nothing can be run. `has_gpu`: this computer has a CUDA device.
+    No cells: nothing is known, and nothing can be run.
     """
 
     study: Study
@@ -27,7 +27,6 @@ class StudyRuns:
     cells: tuple[Cell, ...] = ()
     paths: Mapping[str, Path] = field(default_factory=dict)
     rows: Mapping[str, Row] = field(default_factory=dict)
-    has_gpu: bool = False
 
     @property
     def done(self) -> tuple[Path, ...]:

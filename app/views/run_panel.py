@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
+from app.qt_workarounds import hide_in_grid
 from app.state.display import DisplayData
 from app.state.intent import Intent
 from app.state.views import FIGURE_1, VIEWS
@@ -147,9 +148,7 @@ class RunPanel(QWidget):
         for name in before:
             if name not in names:
                 self._made[name].set_data(None)
-                self._made[name].hide()
-                # QGridLayout keeps the gap between the columns that a hidden view spans.
-                self._grid.removeWidget(self._made[name])
+                hide_in_grid(self._grid, self._made[name])
         for name in names:
             view = self.view(name)
             if name not in before:

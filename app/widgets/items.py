@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
 
+from app.qt_workarounds import draw_fragments
+
 FAR = 2.0**30  # pixels; beyond them Qt's own arithmetic fails
 
 
@@ -244,9 +246,6 @@ class Markers(Everywhere):
         self._sheet: QPixmap | None = None
         self._ratio = 1.0
         self._cells: NDArray[np.float64] = np.empty((0, 4))
-        # Qt's fragments as rows of ten numbers: place, part of the pixmap, scales, angle, opacity.
-        # A Python object for each of thousands of markers would take longer than drawing them.
-        self._copies = pg.Qt.internals.PrimitiveArray(QPainter.PixmapFragment, 10)
 
     def set_styles(self, *styles: Style) -> None:
         """The looks to choose from."""
@@ -292,13 +291,11 @@ class Markers(Everywhere):
         x = way.m11() * self.points[:, 0] + way.dx()
         y = way.m22() * self.points[:, 1] + way.dy()
         near = (np.abs(x) < FAR) & (np.abs(y) < FAR)
-        self._copies.resize(int(np.count_nonzero(near)))
-        copies = self._copies.ndarray()
+        copies = np.empty((int(np.count_nonzero(near)), 10))
         copies[:, 0], copies[:, 1] = x[near], y[near]
         copies[:, 2:6] = self._cells[self.which[near]]
         copies[:, 6:10] = (1.0 / ratio, 1.0 / ratio, 0.0, 1.0)
         painter.save()
         painter.resetTransform()
-        first, count = self._copies.drawargs()
-        painter.drawPixmapFragments(first, count, self._sheet)
+        draw_fragments(painter, copies, self._sheet)
         painter.restore()

@@ -35,8 +35,8 @@ class RunGrid(QScrollArea):
         super().__init__(parent)
         self._panels: list[QWidget] = []
         self._shape = (0, 0)
-        # Later: a panel that moves takes a splitter's handle away, and sizes change, and panels are
-        # shown, while Qt goes through a list of widgets that has it (a new style sheet, page).
+        # Later, or Qt 6.11 crashes: a panel that moves deletes a splitter's handle, and panels move
+        # while Qt goes through a list of widgets that has the handle (a new style sheet, page).
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.arrange)
         self.setFrameShape(QFrame.Shape.NoFrame)

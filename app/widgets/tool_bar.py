@@ -8,7 +8,8 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QIcon, QResizeEvent
 from PySide6.QtWidgets import QToolBar, QToolButton, QWidget
 
-EXTENSION = "qt_toolbar_ext_button"  # Qt's name of the button behind the last one that fits
+from app.qt_workarounds import extension_button
+
 MORE = "More tools"
 AIR = 8  # pixels between an icon and its text, with some to spare
 BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
@@ -31,7 +32,7 @@ class ToolBar(QToolBar):
     @property
     def extension(self) -> QToolButton | None:
         """The button that shows what does not fit."""
-        return self.findChild(QToolButton, EXTENSION)
+        return extension_button(self)
 
     def set_extension_icon(self, icon: QIcon) -> None:
         """Qt's own is dark on dark."""

@@ -39,10 +39,9 @@ class StudyFigure:
 def study_runs(request: Request, study: Study, size: str | None, folder: Path) -> StudyRuns:
     """Look which runs of a study at a size are in a folder."""
     from core.sweep.plan import ledger_rows
-    from core.sweep.pools import cuda_is_present
 
     paths, rows = ledger_rows(study, folder)
-    return StudyRuns(study, size, folder, study.cells(), paths, rows, cuda_is_present())
+    return StudyRuns(study, size, folder, study.cells(), paths, rows)
 
 
 def claims_judged(request: Request, runs: StudyRuns) -> tuple[Judged, ...]:

@@ -34,16 +34,13 @@ REPORT_SECONDS = 0.1
 @final
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A study at a size, where its runs go, and who works: so many processes here, a cluster at
-    an address, or this process, with cells of one shape as one batch of tensors.
-    """
+    """A study at a size, where its runs go, and who works: processes here, or a cluster."""
 
     study: Study
     folder: Path
     size: str | None = None
     jobs: int | None = None
     cluster: str | None = None
-    together: bool = False
 
 
 @final
@@ -105,7 +102,7 @@ class SweepWorker(QObject):
             return
         if made.tasks:
             made.tasks[0].problem()  # says what is wrong with the data before anything starts
-        pool = pool_for(made.tasks, order.jobs, order.cluster, control.cell, order.together)
+        pool = pool_for(made.tasks, order.jobs, order.cluster, control.cell)
         reported = -1.0
         for status in sweep(made, pool, control):
             if status.ended or time.monotonic() - reported > REPORT_SECONDS:

@@ -17,11 +17,17 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 class Parser(argparse.ArgumentParser):
     """A parser that complains in one sentence, and names the command that was meant."""
 
+    has_commands = False
+
+    def add_subparsers(self, **options: Any) -> Any:
+        self.has_commands = True
+        return super().add_subparsers(**options)
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does it; but a command refuses what it does not know by itself, and does not
         leave that to the program, whose help says nothing of the command's options."""
         found, unknown = super().parse_known_args(args, namespace)
-        if unknown and self._subparsers is None:
+        if unknown and not self.has_commands:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
 

@@ -296,5 +296,5 @@ def _sweep_options(command: Parser) -> None:
     where.add_argument(
         "--together",
         action="store_true",
-        help="cells of one shape as one batch of tensors (default where there is a GPU for it)",
+        help="no effect, for older command lines: cells are trained in processes",
     )

@@ -34,6 +34,8 @@ def run_sweep(
     """
     if table is not None:
         check_table(table)
+    if options.together:
+        say("--together has no effect: processes train the cells.")
     control = SweepControl()
     # A cluster's workers may be on other machines, which cannot share a WAL (decision 0009).
     made = plan(study, folder, size, options.force, shared=options.cluster is not None)
@@ -42,7 +44,7 @@ def run_sweep(
     # What is wrong with the data is said before anything is started.
     if made.tasks and (understood := made.tasks[0].problem().dataset.understood):
         say(understood)
-    pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell, options.together)
+    pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell)
     status = control.status
     with (
         stopped_by_signals(control.cell),

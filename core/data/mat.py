@@ -28,7 +28,7 @@ MOST_ARRAYS = 64
 MOST_NAME = 255
 CHUNK = 1 << 20
 MATRIX, COMPRESSED, INT8, INT32, UINT32 = 14, 15, 1, 5, 6
-LOGICAL, COMPLEX = 0x0200, 0x0800
+COMPLEX = 0x0800
 # Types of values as they are stored; MATLAB stores whole numbers of a double as small integers.
 STORED = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",

@@ -8,10 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import final
 
-import numpy as np
-
 from core.data.dataset import Array
-from core.data.npz import DAMAGED, Header, check_header, fill_values, in_shape, read_header
+from core.data.npz import DAMAGED, Header, check_header, read_header, read_values
 from core.errors import InputError
 
 PARTNERS = {
@@ -51,15 +49,12 @@ class NpyFiles(AbstractContextManager["NpyFiles"]):
 
     def read(self, name: str) -> Array:
         """Return the values of an array in float64."""
-        header, path = self._headers[name], self._paths[name]
-        values = np.empty(header.size)
+        path = self._paths[name]
         try:
             with path.open("rb") as file:
-                file.seek(header.start)
-                fill_values(values, file, header.dtype)
+                return read_values(file)
         except DAMAGED as error:
             raise self._unreadable(path, error) from error
-        return in_shape(values, header)
 
     def _header(self, path: Path) -> Header:
         try:

@@ -24,7 +24,7 @@ MOST_DIRECTORY = 64_000  # bytes of a zip's list of contents
 # NumPy's own bound of what it gives to literal_eval.
 MOST_HEADER = 10_000  # bytes of an array's header: shape and type
 RATIO = 1032  # deflate packs at most so many bytes into one (zlib's "Maximum Compression Factor")
-CHUNK = 1 << 20
+SLACK = 1 << 20  # bytes
 END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: signature, disks, counts, directory, note
 # All that zipfile, zlib and NumPy raise for bytes that are not theirs; they promise nothing less.
 DAMAGED = (
@@ -50,7 +50,6 @@ class Header:
     """What an array of an NPZ says of itself, and where its values begin in its file."""
 
     shape: tuple[int, ...]
-    fortran: bool
     dtype: np.dtype[Any]
     start: int
 
@@ -93,20 +92,12 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         return {name: header.shape for name, header in self._headers.items()}
 
     def read(self, name: str) -> Array:
-        """The values of an array in float64. Raises InputError, KeyError for one that is not there.
-
-        They are read piece by piece into the array, so that a file that lies takes no more memory
-        than it has bytes for.
-        """
-        header = self._headers[name]
-        values = np.empty(header.size)
+        """Return an array in float64. Raises InputError, and KeyError for one that is not there."""
         try:
             with self._zip.open(f"{name}.npy") as file:
-                file.read(header.start)
-                fill_values(values, file, header.dtype)
+                return read_values(file)
         except DAMAGED as error:
             raise self._unreadable(error) from error
-        return in_shape(values, header)
 
     def _all_headers(self) -> dict[str, Header]:
         headers: dict[str, Header] = {}
@@ -138,9 +129,9 @@ class NpzFile(AbstractContextManager["NpzFile"]):
                 raise
             self.others[name] = error
             return None
-        # Deflate can have packed no more than RATIO to one; CHUNK is slack.
+        # Deflate can have packed no more than RATIO to one; SLACK is for small files.
         length = header.start + header.size * header.dtype.itemsize
-        if info.file_size != length or length > RATIO * info.compress_size + CHUNK:
+        if info.file_size != length or length > RATIO * info.compress_size + SLACK:
             raise InputError(
                 f"{where} is not as long as its shape {header.shape} says; it is damaged."
             )
@@ -198,27 +189,18 @@ def read_header(file: IO[bytes]) -> Header:
     version = np.lib.format.read_magic(file)
     if version not in read:
         raise ValueError("it has an array of an unknown version")
-    shape, fortran, dtype = read[version](file, max_header_size=MOST_HEADER)
+    shape, _, dtype = read[version](file, max_header_size=MOST_HEADER)
     if any(type(length) is not int or length < 0 for length in shape) or len(shape) > 8:
         raise ValueError("it has an array of an impossible shape")
-    return Header(tuple(shape), fortran, dtype, file.tell())
+    return Header(tuple(shape), dtype, file.tell())
 
 
-def in_shape(values: Array, header: Header) -> Array:
-    """Return the values of an array in its shape."""
-    order = "F" if header.fortran else "C"
-    return np.ascontiguousarray(values.reshape(header.shape, order=order))  # type: ignore[call-overload]
+def read_values(file: IO[bytes]) -> Array:
+    """Return an array whose header was checked, in float64; at the end of a file its checksum is.
 
-
-def fill_values(values: Array, file: IO[bytes], dtype: np.dtype[Any]) -> None:
-    """Read values of a type into an array, to the end of the file, whose checksum is then seen."""
-    done, step = 0, CHUNK // dtype.itemsize
-    while done < values.size:
-        count = min(step, values.size - done)
-        piece = file.read(count * dtype.itemsize)
-        if len(piece) < count * dtype.itemsize:
-            raise EOFError
-        values[done : done + count] = np.frombuffer(piece, dtype)
-        done += count
+    Raises one of DAMAGED for a file that is shorter or longer than it says.
+    """
+    values = np.lib.format.read_array(file, allow_pickle=False, max_header_size=MOST_HEADER)
     if file.read(1):
         raise ValueError("it is longer than it says")
+    return np.ascontiguousarray(values, dtype=np.float64)

@@ -1,9 +1,7 @@
 """Which engine a run of gradient descent gets, by size and device; all give the same numbers.
 
-Measured on one core. The compiled kernel is the faster one as long as its activations stay in the
-cache: at m n = 4e6 of them torch's blocks of examples are, and they need little memory. With no
-more examples than coordinates the coefficients on the examples halve the work. Without PyTorch the
-kernel takes large problems too.
+On one core torch is about as fast as the compiled kernel where sizes are large (decision 0044).
+With no more examples than coordinates the coefficients on the examples halve the work.
 """
 
 from __future__ import annotations
@@ -22,10 +20,9 @@ from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.study_file.descent import GradientDescent
 
-TENSOR_ACTIVATIONS = 4_000_000  # m n
-# m n d of a step, from which an H200 takes a quarter of the time of one core, in float64; a tenth
-# of that speed would do. At 10^6 both take 65 us.
-CUDA_PRODUCT = 5_000_000
+# m n d of a step that takes one core about 1.3 ms in float64; the launches of a step's 34 to 76
+# operations take .2 to .43 ms, whatever the size.
+CUDA_PRODUCT = 20_000_000
 
 
 def check_device(problem: Problem) -> None:
@@ -113,8 +110,6 @@ def descent(problem: Problem) -> Integrator:
     # One product of m n n operations in place of two of m n d (core.compiled.gram).
     if n <= D and problem.network.direct:
         return GramDescent(problem)
-    if m * n >= TENSOR_ACTIVATIONS and pytorch.is_installed():
-        return TensorDescent(problem)
     return Descent(problem) if problem.network.compiled else GeneralDescent(problem)
 
 

@@ -47,11 +47,6 @@ class FullBatch(EqualSteps):
     def _take_steps(self, budget: int) -> int:
         """At most `budget` steps; returns a code of core.compiled.descent."""
 
-    @property
-    def start_parameters(self) -> np.ndarray:
-        """W at the start, in the run's precision, which a batch of many runs begins with."""
-        return self._flat
-
     def _begin(self) -> None:
         problem = self.problem
         start = problem.physical_start()

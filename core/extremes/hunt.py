@@ -104,7 +104,7 @@ class _Borrowed(Pool):
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self.workers, self.shared, self.together = pool.workers, pool.shared, pool.together
+        self.workers, self.shared = pool.workers, pool.shared
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
         """Hand it on."""

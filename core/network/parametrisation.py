@@ -111,11 +111,6 @@ class Network(ABC):
         """All arrays of the paper's start by name, trained and untrained."""
 
     @property
-    def alone(self) -> bool:
-        """Whether effective weights depend on nothing but `flat`: then runs can be one batch."""
-        return False
-
-    @property
     def size(self) -> int:
         """Number of trained parameters."""
         return sum(block.size for block in self.layout)
@@ -278,10 +273,6 @@ class TwoLayer(Network):
     d: int  # of V, which the last coordinate of U may exceed by a bias
     activation: Activation = Activation()
     plain_sum: bool = True  # f is that sum alone, without an outer bias
-
-    @property
-    def alone(self) -> bool:
-        return not self.fixed and not self.centred
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         """As of any network; in closed form where the weights are parameters, or fixed."""

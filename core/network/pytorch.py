@@ -1,7 +1,7 @@
-"""PyTorch, which large problems, networks from users' files and CUDA ask for, and nothing else.
+"""PyTorch, which networks from users' files and CUDA ask for, and nothing else.
 
 It is larger than all the rest together, and its usual build for Linux brings gigabytes of CUDA: so
-it is an extra of the distribution, and every part that can do without it does.
+it is an extra of the distribution.
 """
 
 from __future__ import annotations

@@ -19,18 +19,6 @@ def flat_values(run: Run, index: int, x: Array) -> Array:
     return np.asarray(f.argmax(axis=1), dtype=np.float64) if f.ndim == 2 else f
 
 
-def values_at(run: Run, index: int, x: Array) -> Array:
-    """f at any points x (N, d), (N,), or the number of the largest logit for several classes.
-
-    At the physical scale; infinite where that overflows.
-    """
-    f = flat_values(run, index, x)
-    if run.network.k > 1:
-        return f
-    with np.errstate(over="ignore"):
-        return np.asarray(np.exp(run.network.degree * run.rho[index]) * f)
-
-
 def grid_values(
     run: Run,
     index: int,

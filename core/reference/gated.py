@@ -94,16 +94,14 @@ class GatedLimit:
     weights: Array
 
 
-def gates_of(problem: Problem, flat: Array, kept: Kept = Kept.CELLS) -> Gates:
-    """The gates of a network at flat parameters: nodes that are dead or have a_j = 0 have none."""
-    return gates_and_nodes(problem, flat, kept)[0]
-
-
 def gates_and_nodes(
     problem: Problem, flat: Array, kept: Kept = Kept.CELLS
 ) -> tuple[Gates, tuple[tuple[int, ...], ...]]:
-    """The gates of a network, and the nodes that have each of them. Of `OWN` a gate is active on
-    examples of its own label only."""
+    """The gates of a network at flat parameters, and the nodes that have each of them.
+
+    Nodes that are dead or have a_j = 0 have none. Of `OWN` a gate is active on examples of its own
+    label only.
+    """
     network = problem.network
     assert isinstance(network, TwoLayer)
     alpha, U = network.effective(flat)

@@ -7,7 +7,7 @@ the label (a + b) mod p, the largest margin / N is
     gamma* = sqrt(2/27) / (sqrt(p) (p - 1))
 
 (Morwani et al., Feature emergence via margin maximization, ICLR 2024, for primes; the proof holds
-for every odd p. Their network has 4 (p - 1) nodes; 3 (p - 1) are enough: `best_network`).
+for every odd p. Their network has 4 (p - 1) nodes; 3 (p - 1) are enough, docs/theory.md, 5.6).
 """
 
 from __future__ import annotations
@@ -16,17 +16,12 @@ from abc import ABC, abstractmethod
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.data.modular import ModularData
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, absent, exact
 from core.reference.watch import Watch
-
-Array = NDArray[np.float64]
-
-PHASES = 6  # of the nodes of one frequency
 
 
 def check_odd(p: int) -> None:
@@ -48,52 +43,6 @@ def gamma_star(p: int) -> float:
     """
     check_odd(p)
     return float(np.sqrt(2.0 / 27.0) / (np.sqrt(p) * (p - 1)))
-
-
-def best_network(p: int) -> tuple[Array, Array, Array]:
-    """U, V and W, each (3 (p - 1), p), of a network that has margin / N = gamma*.
-
-    Six nodes for each frequency k = 1, ..., (p - 1)/2: phases 2 pi j/6 of u, four times that of
-    v, and the sum of both of w; every |theta_j| is 1. Six are enough because the means over them of
-    exp(i (c th_u + e th_v)) vanish for (c, e) = (1, 1), (2, 2), (2, 0), (0, 2), (3, 1), (1, -1) and
-    (1, 3), which are the terms of f that do not belong to a + b.
-
-    >>> U, V, W = best_network(5)
-    >>> U.shape, round(float(quadratic_margin(U, V, W) / cubed_norms(U, V, W) / gamma_star(5)), 12)
-    ((12, 5), 1.0)
-    """
-    check_odd(p)
-    t, k = np.arange(p), np.arange(1, (p - 1) // 2 + 1)
-    phase = 2.0 * np.pi * np.arange(PHASES) / PHASES
-    angle = (2.0 * np.pi / p) * np.outer(k, t)[:, None, :]
-    size = np.sqrt(2.0 / (3.0 * p))
-    u, v, w = (
-        (size * np.cos(angle + shift[None, :, None])).reshape(-1, p)
-        for shift in (phase, 4.0 * phase, 5.0 * phase)
-    )
-    return u, v, w
-
-
-def quadratic_outputs(U: Array, V: Array, W: Array) -> Array:
-    """f(a, b)[c] for all pairs, (p, p, p)."""
-    hidden = (U[:, :, None] + V[:, None, :]) ** 2
-    return np.asarray(np.einsum("jab,jc->abc", hidden, W))
-
-
-def quadratic_margin(U: Array, V: Array, W: Array) -> float:
-    """min over a, b and c != a + b of f(a, b)[a + b] - f(a, b)[c]."""
-    p = U.shape[1]
-    f = quadratic_outputs(U, V, W)
-    own = (np.arange(p)[:, None] + np.arange(p)[None, :]) % p
-    true = np.take_along_axis(f, own[:, :, None], axis=2)
-    gaps = np.where(np.arange(p) == own[:, :, None], np.inf, true - f)
-    return float(gaps.min())
-
-
-def cubed_norms(U: Array, V: Array, W: Array) -> float:
-    """N = sum_j |theta_j|_2^3, theta_j = (u_j, v_j, w_j)."""
-    squared = (U**2).sum(axis=1) + (V**2).sum(axis=1) + (W**2).sum(axis=1)
-    return float((squared**1.5).sum())
 
 
 def penalised_optimum(p: int, penalty: float) -> tuple[float, float]:

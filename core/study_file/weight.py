@@ -3,7 +3,6 @@ settings to lower. All before anything of that size is made."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -43,13 +42,12 @@ class Room:
 def room_at(folder: Path) -> Room:
     """What this machine has, with the disk of a folder that may not be there yet; what the system
     does not tell is taken for enough."""
+    import psutil  # slow to load
+
     memory = free = disk = inf
-    with suppress(AttributeError, OSError, ValueError):  # there is no sysconf on Windows
-        memory = free = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    with suppress(OSError, ValueError, IndexError):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        known = {line.split(":")[0]: 1024.0 * float(line.split()[1]) for line in lines}
-        free = known.get("MemAvailable", free)
+    with suppress(OSError):
+        found = psutil.virtual_memory()
+        memory, free = float(found.total), float(found.available)
     there = next((path for path in (folder, *folder.parents) if path.is_dir()), None)
     if there is not None:
         with suppress(OSError):

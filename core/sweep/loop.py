@@ -70,8 +70,6 @@ class _Work:
 
     def _batch_size(self) -> int:
         """Cells for a quarter of a second, few enough that the last ones end together."""
-        if self.pool.together:
-            return min(self.pool.together, len(self.queue))
         # Cells take nobody knows how long yet; or one of them kills its worker, and is to be found.
         if self.ended == 0 or any(task.name in self.tries for task in self.queue):
             return 1
@@ -190,8 +188,7 @@ def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus
     try:
         work.save(now=True)
         yield work.status([])
-        # A cluster has caches of its own; a batch of tensors is trained without kernels.
-        if not (pool.shared or pool.together):
+        if not pool.shared:  # a cluster has caches of its own
             yield from _compiled(work)
         while (work.queue or work.running) and not control.stop_requested:
             if control.enough_requested:

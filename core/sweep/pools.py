@@ -16,12 +16,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeVar, final
 from urllib.parse import SplitResult, urlsplit
 
 from core.errors import InputError, MarginscopeError
-from core.network import pytorch
 from core.stopping import TERMINATED
 from core.studies.row import Row
 from core.sweep.cell import Task, environment, one_thread, run_batch, run_cell
@@ -30,8 +28,6 @@ from core.training.control import Control
 T = TypeVar("T")
 Rows = Future[list[Row]]
 LOOK_SECONDS = 0.1
-# What every NVIDIA driver leaves: on Linux, in Windows' subsystem for Linux, and on Windows.
-DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "C:/Windows/System32/nvcuda.dll")
 PROTOCOLS = ("tcp", "tls")  # of addresses of schedulers
 WORKERS_SECONDS = 2.0  # between two looks at the workers of a cluster
 RETRIES = 3  # times that a cell is started again when its worker dies
@@ -42,7 +38,6 @@ class Pool(ABC):
 
     workers: int
     shared: bool = False  # whether workers see the folder of runs through a network
-    together: int = 0  # cells that it wants at a time; 0 leaves that to the loop
 
     @abstractmethod
     def submit(self, tasks: Sequence[Task]) -> Rows:
@@ -67,34 +62,21 @@ class Pool(ABC):
 
 @final
 class HerePool(Pool):
-    """This very process, stopped and paused within a cell by `control`: a cell at a time, or with a
-    device many at a time as one batch of tensors on it.
-    """
+    """This very process, stopped and paused within a cell by `control`."""
 
     workers = 1
 
-    def __init__(self, control: Control, device: str | None = None) -> None:
-        self._control, self._device = control, device
-        if device is not None:
-            from core.sweep.together import TOGETHER
-
-            self.together = TOGETHER
+    def __init__(self, control: Control) -> None:
+        self._control = control
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
         """Run the batch now."""
         future: Rows = Future()
         try:
-            future.set_result(self._run(tasks))
+            future.set_result([run_cell(task, self._control) for task in tasks])
         except Exception as error:
             future.set_exception(error)
         return future
-
-    def _run(self, tasks: Sequence[Task]) -> list[Row]:
-        if self._device is None:
-            return [run_cell(task, self._control) for task in tasks]
-        from core.sweep.together import run_together
-
-        return run_together(tasks, self._control, self._device)
 
     def renew(self) -> None:
         """Nothing has died."""
@@ -307,16 +289,11 @@ def elsewhere(
 
 
 def pool_for(
-    tasks: Sequence[Task],
-    jobs: int | None,
-    cluster: str | None,
-    control: Control,
-    together: bool = False,
+    tasks: Sequence[Task], jobs: int | None, cluster: str | None, control: Control
 ) -> Pool:
-    """Return the pool for some cells: a cluster, batches of tensors, or processes.
+    """Return the pool for some cells: a cluster, or processes, by default one for each core.
 
-    Batches are the default on a CUDA device if cells share data and network settings, see
-    `share_shapes`; otherwise one process for each core. One job is this process.
+    One job is this process.
 
     Raises InputError for fewer than one job.
     """
@@ -324,28 +301,8 @@ def pool_for(
         return ClusterPool(cluster)
     if jobs is not None and jobs < 1:
         raise InputError("give 1 or more.", where=jobs, option="--jobs")
-    if together:
-        pytorch.needed_for("--together")
-    if together or (jobs is None and len(tasks) > 1 and _suits_a_device(tasks)):
-        return HerePool(control, "cuda" if cuda_is_present() else "cpu")
     processes = min(jobs or cores(), max(1, len(tasks)))
     return ProcessPool(processes) if processes > 1 else HerePool(control)
-
-
-def _suits_a_device(tasks: Sequence[Task]) -> bool:
-    from core.sweep.together import batchable, share_shapes
-
-    can_go = all(map(batchable, tasks)) and share_shapes(tasks)
-    return can_go and cuda_is_present()
-
-
-def cuda_is_present() -> bool:
-    """Whether there is a CUDA device; torch is loaded only where there may be one."""
-    if not (pytorch.is_installed() and any(Path(name).exists() for name in DRIVERS)):
-        return False
-    from core.tensors import device
-
-    return device.cuda_is_present()
 
 
 def cores() -> int:

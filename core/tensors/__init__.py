@@ -1,4 +1,4 @@
-"""Engines on PyTorch tensors, for large problems and for CUDA.
+"""Descent on PyTorch tensors, for CUDA.
 
 Importing a module of this package imports torch, which takes seconds: engines do so when a run
 that needs them begins.

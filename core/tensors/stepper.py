@@ -1,4 +1,4 @@
-"""Full-batch descent of any two-layer network on tensors: one step, and many."""
+"""Gradient of the risk of any two-layer network on tensors, for full-batch descent on a device."""
 
 from __future__ import annotations
 
@@ -7,75 +7,64 @@ from typing import final
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
-from core.tensors.repeat import repeated
-from core.tensors.row_blocks import RowBlocks
 from core.tensors.slopes import SLOPES
 
-ROWS = 4096  # examples at a time where only the sign of activations is asked for
+BLOCK_BYTES = 1 << 30  # activations at a time: memory does not grow with the number of examples
 
 
 @final
 class Stepper:
-    """W <- shrink W - step grad R(W) on a device, in place.
-
-    `flat` is W, `worst` the largest loss measure since it was last set, `still` the number of steps
-    since W last moved; all are tensors that stay where they are, so that a graph of many steps can
-    be recorded once.
-    """
+    """Steps W <- shrink W - step grad R(W) on a device; `flat` is W."""
 
     def __init__(
-        self,
-        problem: Problem,
-        start: NDArray[np.floating],
-        step_size: float,
-        shrink: float,
-        device: str = "cpu",
-        graph: bool = False,
+        self, problem: Problem, start: NDArray[np.floating], step_size: float, device: str
     ) -> None:
-        network = problem.network
-        assert isinstance(network, TwoLayer)
-        self._network, self._shrink = network, float(shrink)
+        assert isinstance(problem.network, TwoLayer)
+        self._network = problem.network
         self.flat = torch.tensor(start, device=device)
-        self.worst, self.still = self.flat.new_zeros(()), self.flat.new_zeros(())
         inputs = torch.tensor(problem.inputs, dtype=self.flat.dtype, device=device)
         y = torch.tensor(problem.dataset.y, dtype=self.flat.dtype, device=device)
-        loss, scale = SLOPES[problem.loss.kind], step_size / y.shape[0]
-        m, k = network.m, network.k
-        self._inputs = inputs
-        self._passes = RowBlocks(inputs, y, loss, scale, network.activation, m, k)
-        state = (self.flat, self.worst, self.still)
-        self._take = repeated(self._step, state, graph)
+        rows = max(1, BLOCK_BYTES // (self._network.m * inputs.element_size()))
+        self._blocks = [*zip(torch.split(inputs, rows), torch.split(y, rows), strict=True)]
+        self._loss, self._scale = SLOPES[problem.loss.kind], step_size / y.shape[0]
 
     @torch.no_grad()
-    def _step(self) -> None:
+    def slope(self) -> tuple[Tensor, float, bool]:
+        """Return step grad R(W), the loss's measure of divergence, and whether W would move."""
+        phi = self._network.activation
         alpha, U = self._network.effective(self.flat)
-        d_alpha, d_U, measure = self._passes.gradient(alpha, U)
+        d_alpha, d_U, measure = torch.zeros_like(alpha), torch.zeros_like(U), U.new_zeros(())
+        for x, y in self._blocks:
+            z = x @ U.T
+            h = phi(z)
+            g, part = self._loss(h @ alpha, y, self._scale)
+            measure += part
+            d_alpha += h.T @ g
+            weighted = g @ alpha.T if alpha.ndim == 2 else g[:, None] * alpha
+            d_U += (phi.slopes(z) * weighted).T @ x
         slope = self._network.pull(self.flat, d_alpha, d_U)
-        torch.maximum(self.worst, measure, out=self.worst)
-        if self._shrink != 1.0:
-            self.flat.mul_(self._shrink)
-        self.flat.sub_(slope)
-        # Counted on the device: to ask after every step would wait for it.
-        self.still.add_(1.0).mul_(slope.abs().amax() == 0.0)
+        # Both in one answer: each waits for the device.
+        worst, largest = torch.stack((measure, slope.abs().amax())).tolist()
+        return slope, worst, largest != 0.0
 
-    def move_to(self, flat: NDArray[np.floating]) -> None:
+    def move(self, slope: Tensor, shrink: float) -> None:
+        """Take one step."""
+        self.flat.mul_(shrink).sub_(slope)
+
+    def set_parameters(self, flat: NDArray[np.floating]) -> None:
         """Set W."""
         self.flat.copy_(torch.from_numpy(flat))
 
-    def take(self, count: int) -> None:
-        """So many steps."""
-        self._take(count)
-
     @torch.no_grad()
-    def is_dead(self) -> bool:
-        """Whether no unit is active on any example."""
+    def is_active(self) -> bool:
+        """Return True if a unit is active on an example."""
         _, U = self._network.effective(self.flat)
-        parts = range(0, self._inputs.shape[0], ROWS)
-        return all(bool((self._inputs[i : i + ROWS] @ U.T).amax() <= 0.0) for i in parts)
+        return any(bool((x @ U.T).amax() > 0.0) for x, _ in self._blocks)
 
     def parameters(self) -> NDArray[np.floating]:
-        """A copy of W."""
+        """Return a copy of W."""
         return np.array(self.flat.cpu().numpy())

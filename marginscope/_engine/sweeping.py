@@ -142,12 +142,11 @@ def sweep(
 ) -> Sweep:
     """Train every cell of a study, several at a time, and go on where an earlier call was stopped.
 
-    `workers` processes of one thread each share the work, by default one for each processor (or
-    one batch of tensors where there is a CUDA device and all cells can go in it). With `dask`, the
-    address of a scheduler or a Dask client or cluster, its workers do; they must see the folder.
-    Run files go into the folder `out` (without it into a temporary one, as long as the Sweep is
-    used), where finished ones of the same settings are kept, unless `overwrite`. Scripts need no
-    `if __name__ == "__main__"`: workers do not import them.
+    `workers` processes of one thread each share the work, by default one for each processor. With
+    `dask`, the address of a scheduler or a Dask client or cluster, its workers do; they must see
+    the folder. Run files go into the folder `out` (without it into a temporary one, as long as the
+    Sweep is used), where finished ones of the same settings are kept, unless `overwrite`. Scripts
+    need no `if __name__ == "__main__"`: workers do not import them.
 
     >>> import marginscope as ms
     >>> short = {"data.n": 16, "dynamics.until_log10_time": 0.0, "recording.frames": 5}

@@ -7,11 +7,10 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from core.errors import InputError
-from core.reference.modular import (
+from core.reference.modular import gamma_star, penalised_optimum
+from tests.modular.closed_form import (
     best_network,
     cubed_norms,
-    gamma_star,
-    penalised_optimum,
     quadratic_margin,
     quadratic_outputs,
 )

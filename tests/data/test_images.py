@@ -16,6 +16,7 @@ import pytest
 import sklearn
 from sklearn.datasets import load_digits
 
+from core.data import pickled
 from core.data.digits import DIGIT_COUNTS, FILE, bundled_digits
 from core.data.pickled import PickleError, read_pickle
 from core.errors import InputError
@@ -331,7 +332,7 @@ def test_a_hostile_batch_runs_nothing(tmp_path: Path, protocol: int) -> None:
         (b"cos\nsystem\n(S'echo'\ntR.", "names os.system"),
         (b"\x80\x04\x8c\x08builtins\x8c\x04eval\x93.", "names builtins.eval"),
         (b"\x80\x02cnumpy\nndarray\n)\x81.", "the instruction NEWOBJ"),
-        (b"\x80\x02}}b.", "more than data"),
+        (b"\x80\x02}}b.", "damaged"),
         (b"\x80\x02(cnumpy\ndtype\no.", "the instruction OBJ"),
         (b"\x80\x02P1\n.", "the instruction PERSID"),
         (b"\x80\x02\x82\x01.", "the instruction EXT1"),
@@ -342,7 +343,11 @@ def test_a_hostile_batch_runs_nothing(tmp_path: Path, protocol: int) -> None:
         (b"\x80\x02K\x01cnumpy\ndtype\nU\x02O8K\x00K\x01\x87R0.", ""),
         (b"\x80\x02cnumpy\ndtype\nK\x07\x85R.", "damaged array"),
         (b"\x80\x02a.", "damaged"),
-        (b"\x80\x02}(K\x01e.", "more than data"),
+        (b"\x80\x02}(K\x01e.", "damaged"),
+        (b"\x80\x02K\x01r\xff\xff\xff\x7f.", "more than any batch"),  # 34 GB of the memo
+        (b"\x80\x02})" + 9_000 * b"\x85" + b"K\x01s.", "more than any batch"),  # hashed
+        (b"\x80\x02c_codecs\nencode\nq\x00}b.", "damaged"),  # attributes of what is named
+        (b"\x80\x02c_codecs\nencode\nN}U\x09__class__K\x01s\x86b.", "damaged"),
     ],
 )
 def test_pickles_that_are_more_than_data(content: bytes, words: str) -> None:
@@ -351,6 +356,18 @@ def test_pickles_that_are_more_than_data(content: bytes, words: str) -> None:
             read_pickle(content)
     else:
         assert read_pickle(content) == 1  # an unused type is built of our own, and dropped
+
+
+def test_small_files_that_unfold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pickled, "MOST_VALUES", 100)
+    text = pickle.dumps(bytes(range(60, 90)), protocol=2)  # as a text of Latin-1
+    assert read_pickle(text) == bytes(range(60, 90))
+    again = text.replace(b".", b"") + 9 * text[2:].replace(b".", b"") + b"."
+    with pytest.raises(PickleError, match="more than any batch holds"):
+        read_pickle(again)
+    monkeypatch.setattr(pickled, "MOST_STEPS", 100)
+    with pytest.raises(PickleError, match="more than any batch holds"):
+        read_pickle(b"\x80\x02" + 101 * b"]" + b".")
 
 
 def test_object_arrays_are_refused() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from core.compiled import jit, kernel, warming
-from core.dynamics import engines
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.dynamics.meanwhile import Meanwhile, meanwhile
 from core.dynamics.registry import integrator, prepared
@@ -99,15 +98,6 @@ def test_what_raises_before_the_first_frame_is_waited_for() -> None:
     first.calls = 1
     made = Meanwhile(first, integrator(at), After(2))
     assert_equal(frames_of(made), frames_of(integrator(at)), 0.0)
-
-
-def test_tensors_take_over_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "TENSOR_ACTIVATIONS", 1)
-    at = prepared_problem(*RUNS["gd"])
-    made = meanwhile(at, After(WITHOUT))
-    assert made is not None
-    assert made.engine.endswith("then torch float64 cpu")
-    assert_equal(frames_of(made), frames_of(integrator(at)), 1e-8)
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -18,8 +18,7 @@ from core.dynamics.tensor_descent import TensorDescent
 from core.network.registry import NETWORKS
 from core.problem.problem import Problem, Start, with_dynamics
 from core.study_file.dynamics import GradientDescent
-from core.tensors import row_blocks
-from core.tensors.repeat import parts_of, repeated
+from core.tensors import stepper
 from core.tensors.slopes import SLOPES
 from core.training.trajectory import chunks
 from tests.chunked import check_small_chunks, frames_of
@@ -27,13 +26,20 @@ from tests.networks import TWO_LAYER, Case, at_a_random_point, small_problem
 from tests.problems import problem
 
 Engine = Callable[[Problem], FullBatch]
+
+
+def tensor_descent(at: Problem) -> TensorDescent:
+    """Return the steps of a CUDA device, taken by this processor."""
+    return TensorDescent(at, "cpu")
+
+
 cases = pytest.mark.parametrize("case", TWO_LAYER, ids=str)
 PLAIN = [case for case in TWO_LAYER if NETWORKS[case.kind].direct]
-BOTH = [(case, TensorDescent) for case in TWO_LAYER] + [(case, GramDescent) for case in PLAIN]
+BOTH = [(case, tensor_descent) for case in TWO_LAYER] + [(case, GramDescent) for case in PLAIN]
 both = pytest.mark.parametrize(
     ("case", "engine"), BOTH, ids=[f"{case}-{engine.__name__}" for case, engine in BOTH]
 )
-TWO = pytest.mark.parametrize("engine", [TensorDescent, GramDescent])
+TWO = pytest.mark.parametrize("engine", [tensor_descent, GramDescent])
 STANDARD = Case("standard", "exponential")
 
 
@@ -92,11 +98,9 @@ def test_float32_follows_float64(case: Case, engine: Engine) -> None:
 @cases
 def test_blocks_of_examples_do_not_matter(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     at = settings(at_a_random_point(small_problem(case, n=13))[0], 20)
-    whole = last_of(TensorDescent(at))
-    monkeypatch.setattr(row_blocks, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(row_blocks, "BLOCK_BYTES", 5 * 8 * at.network.m)
-    assert row_blocks.rows_of_block(13, at.network.m, 8, torch.device("cpu")) == 5
-    assert np.allclose(last_of(TensorDescent(at)), whole, rtol=1e-12, atol=1e-13)
+    whole = last_of(tensor_descent(at))
+    monkeypatch.setattr(stepper, "BLOCK_BYTES", 5 * 8 * at.network.m)
+    assert np.allclose(last_of(tensor_descent(at)), whole, rtol=1e-12, atol=1e-13)
 
 
 @TWO
@@ -167,15 +171,3 @@ def test_slopes_equal_autograd_and_the_losses(kind: str) -> None:
     assert float(measure) >= 0.0
     bad = SLOPES[kind](torch.full_like(leaf.detach(), torch.inf), torch.tensor(y), 1.0)[1]
     assert not np.isfinite(float(bad))
-
-
-def test_a_loop_and_the_sizes_of_graphs() -> None:
-    count = [0]
-
-    def step() -> None:
-        count[0] += 1
-
-    repeated(step, (), graph=False)(7)
-    assert count[0] == 7
-    for total in (1, 7, 8, 63, 64, 1000):
-        assert sum(size * times for size, times in parts_of(total)) == total

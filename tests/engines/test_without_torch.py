@@ -1,14 +1,12 @@
-"""Without PyTorch: all is there but users' networks, batches of tensors and CUDA."""
+"""Without PyTorch: all is there but users' networks and CUDA."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from core import trust
@@ -18,13 +16,8 @@ from core.errors import InputError
 from core.network import pytorch
 from core.network.registry import NETWORKS
 from core.problem.problem import resolve
-from core.runs import Recorder, open_run
 from core.study_file.validation import build_experiment
-from core.sweep.pools import cuda_is_present, pool_for
-from core.training.control import Control
-from core.training.trajectory import run
 from tests.engines.test_choice import sized
-from tests.networks import Case
 
 ROOT = Path(__file__).parents[2]
 # Python imports a module of this name by itself when it starts, in workers too.
@@ -73,43 +66,10 @@ def process(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedPro
     return done
 
 
-def test_large_problems_give_the_same_numbers(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Sums over 2,000 examples in another order: 1e-12 is some thousands of roundings."""
-    monkeypatch.setattr(engines, "TENSOR_ACTIVATIONS", 800_000)
-    finals = []
-    for place, there in enumerate((True, False)):
-        with monkeypatch.context() as context:
-            if not there:
-                context.setattr(pytorch, "is_installed", lambda: False)
-            path = tmp_path / f"{place}.msrun"
-            run(sized(2_000, 3, 401), partial(Recorder, path))
-        with open_run(path) as recorded:
-            assert recorded.engine == ("torch float64 cpu" if there else "compiled float64")
-            finals.append(recorded.parameters(recorded.frames - 1))
-    np.testing.assert_allclose(finals[0], finals[1], rtol=1e-12, atol=1e-15)
-
-
 @pytest.mark.usefixtures("without")
-@pytest.mark.parametrize(
-    "case", [Case("head", "logistic"), Case("normalised")], ids=["head", "normalised"]
-)
-def test_large_problems_of_other_networks_have_an_engine(
-    case: Case, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engines, "TENSOR_ACTIVATIONS", 4_000)
-    assert "torch" not in integrator(sized(100, 3, 41, case)).engine.lower()
-
-
-@pytest.mark.usefixtures("without")
-def test_cuda_and_batches_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_is_refused_by_name() -> None:
     with pytest.raises(InputError, match=r'^run\.device = "cuda" needs PyTorch, which is not'):
         integrator(sized(64, 20, 16, device="cuda"))
-    with pytest.raises(InputError, match=r"^--together needs PyTorch"):
-        pool_for([], None, None, Control(), together=True)
-    monkeypatch.setattr("core.sweep.pools.DRIVERS", (str(ROOT),))  # a driver, and nothing to use it
-    assert not cuda_is_present()
     assert not engines._cuda_is_present()
 
 
@@ -150,5 +110,3 @@ def test_a_sweep_by_processes_where_torch_cannot_be_imported(tmp_path: Path) -> 
     small = ["--set", "network.m=[8,12]", "--set", "dynamics.until_log10_time=2"]
     done = process(tmp_path, *words, "--jobs", "2", *small)
     assert len([*(tmp_path / "out").glob("*.msrun")]) == 2, done.stdout
-    refused = process(tmp_path, *words, "--together", "--force", *small, code=2)
-    assert "--together needs PyTorch" in refused.stderr

@@ -41,7 +41,7 @@ class MadeUpPool(Pool):
     """Rows of a function, which raises for a run that fails; each run leaves a small file."""
 
     workers = 1
-    together = 1  # nothing is compiled, and runs come one by one
+    shared = True  # nothing is compiled
 
     def __init__(self, value: Callable[[Problem], float], reason: str = "completed") -> None:
         self.value, self.reason = value, reason

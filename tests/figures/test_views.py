@@ -23,7 +23,7 @@ from core.figures.scene import build_scene
 from core.figures.sheet import Sheet, parse_size
 from core.observables.nodes import positions
 from core.observables.planes import NodePlane
-from core.observables.predictor import flat_values, values_at
+from core.observables.predictor import flat_values
 from core.observables.registry import OBSERVABLES
 from tests.figures.helpers import DEGENERATE, far_run, two_runs
 
@@ -120,7 +120,7 @@ def test_the_predictor_is_f_and_its_line_is_where_f_is_0() -> None:
     rows, columns = raster.colours.shape[:2]
     corner = np.zeros((1, d))
     corner[0, :2] = raster.right, raster.top
-    side = LIGHT.positive if values_at(run, last, corner)[0] > 0 else LIGHT.negative
+    side = LIGHT.positive if flat_values(run, last, corner)[0] > 0 else LIGHT.negative
     other = LIGHT.negative if side == LIGHT.positive else LIGHT.positive
     here = raster.colours[rows - 1, columns - 1].astype(float)
     assert np.abs(here - rgb(side)).sum() < np.abs(here - rgb(other)).sum()

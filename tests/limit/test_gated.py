@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from core.data.cones import simplex
-from core.reference.gated import Gates, gated_limit, gates_of, leaky_limit
+from core.reference.gated import Gates, gated_limit, gates_and_nodes, leaky_limit
 from core.reference.global_margin import global_margin
 from core.reference.kept import Kept
 from core.reference.leaky import optimum
@@ -132,7 +132,7 @@ def test_no_network_with_these_patterns_is_beyond_it() -> None:
     """Random weights in the cells of the nodes, and ascents of the smoothed margin from there."""
     at = small_problem(Case("standard", "exponential"), n=12, m=20, d=5)
     flat = at.physical_start()
-    gates = gates_of(at, flat)
+    gates = gates_and_nodes(at, flat)[0]
     limit = gated_limit(at.dataset.x, at.dataset.y, gates, Watch(), 1e-6, kept=Kept.CELLS)
     a, V = at.network.effective(flat)
     g = np.random.default_rng(0)
@@ -156,7 +156,8 @@ def test_the_runs_of_figure_1_stay_below_it(tmp_path: Path, m: int) -> None:
         for frame in (5, recorded.frames - 1):
             flat = recorded.parameters(frame)
             flat = flat / np.linalg.norm(flat)
-            limit = gated_limit(at.dataset.x, at.dataset.y, gates_of(at, flat), Watch(), 1e-4)
+            gates, _ = gates_and_nodes(at, flat)
+            limit = gated_limit(at.dataset.x, at.dataset.y, gates, Watch(), 1e-4)
             assert float(at.margins(flat).min()) <= limit.upper
 
 

@@ -13,12 +13,13 @@ import pytest
 from core.observables import fourier
 from core.observables.registry import OBSERVABLES, scalars_of
 from core.problem.problem import Problem, resolve
-from core.reference.modular import best_network, gamma_star, penalised_optimum
+from core.reference.modular import gamma_star, penalised_optimum
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run
+from tests.modular.closed_form import best_network
 
 
 def problem_of(folder: Path | None = None, **tables: dict[str, Any]) -> Problem:

@@ -10,10 +10,10 @@ from core.data.modular import ModularData
 from core.dynamics.twin import twin, work_for
 from core.network.parametrisation import Network, Shape, TwoLayer
 from core.network.quadratic import Quadratic, QuadraticNetwork
-from core.reference.modular import (
+from core.reference.modular import gamma_star
+from tests.modular.closed_form import (
     best_network,
     cubed_norms,
-    gamma_star,
     quadratic_margin,
     quadratic_outputs,
 )
@@ -97,7 +97,7 @@ def test_the_compiled_twin_agrees(p: int, m: int, dtype: str, tolerance: float) 
 
 @pytest.mark.parametrize("p", [5, 7, 11, 13])
 def test_the_best_network_has_the_largest_margin_here_too(p: int) -> None:
-    """The explicit network of core.reference.modular, as parameters of this one."""
+    """The explicit network of largest margin, as parameters of this one."""
     x, y = all_pairs(p)
     U, V, W = best_network(p)
     m = len(U)

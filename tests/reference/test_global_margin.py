@@ -237,10 +237,9 @@ def test_late_keeps_what_it_has() -> None:
     assert not bracket.exists or not bracket.certified or bracket.upper >= 0.081272
 
 
-@pytest.mark.parametrize("kept_alive", [True, False])
-def test_master(kept_alive: bool) -> None:
+def test_master() -> None:
     """Rock, paper, scissors shifted by 2: q and weights uniform, value 2; then a row above all."""
-    master = Master(3, kept_alive)
+    master = Master(3)
     game = np.array([[2.0, 1.0, 3.0], [3.0, 2.0, 1.0], [1.0, 3.0, 2.0]])
     master.add(game)
     solution = master.solve()

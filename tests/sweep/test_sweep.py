@@ -254,6 +254,17 @@ def test_no_jobs_are_refused_whatever_the_size(tmp_path: Path) -> None:
     assert main(["run", str(file), "--out", str(tmp_path / "runs"), "--jobs", "0"]) == 2
 
 
+def test_batches_of_earlier_versions_are_processes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(BASE.format(until=0.5))
+    assert main(["run", str(file), "--out", str(tmp_path / "runs"), "--together"]) == 0
+    shown = capsys.readouterr()
+    assert "--together has no effect: processes train the cells." in shown.err
+    assert Path(shown.out.strip()).is_file()
+
+
 def test_a_ledger_reads_back_what_was_written(study: Study, tmp_path: Path) -> None:
     made = plan(study, tmp_path, size="quick")
     swept(made)

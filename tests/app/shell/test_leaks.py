@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Marginscope
 from app.places import Places
-from app.widgets.action_follower import ActionFollower
+from app.qt_workarounds import ActionButtonSync
 from core.library.entry import Entry
 from core.studies.study import load_study
 from tests.app.mouse import keys
@@ -177,7 +177,7 @@ def test_a_button_follows_its_action(qtbot: QtBot) -> None:
     action, button = QAction("&Play"), QToolButton()
     qtbot.addWidget(button)
     button.setDefaultAction(action)
-    ActionFollower(button)
+    ActionButtonSync(button)
     action.setText("Black && white")
     action.setToolTip("Both")
     action.setStatusTip("in the status line")

@@ -17,9 +17,7 @@ from app.start import icon
 from marginscope._version import __version__
 
 ROOT = Path(__file__).resolve().parents[3]
-STEPS = (
-    "window training recording scrubbing figure film margin processes refusing documents closing"
-)
+STEPS = "window training recording scrubbing figure film margin processes documents closing"
 
 
 @pytest.mark.slow
@@ -29,7 +27,7 @@ def test_all_is_well_here_and_nothing_is_left(tmp_path: Path) -> None:
     environment.pop("QT_QPA_PLATFORM", None)  # it needs no screen, and nobody to say so
     environment.pop("DISPLAY", None)
     done = subprocess.run(
-        [sys.executable, "-m", "app", "--self-test", "--repaints", "20"],
+        [sys.executable, "-m", "app", "--self-test"],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -41,25 +39,8 @@ def test_all_is_well_here_and_nothing_is_left(tmp_path: Path) -> None:
     assert not [step for step in told["steps"] if not step["ok"]]
     assert done.returncode == 0 and told["ok"]
     assert told["version"] == __version__ and told["frozen"] is False
-    assert "20 moments" in told["steps"][3]["detail"]
+    assert "50 moments" in told["steps"][3]["detail"]
     assert not list(tmp_path.rglob("*marginscope*"))
-
-
-@pytest.mark.slow
-def test_a_start_is_timed_by_the_program_itself(tmp_path: Path) -> None:
-    homes = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("DATA", "CONFIG", "STATE")}
-    done = subprocess.run(
-        [sys.executable, "-m", "app", "--time-start"],
-        cwd=ROOT,
-        env={**os.environ, **homes, "QT_QPA_PLATFORM": "offscreen"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    first, last = (json.loads(line) for line in done.stdout.splitlines())
-    assert last["moved"] >= first["painted"] > 0
-    assert last["moved_waited"] >= first["painted_waited"] >= 0
 
 
 def test_the_window_has_an_icon_in_every_size(qtbot: object) -> None:
@@ -76,7 +57,7 @@ def test_a_step_that_fails_is_told_and_the_others_are_tried(
 
     monkeypatch.setattr(SelfTest, "window", broken)
     monkeypatch.setattr(self_test, "PATIENCE_S", 0.1)
-    test = SelfTest(tmp_path, 5)
+    test = SelfTest(tmp_path)
     assert not test.run()
     assert [step["name"] for step in test.steps][1:] == STEPS.split()[1:]
     assert [step["ok"] for step in test.steps].count(True) == 2  # processes and documents

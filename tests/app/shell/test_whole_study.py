@@ -20,7 +20,6 @@ from app.application import Marginscope
 from app.controllers import study_display
 from app.controllers.closing import KEEP, STOP
 from app.controllers.study_runner import NO_ADDRESS
-from app.panels.study_options import GPU
 from app.panels.study_window import StudyWindow
 from app.panels.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
 from app.workers.drawer import Drawer
@@ -34,7 +33,6 @@ from core.runs import open_run
 from core.studies.study import load_study
 from core.studies.trials import trials_of
 from core.studies.verdicts import judge
-from core.sweep import pools
 from core.sweep.plan import ledger_rows
 from tests.app.mouse import click_on, press_in_box
 from tests.app.shell.conftest import Opener
@@ -129,7 +127,6 @@ def test_what_is_chosen_before_a_run_and_found_after_it(
     open_program: Opener,
     qtbot: QtBot,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     subtests: pytest.Subtests,
 ) -> None:
     """In two windows; the cost is measured before any cell is there that says what it took.
@@ -147,8 +144,12 @@ def test_what_is_chosen_before_a_run_and_found_after_it(
     for address, words in (("", NO_ADDRESS), ("tcp://127.0.0.1:9", "no Dask")):
         with subtests.test("a wrong address", address=address):
             check_wrong_address(program, window, qtbot, address, words)
-    with subtests.test("a GPU"):
-        run_on_gpu(program, window, qtbot, monkeypatch)
+    with subtests.test("run in this process"):
+        window.options.jobs.setValue(1)
+        qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+        click(window.progress.run)
+        qtbot.waitUntil(finished(program))
+        assert window.progress.words.text() == ALL_THERE
     program.whole.close()
     program.window.activateWindow()
     qtbot.waitUntil(program.window.isActiveWindow)
@@ -204,29 +205,6 @@ def check_wrong_address(
     QTest.keyClick(window.options.place, Qt.Key.Key_Up)
     qtbot.waitUntil(finished(program))
     qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
-
-
-def run_on_gpu(
-    program: Marginscope, window: StudyWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A GPU is offered where there is one."""
-    places = window.options.place
-    assert places.findText(GPU) < 0
-    monkeypatch.setattr(pools, "cuda_is_present", lambda: True)
-    window.options.changed.emit()
-    qtbot.waitUntil(lambda: places.findText(GPU) >= 0)
-    qtbot.waitUntil(finished(program))
-    monkeypatch.setattr(pools, "cuda_is_present", lambda: False)  # the batch is on this processor
-    places.setFocus()
-    QTest.keyClick(places, Qt.Key.Key_End)
-    assert window.options.on_gpu
-    assert not window.options.jobs.isVisible()
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
-    click(window.progress.run)
-    qtbot.waitUntil(finished(program))
-    assert window.progress.words.text() == ALL_THERE
-    engines = {row.engine for row in program.whole.runner.worker.rows.values()}
-    assert engines == {"torch float64 cpu, batch of 2"}  # the seeds of each n
 
 
 def check_wrong_folder(

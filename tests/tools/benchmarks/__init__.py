@@ -1,5 +1,5 @@
 """Measurements of speed; run with `make bench`, never by pytest."""
 
-from app.process import import_plainly
+from app.qt_workarounds import restore_import
 
-import_plainly()  # as the program does: before the modules that use Qt
+restore_import()  # as the program does: before the modules that use Qt

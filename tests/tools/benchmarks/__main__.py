@@ -64,7 +64,6 @@ ON_ONE_CORE: dict[str, Part] = {
     "engines": _engines,
     "cost": cost.main,
     "networks": engines.network_speed,
-    "seeds": engines.seeds_speed,
     "flow": flows.flow_speed,
     "far": flows.far_flow,
     "table": _tables,

@@ -10,13 +10,12 @@ from typing import final
 
 import numpy as np
 
-from core.dynamics.batch_descent import Batch
 from core.dynamics.integrator import Integrator, Outcome
 from core.dynamics.registry import integrator, prepared
 from core.problem.problem import Problem
 from tests.networks import HEADS, Case, small_problem
 from tests.tools.benchmarks import contenders
-from tests.tools.benchmarks.measure import Timing, heading, interleaved, matrix_rate, row
+from tests.tools.benchmarks.measure import Timing, heading, matrix_rate, row
 
 SECONDS = 0.25  # of each contender in each round
 FAR = {"kind": "gd", "step": contenders.STEP, "until_log10_time": 9.0}
@@ -231,54 +230,4 @@ def network_speed(rounds: int) -> None:
             asked="< 100" if smooth else "",
             spread=double.spread("{:.1f}", 1e6),
             words="" if smooth else "a step of flow has stages",
-        )
-
-
-def to_the_end(run: Integrator) -> None:
-    while run.advance().outcome is Outcome.GOING:
-        pass
-
-
-def one_by_one(problems: list[Problem]) -> None:
-    for problem in problems:
-        to_the_end(integrator(prepared(problem)))
-
-
-def as_a_batch(problems: list[Problem]) -> None:
-    for run in Batch([prepared(problem) for problem in problems]).runs:
-        to_the_end(run)
-
-
-def seeds_speed(rounds: int) -> None:
-    """64 seeds on one core: the compiled engine run after run, and a batch of tensors."""
-    heading("many seeds", "one by one", "a batch", "batch / ours")
-    for m, steps in ((16, 2000), (256, 200)):
-        dynamics = FAR | {"until_log10_time": float(np.log10(contenders.STEP * steps))}
-        problems = [
-            small_problem(
-                Case("standard", "exponential"),
-                dynamics,
-                d=20,
-                n=64,
-                m=m,
-                recording={"frames": 2},
-                run={"seed": seed},
-            )
-            for seed in range(64)
-        ]
-        times = interleaved(
-            {
-                "one by one": partial(one_by_one, problems),
-                "batch": partial(as_a_batch, problems),
-            },
-            rounds,
-        )
-        ours, batch = times["one by one"].median, times["batch"].median
-        row(
-            f"64 seeds of (64, 20, {m}), {steps} steps",
-            f"{ours:.2f} s",
-            f"{batch:.2f} s",
-            f"{batch / ours:.1f} x",
-            asked="> 1",
-            spread=times["one by one"].spread(),
         )

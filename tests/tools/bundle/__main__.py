@@ -1,4 +1,4 @@
-"""`python -m tests.tools.bundle [--dist FOLDER] [--repaints N] [--only NAME ...]`: try a bundle.
+"""`python -m tests.tools.bundle [--dist FOLDER] [--only NAME ...]`: try a bundle.
 
 Prints a table of what it weighs and of what was tried, and ends with 1 where anything fails.
 """
@@ -34,22 +34,22 @@ def kernels(told: dict[str, Any]) -> tuple[str, int]:
     return told["kernels"]["place"], int(told["kernels"]["found"])
 
 
-def check_first(bundle: Path, repaints: int) -> str:
+def check_first(bundle: Path) -> str:
     """The self-test of a user who never had the program."""
     shutil.rmtree(SOMEBODY, ignore_errors=True)
-    told, seconds = self_test([bundle / "marginscope"], SOMEBODY, WORK, repaints)
+    told, seconds = self_test([bundle / "marginscope"], SOMEBODY, WORK)
     require(kernels(told)[1] == 0, "the first start found kernels")
     said([bundle / "marginscope-core", "warm"], SOMEBODY, WORK)
     return f"{seconds:.0f} s; {told['steps'][3]['detail']}"
 
 
-def check_elsewhere(bundle: Path, repaints: int) -> str:
+def check_elsewhere(bundle: Path) -> str:
     """The same bundle in a folder of another name finds the kernels, and so do its commands."""
     place = WORK / ELSEWHERE
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(bundle, place, symlinks=True)
     before = _known(bundle)
-    told, seconds = self_test([place / "marginscope"], SOMEBODY, place, repaints)
+    told, seconds = self_test([place / "marginscope"], SOMEBODY, place)
     name, found = kernels(told)
     require(name == before and found > 0, f"{found} kernels were found in {name}, not in {before}")
     require(told["kernels"]["now"] == found, "kernels were compiled again")
@@ -58,11 +58,11 @@ def check_elsewhere(bundle: Path, repaints: int) -> str:
 
 
 def _known(bundle: Path) -> str:
-    told, _ = self_test([bundle / "marginscope"], SOMEBODY, WORK, 1)
+    told, _ = self_test([bundle / "marginscope"], SOMEBODY, WORK)
     return kernels(told)[0]
 
 
-def check_next(bundle: Path, repaints: int) -> str:
+def check_next(bundle: Path) -> str:
     """A bundle of a new version, whose kernels are the same, finds them."""
     source = WORK / "next"
     shutil.rmtree(source, ignore_errors=True)
@@ -82,7 +82,7 @@ def check_next(bundle: Path, repaints: int) -> str:
     built = time.monotonic() - begun
     before = _known(bundle)
     newer = source / "dist" / "marginscope" / "marginscope"
-    told, _ = self_test([newer], SOMEBODY, WORK, repaints)
+    told, _ = self_test([newer], SOMEBODY, WORK)
     name, found = kernels(told)
     require(told["version"] == NEXT, f"the version is {told['version']}")
     require(name == before and found > 0, f"{found} kernels were found in {name}, not in {before}")
@@ -91,7 +91,7 @@ def check_next(bundle: Path, repaints: int) -> str:
     return f"{found} kernels found; built in {built:.0f} s"
 
 
-def check_bare(bundle: Path, repaints: int) -> str:
+def check_bare(bundle: Path) -> str:
     """All of it in a Debian that has no Python, no screen and no library of Qt's."""
     if why := BareRoot.possible():
         return f"left out: {why}"
@@ -99,7 +99,7 @@ def check_bare(bundle: Path, repaints: int) -> str:
     root.make(bundle)
     (root.place / "tmp" / "grid.toml").write_text(GRID)
     window, command = (f"/opt/marginscope/marginscope{end}" for end in ("", "-core"))
-    told, seconds = self_test(root.words(window), SOMEBODY, WORK, repaints)
+    told, seconds = self_test(root.words(window), SOMEBODY, WORK)
     do = partial(said, home=SOMEBODY, folder=WORK)
     do(root.words(command, "run", "telgarsky22-figure-1", "--out", "/tmp/figure-1"))
     do(root.words(command, "figure", "/tmp/figure-1", "--out", "/tmp/figure.pdf"))
@@ -115,21 +115,19 @@ def main() -> int:
     """Try all of it, or what is named."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.bundle")
     parser.add_argument("--dist", type=Path, default=ROOT / "dist" / "marginscope")
-    parser.add_argument("--repaints", type=int, default=2000)
     parser.add_argument("--only", nargs="+", default=[])
     arguments = parser.parse_args()
-    bundle, repaints = arguments.dist.resolve(), arguments.repaints
-    few = min(repaints, 20)
+    bundle = arguments.dist.resolve()
     checks: dict[str, Callable[[], str]] = {
         "weight": partial(weights.check_weight, bundle),
         "needed": partial(weights.check_needed, bundle),
         "licences": partial(weights.check_licences, bundle),
         "start": partial(screen.check_start, bundle, WORK),
         "picture": partial(screen.check_picture, bundle, WORK),
-        "first": partial(check_first, bundle, repaints),
-        "elsewhere": partial(check_elsewhere, bundle, few),
-        "bare": partial(check_bare, bundle, repaints),
-        "next": partial(check_next, bundle, few),
+        "first": partial(check_first, bundle),
+        "elsewhere": partial(check_elsewhere, bundle),
+        "bare": partial(check_bare, bundle),
+        "next": partial(check_next, bundle),
     }
     WORK.mkdir(parents=True, exist_ok=True)
     for part, megabytes in weights.weighed(bundle).items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import statistics
@@ -10,17 +9,24 @@ import struct
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
-from tests.app.shell.test_start import screen
 from tests.tools.bundle.trying import PATIENCE_S, require, surroundings
 
 WINDOW_S, MOVING_S = 3.0, 5.0
 ROUNDS = 3
-SIZE = (1280, 800)
+COLOURS = 100
+CHANGES, LOOK_S = 5, 0.1  # times in a row that the picture of a run that plays has changed
+
+Pixels = NDArray[np.uint8]
+Program = subprocess.Popen[bytes]
 
 
 def check_start(bundle: Path, work: Path) -> str:
@@ -32,13 +38,21 @@ def check_start(bundle: Path, work: Path) -> str:
         return "left out: Xvfb is not installed"
     painted, moved, slow = [], [], []
     for turn in range(ROUNDS):
-        home = work / f"home-{turn}"
-        with screen() as display:
-            begun = time.time()
-            seen = _timed(bundle, home, display)
-        painted.append(seen["painted"] - begun - seen["painted_waited"])
-        moved.append(seen["moved"] - begun - seen["moved_waited"])
-        slow.append(seen["moved"] - begun)
+        with shown(bundle, work / f"home-{turn}") as (program, read):
+            begun = time.monotonic()
+            while not is_drawn(read()):
+                require(time.monotonic() - begun < PATIENCE_S, "the window was not seen")
+            painted.append(time.monotonic() - begun - waited(program))
+            changes, before = 0, read()
+            while changes < CHANGES:  # without a pause: a window that is being filled has some
+                time.sleep(LOOK_S)
+                require(time.monotonic() - begun < PATIENCE_S, "the picture did not move")
+                after = read()
+                changes, before = (
+                    (0, after) if np.array_equal(before, after) else (changes + 1, after)
+                )
+            slow.append(time.monotonic() - begun - CHANGES * LOOK_S)
+            moved.append(slow[-1] - waited(program))
     window, picture = statistics.median(painted), statistics.median(moved)
     told = f"window {window:.1f} s (asked {WINDOW_S}), moving {picture:.1f} s (asked {MOVING_S})"
     told += f"; by the clock {statistics.median(slow):.1f} s, load {os.getloadavg()[0]:.1f}"
@@ -46,20 +60,38 @@ def check_start(bundle: Path, work: Path) -> str:
     return told
 
 
-def _timed(bundle: Path, home: Path, display: str) -> dict[str, float]:
-    done = subprocess.run(
-        [str(bundle / "marginscope"), "--time-start"],
-        env=surroundings(home, DISPLAY=display),
-        cwd=home,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-    seen: dict[str, float] = {}
-    for line in done.stdout.splitlines():
-        seen |= json.loads(line)
-    require({"painted", "moved"} <= set(seen), f"the window was not seen: {done.stderr[-2000:]}")
-    return seen
+def waited(program: Program) -> float:
+    """Seconds for which the main thread could have run and other programs did."""
+    return int(Path(f"/proc/{program.pid}/schedstat").read_text("ascii").split()[1]) / 1e9
+
+
+def is_drawn(pixels: Pixels) -> bool:
+    """Whether a picture has more colours than an empty screen and an empty window."""
+    return len(np.unique(pixels[::4, ::4].reshape(-1, 3), axis=0)) > COLOURS
+
+
+@contextmanager
+def shown(
+    bundle: Path, home: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[], Pixels]]]:
+    """A bundle that has just been started on a screen of its own, and what reads that screen."""
+    with tempfile.TemporaryDirectory() as name:
+        words = ["Xvfb", ":73", "-screen", "0", "1280x800x24", "-fbdir", name, "-nolisten", "tcp"]
+        server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(1.0)
+            program = subprocess.Popen(
+                [str(bundle / "marginscope")],
+                env=surroundings(home, DISPLAY=":73"),
+                cwd=home,
+                stderr=subprocess.DEVNULL,
+            )
+            yield program, partial(read_screen, Path(name) / "Xvfb_screen0")
+            program.terminate()
+            program.wait(30)
+        finally:
+            server.terminate()
+            server.wait(10)
 
 
 def check_picture(bundle: Path, work: Path) -> str:
@@ -67,31 +99,15 @@ def check_picture(bundle: Path, work: Path) -> str:
     if shutil.which("Xvfb") is None:
         return "left out: Xvfb is not installed"
     target = work / "screen.png"
-    with tempfile.TemporaryDirectory() as name:
-        words = ["Xvfb", ":73", "-screen", "0", "1280x800x24", "-fbdir", name, "-nolisten", "tcp"]
-        server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
-        try:
-            time.sleep(1.0)
-            home = work / "home-0"
-            program = subprocess.Popen(
-                [str(bundle / "marginscope")],
-                env=surroundings(home, DISPLAY=":73"),
-                stderr=subprocess.DEVNULL,
-            )
-            time.sleep(12.0)
-            picture = _read_screen(Path(name) / "Xvfb_screen0")
-            program.terminate()
-            program.wait(30)
-        finally:
-            server.terminate()
-            server.wait(10)
-    picture.save(target)
-    colours = len(picture.getcolors(1 << 24) or ())
-    require(colours > 100, f"the screen shows {colours} colours")
-    return f"{colours} colours, in {target}"
+    with shown(bundle, work / "home-0") as (_, read):
+        time.sleep(12.0)
+        pixels = read()
+    Image.fromarray(pixels).save(target)
+    require(is_drawn(pixels), f"the screen shows {COLOURS} colours or fewer")
+    return f"in {target}"
 
 
-def _read_screen(path: Path) -> Image.Image:
+def read_screen(path: Path) -> Pixels:
     """The X window dump in which Xvfb keeps its screen."""
     content = path.read_bytes()
     words = struct.unpack(">25I", content[:100])
@@ -99,4 +115,4 @@ def _read_screen(path: Path) -> Image.Image:
     start = head + 12 * colours
     rows = np.frombuffer(content, np.uint8, line * height, start).reshape(height, line)
     pixels = rows[:, : 4 * width].reshape(height, width, 4)
-    return Image.fromarray(np.ascontiguousarray(pixels[:, :, 2::-1]))
+    return np.ascontiguousarray(pixels[:, :, 2::-1])

@@ -69,12 +69,10 @@ def said(words: Sequence[object], home: Path, folder: Path, **more: str) -> str:
     return done.stdout
 
 
-def self_test(
-    words: Sequence[object], home: Path, folder: Path, repaints: int
-) -> tuple[dict[str, Any], float]:
+def self_test(words: Sequence[object], home: Path, folder: Path) -> tuple[dict[str, Any], float]:
     """What the self-test says, all of it well, and the seconds that it took with its start."""
     begun = time.monotonic()
-    told = json.loads(said([*words, "--self-test", "--repaints", repaints], home, folder))
+    told = json.loads(said([*words, "--self-test"], home, folder))
     require(told["ok"] and told["frozen"], f"the self-test says {told}")
     return told, time.monotonic() - begun
 

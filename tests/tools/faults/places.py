@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 from core.runs import open_run
 from tests.tools.faults.fault import Tally
 from tests.tools.faults.kills import CELLS, GD, SMALL, command, differing, study_in, whole
-from tests.tools.faults.processes import ROOT, Program, core, crashed, is_sentence
+from tests.tools.faults.processes import Program, core, crashed, is_sentence
 
 NAMES = (
     "plain",
@@ -129,31 +127,3 @@ def too_large(folder: Path, number: int) -> Tally:
     told = "TB of memory" in err or "GB of memory" in err or "GB on disk" in err or "TB on" in err
     unsaid = not (is_sentence(err) and told and "choose a smaller" in err)
     return Tally(told=1, crashes=crashed(code, err), unsaid=unsaid, left=int(out.exists()))
-
-
-def as_nobody(folder: Path, number: int) -> Tally:
-    """A user whom the system does not know, and who has no home, is told so at most."""
-    code = (
-        "import os, sys\n"
-        "import core.cli.main, core.cli.training, core.training.trajectory\n"
-        "import core.runs, core.cli.reading, subprocess, tempfile, shutil\n"
-        "os.setgroups([]); os.setgid(54321); os.setuid(54321)\n"
-        "sys.exit(core.cli.main.main(sys.argv[1:]))\n"
-    )
-    folder.chmod(0o777)
-    study, out = study_in(folder, SMALL, "small"), folder / "out"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "run", str(study), "--out", str(out), "--quiet"],
-        env={
-            name: text for name, text in os.environ.items() if not name.startswith(("HOME", "XDG"))
-        }
-        | {"PYTHONPATH": str(ROOT)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    stray = sum(path.name.startswith("~") for path in folder.iterdir())
-    return Tally(told=1, crashes=crashed(done.returncode, done.stderr), left=stray)

@@ -3,6 +3,6 @@
 `python -m tests.tools.soak --minutes 120` (`make soak`); `make test-long` has ten minutes of it.
 """
 
-from app.process import import_plainly
+from app.qt_workarounds import restore_import
 
-import_plainly()  # as the program does: before the modules that use Qt
+restore_import()  # as the program does: before the modules that use Qt
