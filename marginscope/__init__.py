@@ -20,20 +20,23 @@ from typing import TYPE_CHECKING, Any
 from marginscope._version import __version__
 
 if TYPE_CHECKING:
-    from marginscope._engine.border import TrainingWarning
-    from marginscope._engine.claims import Claim, check
-    from marginscope._engine.figures import figure
+    from core.studies.verdicts import Judged as Claim
+    from core.theorems.report import Hypothesis
+    from core.theorems.report import Report as Verdict
+    from marginscope._engine.boundary import TrainingWarning
+    from marginscope._engine.claims import check
+    from marginscope._engine.loading import load
     from marginscope._engine.margins import Bracket, Margins, margins
-    from marginscope._engine.player import Player, player
+    from marginscope._engine.player import Player
     from marginscope._engine.run import Run, State
     from marginscope._engine.run import open_run as open
+    from marginscope._engine.showing import figure, player
     from marginscope._engine.studies import Cell, Study, studies, study
     from marginscope._engine.sweeping import Sweep, SweptCell, sweep
-    from marginscope._engine.theorems import Hypothesis, Verdict, theorems
+    from marginscope._engine.theorems import theorems
     from marginscope._engine.training import train
     from marginscope._errors import DiskError, InputError, MarginscopeError
     from marginscope._record.api import record
-    from marginscope._record.checkpoints import load
     from marginscope._record.recording import Recording
     from marginscope._record.warning import RecordingWarning
     from marginscope._show.api import show
@@ -43,15 +46,15 @@ _PLACES = {
     "Run": "_engine.run",
     "State": "_engine.run",
     "open": "_engine.run:open_run",
-    "TrainingWarning": "_engine.border",
-    "Claim": "_engine.claims",
+    "TrainingWarning": "_engine.boundary",
+    "Claim": "_engine.claims:Judged",
     "check": "_engine.claims",
-    "figure": "_engine.figures",
+    "figure": "_engine.showing",
     "Bracket": "_engine.margins",
     "Margins": "_engine.margins",
     "margins": "_engine.margins",
     "Player": "_engine.player",
-    "player": "_engine.player",
+    "player": "_engine.showing",
     "Cell": "_engine.studies",
     "Study": "_engine.studies",
     "studies": "_engine.studies",
@@ -59,15 +62,15 @@ _PLACES = {
     "Sweep": "_engine.sweeping",
     "SweptCell": "_engine.sweeping",
     "sweep": "_engine.sweeping",
-    "Hypothesis": "_engine.theorems",
-    "Verdict": "_engine.theorems",
+    "Hypothesis": "_engine.theorems:Hypothesis",
+    "Verdict": "_engine.theorems:Report",
     "theorems": "_engine.theorems",
     "train": "_engine.training",
     "MarginscopeError": "_errors",
     "InputError": "_errors",
     "DiskError": "_errors",
     "record": "_record.api",
-    "load": "_record.checkpoints",
+    "load": "_engine.loading",
     "Recording": "_record.recording",
     "RecordingWarning": "_record.warning",
     "show": "_show.api",

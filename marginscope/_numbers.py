@@ -6,7 +6,10 @@ three digits from five digits on.
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
+from typing import Any
 
 NARROW_SPACE = "\u202f"  # no line is broken at it
 GROUP_FROM = 10_000  # four digits are read without it
@@ -44,3 +47,18 @@ def is_ambiguous(text: str, whole: bool = False) -> bool:
     if whole or "." in text:
         return False
     return bool(DECIMAL.fullmatch(text) or MIXED.search(text))
+
+
+def finite(value: Any) -> Any:
+    """Return the value with every non-finite number replaced by None, for JSON.
+
+    >>> finite({"a": [1.0, float("nan")], "b": float("-inf")})
+    {'a': [1.0, None], 'b': None}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -288,6 +288,7 @@ TWINS = (
     "core/tensors/slopes.py",
     "core/compiled/warming.py",
     "marginscope/_record/options.py",
+    "marginscope/_record/optimizer.py",
     "marginscope/_record/losses.py",
 )
 

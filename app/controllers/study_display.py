@@ -243,7 +243,7 @@ class StudyDisplay(QObject):
     def _save_figure(self) -> None:
         path, _ = self._ask_path("Save the figure", ".pdf", FIGURES)
         if path is not None and self._runs is not None:
-            lines = tuple(one.line() for one in self._judged)
+            lines = tuple(one.line for one in self._judged)
             runs = self._runs
             job = StudyFigureJob(runs.study, runs.done, path, verdicts=lines, figures=runs.figures)
             self.export.start(job)

@@ -156,7 +156,7 @@ class ClaimList(QWidget):
             judged = self._judged[place] if place < len(self._judged) else None
             look = CLAIM_LOOKS[judged.verdict if judged is not None else "waiting"]
             mark.show_look(look, self._palette)
-            reasons = () if judged is None else (judged.why, judged.claim.basis)
+            reasons = () if judged is None else (judged.why, judged.basis)
             label.setToolTip(rich_tip("<br>".join(_signs(text) for text in reasons if text)))
             label.setText(self._text(place, look, judged))
 
@@ -164,8 +164,8 @@ class ClaimList(QWidget):
         colour = hue_of(look.hue, self._palette)
         muted = f"<span style='color:{self._palette.muted}'>"
         lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{look.word}</span>"]
-        if judged is not None and not math.isnan(judged.measured.value):
-            lines[-1] += f" {muted}{_signs(judged.measurement())}</span>"
+        if judged is not None and not math.isnan(judged.measured):
+            lines[-1] += f" {muted}{_signs(judged.measurement)}</span>"
         if judged is not None and judged.why and judged.verdict == NOT_HERE:
             lines.append(f"{muted}{_signs(judged.why)}</span>")
         return "<br>".join(lines)

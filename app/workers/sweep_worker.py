@@ -107,5 +107,5 @@ class SweepWorker(QObject):
         for status in sweep(made, pool, control):
             if status.ended or time.monotonic() - reported > REPORT_SECONDS:
                 reported = time.monotonic()
-                rows = {name: entry.row for name, entry in made.ledger.entries.items()}
+                rows = made.ledger.rows
                 request.progress((paths, rows))

@@ -6,10 +6,8 @@ import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
-from core.cli.drawing import natural
 from core.cli.output import print_text
-from core.errors import InputError
-from core.runs import Run, open_run
+from core.runs import Run, open_run, runs_in
 from core.studies.citing import bibtex
 from core.studies.study import load_study, shipped_ids
 
@@ -23,10 +21,7 @@ def cite(arguments: argparse.Namespace) -> int:
             if target in shipped_ids() or path.suffix == ".toml":
                 sources.append(load_study(target).source)
                 continue
-            paths = sorted(path.glob("*.msrun"), key=natural) if path.is_dir() else [path]
-            if not paths:
-                raise InputError(f"The folder {path} holds no run files (.msrun).")
-            for one in paths:
+            for one in runs_in(path) if path.is_dir() else [path]:
                 sources += sources_of(stack.enter_context(open_run(one)))
     print_text(bibtex(sources), end="")
     return 0

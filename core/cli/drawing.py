@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from math import inf, isfinite
@@ -19,14 +18,12 @@ from core.figures.names import EVERY_PANEL, PANELS
 from core.figures.sheet import Sheet
 from core.files import scratch
 from core.observables.planes import COORDINATES, NodePlane, parse_plane
-from core.runs import Run, open_run
+from core.runs import Run, open_run, runs_in
 from core.studies.study import load_study, shipped_ids
 
 if TYPE_CHECKING:
     from core.figures.palette import Palette
     from core.figures.primitives import FigureScene
-    from core.studies.row import Known
-    from core.sweep.ledger import Ledger
 
 # Options of `figure` that say something of the panels of runs.
 OF_RUNS = (
@@ -45,21 +42,11 @@ OF_RUNS = (
 )
 
 
-def natural(path: Path) -> list[object]:
-    """A sort key in which m=16 comes before m=256."""
-    # Texts and numbers alternate in what split returns, so that like is compared with like.
-    parts = re.split(r"(\d+)", path.name)
-    return [int(part) if part.isdecimal() else part for part in parts]
-
-
 def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:
     """The run files that a target of `figure` stands for: a file, a folder's, or a study's."""
     path = Path(target)
     if path.is_dir():
-        paths = sorted(path.glob("*.msrun"), key=natural)
-        if not paths:
-            raise InputError(f"The folder {path} holds no run files (.msrun).")
-        return paths
+        return runs_in(path)
     if target in shipped_ids() or path.suffix == ".toml":
         folder = stack.enter_context(scratch("figure"))
         return run_for_figure(target, folder, quiet)
@@ -105,9 +92,7 @@ def study_figure(
     arguments: argparse.Namespace, stack: ExitStack, palette: Palette
 ) -> FigureScene | None:
     """The figure of a study with a layout, or of a folder of its runs; None for all else."""
-    from core.figures.study_figure import figure_of_runs, layout_of
-    from core.studies.cells import runs_of
-    from core.sweep.folder import sweeps_in
+    from core.sweep.results import folder_figure
 
     if len(arguments.targets) != 1:
         return None
@@ -121,30 +106,7 @@ def study_figure(
             return None
         folder = stack.enter_context(scratch("figure"))
         run_for_figure(target, folder, arguments.quiet)
-    # Runs that were made a moment ago have no ledger.
-    ledgers = [] if given else sweeps_in(folder, values=False)
-    study = layout_of(folder, given or [ledger.study for ledger in ledgers])
-    if study is None:
-        return None
-    own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
-    verdicts, known = results_in(folder, own)
-    paths = runs_of(study.id, folder)
-    return figure_of_runs(study, paths, stack.enter_context, palette, verdicts, known)
-
-
-def results_in(folder: Path, ledger: Ledger | None) -> tuple[list[str], Known | None]:
-    """A line for each claim of a swept study, and what its table has; nothing without a sweep."""
-    from core.cli.checking import judged_in
-    from core.studies.row import known_values
-    from core.sweep.plan import run_file
-
-    if ledger is None:
-        return [], None
-    claims = ledger.study.claims
-    verdicts = [one.line() for one in judged_in(folder, ledger, None)] if claims else []
-    rows = {name: entry.row for name, entry in ledger.entries.items()}
-    paths = {cell.name: run_file(ledger.study, cell, folder) for cell in ledger.study.cells()}
-    return verdicts, known_values(rows, paths)
+    return folder_figure(folder, stack.enter_context, palette, given)
 
 
 def movie(arguments: argparse.Namespace) -> int:

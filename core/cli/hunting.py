@@ -7,7 +7,8 @@ import math
 from pathlib import Path
 
 from core.cli.output import print_indented, print_line, progress, say
-from core.cli.waiting import NO_WORKERS, compiling_words, stopped_by_signals
+from core.cli.waiting import NO_WORKERS, stopped_by_signals
+from core.compiled.warming import compiling_words
 from core.errors import InputError
 from core.extremes.answering import hunt_for, pool_of
 from core.extremes.findings import seeds_words, state_of, table

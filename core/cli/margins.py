@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.cli.output import MARGIN_SECONDS, print_json, print_line, progress, say
-from core.cli.training import problems
 from core.cli.waiting import first_signal
 from core.errors import InputError
 from core.problem.problem import Problem
@@ -19,6 +18,7 @@ from core.reference.watch import CancelledError, Watch
 from core.runs import open_run
 from core.studies.code import check_code
 from core.studies.study import load_study, shipped_ids
+from core.sweep.plan import problems
 
 
 def margins(arguments: argparse.Namespace) -> int:
@@ -52,7 +52,7 @@ def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]
         check_code(study, target)
         study = study.with_settings(settings)
         names = [cell.name or study.id for cell in study.cells()]
-        return _distinct(list(zip(names, problems(study), strict=True)))
+        return _distinct(list(zip(names, problems(study, say), strict=True)))
     path = Path(target)
     if path.suffix != ".msrun" and not path.is_file():
         load_study(target)  # says what there is, and what was meant

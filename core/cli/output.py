@@ -6,20 +6,17 @@ import codecs
 import errno
 import io
 import json
-import math
 import os
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, final
+from contextlib import AbstractContextManager, suppress
+from typing import Any
 
 from core.stopping import hold_streams
+from core.terminal.bar import Bar, progress_bar
+from core.terminal.bar import say as say
 from core.terminal.escapes import escape_controls
-from marginscope._numbers import NARROW_SPACE
-
-if TYPE_CHECKING:  # loads NumPy
-    from core.data.dataset import Dataset
+from marginscope._numbers import NARROW_SPACE, finite
 
 PROGRAM = "marginscope"
 UNKNOWN = "marginscope"  # the handler of characters that a stream has not
@@ -28,68 +25,9 @@ MARGIN_SECONDS = 120.0  # for each reference margin
 UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 
-@final
-class Bar:
-    """How far a command is, on tqdm's bar; nothing where there is none."""
-
-    def __init__(self, bar: Any = None) -> None:
-        self._bar = bar
-
-    def to(self, done: int, text: str = "") -> None:
-        """So many are done, and what is done now."""
-        if self._bar is None:
-            return
-        if text:
-            self._bar.set_postfix_str(escape_controls(text), refresh=False)
-        self._bar.update(done - self._bar.n)
-
-    def say(self, text: str) -> None:
-        """Print a line on standard error, above the bar."""
-        if self._bar is not None:
-            self._bar.clear()
-        say(text)
-        if self._bar is not None:
-            self._bar.refresh()
-
-    def part(self, done: int, total: int) -> None:
-        """So many of so many, where the total is known only later."""
-        if self._bar is not None:
-            self._bar.total = total
-        self.to(done)
-
-    def add(self, count: int) -> None:
-        """So many more are done."""
-        if self._bar is not None:
-            self._bar.update(count)
-
-
-@contextmanager
-def progress(label: str, total: int, quiet: bool) -> Iterator[Bar]:
-    """A progress bar on standard error if that is a terminal; none elsewhere or with --quiet."""
-    if quiet or not sys.stderr.isatty():
-        yield Bar()
-        return
-    from tqdm import tqdm
-
-    tqdm.monitor_interval = 0  # no monitor thread
-    label = escape_controls(label)
-    with tqdm(total=total, desc=label, unit="frame", leave=False, file=sys.stderr) as bar:
-        yield Bar(bar)
-
-
-def finite(value: Any) -> Any:
-    """The value with every non-finite number replaced by None, for JSON.
-
-    >>> finite({"a": [1.0, float("nan")], "b": float("-inf")})
-    {'a': [1.0, None], 'b': None}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+def progress(label: str, total: int, quiet: bool) -> AbstractContextManager[Bar]:
+    """Return a progress bar on standard error if that is a terminal; none with --quiet."""
+    return progress_bar(label, total, shown=not quiet and sys.stderr.isatty())
 
 
 def print_line(value: object = "") -> None:
@@ -116,21 +54,6 @@ def print_json(value: Any) -> None:
     """One JSON document on standard output."""
     # What `finite` has missed fails here and not in the reader's parser: NaN is no JSON.
     print(json.dumps(finite(value), indent=2, allow_nan=False))
-
-
-def say(text: str) -> None:
-    """A line for the person at the terminal, on standard error, away from what scripts read.
-
-    Names and titles come from strangers: characters that would steer the terminal are escaped.
-    """
-    with suppress(OSError):  # there is nobody left to tell
-        print(escape_controls(text.replace("\n", " ")), file=sys.stderr, flush=True)
-
-
-def say_understood(data: Dataset) -> None:
-    """Print on standard error how a data file was understood, if it leaves a choice."""
-    if data.is_guess:
-        say(f"Understood: {data.note}")
 
 
 def say_lines(text: str) -> None:

@@ -12,7 +12,7 @@ from core.data.scaling import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
-from core.runs.left import RECORDING, left_words, was_left
+from core.runs.left import left_words, was_left
 from core.runs.settings import known_settings, optimizer_text
 from core.studies.code import codes_of, files_of
 from core.studies.study import load_study, shipped_ids
@@ -35,7 +35,7 @@ def facts(run: Run) -> dict[str, Any]:
         kept = {"shift": data.scaling.shift, "divisor": data.scaling.divisor}
         extra["scaling"] = {name: values.tolist() for name, values in kept.items()}
     left = was_left(run)
-    recorder = {"recorder": "gone" if left else "at work"} if run.status == RECORDING else {}
+    recorder = {"recorder": "gone" if left else "at work"} if run.is_recording else {}
     return extra | {
         "status": run.status,
         "reason": run.reason,
@@ -178,7 +178,7 @@ def _sweep_table(folder: Path, out: Path, means: bool) -> int:
             f"{folder} holds the sweeps of several studies ({names}); a table is of one."
         )
     study = ledgers[0].study
-    rows = rows_of(study, {name: entry.row for name, entry in ledgers[0].entries.items()})
+    rows = rows_of(study, ledgers[0].rows)
     if means:
         write_means(study, rows, out)
     else:

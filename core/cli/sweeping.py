@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from core.cli.output import print_line, progress, say, say_understood
-from core.cli.waiting import NO_WORKERS, compiling_words, stopped_by_signals
+from core.cli.output import print_line, progress, say
+from core.cli.waiting import NO_WORKERS, stopped_by_signals
+from core.compiled.warming import compiling_words
 from core.studies.cell_table import check_table, rows_of, write_table
 from core.studies.study import Study
 from core.sweep.control import SweepControl, SweepStatus
@@ -40,9 +41,9 @@ def run_sweep(
     made = plan(study, folder, size, options.force, shared=options.cluster is not None)
     if made.kept and prints:
         say(f"{len(made.kept)} of {len(made.paths)} cells are there already.")
-    if made.tasks:
-        # What is wrong with the data is said before anything is started.
-        say_understood(made.tasks[0].problem().dataset)
+    # What is wrong with the data is said before anything is started.
+    if made.tasks and (understood := made.tasks[0].problem().dataset.understood):
+        say(understood)
     pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell)
     status = control.status
     with (
@@ -58,9 +59,8 @@ def run_sweep(
                 say(f"{compiling_words(status.compiling)} The cells begin after that.")
                 announced = True
             bar.to(status.done + status.failed, _words(status))
-    rows = {name: entry.row for name, entry in made.ledger.entries.items()}
     if table is not None:
-        write_table(rows_of(study, rows), table)
+        write_table(rows_of(study, made.ledger.rows), table)
     _report(made, status, prints)
     return _code(made, status), made
 

@@ -9,20 +9,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.output import Bar, print_line, progress, say, say_understood
-from core.cli.waiting import compiling_words, stopped_by_signals
+from core.cli.output import print_line, progress, say
+from core.cli.waiting import stopped_by_signals
 from core.compiled import warming
 from core.compiled.beside import compiling
 from core.dynamics.needs import groups_of
 from core.errors import InputError
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem
 from core.problem.schedule import time_text
 from core.runs import RecordedRun, RecorderAt, estimated_bytes, open_run
 from core.runs.lineage import Changes, changes_text
 from core.studies.code import check_code, trust_files
-from core.studies.study import Study, load_study, shipped_ids
+from core.studies.study import Study, load_study
 from core.study_file.weight import check_room
-from core.sweep.plan import run_file
+from core.sweep.plan import problems, run_paths
+from core.terminal.bar import Bar
 from core.training.branching import asked_for, branched, file_stem, frame_of, made_changes
 from core.training.continuation import continued, frame_to_begin, note_of
 from core.training.control import Control, FinishReason, Status
@@ -40,11 +41,6 @@ EXIT = {
     FinishReason.FAILED: 1,
     FinishReason.DISK_FULL: 1,
 }
-
-
-def targets(study: Study, folder: Path) -> list[Path]:
-    """The run file of each cell: <id>__<axis>=<value>.msrun, or <id>.msrun without axes."""
-    return [run_file(study, cell, folder) for cell in study.cells()]
 
 
 def check_target(path: Path, force: bool) -> None:
@@ -97,10 +93,11 @@ def _kernels_for(problem: Problem, control: Control) -> Iterator[tuple[Problem, 
         problem = prepared(problem)
         dynamics = meanwhile(problem, beside.ended)
         if dynamics is None:
-            say(f"{compiling_words(lacking)} The run begins after that.")
+            say(f"{warming.compiling_words(lacking)} The run begins after that.")
             beside.wait(partial(getattr, control, "stop_requested"))
         else:
-            say(f"{compiling_words(lacking)} Until then the run goes on without, in {dynamics.by}.")
+            words = warming.compiling_words(lacking)
+            say(f"{words} Until then the run goes on without, in {dynamics.by}.")
         yield problem, dynamics
 
 
@@ -117,10 +114,9 @@ def run_study(arguments: argparse.Namespace) -> int:
     sweeps = arguments.together or any(value is not None for value in given)
     if not sweeps and study.count <= FEW:
         code = record_cells(study, folder, arguments.force, arguments.quiet)
-        # Runs of a shipped study are known again by their files (core.sweep.folder); for the claims
-        # of a study of the user's own its text is needed beside them.
-        if study.figure or (study.claims and study.id not in shipped_ids()):
-            note_runs(study, folder, arguments.size)
+        from core.sweep.folder import note_runs
+
+        note_runs(study, folder, arguments.size)
         return code
     from core.cli.sweeping import run_sweep
 
@@ -130,41 +126,20 @@ def run_study(arguments: argparse.Namespace) -> int:
 
 def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
     """Train the cells one after another; the worst exit status of all."""
-    paths = targets(study, folder)
+    paths = [*run_paths(study, folder).values()]
     for path in paths:
         check_target(path, force)
     worst = 0
     check_room((cell.experiment for cell in study.cells()), folder)
-    for _ in problems(study):  # all input is read once before anything is written
+    for _ in problems(study, say):  # all input is read once before anything is written
         pass
-    for problem, path in zip(problems(study, says=False), paths, strict=True):
+    for problem, path in zip(problems(study), paths, strict=True):
         code = _record_one(problem, path, force, quiet)
         if code == EXIT[FinishReason.CANCELLED]:
             return code
         # A cell that failed (1) decides over one that diverged (3).
         worst = code if worst == 0 or code == 1 else worst
     return worst
-
-
-def note_runs(study: Study, folder: Path, size: str | None) -> None:
-    """Write the ledger of cells that were recorded without one, for `check` and `figure`."""
-    from core.sweep.folder import ledger_at
-
-    ledger = ledger_at(study, folder, size if study.sizes else None)
-    if ledger.entries:
-        ledger.save()
-
-
-def problems(study: Study, says: bool = True) -> Iterator[Problem]:
-    """Yield the problem of each cell; with `says` print once how a data file was understood."""
-    said: set[str] = set()
-    for cell in study.cells():
-        problem = resolve(cell.experiment, study.folder, study.title, study.source)
-        note = problem.dataset.note
-        if says and note not in said:
-            say_understood(problem.dataset)
-            said.add(note)
-        yield problem
 
 
 def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
@@ -249,4 +224,4 @@ def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:
     code = record_cells(study, folder, force=False, quiet=quiet)
     if code:
         raise InputError(f"{name} did not complete (status {code}), so there is no figure of it.")
-    return targets(study, folder)
+    return [*run_paths(study, folder).values()]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from core.compiled import warming
 from core.stopping import FirstSignal, answered_elsewhere
 from core.training.control import Control
 
@@ -33,12 +32,3 @@ def stopped_by_signals(control: Control) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM ends the run cleanly; a second one interrupts at once."""
     with answered_elsewhere(), first_signal(control.stop):
         yield
-
-
-def compiling_words(groups: Sequence[str]) -> str:
-    """Return what is said before kernels are compiled, with why they cannot be kept, if so."""
-    problem = warming.unreported_problem()
-    named = f"Compiling kernels ({', '.join(groups)})"
-    if warming.has_reported_problem():
-        return f"{problem} {named}.".lstrip()
-    return f"{named}, once for this machine."

@@ -28,7 +28,7 @@ of its kernels.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from core.compiled import store
 
@@ -93,3 +93,12 @@ def unreported_problem() -> str:
 def has_reported_problem() -> bool:
     """Return True after `unreported_problem` has given a sentence."""
     return bool(_reported)
+
+
+def compiling_words(groups: Sequence[str]) -> str:
+    """Return the sentence before kernels are compiled, with why they cannot be kept, if so."""
+    problem = unreported_problem()
+    named = f"Compiling kernels ({', '.join(groups)})"
+    if has_reported_problem():
+        return f"{problem} {named}.".lstrip()
+    return f"{named}, once for this machine."

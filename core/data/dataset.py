@@ -87,6 +87,11 @@ class Dataset:
     scaling: Scaling | None = None
 
     @property
+    def understood(self) -> str:
+        """A sentence on how a file was understood; empty where it leaves no choice."""
+        return f"Understood: {self.note}" if self.is_guess else ""
+
+    @property
     def n(self) -> int:
         return int(self.x.shape[0])
 

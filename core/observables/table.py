@@ -100,14 +100,13 @@ def parameter_columns(run: Run) -> Columns:
     """
     _check_size(run)
     rho = np.asarray(run.rho[: run.frames], dtype=np.float64)
-    flats = [run.parameters(index) for index in range(run.frames)]
-    physical = [run.network.physical(*pair) for pair in zip(flats, rho.tolist(), strict=True)]
-    columns: Columns = {"x": run.dataset.x, "y": run.dataset.y, **_arrays(run, physical)}
+    physical = [weights_at(run, index) for index in range(run.frames)]
+    columns: Columns = {"x": run.dataset.x, "y": run.dataset.y, **_stacked(run, physical)}
     columns |= {name: _in_full(run, name, array) for name, array in run.network.fixed.items()}
     with np.errstate(over="ignore"):
         overflows = not np.isfinite(np.exp(rho)).all()
     if overflows:
-        unit = _arrays(run, flats)
+        unit = _stacked(run, [_arrays(run, run.parameters(k)) for k in range(run.frames)])
         columns |= {f"theta_{name}": array for name, array in unit.items()} | {"rho": rho}
     return columns
 
@@ -124,13 +123,34 @@ def _check_size(run: Run) -> None:
         )
 
 
-def _arrays(run: Run, flats: list[NDArray[Any]]) -> Columns:
-    """Parameters of all frames by name, the frame axis first."""
-    frames = [run.network.unpack(flat) for flat in flats]
+def weights_at(run: Run, index: int) -> Columns:
+    """Return every array of the network at one frame, by name, trained or not.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame, 0 <= index < run.frames.
+
+    Returns
+    -------
+    dict of str to ndarray
+        At the physical scale, V back in R^d; infinite where e^rho overflows.
+    """
+    physical = run.network.physical(run.parameters(index), float(run.rho[index]))
+    fixed = {name: _in_full(run, name, array) for name, array in run.network.fixed.items()}
+    return {**fixed, **_arrays(run, physical)}
+
+
+def _arrays(run: Run, flat: NDArray[Any]) -> Columns:
+    return {name: _in_full(run, name, one) for name, one in run.network.unpack(flat).items()}
+
+
+def _stacked(run: Run, frames: Sequence[Columns]) -> Columns:
+    """Trained parameters of all frames by name, the frame axis first."""
     names = [block.name for block in run.network.layout]
-    return {
-        name: np.array([_in_full(run, name, frame[name]) for frame in frames]) for name in names
-    }
+    return {name: np.array([frame[name] for frame in frames]) for name in names}
 
 
 def _in_full(run: Run, name: str, array: NDArray[Any]) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from core.network.parametrisation import Network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
 from core.runs.lineage import Lineage, lineage_of
-from core.runs.meta import Reason, Status
+from core.runs.meta import Reason
 from core.runs.run_file import Event, Index, RunHeader
 from core.study_file.experiment import Experiment
 from core.study_file.recorded import RecordedLoop
@@ -76,6 +76,7 @@ class Run(ABC):
 
     @property
     def title(self) -> str:
+        """The run's title."""
         return printable(self._header.meta.title)
 
     @property
@@ -228,8 +229,16 @@ class Run(ABC):
 
     @property
     @abstractmethod
-    def status(self) -> Status:
-        """recording (or left by a crash) or finished, as of the last `refresh`."""
+    def status(self) -> str:
+        """Recording (or left by a crash) or finished, as of the last `refresh`.
+
+        From Python a run that ended says how, in place of "finished" (marginscope.Run).
+        """
+
+    @property
+    def is_recording(self) -> bool:
+        """True for a run that is recording, or was left by a crash."""
+        return self.reason is None
 
     @property
     @abstractmethod
@@ -239,7 +248,7 @@ class Run(ABC):
     @property
     def finished(self) -> bool:
         """Whether the run came to its end, and was not cut off."""
-        return self.status == "finished" and self.reason in WHOLE
+        return not self.is_recording and self.reason in WHOLE
 
     @property
     @abstractmethod
@@ -260,6 +269,12 @@ class Run(ABC):
     def log10_time(self) -> Array:
         """log10 t of each frame, (T,); -inf at t = 0."""
         return self.index.log10_time
+
+    @property
+    def t(self) -> Array:
+        """The time t of each frame, (T,); infinite beyond 10^308, where `log10_time` is not."""
+        with np.errstate(over="ignore"):
+            return np.asarray(10.0**self.log10_time)
 
     @property
     def rho(self) -> Array:

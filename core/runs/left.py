@@ -6,15 +6,13 @@ from core.problem.schedule import time_text
 from core.runs.base import Run
 from marginscope._files.in_use import has_recorder
 
-RECORDING = "recording"
-
 
 def was_left(run: Run) -> bool:
     """Return True if a run is unfinished and the process that recorded it is gone."""
-    if run.status != RECORDING or has_recorder(run.path) is not False:
+    if not run.is_recording or has_recorder(run.path) is not False:
         return False
     run.refresh()  # a recorder finishes its file before it leaves it
-    return run.status == RECORDING
+    return run.is_recording
 
 
 def left_words(run: Run) -> str:

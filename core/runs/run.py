@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 import time
+from abc import ABC
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from core.data.dataset import Array
-from core.errors import RunFileError
+from core.errors import InputError, RunFileError
 from core.problem.start import History, State
 from core.runs.base import Run
 from core.runs.connection import Connection, check_wal, connect
@@ -20,7 +23,7 @@ from core.runs.ending import check_counts, read_ending
 from core.runs.frame_cache import FrameCache
 from core.runs.looking import identity, steadily
 from core.runs.loop_names import LoopNames
-from core.runs.meta import Reason, Status
+from core.runs.meta import Reason
 from core.runs.run_file import (
     Event,
     Index,
@@ -42,15 +45,14 @@ CACHE_BYTES = 128 << 20
 RENAME_S = 1.0  # from the end of a recording to its name, at most
 
 
-@final
-class RecordedRun(Run):
+class RunFile(Run, ABC):
     """The content of one run file. Threads may use it in turn; `refresh` sees new frames.
 
     A file that is still being recorded is opened anew for every look at it, because its recorder
     needs it alone for a moment at the end. Raises RunFileError in the constructor too.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.memo: dict[Any, Any] = {}
         self._whole: WholeRun | None = None
@@ -75,8 +77,8 @@ class RecordedRun(Run):
     # ----------------------------------------------------------------------- how far it came
 
     @property
-    def status(self) -> Status:
-        return self._status
+    def is_recording(self) -> bool:
+        return self._status != "finished"
 
     @property
     def reason(self) -> Reason | None:
@@ -104,7 +106,7 @@ class RecordedRun(Run):
     def refresh(self) -> int:
         if self._status != "finished":
             steadily(self.path, self._look_again)
-            if self.status == "finished":
+            if not self.is_recording:
                 self._follow_rename()
         return self.frames
 
@@ -279,9 +281,36 @@ class RecordedRun(Run):
                 connection.close()
 
 
+@final
+class RecordedRun(RunFile):
+    """A run file as the window and the command line read it."""
+
+    @property
+    def status(self) -> str:
+        return self._status
+
+
 def open_run(path: Path | str) -> RecordedRun:
     """Open a run file, whoever wrote it.
 
     Raises RunFileError, a sentence that names the file, for everything that is not exactly a run.
     """
     return RecordedRun(path)
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """Return the run files of a folder, m=16 before m=256.
+
+    Raises InputError for a folder without any.
+    """
+    paths = sorted(folder.glob("*.msrun"), key=natural)
+    if not paths:
+        raise InputError(f"The folder {folder} holds no run files (.msrun).")
+    return paths
+
+
+def natural(path: Path) -> list[object]:
+    """Return a sort key in which m=16 comes before m=256."""
+    # Texts and numbers alternate in what split returns, so that like is compared with like.
+    parts = re.split(r"(\d+)", path.name)
+    return [int(part) if part.isdecimal() else part for part in parts]

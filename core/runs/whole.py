@@ -12,7 +12,7 @@ import numpy as np
 from core.data.dataset import Array
 from core.problem.start import History, Start
 from core.runs.base import Run
-from core.runs.meta import Reason, Status
+from core.runs.meta import Reason
 from core.runs.run_file import Event, Index
 
 
@@ -50,8 +50,12 @@ class WholeRun(Run):
         return self.before + self._run.planned
 
     @property
-    def status(self) -> Status:
+    def status(self) -> str:
         return self._run.status
+
+    @property
+    def is_recording(self) -> bool:
+        return self._run.is_recording
 
     @property
     def reason(self) -> Reason | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, final
 
 from core.studies.claims import Claim, Quantity
@@ -12,55 +12,50 @@ from core.studies.measures.measured import Measured
 from core.studies.measures.registry import measured
 from core.studies.study import Study
 from core.studies.trials import Trial, kept
+from marginscope._numbers import finite
 
 Verdict = Literal["confirmed", "refuted", "not at this size"]
 NOT_HERE: Verdict = "not at this size"
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Judged:
-    """A claim with what was measured; `why` says why it is not judged, or how it was measured."""
+    """A claim of a study with its verdict: "confirmed", "refuted" or "not at this size".
 
-    claim: Claim
-    measured: Measured
+    `measured` (with its interval from `low` to `high`, NaN where there is none) is compared with
+    `value` by `compare` ("<=", ">=", "~") and `tolerance`, over so many `runs` of those `asked`;
+    `unfit` more were left out because they do not fit. `basis` says where the claim comes from,
+    `why` how it was measured, or why it could not be judged. `measurement` and `line` say the
+    numbers, and all of it, in plain words.
+    """
+
+    text: str
     verdict: Verdict
+    measured: float
+    low: float
+    high: float
+    compare: str
+    value: float
+    tolerance: float
+    runs: int
+    basis: str
     why: str
+    line: str
+    measurement: str
+    asked: int | None
+    unfit: int
 
-    def as_json(self) -> dict[str, Any]:
-        """The fields of `check --json`."""
-        claim = self.claim
-        return {
-            "text": claim.text,
-            "measured": self.measured.value,
-            "tolerance": claim.tolerance,
-            "verdict": self.verdict,
-            "compare": claim.compare,
-            "value": claim.value,
-            "low": self.measured.low,
-            "high": self.measured.high,
-            "runs": self.measured.count,
-            "asked": self.measured.requested,
-            "unfit": self.measured.unfit,
-            "basis": claim.basis,
-            "why": self.why,
-        }
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values that JSON has; numbers that are not finite are None."""
+        whole: dict[str, Any] = finite(asdict(self))
+        return whole
 
-    def line(self) -> str:
-        """One line of plain words, as under a figure."""
-        explained = self.verdict == NOT_HERE or self.measured.missing
-        why = f" ({self.why})" if explained and self.why else ""
-        return f"{self.verdict}: {self.claim.text} {self.measurement()}{why}"
+    def __repr__(self) -> str:
+        return f"<{self.verdict}: {self.text}>"
 
-    def measurement(self) -> str:
-        """What was measured, and what was claimed of it, in plain words."""
-        claim = self.claim
-        number = "nothing" if math.isnan(self.measured.value) else f"{self.measured.value:.4g}"
-        if math.isfinite(self.measured.low):
-            number += f" [{self.measured.low:.3g}, {self.measured.high:.3g}]"
-        sign = {">=": "at least", "<=": "at most", "~": "about"}[claim.compare]
-        slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
-        return f"Measured {number} {self.measured.used}; {sign} {claim.value:g}{slack}"
+    def __str__(self) -> str:
+        return self.line
 
 
 def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
@@ -79,25 +74,57 @@ def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iter
         yield _judge(claim, trials, size)
 
 
+def _measurement(claim: Claim, measured: Measured) -> str:
+    """Return what was measured, and what was claimed of it, in plain words."""
+    number = "nothing" if math.isnan(measured.value) else f"{measured.value:.4g}"
+    if math.isfinite(measured.low):
+        number += f" [{measured.low:.3g}, {measured.high:.3g}]"
+    sign = {">=": "at least", "<=": "at most", "~": "about"}[claim.compare]
+    slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
+    return f"Measured {number} {measured.used}; {sign} {claim.value:g}{slack}"
+
+
 def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
     result = _measured(claim, trials)
     if claim.against is not None:
         result = _related(claim, result, trials)
+    verdict, why = _verdict(claim, result, size)
+    measurement = _measurement(claim, result)
+    explained = f" ({why})" if why and (verdict == NOT_HERE or result.missing) else ""
+    return Judged(
+        text=claim.text,
+        verdict=verdict,
+        measured=result.value,
+        low=result.low,
+        high=result.high,
+        compare=claim.compare,
+        value=claim.value,
+        tolerance=claim.tolerance,
+        runs=result.count,
+        basis=claim.basis,
+        why=why,
+        line=f"{verdict}: {claim.text} {measurement}{explained}",
+        measurement=measurement,
+        asked=result.requested,
+        unfit=result.unfit,
+    )
+
+
+def _verdict(claim: Claim, result: Measured, size: str | None) -> tuple[Verdict, str]:
+    """Judge what was measured; the verdict, and why."""
     # What was measured is shown at every size, and judged where the study says that it can be.
     if size is not None and size not in claim.sizes:
-        return Judged(claim, result, NOT_HERE, claim.reason)
+        return NOT_HERE, claim.reason
     if result.requested == 0:
-        return Judged(claim, result, NOT_HERE, "the runs that it needs are not there")
+        return NOT_HERE, "the runs that it needs are not there"
     # Runs that are there and have no number refute: left open, a claim could not fail by them
     # (decision 0009).
     if math.isnan(result.value):
-        return Judged(claim, result, "refuted", "none of its runs has such a number")
+        return "refuted", "none of its runs has such a number"
     if result.missing > claim.missing * (result.requested or 0):
-        why = f"{result.missing} of {result.requested} have no such number"
-        return Judged(claim, result, "refuted", why)
+        return "refuted", f"{result.missing} of {result.requested} have no such number"
     judged = (result.low, result.high) if claim.interval else (result.value,)
-    verdict: Verdict = "confirmed" if all(map(claim.confirmed, judged)) else "refuted"
-    return Judged(claim, result, verdict, result.note)
+    return "confirmed" if all(map(claim.confirmed, judged)) else "refuted", result.note
 
 
 def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:

@@ -61,6 +61,17 @@ def ledger_of_runs(study: Study, folder: Path, values: bool = True) -> Ledger | 
     return best
 
 
+def note_runs(study: Study, folder: Path, size: str | None) -> None:
+    """Write the ledger of cells that were recorded without one, for claims and figures.
+
+    Runs of a shipped study without a figure need none: they are known again by their files.
+    """
+    if study.figure or (study.claims and study.id not in shipped_ids()):
+        ledger = ledger_at(study, folder, size if study.sizes else None)
+        if ledger.entries:
+            ledger.save()
+
+
 def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True) -> Ledger:
     """A ledger of the run files that are there of a study, which `size` was applied to."""
     ledger = Ledger(place(study.id, folder), study, size)

@@ -67,6 +67,11 @@ class Ledger:
         self.question = dict(question or {})
         self.entries: dict[str, LedgerEntry] = {}
 
+    @property
+    def rows(self) -> dict[str, Row]:
+        """The rows of the cells that have ended, by name."""
+        return {name: entry.row for name, entry in self.entries.items()}
+
     def put(self, row: Row, digest: str) -> None:
         """Remember how a cell ended."""
         self.entries[row.name] = LedgerEntry(row, digest)

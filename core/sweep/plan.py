@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
 from core.errors import InputError, RunFileError
+from core.problem.problem import Problem, resolve
 from core.runs import open_run
 from core.studies.code import trusted_codes
 from core.studies.row import Row
@@ -48,6 +49,23 @@ def run_file(study: Study, cell: Cell, folder: Path) -> Path:
             f"{name[:60]}...; at most {LONGEST_NAME} are possible: give fewer or shorter values."
         )
     return folder / name
+
+
+def run_paths(study: Study, folder: Path) -> dict[str, Path]:
+    """Return the run file of each cell by the cell's name, in the order of the grid."""
+    return {cell.name: run_file(study, cell, folder) for cell in study.cells()}
+
+
+def problems(study: Study, say: Callable[[str], None] | None = None) -> Iterator[Problem]:
+    """Yield the problem of each cell; `say` gets once how a data file was understood."""
+    said = {""}
+    for cell in study.cells():
+        problem = resolve(cell.experiment, study.folder, study.title, study.source)
+        understood = problem.dataset.understood
+        if say is not None and understood not in said:
+            say(understood)
+            said.add(understood)
+        yield problem
 
 
 def plan(

@@ -209,29 +209,6 @@ class Assessment:
         """Whether the last frame alone decides it, and nothing is known of the others."""
         return self.statement.constants and self.comparison.ends
 
-    def as_json(self) -> dict[str, Any]:
-        """The fields of `python -m core theorems --json`."""
-        return {
-            "name": self.statement.name,
-            "source": self.statement.source,
-            "text": self.statement.text,
-            "hypotheses": [
-                {
-                    "text": one.text,
-                    "needed": one.needed,
-                    "present": one.present,
-                    "met": one.met,
-                }
-                for one in self.hypotheses
-            ],
-            "bound": self.comparison.bound,
-            "measured": self.comparison.measured,
-            "slack": self.comparison.slack,
-            "ratio": self.comparison.ratio,
-            "times": self.timing.as_json(),
-            "verdict": self.verdict.value,
-        }
-
 
 def assess(statement: Statement, context: Context) -> Assessment:
     """Judge one statement.

@@ -17,9 +17,9 @@ from core.problem.problem import Problem, Start
 from core.reference.margin import Reference, ReferenceMargin
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import CancelledError, Watch
+from core.runs import Run
 from core.study_file.validation import build_experiment
-from marginscope._engine.border import interruptible, public
-from marginscope._engine.run import Run, core_run
+from marginscope._engine.boundary import interruptible, public
 from marginscope._errors import InputError
 from marginscope._record import arrays
 
@@ -92,19 +92,8 @@ class Margins(Mapping[str, Bracket]):
         if name not in self._references:
             raise _missing(name, self._references)
         made = self.computed(name)
-        bracket, reference = made.bracket, made.reference
-        return Bracket(
-            name,
-            bracket.lower,
-            bracket.upper,
-            bracket.value,
-            bracket.certified,
-            bracket.method,
-            reference.formula,
-            reference.source,
-            made.factor,
-            made.seconds,
-        )
+        about: dict[str, Any] = {"formula": made.reference.formula, "source": made.reference.source}
+        return Bracket(**made.as_json(), **about, factor=made.factor)
 
     def computed(self, name: str) -> ReferenceMargin:
         """The program's own margin of a name, computed now if it was not yet."""
@@ -208,7 +197,7 @@ def margins(
     if isinstance(x, Run):
         if y is not None:
             raise InputError("A run has its own data; give the run alone, or x and y.")
-        return Margins(core_run(x).problem, which, limit)
+        return Margins(x.problem, which, limit)
     if y is None:
         raise InputError("y, the labels of x, are missing; give x and y, or a Run.")
     given = dict(zip(PARTS, (V, a, b, c), strict=True))

@@ -1,15 +1,14 @@
-"""`marginscope.player`: runs as a page that plays, in a notebook or as a file."""
+"""Runs as a page that plays, in a notebook or as a file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from operator import index
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, final
+from typing import Any, TypedDict, final
 
 from core.figures.material import Shown as Looked
 from core.figures.names import PAGE_FRAMES
@@ -18,10 +17,10 @@ from core.figures.page_data import title_of
 from core.figures.palette import LIGHT
 from core.files import write_whole
 from core.observables.planes import COORDINATES, parse_plane
-from marginscope._engine.border import public
-from marginscope._engine.figures import Shown, drawn_margins, look_of, read, runs_in
+from core.runs import Run
+from marginscope._engine.boundary import public
+from marginscope._engine.figures import drawn_margins, look_of
 from marginscope._engine.margins import LIMIT_S
-from marginscope._engine.run import core_run
 from marginscope._errors import InputError, did_you_mean
 
 # Its scripts run, and reach nothing of the notebook: not its cells, its cookies or its kernel.
@@ -83,32 +82,8 @@ class Player:
         return f"<Player {self.title!r}: {len(self.html) / 1e6:.2f} MB; save writes it to a file>"
 
 
-@public
-def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
-    """A figure of runs that plays and is scrubbed: in a notebook, or as a page for any browser.
-
-    `shown` is what `figure` takes: a Run, up to six in a list, a Sweep, a study (which is trained),
-    or the path of a run file or of a folder of them. Several stand side by side. The page has the
-    frames that a run has now; of a recording that grows later ones need another page. As the last
-    value of a cell it shows itself; `save` writes it, and `html` is its text.
-
-    Options: `views` (neurons, rotations, norms, margins, curves, spectrum), `frames` (at most so
-    many moments, evenly left out; 400 without it), `title` in the place of the runs' own,
-    `colours` ("system", "light" or "dark") with which it begins, `plane` of the neurons, `curves`
-    and what they stand `against`, `margins` (names of reference margins, drawn among those of the
-    run; "all", as without it, or "none"; each is computed in at most `limit` seconds), and
-    `height`, in pixels, of its frame in a notebook.
-
-    >>> import marginscope as ms
-    >>> short = {"network.m": 8, "data.n": 16, "dynamics.until_log10_time": 0.5}
-    >>> run = ms.train("telgarsky22-figure-1", **short, **{"recording.frames": 5})
-    >>> page = ms.player(run, title="Parity", margins="none")
-    >>> page.title, page.html[:15]
-    ('Parity', '<!doctype html>')
-
-    Raises InputError for views, curves and options that there are not, numbers of frames that are
-    not possible, more than six runs, and a run without frames.
-    """
+def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Player:
+    """Make the page that plays some runs, which are opened once the options are checked."""
     known = PlayerOptions.__annotations__
     lost = next((name for name in options if name not in known), None)
     if lost is not None:
@@ -120,22 +95,18 @@ def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
         str(options.get("colours", "system")),
     )
     which, height = _which(options), _asked_height(options.get("height"))
-    with ExitStack() as stack:
-        opened = runs_in(read(shown, stack), stack)
-        runs = [core_run(run) for run in opened]
-        views = _names(options, "views")
-        views = views_of(runs) if views is None else views
-        check_page(runs, views, page)  # before margins are computed, which takes a while
-        looked = Looked(
-            LIGHT,
-            COORDINATES if plane is None else parse_plane(plane),
-            [drawn_margins(run, which, limit) for run in runs]
-            if (which := _which(options))
-            else (),
-            look=look_of(_names(options, "curves"), options.get("against"), runs),
-        )
-        title = "".join(text for text, _ in title_of(runs, page.title))
-        html = page_html(runs, views, looked, page)
+    runs = open_runs()  # once all else is known to be right: they may have to be trained
+    views = _names(options, "views")
+    views = views_of(runs) if views is None else views
+    check_page(runs, views, page)  # before margins are computed, which takes a while
+    looked = Looked(
+        LIGHT,
+        COORDINATES if plane is None else parse_plane(plane),
+        [drawn_margins(run, which, limit) for run in runs] if (which := _which(options)) else (),
+        look=look_of(_names(options, "curves"), options.get("against"), runs),
+    )
+    title = "".join(text for text, _ in title_of(runs, page.title))
+    html = page_html(runs, views, looked, page)
     return Player(title, html, height or _height(len(runs), len(views)))
 
 

@@ -17,7 +17,7 @@ from core.studies.settings import kinds_first
 from core.studies.study import Study as CoreStudy
 from core.studies.study import load_study, shipped_ids, shipped_summaries
 from core.studies.tables import SIZES
-from marginscope._engine.border import public
+from marginscope._engine.boundary import public
 from marginscope._errors import InputError, did_you_mean
 
 

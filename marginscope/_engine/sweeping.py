@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final, overload
 
-from core.cli.waiting import compiling_words
+from core.compiled.warming import compiling_words
 from core.studies.cell_table import rows_of
 from core.studies.row import Row
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.loop import sweep as statuses
 from core.sweep.plan import Plan, plan
 from core.sweep.pools import pool_for
-from marginscope._engine.border import (
+from marginscope._engine.boundary import (
     Folder,
     TrainingWarning,
     interruptible,
+    is_interactive,
+    needed,
     progress,
     public,
-    shows,
 )
-from marginscope._engine.optional import needed
 from marginscope._engine.run import Run, keep, open_run
 from marginscope._engine.studies import Study, core_study, found, size_of
 from marginscope._errors import InputError
@@ -116,7 +116,7 @@ class Sweep:
 
     @property
     def _rows(self) -> dict[str, Row]:
-        return {name: entry.row for name, entry in self._plan.ledger.entries.items()}
+        return self._plan.ledger.rows
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -190,7 +190,7 @@ def swept(
         with progress(study.name, total, "run", watched) as bar:
             announced = lacking = False
             for status in statuses(made, pool, control):
-                if status.compiling and not announced and shows(watched):
+                if status.compiling and not announced and is_interactive(watched):
                     print(compiling_words(status.compiling), file=sys.stderr, flush=True)
                     announced = True
                 if status.lacks_workers and not lacking:

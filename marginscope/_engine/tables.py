@@ -1,4 +1,4 @@
-"""A run as a table of pandas or a data set of xarray."""
+"""Observables of a run by name, and a run as a table of pandas or a data set of xarray."""
 
 from __future__ import annotations
 
@@ -9,59 +9,95 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.observables.observable import Shape
-from core.observables.registry import full_name, numbers_of, observable_of
-from marginscope._engine.optional import needed
-from marginscope._engine.run import Run, core_run
+from core.observables.registry import (
+    OBSERVABLES,
+    find_observable,
+    full_name,
+    numbers_of,
+    observable_of,
+)
+from core.observables.table import weights_at
+from core.runs import Run
+from marginscope._engine.boundary import needed
 
 AXES = {Shape.SCALAR: (), Shape.NODE: ("node",), Shape.POINT: ("example",)}
 
 
+def names_of(run: Run) -> tuple[str, ...]:
+    """Return the names of a run's observables; numbers that its loop passed come last."""
+    registered = (item for item in OBSERVABLES.values() if item.applies(run))
+    return tuple(item.name for item in (*registered, *numbers_of(run)))
+
+
+def values_of(run: Run, name: str) -> Any:
+    """Return an observable at all frames. Raises InputError for a name that the run has not."""
+    found = find_observable(str(name))
+    if found is None or not found.applies(run):
+        hint = did_you_mean(str(name), names_of(run))
+        raise InputError(f"This run has no {str(name)[:60]!r}; {hint}")
+    return found.trace(run)
+
+
+def array_names(run: Run) -> tuple[str, ...]:
+    """Return the names of the network's arrays, trained ones first."""
+    return (*(block.name for block in run.network.layout), *run.network.fixed)
+
+
+def weights_of(run: Run, name: str) -> Any:
+    """Return an array of the network at all frames. Raises InputError for a name it has not."""
+    names = array_names(run)
+    if name not in names:
+        raise InputError(f"The network has no {name!r}; {did_you_mean(name, names)}")
+    return np.array([weights_at(run, index)[name] for index in range(run.frames)])
+
+
 def frame_of(run: Run, names: Iterable[str] | None) -> Any:
-    """pandas.DataFrame: a row for each frame."""
+    """Return a pandas.DataFrame with a row for each frame."""
     pandas = needed("pandas", "to_pandas")
     chosen = _chosen(run, names, (Shape.SCALAR,))
-    columns = {"t": run.t, "log10_t": run.log10_t, "step": run.steps}
-    columns |= {name: run[name] for name in chosen}
-    return pandas.DataFrame(columns, index=pandas.RangeIndex(len(run), name="frame"))
+    columns = {"t": run.t, "log10_t": run.log10_time, "step": run.steps}
+    columns |= {name: values_of(run, name) for name in chosen}
+    return pandas.DataFrame(columns, index=pandas.RangeIndex(run.frames, name="frame"))
 
 
 def dataset_of(run: Run, names: Iterable[str] | None) -> Any:
-    """xarray.Dataset: weights and observables over frames, nodes, coordinates and examples."""
+    """Return an xarray.Dataset over frames, nodes, coordinates and examples."""
     xarray = needed("xarray", "to_xarray")
     chosen = _chosen(run, names, tuple(AXES))
-    values: dict[str, Any] = {}
-    for name, array in run.frame(0).weights.items():
-        axes = _axes(name, array.ndim, run)
-        values[name] = (("frame", *axes), run.weights(name))
+    if not run.frames:
+        raise InputError(f"There is no frame 0; {run.path} has no frames yet.")
+    values: dict[str, Any] = {
+        name: (("frame", *_axes(name, array.shape, run.network.m)), weights_of(run, name))
+        for name, array in weights_at(run, 0).items()
+    }
     for name in chosen:
-        values[name] = (("frame", *AXES[observable_of(name).shape]), run[name])
-    values["x"] = (("example", "coordinate"), run.x)
-    values["y"] = (("example",), run.y)
-    coordinates = {"t": ("frame", run.t), "log10_t": ("frame", run.log10_t)}
+        values[name] = (("frame", *AXES[observable_of(name).shape]), values_of(run, name))
+    values["x"] = (("example", "coordinate"), run.dataset.x)
+    values["y"] = (("example",), run.dataset.y)
+    coordinates = {"t": ("frame", run.t), "log10_t": ("frame", run.log10_time)}
     coordinates["step"] = ("frame", np.asarray(run.steps, dtype=np.float64))
     facts = {"title": run.title, "path": str(run.path), "status": run.status}
     return xarray.Dataset(values, coords=coordinates, attrs=facts)
 
 
-def _axes(name: str, count: int, run: Run) -> tuple[str, ...]:
-    """The names of the axes of an array of weights."""
+def _axes(name: str, shape: tuple[int, ...], m: int) -> tuple[str, ...]:
+    """Return the names of the axes of an array of weights."""
     if name == "V":
         return ("node", "coordinate")
     if name == "A":
         return ("node", "class")
-    m = int(run.settings["network"]["m"])
-    if count == 1 and run.frame(0).weights[name].shape == (m,):
+    if shape == (m,):
         return ("node",)
-    return tuple(f"{name}_{k}" for k in range(count))
+    return tuple(f"{name}_{k}" for k in range(len(shape)))
 
 
 def _chosen(run: Run, names: Iterable[str] | None, shapes: tuple[Shape, ...]) -> list[str]:
-    """Observables of some shapes; all that are not costly where none are named."""
-    known = [name for name in run.observables if observable_of(name).shape in shapes]
+    """Return observables of some shapes; all that are not costly where none are named."""
+    known = [name for name in names_of(run) if observable_of(name).shape in shapes]
     if names is None:
         return [name for name in known if not observable_of(name).costly]
     chosen = [names] if isinstance(names, str) else list(names)
-    of_loop = {full_name(item.name) for item in numbers_of(core_run(run))}
+    of_loop = {full_name(item.name) for item in numbers_of(run)}
     for name in chosen:
         if name not in known and name not in of_loop:
             raise InputError(f"The table has no {name!r:.60}; {did_you_mean(str(name), known)}")

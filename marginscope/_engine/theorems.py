@@ -3,97 +3,16 @@
 from __future__ import annotations
 
 import math
-import textwrap
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, final
+from collections.abc import Iterable
 
-from core.cli.output import finite
 from core.reference.watch import CancelledError, Watch
+from core.runs import Run
 from core.theorems.registry import assess_all
-from core.theorems.statement import Assessment
-from core.theorems.words import timing_words
-from marginscope._engine.border import interruptible, public
+from core.theorems.report import Hypothesis as Hypothesis
+from core.theorems.report import Report, report
+from marginscope._engine.boundary import interruptible, public
 from marginscope._engine.margins import LIMIT_S, Margins
-from marginscope._engine.run import Run, core_run
 from marginscope._errors import InputError
-
-MET = {True: "met", False: "NOT MET", None: "not decided"}
-WIDTH = 96
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """One condition of a statement; `met` is None where it cannot be decided."""
-
-    text: str
-    needed: str
-    present: str
-    met: bool | None
-
-
-@final
-@dataclass(frozen=True, slots=True, repr=False)
-class Verdict:
-    """A statement of a paper judged on a run; `print` shows it whole.
-
-    `verdict` is "holds", "violated", "not decided" or one of their variants; measured `sense`
-    bound is what is compared, NaN where there is no number, with the `slack` that is left and the
-    `ratio` of both. `times` are moments as log10 t, -inf for t = 0 and None where there is none:
-    `told`, of the numbers; `holds_from` and `first_violated`. `when` says them in words. `slip` is
-    what the printed text has wrong.
-    """
-
-    name: str
-    source: str
-    text: str
-    verdict: str
-    hypotheses: tuple[Hypothesis, ...]
-    sense: str
-    bound: float
-    measured: float
-    slack: float
-    ratio: float
-    times: Mapping[str, float | None]
-    when: str
-    why: str
-    slip: str
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether the conclusion holds, whatever the hypotheses; None where not decided."""
-        if self.verdict.startswith("holds"):
-            return True
-        return False if self.verdict.startswith("violated") else None
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values that JSON has; numbers that are not finite are None."""
-        whole: dict[str, Any] = finite(asdict(self))
-        return whole
-
-    def __repr__(self) -> str:
-        return f"<{self.source}, {self.name}: {self.verdict}>"
-
-    def __str__(self) -> str:
-        lines = [f"{self.source}, {self.name}: {self.verdict}", _line(self.text)]
-        if self.when:
-            lines.append(_line(self.when))
-        if not math.isnan(self.bound):
-            lines.append(_line(f"measured {self.measured:.6g} {self.sense} {self.bound:.6g}"))
-        if self.why:
-            lines.append(_line(self.why))
-        lines += [
-            _line(f"- {one.text}: {one.needed}; {one.present}: {MET[one.met]}")
-            for one in self.hypotheses
-        ]
-        if self.slip:
-            lines.append(_line(f"Note: {self.slip}"))
-        return "\n".join(lines)
-
-
-def _line(text: str) -> str:
-    return textwrap.fill(text, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
 
 
 @public
@@ -103,7 +22,7 @@ def theorems(
     *,
     delta: float = 0.05,
     limit: float = LIMIT_S,
-) -> list[Verdict]:
+) -> list[Report]:
     """What the papers' statements say of a run: a Verdict for each that is about it.
 
     Many rest on reference margins. `margins` are those that may be used: the Margins of an earlier
@@ -122,35 +41,12 @@ def theorems(
     """
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta = {delta:g}; a failure probability lies between 0 and 1.")
-    own = core_run(run)
-    used = margins if isinstance(margins, Margins) else Margins(own.problem, margins, limit)
+    used = margins if isinstance(margins, Margins) else Margins(run.problem, margins, limit)
     known = {name: used.computed(name) for name in used}
     watch = Watch(math.inf)
     with interruptible(watch.cancel):
         try:
-            assessed = assess_all(own, known, delta, watch)
+            assessed = assess_all(run, known, delta, watch)
         except CancelledError:
             raise KeyboardInterrupt from None
-    return [_verdict(one) for one in assessed]
-
-
-def _verdict(one: Assessment) -> Verdict:
-    statement, comparison = one.statement, one.comparison
-    return Verdict(
-        name=statement.name,
-        source=statement.source,
-        text=statement.text,
-        verdict=one.verdict.value,
-        hypotheses=tuple(
-            Hypothesis(each.text, each.needed, each.present, each.met) for each in one.hypotheses
-        ),
-        sense=comparison.sense,
-        bound=comparison.bound,
-        measured=comparison.measured,
-        slack=comparison.slack,
-        ratio=comparison.ratio,
-        times=asdict(one.timing),
-        when=timing_words(one),
-        why=comparison.why,
-        slip=statement.slip,
-    )
+    return [report(one) for one in assessed]

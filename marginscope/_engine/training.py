@@ -8,25 +8,25 @@ import warnings
 from pathlib import Path
 from typing import Any, overload
 
-from core.cli.training import note_runs, problems, targets
-from core.cli.waiting import compiling_words
 from core.compiled import warming
 from core.compiled.beside import compiling
 from core.dynamics.needs import groups_of
 from core.problem.problem import Problem
 from core.runs import RecorderAt
-from core.studies.study import shipped_ids
 from core.study_file.weight import check_room
+from core.sweep.folder import note_runs
+from core.sweep.plan import problems, run_paths
+from core.terminal.bar import say
 from core.training.control import Control, FinishReason
 from core.training.ending import ending_sentences
 from core.training.trajectory import record
-from marginscope._engine.border import (
+from marginscope._engine.boundary import (
     Folder,
     TrainingWarning,
     interruptible,
+    is_interactive,
     progress,
     public,
-    shows,
 )
 from marginscope._engine.run import Run, keep, open_run
 from marginscope._engine.studies import Study, core_study, found, size_of
@@ -107,13 +107,13 @@ def train(
         check_free(place, overwrite)
     made = core_study(chosen)
     check_room((cell.experiment for cell in made.cells()), places[0].parent)
-    if len(places) > 1:
-        for _ in problems(made):  # all input is read once before anything is written
-            pass
+    several = len(places) > 1
+    for _ in problems(made, say) if several else ():  # all input is read before any is written
+        pass
     recorded = []
-    for problem, place in zip(problems(made), places, strict=True):
+    for problem, place in zip(problems(made, None if several else say), places, strict=True):
         recorded.append(_recorded(problem, place, overwrite, progress))
-    if out is not None and (made.figure or (made.claims and made.id not in shipped_ids())):
+    if out is not None:
         note_runs(made, Path(out), size_of(chosen))
     opened = [keep(open_run(run), folder) for run in recorded]
     return opened[0] if len(opened) == 1 else opened
@@ -133,7 +133,7 @@ def _places(
     if path is None:
         folder = None if out is not None else Folder("train")
         into = Path(out) if out is not None else folder.path if folder is not None else Path()
-        return targets(core_study(study), into), folder
+        return [*run_paths(core_study(study), into).values()], folder
     if len(study) > 1:
         axes = ", ".join(study.axes) or "its variants"
         raise InputError(
@@ -166,7 +166,7 @@ def compile_for(problem: Problem, control: Control, watched: bool) -> None:
     lacking = warming.missing(groups_of(problem.experiment))
     if not lacking:
         return
-    if shows(watched):
-        print(compiling_words(lacking), file=sys.stderr, flush=True)
+    if is_interactive(watched):
+        print(warming.compiling_words(lacking), file=sys.stderr, flush=True)
     with compiling(lacking) as beside:
         beside.wait(lambda: control.stop_requested)

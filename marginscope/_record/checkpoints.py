@@ -1,21 +1,18 @@
-"""`marginscope.load`: the checkpoints of an earlier training become a run."""
+"""The checkpoints of an earlier training: read, and recorded into a run file."""
 
 from __future__ import annotations
 
 import math
 import os
-import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from marginscope._errors import InputError
-from marginscope._record import arrays
 from marginscope._record.api import record
 from marginscope._record.many import split_states, step_of
 from marginscope._record.places import files_at, steps_of_files, unnumbered
-from marginscope._record.scratch import make_scratch
 from marginscope._record.state_arrays import (
     PARTS,
     Name,
@@ -29,79 +26,16 @@ from marginscope._record.state_arrays import (
 from marginscope._record.state_files import open_state
 from marginscope._record.warning import warn_user
 
-if TYPE_CHECKING:
-    from marginscope._engine.run import Run
 
-
-def load(
-    states: str | os.PathLike[str] | Iterable[Any],
+def write_states(
+    place: Path,
+    states: Any,
     steps: Iterable[float] | None,
-    x: Any,
-    y: Any,
-    *,
-    loss: str | None,
-    V: Name | None = None,
-    a: Name | None = None,
-    b: Name | None = None,
-    c: Name | None = None,
-    ignore: Iterable[str] = (),
-    path: str | os.PathLike[str] | None = None,
+    data: tuple[Any, Any],
+    reader: StateReader,
     **settings: Any,
-) -> Run:
-    """Make a run of the checkpoints of an earlier training.
-
-    Parameters
-    ----------
-    states : path, or iterable of paths or mappings
-        A folder of checkpoints, a pattern ("ckpt/*.pt"), or one file that holds many states; or the
-        states one by one: files, or mappings such as a `state_dict`. Files are those of
-        `torch.save`, of NumPy's `savez` and of safetensors, whatever their names end in; nothing
-        but arrays is read of them, at most 512 MB of one state. Many states in one file are a list,
-        a mapping by steps, names such as "step10/fc1.weight", or arrays whose first axis counts
-        frames, V (T, m, d). Anything else you read in a loop of your own, and hand on as mappings.
-    steps : iterable of float, or None
-        The step, or time, of each state, increasing. None takes them from the names of the files
-        ("ckpt-9" is before "ckpt-10"), or from the states ("step", "global_step", "epoch").
-    x, y : array
-        Training data (n, d) and (n,), as for `marginscope.record`.
-    loss : str or None
-        As for `marginscope.record`.
-    V, a, b, c : str, sequence of str, or function, optional
-        Where the arrays are: a name ("fc1.weight"), also within the mapping of weights that the
-        state holds ("state_dict", "model"); several names for mappings within mappings; or a
-        function of the state. Without all of them, the two layers of a state that has no others are
-        found by their shapes, with their biases.
-    ignore : iterable of str
-        Arrays that fit the network by their shapes and do not belong to it.
-    path : path, optional
-        Where the run is written; without it, in a temporary folder for as long as it is used.
-    **settings
-        Those of `marginscope.record`.
-
-    Returns
-    -------
-    Run
-        Of one frame for each state. Its source says which arrays it was made of, if you give none.
-
-    Warns
-    -----
-    RecordingWarning
-        A state holds arrays that fit as b, c or a, and were not named.
-
-    Raises
-    ------
-    InputError
-        A state cannot be read, a name is not there, or steps do not increase; no file is left.
-    """
-    from marginscope._engine.run import open_run  # first: what cannot be opened is not written
-
-    if settings.get("resume"):
-        raise InputError("resume=True is for recordings of a loop; load makes a whole run.")
-    examples = arrays.examples(x, y, real=settings.get("targets") == "real")
-    sizes = Sizes(int(examples.x.shape[1]), examples.k)
-    reader = StateReader({"V": V, "a": a, "b": b, "c": c}, sizes, tuple(ignore))
-    folder = None if path is not None else make_scratch()
-    place = Path(path) if path is not None else Path(folder.name if folder else "") / "load.msrun"
+) -> Path:
+    """Record the states that a reader finds into a run file; no file is left where one fails."""
     made = None
     try:
         with ExitStack() as stack:
@@ -109,7 +43,7 @@ def load(
                 parts = reader.select(state)
                 if made is None:
                     settings.setdefault("source", reader.source)
-                    made = record(place, x, y, loss=loss, strict=True, **settings)
+                    made = record(place, *data, strict=True, **settings)
                 made.frame(step, **parts)
         if made is None:
             raise InputError("There are no states to make a run of.")
@@ -118,14 +52,9 @@ def load(
             made.close("failed")
             if made.frames:
                 made.path.unlink(missing_ok=True)
-        if folder is not None:
-            folder.cleanup()
         raise
     made.close()
-    run = open_run(made.path)
-    if folder is not None:
-        weakref.finalize(run, folder.cleanup)
-    return run
+    return made.path
 
 
 @final

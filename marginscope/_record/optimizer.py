@@ -14,8 +14,10 @@ from marginscope._errors import InputError
 from marginscope._files.meta import dump_json
 from marginscope._files.schema import MAX_NAME, OPTIMIZER_KEY
 from marginscope._numbers import whole_text
-from marginscope._record.options import DESCENTS, DYNAMICS
 
+DYNAMICS = ("gd", "sgd", "adam", "flow")
+STEPPED = ("gd", "sgd", "adam")
+DESCENTS = ("gd", "sgd")
 MOST_KEYS, MOST_VALUES, LONGEST, MOST_TEXT = 64, 64, 100, 20_000
 # How PyTorch computes a step, and not which step it is.
 NOT_KEPT = {"params", "param_names", "foreach", "capturable", "differentiable", "fused"}

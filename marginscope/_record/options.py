@@ -6,7 +6,7 @@ import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -14,15 +14,10 @@ from marginscope._errors import InputError
 from marginscope._files.forms import ACTIVATIONS, UNKNOWN
 from marginscope._numbers import whole_text
 from marginscope._record.network import NetworkOptions
-
-if TYPE_CHECKING:
-    from marginscope._record.optimizer import Optimizer
+from marginscope._record.optimizer import DYNAMICS, STEPPED, Optimizer
 
 LOSSES = ("logistic", "exponential", "squared", "least_squares", "mse", "cross_entropy")
 OF_TARGETS = ("least_squares", "mse", UNKNOWN)
-DYNAMICS = ("gd", "sgd", "adam", "flow")
-STEPPED = ("gd", "sgd", "adam")
-DESCENTS = ("gd", "sgd")
 TIMES = ("step", "t")
 TARGETS = ("labels", "real")
 MOST_STEPS = 2**63 - 1

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cli.drawing import natural
 from core.cli.grammar import whole
 from core.cli.main import main
 from core.data.files import FileSource
@@ -25,6 +24,7 @@ from core.data.pickled import PickleError, read_pickle
 from core.data.text_table import read_text
 from core.errors import InputError
 from core.runs.meta import parse_json
+from core.runs.run import natural
 from core.studies.study import parse_study
 from core.study_file.toml import parse_toml
 from core.study_file.validation import build_experiment

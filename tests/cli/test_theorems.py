@@ -21,7 +21,7 @@ from tests.theorems.judging import problem_of, recorded_run
 
 KEYS = {
     *("name", "source", "text", "hypotheses", "bound", "measured", "verdict"),
-    *("slack", "ratio", "times"),
+    *("slack", "ratio", "times", "sense", "when", "why", "slip"),
 }
 HYPOTHESIS = {"text", "needed", "present", "met"}
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.cli.main import main, say_compiling
-from core.cli.waiting import compiling_words
 from core.compiled import store, warming
+from core.compiled.warming import compiling_words
 from tests.core.test_warming import copied, none_left, python
 
 __all__ = ["none_left"]  # a fixture

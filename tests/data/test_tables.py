@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from core.cli.training import problems
 from core.data.dataset import Dataset
 from core.data.files import FileData
 from core.data.mat import MatFile
 from core.data.pasted import parse_points
 from core.errors import InputError
 from core.studies.study import parse_study
+from core.sweep.plan import problems
 from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
 
 X = [[0.25, -1.5], [0.5, 0.75], [-0.625, 2.5], [1.25, -0.0625]]

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.cli.drawing import results_in
 from core.cli.main import main
 from core.errors import InputError
 from core.figures.export import figure_bytes
@@ -28,6 +27,7 @@ from core.studies.trials import trials_of
 from core.studies.verdicts import judge
 from core.sweep.ledger import WITHOUT_SUMS, read_ledger
 from core.sweep.plan import ledger_rows
+from core.sweep.results import results_in
 from tests.figures.test_study_figure import TEXT as SMALL_STUDY
 
 SMALL = SMALL_STUDY.partition("[[claims]]")[0].replace("frames = 5", "frames = 9")
@@ -133,8 +133,8 @@ def test_rows_draw_the_figure_that_files_draw(
     with counted(monkeypatch) as opened:
         judged = judge(study, trials_of(study, bare, paths), None)
     assert len(opened) == 4
-    assert [one.line() for one in judged] == lines
-    assert math.isnan(judged[1].measured.value)  # no frame is near that moment
+    assert [one.line for one in judged] == lines
+    assert math.isnan(judged[1].measured)  # no frame is near that moment
 
 
 def test_rows_hold_what_is_asked(swept: Path) -> None:

@@ -134,7 +134,7 @@ def test_weights_are_found_within_what_is_saved(subtests: pytest.Subtests) -> No
             with subtests.test(place=place, names=names):
                 run = load([wrap(state) for state in STATES.values()], STATES, **names)
                 first = f"{place} / fc1.weight" if place[-1] != "." else f"{place}fc1.weight"
-                assert f"V = {first}, a = {place}" in run._run.source
+                assert f"V = {first}, a = {place}" in run.source
                 check(run)
     two = {"left": STATES[0], "right": STATES[0]}
     with pytest.raises(ms.InputError, match=r"'fc1.weight' at \('left', 'fc1.weight'\) and \('ri"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-import time
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
@@ -17,7 +16,7 @@ import torch
 
 import marginscope as ms
 from marginscope._files.machine import machine_name
-from marginscope._record import limits, scratch
+from marginscope._record import limits
 from tests.python.loops import loop
 
 ONE = loop()
@@ -199,30 +198,19 @@ def test_only_plain_files_are_read(tmp_path: Path, suffix: str) -> None:
 def test_folders_of_crashed_processes_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As core.files removes those of all commands (tests/core/test_machine.py)."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    prefix, host, ended = scratch.PREFIX, machine_name(), 2**22 + 1  # above Linux' largest id
-    gone = [f"{prefix}{host}-{ended}-abcdefg", f"{prefix}oldstyle", f"{prefix}other-{ended}-old"]
-    left = [
-        f"{prefix}{host}-{os.getppid()}-abcdefg",
-        f"{prefix}newstyle",
-        f"{prefix}other-{ended}-new",
-        f"{prefix}of-my-own",
-    ]
-    for name in (*gone, *left):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "load.msrun").touch()
-        if "old" in name:
-            os.utime(tmp_path / name, (0.0, time.time() - 8 * 86_400))
-    target = tmp_path / "target"
-    target.mkdir()
-    (tmp_path / f"{prefix}{host}-{ended}-symlink").symlink_to(target)
-    with scratch.make_scratch() as own:
-        assert Path(own).name.startswith(f"{prefix}{host}-{os.getpid()}-")
-        names = {place.name for place in tmp_path.iterdir()}
-    assert names >= {*left, "target", f"{prefix}{host}-{ended}-symlink"}
-    assert not names & {*gone}
-    user = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
-    (tmp_path / gone[0]).mkdir()
-    scratch.remove_abandoned(tmp_path)
-    assert (tmp_path / gone[0]).is_dir()
+    prefix, ended = f"marginscope-load-{machine_name()}", 2**22 + 1  # above Linux' largest id
+    gone, left = (tmp_path / f"{prefix}-{pid}-abc" for pid in (ended, os.getppid()))
+    for place in (gone, left):
+        place.mkdir()
+    states = [{"V": ONE.V, "a": ONE.a}]
+    with ms.load(states, [0], ONE.x, ONE.y, loss="logistic", **NAMES) as run:
+        folder = run.path.parent
+        assert folder.name.startswith(f"{prefix}-{os.getpid()}-")
+    assert not gone.exists() and left.is_dir()
+    del run
+    assert not folder.exists()
+    with pytest.raises(ms.InputError):
+        ms.load([{"V": ONE.V}], [0], ONE.x, ONE.y, loss="logistic", **NAMES)
+    assert list(tmp_path.iterdir()) == [left]

@@ -12,7 +12,6 @@ import pytest
 import marginscope as ms
 from core.figures.names import PAGE_COLOURS, PAGE_PANELS
 from core.runs import Recorder
-from marginscope._engine.run import core_run
 from tests.figures.browser import Browser, browser, browser_path
 from tests.figures.pages import HOSTILE, data_of, flat
 from tests.python.small import FIGURE_1, NOT_SHOWN, WIDTHS, command, trained, typed, written
@@ -204,7 +203,7 @@ def test_too_many_runs_are_a_sentence(run: ms.Run) -> None:
 
 
 def test_a_run_without_frames_is_a_sentence(run: ms.Run, tmp_path: Path) -> None:
-    problem = core_run(run).problem
+    problem = run.problem
     recorder = Recorder(tmp_path / "a.msrun", problem, engine="x", planned=2, temperature_cap=None)
     with ms.open(recorder.path) as begun, pytest.raises(ms.InputError, match="has no frames yet"):
         begun.player()

@@ -23,7 +23,7 @@ from core.study_file.dynamics import DYNAMICS
 from core.study_file.loss import LOSSES
 from marginscope._files.activations import activation_value
 from marginscope._files.forms import ACTIVATIONS, UNKNOWN
-from marginscope._record import options
+from marginscope._record import optimizer, options
 from tests.python.loops import loop, recorded
 
 
@@ -341,9 +341,9 @@ def test_gradients_of_a_recorded_network(several: bool, outer: bool, offset: boo
 def test_what_may_be_told_is_what_there_is() -> None:
     """A recorder knows no registry; its lists are those of the program."""
     assert set(options.LOSSES) == {*LOSSES, *LOSSES.aside} - {UNKNOWN}
-    told = set(options.DYNAMICS)
+    told = set(optimizer.DYNAMICS)
     assert told < set(DYNAMICS)
     stepped = {kind for kind in told if "step" in DYNAMICS[kind].model_fields}
-    assert set(options.STEPPED) == stepped
+    assert set(optimizer.STEPPED) == stepped
     (known,) = (RecordedNetwork.model_fields["activation"].annotation,)
     assert set(get_args(known)) == {*ACTIVATIONS, UNKNOWN}

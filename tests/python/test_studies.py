@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import marginscope as ms
-from core.cli.output import Bar
 from core.studies.study import load_study, parse_study, shipped_ids
 from core.sweep import cell
+from core.terminal.bar import Bar
 from marginscope._engine import sweeping
 from tests.python.small import FIGURE_1, WIDTHS, as_json, command, written
 from tests.python.test_train import frames_of

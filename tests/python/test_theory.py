@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from pathlib import Path
@@ -14,7 +15,7 @@ import marginscope as ms
 from core.problem.problem import resolve
 from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
-from core.runs import open_run
+from core.runs import RunFile, open_run
 from core.studies.study import load_study
 from tests.cli.helpers import interrupt_margins
 from tests.python.small import as_json, trained
@@ -33,6 +34,15 @@ def test_the_global_margin_of_xor_is_that_of_the_closed_form() -> None:
     found = ms.margins(SQUARE / np.sqrt(2.0), XOR)["gamma_gl"]
     assert found.certified and found.lower <= 0.25 <= found.upper
     assert found.gap < 1e-9 and found.factor == 0.5
+
+
+def test_a_run_is_the_program_s_own_and_names_what_is_documented(run: ms.Run) -> None:
+    assert isinstance(run, RunFile)
+    with open_run(run.path) as own:
+        assert (own.status, run.status) == ("finished", "completed")
+    names = [name for name in dir(run) if not name.startswith("_")]
+    assert {"V", "close", "path", "status", "title"} < set(names) and len(names) == 25
+    assert all(inspect.getdoc(getattr(ms.Run, name)) for name in names if name != "path")
 
 
 def test_frames_are_counted_by_numbers_of_numpy_too(run: ms.Run) -> None:

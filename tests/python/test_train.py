@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import marginscope as ms
-from core.cli.output import Bar
 from core.dynamics.rows import worth_it
 from core.problem.problem import resolve
+from core.terminal.bar import Bar
 from marginscope._engine import training
 from tests.python.small import FIGURE_1, SHORT, WIDTHS, command, trained, typed, written
 

@@ -86,7 +86,7 @@ def test_powers_of_d(subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch)
             (*POWERS, of_20), judge(study, ended(study, values), None), strict=True
         ):
             with subtests.test(start, refuted=len(wanted)):
-                assert one.claim.text.startswith(start)
+                assert one.text.startswith(start)
                 assert one.verdict == ("refuted" if start in wanted else "confirmed")
 
 
@@ -247,7 +247,7 @@ def test_runs_without_the_effect_are_refuted(kind: str, tmp_path: Path) -> None:
     name, starts, present, absent = RECORDED[kind]
     for settings, wanted in ((present, "confirmed"), (absent, "refuted")):
         told = judged_on(name, settings, tmp_path / wanted, starts)
-        assert [one.verdict for one in told] == [wanted] * len(starts), [one.line() for one in told]
+        assert [one.verdict for one in told] == [wanted] * len(starts), [one.line for one in told]
 
 
 def test_other_data_are_no_sample_of_d(tmp_path: Path) -> None:

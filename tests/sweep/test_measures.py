@@ -63,12 +63,12 @@ def test_a_run_without_a_number_is_not_dropped_in_silence(lost: float) -> None:
     study, trials = made_up(errors([1.0, 1.0, lost], [1.0]))
     claim = 'measure = "risk"\ncompare = "<="\nvalue = 1.0\n'
     found = asked(study, trials, claim)
-    assert (found.verdict, found.measured.count, found.measured.requested) == ("refuted", 3, 4)
-    assert "1 of 4 have no such number" in found.line()
-    assert "on 3 of 4 runs" in found.measurement()
+    assert (found.verdict, found.runs, found.asked) == ("refuted", 3, 4)
+    assert "1 of 4 have no such number" in found.line
+    assert "on 3 of 4 runs" in found.measurement
     allowed = asked(study, trials, claim + "missing = 0.25\n")
     assert allowed.verdict == "confirmed"
-    assert "on 3 of 4 runs" in allowed.measurement()
+    assert "on 3 of 4 runs" in allowed.measurement
     assert asked(study, trials, claim + "missing = 0.24\n").verdict == "refuted"
 
 
@@ -97,15 +97,15 @@ def test_a_cell_that_failed_is_not_dropped_in_silence() -> None:
     ):
         assert asked(study, trials, claim).verdict == "confirmed", claim
         found = asked(study, ill, claim)
-        assert (found.verdict, found.measured.count, found.measured.missing) == (
+        assert (found.verdict, found.runs, found.asked - found.runs) == (
             "refuted",
             count,
             1,
-        ), found.line()
+        ), found.line
         assert asked(study, ill, claim + "missing = 0.5\n").verdict == "confirmed"
     every = tuple(failed(trial, study) for trial in trials)
     assert asked(study, every, mean).verdict == "refuted"
-    assert asked(study, every, mean).measured.requested == 2
+    assert asked(study, every, mean).asked == 2
 
 
 def test_runs_that_are_not_there_refute_nothing() -> None:
@@ -129,10 +129,10 @@ def test_runs_that_are_not_there_refute_nothing() -> None:
 def test_a_claim_says_how_many_runs_it_used() -> None:
     study, trials = made_up(errors([1.0, 2.0], [3.0]))
     claim = 'measure = "risk"\ncompare = ">="\nvalue = 1.0\n'
-    assert "Measured 2 on 3 runs;" in asked(study, trials, claim).line()
+    assert "Measured 2 on 3 runs;" in asked(study, trials, claim).line
     one = asked(study, trials, claim + 'where = { "network.m" = 8 }\n')
-    assert "Measured 3 on 1 run;" in one.line()
-    assert one.as_json()["runs"] == one.as_json()["asked"] == 1
+    assert "Measured 3 on 1 run;" in one.line
+    assert one.as_dict()["runs"] == one.as_dict()["asked"] == 1
 
 
 def test_curves_that_do_not_cross_are_counted() -> None:
@@ -147,8 +147,8 @@ def test_curves_that_do_not_cross_are_counted() -> None:
     options = 'options = { y = "test_error", along = "data.n", x = "data.d", level = 0.25 }\n'
     claim = f'measure = "crossing_slope"\n{options}compare = "~"\nvalue = 1.0\ntolerance = 1e-6\n'
     found = asked(study, trials, claim)
-    assert (found.verdict, found.measured.count, found.measured.requested) == ("refuted", 3, 4)
-    assert found.measured.value == pytest.approx(1.0)
+    assert (found.verdict, found.runs, found.asked) == ("refuted", 3, 4)
+    assert found.measured == pytest.approx(1.0)
     assert asked(study, trials, claim + "missing = 0.25\n").verdict == "confirmed"
 
 
@@ -267,7 +267,7 @@ def test_a_moment_that_the_run_does_not_reach_has_no_number(run_trials: Any) -> 
     claim = 'measure = "risk"\nat = {}\ncompare = "<="\nvalue = 1e9\n'
     assert asked(study, trials, claim.format(1.48)).verdict == "confirmed"
     found = asked(study, trials, claim.format(2.5))
-    assert (found.verdict, found.measured.count) == ("refuted", 0)
+    assert (found.verdict, found.runs) == ("refuted", 0)
 
 
 def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
@@ -340,8 +340,8 @@ def test_runs_left_out_as_unfit_are_told() -> None:
     values[4, 2]["train_error"] = 0.5
     claim = 'measure = "risk"\nexclude_unfit = true\ncompare = "~"\nvalue = 1.5\n'
     found = asked(*made_up(values), claim)
-    assert (found.verdict, found.measured.unfit) == ("confirmed", 1)
-    assert "on 2 runs (1 do not fit)" in found.line()
+    assert (found.verdict, found.unfit) == ("confirmed", 1)
+    assert "on 2 runs (1 do not fit)" in found.line
     nobody = {place: ends | {"train_error": 0.5} for place, ends in values.items()}
     assert asked(*made_up(nobody), claim).verdict == "refuted"
 
@@ -387,11 +387,11 @@ def test_differences_carry_both_intervals() -> None:
         'against = { where = { "network.m" = 4 } }\nrelation = "difference"\n'
         'compare = "~"\nvalue = 4.0\ntolerance = 1e-9\n'
     )
-    found = asked(study, trials, claim).measured
+    found = asked(study, trials, claim)
     halves = [t.ppf(0.975, 2) * s / math.sqrt(3.0) for s in (1.0, 2.0)]
-    assert found.value == pytest.approx(4.0)
-    assert found.high - found.value == pytest.approx(math.hypot(*halves))
-    assert found.count == 6
+    assert found.measured == pytest.approx(4.0)
+    assert found.high - found.measured == pytest.approx(math.hypot(*halves))
+    assert found.runs == 6
 
 
 def test_what_measures_need_is_told() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cli.checking import judged_in
 from core.cli.main import main
 from core.errors import InputError
 from core.runs import open_run
@@ -23,6 +22,7 @@ from core.sweep.ledger import Ledger, read_ledger
 from core.sweep.loop import sweep
 from core.sweep.plan import Plan, plan
 from core.sweep.pools import HerePool, ProcessPool, pool_for
+from core.sweep.results import judged_in
 from tests.chunked import trajectory
 from tests.sweep.studies import BASE, QUICK
 
@@ -106,13 +106,13 @@ def test_a_failed_cell_is_recorded_and_stops_nothing(tmp_path: Path) -> None:
     assert bad.state == "failed"
     assert "bad.npz" in bad.reason
     (told,) = judged_in(tmp_path / "out", read_ledger(made.ledger.path), None)
-    assert (told.verdict, told.measured.count, told.measured.requested) == ("refuted", 1, 2)
+    assert (told.verdict, told.runs, told.asked) == ("refuted", 1, 2)
     np.savez(tmp_path / "bad.npz", x=np.eye(4), y=[1, 1, -1, -1])  # only the failed one is redone
     again = plan(study, tmp_path / "out")
     assert [task.name for task in again.tasks] == ["data.path=bad.npz"]
     assert swept(again)[-1].done == 2
     (told,) = judged_in(tmp_path / "out", read_ledger(made.ledger.path), None)
-    assert (told.verdict, told.measured.count, told.measured.requested) == ("confirmed", 2, 2)
+    assert (told.verdict, told.runs, told.asked) == ("confirmed", 2, 2)
 
 
 def test_a_run_that_ends_early_says_why(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.runs import Run
-from core.runs.meta import Reason, Status
+from core.runs.meta import Reason
 from core.runs.run_file import Event, Index
 from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict
 from core.theorems.states import State, all_of, met_of, spans, state_of
@@ -35,7 +35,7 @@ class Shorter(Run):
         self._run, self._count = run, count
 
     @property
-    def status(self) -> Status:
+    def status(self) -> str:
         return self._run.status
 
     @property

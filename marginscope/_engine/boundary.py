@@ -1,4 +1,4 @@
-"""Where the program ends and somebody's Python begins: errors, Ctrl-C, bars, temporary folders."""
+"""The boundary to Python programs: errors, Ctrl-C, bars, optional packages, temporary folders."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, final
 
-from core.cli.output import Bar
 from core.files import scratch_prefix
 from core.stopping import FirstSignal
+from core.terminal.bar import Bar, progress_bar
 from marginscope._errors import DiskError, InputError, MarginscopeError
 from marginscope._files.machine import WriterLock
 
@@ -30,10 +31,9 @@ class TrainingWarning(UserWarning):
 
 
 def public(function: Callable[P, T]) -> Callable[P, T]:
-    """A function whose errors are sentences for somebody who writes Python.
+    """Make the errors of a function sentences for Python programs.
 
-    They are raised anew at the border: no options of the command line, and no traceback through
-    the program.
+    The sentences name no options of the command line, and no traceback leads through the program.
     """
 
     @wraps(function)
@@ -41,7 +41,7 @@ def public(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*given, **named)
         except MarginscopeError as error:
-            raise told(error) from None
+            raise public_error(error) from None
         except OSError as error:
             if error.filename is None:
                 raise
@@ -51,8 +51,8 @@ def public(function: Callable[P, T]) -> Callable[P, T]:
     return called
 
 
-def told(error: MarginscopeError) -> MarginscopeError:
-    """An error in the words of a sentence that knows no options, as one of the public types."""
+def public_error(error: MarginscopeError) -> MarginscopeError:
+    """Return the error in a sentence that knows no options, as one of the public types."""
     if str(error) == error.sentence:
         return error.with_traceback(None)
     kind = InputError if isinstance(error, InputError) else MarginscopeError
@@ -81,28 +81,30 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
 
 
 def in_notebook() -> bool:
-    """Whether this is the kernel of a notebook."""
+    """Return True in the kernel of a notebook."""
     ask = getattr(sys.modules.get("IPython"), "get_ipython", None)
     return "IPKernelApp" in getattr(ask() if ask else None, "config", {})
 
 
-def shows(wanted: bool) -> bool:
-    """Whether somebody watches: a terminal, or a notebook."""
+def is_interactive(wanted: bool) -> bool:
+    """Return True on a terminal or in a notebook, if bars are wanted."""
     return wanted and (in_notebook() or (sys.stderr is not None and sys.stderr.isatty()))
 
 
-@contextmanager
-def progress(label: str, total: int, unit: str, wanted: bool) -> Iterator[Bar]:
-    """A bar on a terminal or in a notebook; none elsewhere."""
-    if not shows(wanted):
-        yield Bar()
-        return
-    from tqdm import tqdm
+def progress(label: str, total: int, unit: str, wanted: bool) -> AbstractContextManager[Bar]:
+    """Return a bar on a terminal or in a notebook; none elsewhere."""
+    return progress_bar(label, total, is_interactive(wanted), unit)
 
-    # No thread that looks after bars; and no change to other people's.
-    quiet: Any = type("tqdm", (tqdm,), {"monitor_interval": 0})
-    with quiet(total=total, desc=label, unit=unit, leave=False, file=sys.stderr) as bar:
-        yield Bar(bar)
+
+def needed(package: str, asked: str) -> Any:
+    """Import an optional package. Raises InputError, naming it, where it is not installed."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise InputError(
+            f"{asked} needs {package}, which is not installed here; install it with: pip install "
+            f"{package}."
+        ) from error
 
 
 @final

@@ -1,4 +1,4 @@
-"""The border of the public module: what it loads, what it is called, its types, who hides it."""
+"""The boundary of the public module: what it loads, its names, its types, who hides it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from typing import ClassVar
 import pytest
 
 import marginscope as ms
-from marginscope._engine import border
-from marginscope._engine.border import in_notebook, interruptible, progress, public, told
+from marginscope._engine import boundary
+from marginscope._engine.boundary import (
+    in_notebook,
+    interruptible,
+    progress,
+    public,
+    public_error,
+)
 from marginscope._errors import RunFileError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,12 +155,11 @@ ms.train("telgarsky22-figure-1", pth=3, path=4)
 run.player(frame=100)
 ms.player(run, frames="a")
 """
-# What is installed beside it says nothing of its types: they stand in the public module alone.
 CONFIGURATION = """
 [mypy]
 strict = true
 [mypy-core.*]
-follow_imports = skip
+follow_imports = silent
 """
 REVEALED = [
     "marginscope._engine.run.Run",
@@ -170,7 +175,7 @@ REVEALED = [
     "pathlib.Path",
     "marginscope._engine.player.Player",
     "pathlib.Path",
-    "str",
+    "Literal['confirmed']",
     "dict[str, tuple[Any, ...]]",
     "marginscope._engine.run.Run",
     "dict[str, str]",
@@ -205,13 +210,14 @@ def test_types_are_those_that_are_told(tmp_path: Path) -> None:
 def test_errors_are_told_without_options() -> None:
     full = ms.InputError("is wrong", where="a.msrun", option="--out", remedy="move it", typed="--x")
     assert str(full) == "--out a.msrun: is wrong; --x."
-    assert (str(told(full)), type(told(full))) == ("a.msrun: is wrong; move it.", ms.InputError)
     disk = ms.DiskError("is full", remedy="free some", typed="--y")
-    assert (str(told(disk)), type(told(disk))) == ("is full; free some.", ms.DiskError)
+    for error, text in ((full, "a.msrun: is wrong; move it."), (disk, "is full; free some.")):
+        found = public_error(error)
+        assert (str(found), type(found)) == (text, type(error))
     plain = RunFileError("a.msrun is damaged.")
-    assert told(plain) is plain
+    assert public_error(plain) is plain
     other = ms.MarginscopeError("is odd", typed="--z", remedy="do")
-    assert type(told(other)) is ms.MarginscopeError
+    assert type(public_error(other)) is ms.MarginscopeError
 
 
 def test_what_the_system_refuses_is_a_sentence() -> None:
@@ -233,7 +239,7 @@ def decorated(node: ast.FunctionDef) -> bool:
     return any(ast.unparse(mark) == "public" for mark in node.decorator_list)
 
 
-def test_every_public_function_is_at_the_border() -> None:
+def test_every_public_function_is_at_the_boundary() -> None:
     """Those that only hand on to another one, and those that cannot fail, are named."""
     trees = {path.stem: ast.parse(path.read_text("utf-8")) for path in SOURCES}
     for name, place in ms._PLACES.items():
@@ -255,7 +261,7 @@ def test_a_bar_is_drawn_where_somebody_watches(
     with progress("quiet", 3, "frame", wanted=True) as bar:
         bar.to(2)
     assert capsys.readouterr().err == ""  # no terminal
-    monkeypatch.setattr(border, "in_notebook", lambda: True)
+    monkeypatch.setattr(boundary, "in_notebook", lambda: True)
     with progress("seen", 3, "frame", wanted=True) as bar:
         bar.to(2)
     assert "seen" in capsys.readouterr().err

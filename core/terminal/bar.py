@@ -1,0 +1,69 @@
+"""Lines and progress bars on standard error, away from what scripts read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, final
+
+from core.terminal.escapes import escape_controls
+
+
+@final
+class Bar:
+    """How far a command is, on tqdm's bar; nothing where there is none."""
+
+    def __init__(self, bar: Any = None) -> None:
+        self._bar = bar
+
+    def to(self, done: int, text: str = "") -> None:
+        """So many are done, and what is done now."""
+        if self._bar is None:
+            return
+        if text:
+            self._bar.set_postfix_str(escape_controls(text), refresh=False)
+        self._bar.update(done - self._bar.n)
+
+    def say(self, text: str) -> None:
+        """Print a line on standard error, above the bar."""
+        if self._bar is not None:
+            self._bar.clear()
+        say(text)
+        if self._bar is not None:
+            self._bar.refresh()
+
+    def part(self, done: int, total: int) -> None:
+        """So many of so many, where the total is known only later."""
+        if self._bar is not None:
+            self._bar.total = total
+        self.to(done)
+
+    def add(self, count: int) -> None:
+        """So many more are done."""
+        if self._bar is not None:
+            self._bar.update(count)
+
+
+@contextmanager
+def progress_bar(label: str, total: int, shown: bool, unit: str = "frame") -> Iterator[Bar]:
+    """Draw a progress bar on standard error if it is to be shown."""
+    if not shown:
+        yield Bar()
+        return
+    from tqdm import tqdm
+
+    # Without tqdm's monitor thread, and without a change to bars of other programs.
+    quiet: Any = type("tqdm", (tqdm,), {"monitor_interval": 0})
+    label = escape_controls(label)
+    with quiet(total=total, desc=label, unit=unit, leave=False, file=sys.stderr) as bar:
+        yield Bar(bar)
+
+
+def say(text: str) -> None:
+    """Print a line for the person at the terminal on standard error.
+
+    Names and titles come from strangers: characters that would steer the terminal are escaped.
+    """
+    with suppress(OSError):  # there is nobody left to tell
+        print(escape_controls(text.replace("\n", " ")), file=sys.stderr, flush=True)

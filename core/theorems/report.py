@@ -1,0 +1,115 @@
+"""A judged statement as plain values, which the command line prints and Python programs get."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+from core.theorems.statement import Assessment
+from core.theorems.words import timing_words
+from marginscope._numbers import finite
+
+MET = {True: "met", False: "NOT MET", None: "not decided"}
+WIDTH = 96
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One condition of a statement; `met` is None where it cannot be decided."""
+
+    text: str
+    needed: str
+    present: str
+    met: bool | None
+
+
+@final
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """A statement of a paper judged on a run; `print` shows it whole.
+
+    `verdict` is "holds", "violated", "not decided" or one of their variants; measured `sense`
+    bound is what is compared, NaN where there is no number, with the `slack` that is left and the
+    `ratio` of both. `times` are moments as log10 t, -inf for t = 0 and None where there is none:
+    `told`, of the numbers; `holds_from` and `first_violated`. `when` says them in words. `slip` is
+    what the printed text has wrong.
+    """
+
+    name: str
+    source: str
+    text: str
+    verdict: str
+    hypotheses: tuple[Hypothesis, ...]
+    sense: str
+    bound: float
+    measured: float
+    slack: float
+    ratio: float
+    times: Mapping[str, float | None]
+    when: str
+    why: str
+    slip: str
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the conclusion holds, whatever the hypotheses; None where not decided."""
+        if self.verdict.startswith("holds"):
+            return True
+        return False if self.verdict.startswith("violated") else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values that JSON has; numbers that are not finite are None."""
+        whole: dict[str, Any] = finite(asdict(self))
+        return whole
+
+    def __repr__(self) -> str:
+        return f"<{self.source}, {self.name}: {self.verdict}>"
+
+    def __str__(self) -> str:
+        lines = [f"{self.source}, {self.name}: {self.verdict}", _line(self.text)]
+        if self.when:
+            lines.append(_line(self.when[0].upper() + self.when[1:]))
+        if not math.isnan(self.bound):
+            fails = " does not hold" if self.holds is False else ""
+            sense = f"{self.measured:.6g} {self.sense} {self.bound:.6g}"
+            lines.append(_line(f"measured {sense}{fails}"))
+        if self.why:
+            lines.append(_line(self.why))
+        lines += [
+            _line(f"- {one.text}: {one.needed}; {one.present}: {MET[one.met]}")
+            for one in self.hypotheses
+        ]
+        if self.slip:
+            lines.append(_line(f"Note: {self.slip}"))
+        return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6)
+
+
+def report(one: Assessment) -> Report:
+    """Return what the command line and Python programs are told of an assessment."""
+    statement, comparison = one.statement, one.comparison
+    return Report(
+        name=statement.name,
+        source=statement.source,
+        text=statement.text,
+        verdict=one.verdict.value,
+        hypotheses=tuple(
+            Hypothesis(each.text, each.needed, each.present, each.met) for each in one.hypotheses
+        ),
+        sense=comparison.sense,
+        bound=comparison.bound,
+        measured=comparison.measured,
+        slack=comparison.slack,
+        ratio=comparison.ratio,
+        times=asdict(one.timing),
+        when=timing_words(one),
+        why=comparison.why,
+        slip=statement.slip,
+    )
