@@ -1,4 +1,4 @@
-"""The build of a wheel that installs one top-level name, `marginscope` (decision 0049).
+"""The build of a wheel that installs one top-level name, `marginscope` (decision 0048).
 
 `core` and `app` are names that researchers use for their own code. In the repository the packages
 stay side by side; in a wheel they lie within `marginscope`, and their imports say so. An editable
