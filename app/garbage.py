@@ -103,5 +103,5 @@ class Collector(QObject):
         self._garbage.freeze()
 
     def _look(self) -> None:
-        gc.disable()  # who compiles kernels turns it off and on again (core.compiled.hurry)
+        gc.disable()  # recording a CUDA graph turns it off and on again (core.tensors.repeat)
         self._garbage.look()

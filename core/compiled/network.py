@@ -159,7 +159,8 @@ def push(net: Net, flat: Array, direction: Array) -> None:
 @compiled
 def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
     """The outputs F (k, n), with the preactivations left in Z, or phi' of them: see `left`."""
-    weights(net, flat)
+    if net.code != PLAIN:  # a call that hands on a Net costs 2 % of a small network's step
+        weights(net, flat)
     a, V = effective(net, flat, net.alpha, net.U)
     preactivations(V, XT, Z)
     if left(net) == SLOPES:
@@ -195,7 +196,8 @@ def adjoint(
     else:
         backward(left(net), net.slope, a, Z, G, C, to_outer, net.rows[0])
     inner_gradient(C, XT, X, to_inner)
-    pull(net, flat, result)
+    if net.code != PLAIN:
+        pull(net, flat, result)
 
 
 @compiled

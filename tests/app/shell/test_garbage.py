@@ -65,7 +65,7 @@ def test_a_thread_that_allocates_collects_nothing(
     program: Marginscope, qtbot: QtBot, threads: list[int]
 ) -> None:
     gone = [weakref.ref(Cycle()) for _ in range(5)]
-    gc.enable()  # as the compiler of kernels leaves it, for a tenth of a second at most
+    gc.enable()  # as the recording of a CUDA graph leaves it, for a tenth of a second at most
     qtbot.waitUntil(lambda: not gc.isenabled())
     before = len(threads)
     worker = threading.Thread(target=litter, args=(200_000,))
