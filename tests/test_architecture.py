@@ -484,7 +484,7 @@ def find_foreign_code() -> list[str]:
     Allowed for a user's own network, whose trust docs/decisions/0006 is about, and for machine
     code that this user's programs keep in a folder only they can write to (docs/decisions/0013).
     """
-    allowed = ("core/network/custom.py", "core/compiled/jit.py")
+    allowed = ("core/network/custom.py", "core/compiled/numba_compat.py")
     kinds = (ast.Import, ast.ImportFrom, ast.Call)
     return [
         place
