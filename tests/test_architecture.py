@@ -494,7 +494,7 @@ def find_foreign_code() -> list[str]:
     that this user's programs keep in a folder only they can write to (docs/decisions/0013), and for
     an unpickler that knows the names of arrays alone (docs/decisions/0045).
     """
-    allowed = ("core/network/custom.py", "core/compiled/jit.py", "core/data/pickled.py")
+    allowed = ("core/network/custom.py", "core/compiled/numba_compat.py", "core/data/pickled.py")
     kinds = (ast.Import, ast.ImportFrom, ast.Call)
     return [
         place
@@ -506,8 +506,7 @@ def find_foreign_code() -> list[str]:
 # ------------------------------------------------------------------------ others' internals
 
 OWN_PACKAGES = {"marginscope", "core", "app", "docs", "tests", "resources"}
-WORKAROUNDS = ("core/compat.py", "app/qt_workarounds.py")
-UNTIL_REPLACED = ("core/compiled/", "core/reference/master.py")
+WORKAROUNDS = ("core/compiled/numba_compat.py", "app/qt_workarounds.py")
 SETTINGS = {"tqdm.tqdm.monitor_interval"}  # classes' attributes that are to be set, by a manual
 DOCUMENTED = {"_exit", "_getframe", "_asdict", "_fields", "_replace"}  # of Python, by its manual
 
@@ -604,13 +603,13 @@ def internals_used(found: Kinds, own: set[str]) -> list[ast.AST]:
 def find_internals_of_others() -> list[str]:
     """Internals of other projects are used outside the modules of workarounds.
 
-    Only `core/compat.py` and `app/qt_workarounds.py` may, and say there when that can go.
+    Only `core/compiled/numba_compat.py` and `app/qt_workarounds.py` may, and say there when that can go.
     """
     own = {name for path in SOURCES for name in own_names(nodes_by_kind(path))}
     return [
         f"{relative(path)}:{getattr(node, 'lineno', 1)} {getattr(node, 'name', '')}"
         for path in SOURCES
-        if not relative(path).startswith((*WORKAROUNDS, *UNTIL_REPLACED))
+        if not relative(path).startswith(WORKAROUNDS)
         for node in internals_used(nodes_by_kind(path), own)
     ]
 

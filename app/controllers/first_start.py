@@ -13,13 +13,11 @@ from app.workers.run_worker import RunWorker
 from core.compiled import warming
 
 RECORDING = (
-    "What plays is a recording that is shipped with the program. The kernels are being compiled "
-    "for this computer, once; as soon as those it needs are there, it is trained here and takes "
-    "the recording's place."
+    "Playing a recorded run while Marginscope compiles its kernels for this computer (first start "
+    "only). Training starts automatically when they are ready."
 )
-UNAIDED = (
-    "The kernels are being compiled for this computer, once; until those it needs are there, it is "
-    "trained without them, by slower code with the same numbers."
+WAITING = (
+    "Compiling the kernels for this computer (first start only). Training starts automatically."
 )
 
 
@@ -39,8 +37,8 @@ class FirstStart(QObject):
         compiler = worker.compiler
         self._compiler, self._display = compiler, display
         self._margins, self._bar = margins, bar
-        self._unaided: set[int] = set()
-        worker.unaided.connect(self._note)
+        self._waiting: set[int] = set()
+        worker.waiting.connect(self._note)
         margins.held_by(self._lacks_margins)
         compiler.progress.connect(self._on_compiled)
         compiler.refused.connect(self._on_refused)
@@ -54,21 +52,21 @@ class FirstStart(QObject):
 
     def _on_refused(self, sentence: str) -> None:
         """Say that kernels cannot be kept, after what is said of other folders."""
-        text = "" if self._bar.text in (RECORDING, UNAIDED) else self._bar.text
+        text = "" if self._bar.text in (RECORDING, WAITING) else self._bar.text
         self._bar.say(f"{text} {sentence}".strip())
 
     def _note(self, key: int, so: bool) -> None:
-        """A run is trained without its kernels, or no more."""
-        (self._unaided.add if so else self._unaided.discard)(key)
+        """Note that a run waits for its kernels, or no longer does."""
+        (self._waiting.add if so else self._waiting.discard)(key)
         self._look()
 
     def _look(self) -> None:
-        """Recordings are shown, or runs trained without kernels, or no more."""
+        """Update the message bar: recordings are shown, runs wait for kernels, or neither."""
         session = self._display.session
         if any(run.stands_in for run in session):
             self._bar.say(RECORDING)
-        elif any(run.key in self._unaided for run in session):
-            self._bar.say(UNAIDED)
+        elif any(run.key in self._waiting for run in session):
+            self._bar.say(WAITING)
         # Only its own words: the bar may say something else by now, which stays.
-        elif self._bar.text in (RECORDING, UNAIDED):
+        elif self._bar.text in (RECORDING, WAITING):
             self._bar.clear()

@@ -1,9 +1,8 @@
 """The one training thread. All runs of a study are interleaved in it, a chunk each in turn.
 
     submit --> waiting for the libraries and kernels --> recorded chunk by chunk --> ended
-                          |                                  |     |
-                          +--> stood_in (a shipped recording)|     +--> failed (a sentence)
-                          +--> unaided (by NumPy) -----------+
+                          |                                        |
+                          +--> stood_in (a shipped recording)      +--> failed (a sentence)
 
 Pause, resume and stop are asked of each run's Control; `wake` makes a sleeping thread look. A
 signal carries the key of a run and an index, and frames are in the file before their index is told.
@@ -17,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from PySide6.QtCore import QObject, Signal
 
@@ -29,9 +28,6 @@ from core.errors import MarginscopeError
 from core.files import scratch
 from core.training.control import Control, FinishReason, RunState, Status
 from core.trust import UntrustedCodeError
-
-if TYPE_CHECKING:  # loads numba
-    from core.dynamics.meanwhile import Meanwhile
 
 # A chunk, a commit and leaving WAL mode take a second; a disk that hangs must not keep the window.
 PATIENCE_S = 15.0
@@ -57,7 +53,6 @@ class TrainingRun:
         self.job = job
         self.chunks = chunks
         self.reported, self.noted = -1, 0
-        self.unaided: Meanwhile | None = None  # what trains it until its kernels are compiled
 
 
 def _sleeps(one: TrainingRun) -> bool:
@@ -75,7 +70,8 @@ class RunWorker(QObject):
     error(key, sentence): it ended because of that. code_refused(key, error): because of untrusted
     Python code, after `error`. status(sentence): what it is busy with, or "".
     stood_in(key, path): while its kernels are compiled, this recording may be shown in its place.
-    unaided(key, so): it is trained without its kernels, which are being compiled; or no more.
+    waiting(key, so): it starts once its kernels are compiled, and no recording is shown; or it has
+    started, or was stopped.
     """
 
     ready = Signal()
@@ -86,7 +82,7 @@ class RunWorker(QObject):
     code_refused = Signal(int, object)
     status = Signal(str)
     stood_in = Signal(int, object)
-    unaided = Signal(int, bool)
+    waiting = Signal(int, bool)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -95,7 +91,6 @@ class RunWorker(QObject):
         self._folder: Path | None = None  # of recordings that stand in for runs
         self._after = ExitStack()
         self._held: list[tuple[TrainingJob, tuple[str, ...]]] = []
-        self._early: list[TrainingRun] = []  # of jobs that need not wait for their kernels
         self._changed = threading.Condition()
         self._new: list[TrainingJob] = []
         self._woken = False
@@ -184,8 +179,7 @@ class RunWorker(QObject):
             return []
         able = [job for job, groups in self._held if self._is_able(job, groups)]
         self._held = [one for one in self._held if one[0] not in able]
-        early, self._early = self._early, []  # begun already, in _hold
-        return early + [one for job in able if (one := self._opened(job)) is not None]
+        return [one for job in able if (one := self._opened(job)) is not None]
 
     def _submitted(self) -> list[TrainingJob]:
         with self._changed:
@@ -196,44 +190,17 @@ class RunWorker(QObject):
         return job.control.stop_requested or not self.compiler.lacks(groups)
 
     def _hold(self, jobs: list[TrainingJob]) -> None:
-        """Keep jobs until their kernels are there, and have these compiled first.
-
-        A job that no recording stands in for begins without them, where it can.
-        """
+        """Keep jobs until their kernels are there, and have these compiled first."""
         for job in jobs:
             try:
                 groups = job.recipe.groups()
             except Exception:  # its file cannot be read: that will be told when it is opened
                 groups = ()
             if not self._is_able(job, groups):
-                stood_in = self._stand_in(job)  # first: it is to be seen at once
+                if not self._stand_in(job):  # first: it is to be seen at once
+                    self.waiting.emit(job.key, True)
                 self.compiler.want(groups)
-                if not stood_in and self._begun_without(job, groups):
-                    continue
             self._held.append((job, groups))
-
-    def _begun_without(self, job: TrainingJob, groups: tuple[str, ...]) -> bool:
-        """Begin a run whose kernels are not compiled, where its dynamics can do without."""
-        from core.dynamics.meanwhile import meanwhile
-        from core.dynamics.registry import prepared
-        from core.runs import Recorder
-        from core.training.trajectory import record
-
-        try:
-            problem = prepared(job.recipe.problem())
-            made = meanwhile(problem, partial(self._has, groups))
-        except Exception:  # it will be told when its kernels are there and it is opened
-            return False
-        if made is None:
-            return False
-        begun = TrainingRun(job, record(problem, partial(Recorder, job.path), job.control, made))
-        begun.unaided = made
-        self._early.append(begun)
-        self.unaided.emit(job.key, True)
-        return True
-
-    def _has(self, groups: tuple[str, ...]) -> bool:
-        return not self.compiler.lacks(groups)
 
     def _stand_in(self, job: TrainingJob) -> bool:
         """Show the shipped recording of a run that must wait; False where there is none."""
@@ -257,6 +224,7 @@ class RunWorker(QObject):
         from core.runs import Recorder
         from core.training.trajectory import record
 
+        self.waiting.emit(job.key, False)
         if job.control.stop_requested:  # asked while it was waiting: there is nothing to keep
             job.control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
             self.finished.emit(job.key)
@@ -276,9 +244,6 @@ class RunWorker(QObject):
         except Exception as error:  # a run that fails must not end the others
             self._lost(job, error)
             return False
-        if one.unaided is not None and (status is None or not one.unaided.waits):
-            one.unaided = None
-            self.unaided.emit(job.key, False)
         if status is None:
             self.finished.emit(job.key)
             return False

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from core.cli.output import print_line, progress, say
 from core.cli.waiting import stopped_by_signals
@@ -28,9 +25,6 @@ from core.training.branching import asked_for, branched, file_stem, frame_of, ma
 from core.training.continuation import continued, frame_to_begin, note_of
 from core.training.control import Control, FinishReason, Status
 from core.training.ending import ending_sentences
-
-if TYPE_CHECKING:  # loads numba
-    from core.dynamics.integrator import Integrator
 
 RUN = ".msrun"
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
@@ -62,8 +56,9 @@ def train(
 
     sink = RecorderAt(path, force)
     status, said = control.status, 0
-    with stopped_by_signals(control), _kernels_for(problem, control) as (problem, dynamics):
-        for status in record(problem, sink, control, dynamics):
+    with stopped_by_signals(control):
+        _wait_for_kernels(problem, control)
+        for status in record(problem, sink, control):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
             for note in status.notes[said:]:  # while the run can still be stopped
                 bar.say(f"{path.name}: {note}")
@@ -73,32 +68,17 @@ def train(
     return status, path if made is None or made.name == path.name else made
 
 
-@contextmanager
-def _kernels_for(problem: Problem, control: Control) -> Iterator[tuple[Problem, Integrator | None]]:
-    """The problem, and what trains it where its kernels are not compiled yet.
-
-    They are compiled beside. Where the dynamics has no engine but the compiled one, that is waited
-    for first, or until the run is stopped.
-    """
+def _wait_for_kernels(problem: Problem, control: Control) -> None:
+    """Compile the kernels of a problem in another process, until the run is stopped."""
     lacking = warming.missing(groups_of(problem.experiment))
     if not lacking:
-        yield problem, None
         return
     from core.dynamics.engines import check_device
-    from core.dynamics.meanwhile import meanwhile
-    from core.dynamics.registry import prepared
 
-    check_device(problem)  # a device that is not there is not waited for
+    check_device(problem)  # first: an absent device is an error at once
+    say(f"{warming.compiling_words(lacking)} Training starts automatically.")
     with compiling(lacking) as beside:
-        problem = prepared(problem)
-        dynamics = meanwhile(problem, beside.ended)
-        if dynamics is None:
-            say(f"{warming.compiling_words(lacking)} The run begins after that.")
-            beside.wait(partial(getattr, control, "stop_requested"))
-        else:
-            words = warming.compiling_words(lacking)
-            say(f"{words} Until then the run goes on without, in {dynamics.by}.")
-        yield problem, dynamics
+        beside.wait(partial(getattr, control, "stop_requested"))
 
 
 def run_study(arguments: argparse.Namespace) -> int:

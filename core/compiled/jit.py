@@ -2,24 +2,19 @@
 
 A kernel is compiled for Python when Python first calls it with some types of arguments, together
 with all that it calls, and that is kept on disk (core.compiled.store). For other kernels it is only
-a part (core.compiled.parts).
+a part (core.compiled.numba_compat).
 """
 
 from __future__ import annotations
 
-import pickle
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast, final
 
 import numba
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
 
-from core.compiled import store, warming
-from core.compiled.parts import KernelCompiler, Part, PartCompiler, connect
+from core.compiled.numba_compat import PartCompiler, StoredCode
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -37,20 +32,6 @@ OPTIONS: dict[str, Any] = {
 
 _traced: set[str] | None = None
 _lock = threading.Lock()
-_python = threading.local()  # .only: whether kernels are run by Python in this thread
-
-
-@contextmanager
-def interpreted() -> Iterator[None]:
-    """Run kernels meanwhile as what they are written in, in this thread: nothing is compiled.
-
-    A hundred times slower, and Python raises where a compiled kernel goes on with an infinity.
-    """
-    before, _python.only = getattr(_python, "only", False), True
-    try:
-        yield
-    finally:
-        _python.only = before
 
 
 @contextmanager
@@ -65,43 +46,6 @@ def traced() -> Iterator[set[str]]:
 
 
 @final
-class StoredCode(_Cache):  # type: ignore[misc]
-    """The machine code of one kernel on disk, as numba's dispatchers ask for it."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        module = function.__module__.rpartition(".")[2]
-        self._kernel = f"{module}.{function.__qualname__}"
-
-    def name_for(self, sig: Any) -> str:
-        """The file of the code for arguments of some types."""
-        return store.name_for(self._kernel, str(sig))
-
-    @property
-    def cache_path(self) -> str:
-        """The folder that it is in."""
-        return str(store.folder())
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What numba calls a compile result, or None, and then it is compiled."""
-        target_context.refresh()
-        content = store.load(self.name_for(sig))
-        if content is None:
-            warming.tell(self._kernel)
-            return None
-        return CompileResult._rebuild(target_context, *pickle.loads(content))
-
-    def save_overload(self, sig: Any, cres: Any) -> None:
-        """Keep what has just been compiled."""
-        connect(cres)
-        store.save(self.name_for(sig), dumps(cres._reduce()))
-
-    def _nothing(self) -> None:
-        """It is always enabled, and keeps nothing in memory."""
-
-    enable = disable = flush = _nothing  # numba's caches have all three
-
-
-@final
 class Kernel:
     """A function that is compiled when it is called; numba takes it for one of its own."""
 
@@ -109,9 +53,8 @@ class Kernel:
         self.py_func = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
-        options = {"nopython": True, "no_cpython_wrapper": True, **OPTIONS}
-        self._part = Part(function, targetoptions=options, pipeline_class=PartCompiler)
-        KernelCompiler.parts[function] = self._part
+        part = numba.njit(pipeline_class=PartCompiler, no_cpython_wrapper=True, **OPTIONS)
+        self._part = part(function)
         self._entry: Any = None
 
     @property
@@ -119,12 +62,10 @@ class Kernel:
         return self._part._numba_type_
 
     def __call__(self, *arguments: Any) -> Any:
-        if getattr(_python, "only", False):
-            return self.py_func(*arguments)
         if self._entry is None:
             with _lock:
                 if self._entry is None:
-                    entry = numba.njit(pipeline_class=KernelCompiler, **OPTIONS)(self.py_func)
+                    entry = numba.njit(**OPTIONS)(self.py_func)
                     entry._cache = StoredCode(self.py_func)
                     self._entry = entry
         if _traced is not None:

@@ -31,6 +31,7 @@ from core.compiled.parametrisations import (
     scalar_pull,
     scalar_weights,
 )
+from core.compiled.shapes import as_matrix
 from core.compiled.squares import square_backward, square_outputs
 from core.network.activation import SMOOTH, SQUARE
 from core.network.codes import BATCH_NORM, FIXED_OUTER, NORMALISED, PLAIN, SCALAR, WITH_BIAS
@@ -67,11 +68,11 @@ def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Arr
     # kernel compiled anew for every network (docs/decisions/0004).
     m, k, d, code = net.m, net.k, net.D, net.code
     if code == PLAIN:
-        return flat[: m * k].reshape(m, k), flat[m * k :].reshape(m, d)
+        return as_matrix(flat[: m * k], m, k), as_matrix(flat[m * k :], m, d)
     if code == FIXED_OUTER:
-        return alpha, flat.reshape(m, d)
+        return alpha, as_matrix(flat, m, d)
     if code == WITH_BIAS:
-        return flat[: m * k].reshape(m, k), U
+        return as_matrix(flat[: m * k], m, k), U
     return alpha, U
 
 
@@ -79,7 +80,7 @@ def effective(net: Net, flat: Array, alpha: Array, U: Array) -> tuple[Array, Arr
 def node_rows(net: Net, flat: Array) -> tuple[Array, Array, Array]:
     """The two (m,) blocks and V (m, D) of the networks laid out as (a, b, V) and (a, c, V)."""
     m = net.m
-    return flat[:m], flat[m : 2 * m], flat[2 * m :].reshape(m, net.D)
+    return flat[:m], flat[m : 2 * m], as_matrix(flat[2 * m :], m, net.D)
 
 
 @compiled
@@ -87,7 +88,7 @@ def bias_rows(net: Net, flat: Array) -> tuple[Array, Array]:
     """V (m, D - 1) and b (m,) of the networks laid out as (a, V, b)."""
     m, d = net.m, net.D - 1
     first = m * net.k
-    return flat[first : first + m * d].reshape(m, d), flat[first + m * d :]
+    return as_matrix(flat[first : first + m * d], m, d), flat[first + m * d :]
 
 
 @compiled
@@ -159,7 +160,8 @@ def push(net: Net, flat: Array, direction: Array) -> None:
 @compiled
 def forward(net: Net, flat: Array, XT: Array, Z: Array, F: Array) -> None:
     """The outputs F (k, n), with the preactivations left in Z, or phi' of them: see `left`."""
-    weights(net, flat)
+    if net.code != PLAIN:  # a call that hands on a Net costs 2 % of a small network's step
+        weights(net, flat)
     a, V = effective(net, flat, net.alpha, net.U)
     preactivations(V, XT, Z)
     if left(net) == SLOPES:
@@ -195,7 +197,8 @@ def adjoint(
     else:
         backward(left(net), net.slope, a, Z, G, C, to_outer, net.rows[0])
     inner_gradient(C, XT, X, to_inner)
-    pull(net, flat, result)
+    if net.code != PLAIN:
+        pull(net, flat, result)
 
 
 @compiled

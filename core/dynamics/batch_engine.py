@@ -81,19 +81,9 @@ class BatchEngine(ABC):
         """The parameters, a copy."""
         return self.current.copy()
 
-    def _move_to(self, flat: Array) -> None:
-        """Have these parameters."""
-        self.current[:] = flat
-
     def parts(self) -> dict[str, Array]:
         """What a rule keeps from one step to the next: nothing, or Adam's moments and powers."""
         return {}
-
-    def put(self, flat: Array, parts: dict[str, Array]) -> None:
-        """Stand where another engine of the same rule stands."""
-        self._move_to(flat)
-        for name, part in self.parts().items():
-            part[:] = parts[name]
 
 
 @final
@@ -122,10 +112,6 @@ class RowEngine(BatchEngine):
 
     def flat(self) -> Array:
         return np.concatenate([self._a, self._V[:, : self._D].reshape(-1)])
-
-    def _move_to(self, flat: Array) -> None:
-        self._a[:] = flat[: self._a.size]
-        self._V[:, : self._D] = flat[self._a.size :].reshape(-1, self._D)
 
 
 def padded(d: int, itemsize: int) -> int:

@@ -98,11 +98,6 @@ class FullBatch(EqualSteps):
             return self._ended_early(frames, dead=code == kernel.DEAD)
         return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
 
-    def take_over(self, other: Any) -> None:
-        assert isinstance(other, FullBatch)
-        self._started = True
-        self._flat[:], self._memory[:] = other._flat, other._memory
-
     @staticmethod
     def _finite(frames: tuple[Frame, ...]) -> bool:
         return all(np.isfinite(frame.parameters).all() for frame in frames)

@@ -81,11 +81,6 @@ class Integrator(ABC):
     planned: int
     temperature_cap: float | None
 
-    @property
-    def waits(self) -> bool:
-        """True if the engine that is to do the work is not there yet."""
-        return False
-
     @abstractmethod
     def advance(self) -> Chunk:
         """Work for about 17 ms without the GIL. Not called again after a final outcome."""
@@ -101,7 +96,3 @@ class Integrator(ABC):
         and where the frame says everything.
         """
         return None
-
-    def take_over(self, other: Any) -> None:
-        """Go on from where another engine of the same dynamics stands, between two chunks."""
-        raise TypeError(f"{type(self).__name__} cannot go on from {type(other).__name__}")

@@ -263,15 +263,6 @@ class LogTimeFlow(Integrator):
         self.marks = marks
         self.set_state(kept)
 
-    def take_over(self, other: Any) -> None:
-        """From its last frame, as a continued run does."""
-        assert isinstance(other, LogTimeFlow)
-        self._started, self._warned, self._kept = True, other._warned, other.state()
-        self._companion_is_due = other._companion_is_due or other._companion is not None
-        if self._kept is not None:
-            self.set_state(self._kept)
-            self.kernel_state.mark = other.kernel_state.mark
-
     def set_state(self, kept: State) -> None:
         """Continue from a saved state; `advance` gives the companion its part of it."""
         own = {name: part for name, part in kept.items() if not name.startswith(PREFIX)}

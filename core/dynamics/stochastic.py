@@ -8,13 +8,13 @@ steps become shorter (`core.dynamics.engines`).
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.dynamics import saved
-from core.dynamics.batch_engine import ArrayEngine, Rule, batch_engine
+from core.dynamics.batch_engine import Rule, batch_engine
 from core.dynamics.step_size import default_step, rounded_down, stochastic_step
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import Fresh, Reshuffled, Stream
@@ -28,8 +28,7 @@ from core.study_file.dynamics_section import check_batch
 class Stochastic(Stepper):
     """SGD, Adam and full-batch descent; `batch` = 0 means the whole training set in every step."""
 
-    def __init__(self, problem: Problem, compiled: bool = True) -> None:
-        """By compiled kernels, where the network has a twin, or by arrays in any case."""
+    def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
         assert isinstance(dynamics, StochasticGradientDescent | Adam | GradientDescent)
         self._dynamics = dynamics
@@ -46,8 +45,7 @@ class Stochastic(Stepper):
         if isinstance(dynamics, Adam):
             betas, decay = (dynamics.beta1, dynamics.beta2), dynamics.weight_decay
             rule = Rule(self.step_size, True, *betas, dynamics.eps, decay, rule.total)
-        made = batch_engine if compiled else ArrayEngine
-        self._engine = made(problem, rule, self.dtype, self._limit(), batch, full)
+        self._engine = batch_engine(problem, rule, self.dtype, self._limit(), batch, full)
         self.engine = self._engine.name
         self._stream: Stream | None = None
         if not full:
@@ -62,13 +60,6 @@ class Stochastic(Stepper):
         if self._dynamics.schedule == "constant" or not self.schedule.size:
             return 0
         return int(self.schedule[-1])
-
-    def take_over(self, other: Any) -> None:
-        assert isinstance(other, Stochastic)
-        self._started, self._step, self._mark = True, other._step, other._mark
-        self._stream = None if other._stream is None else other._stream.copy()
-        self._kept = other._kept
-        self._engine.put(other._engine.flat(), other._engine.parts())
 
     def _parts(self) -> saved.Parts:
         order = {} if self._stream is None else {"order": self._stream.part()}

@@ -9,8 +9,7 @@ examples are drawn in blocks of a fixed length. Neither depends on how a run is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from copy import copy, deepcopy
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +99,6 @@ class Stream(ABC):
         """Where it stands: the place in a block, and how that block is drawn."""
         words, leftover = self._block
         return np.concatenate([[self._place, self._ys.shape[0]], words, leftover])
-
-    def copy(self) -> Self:
-        """Return a stream that continues from here, whatever becomes of this one."""
-        other = copy(self)
-        other._generator = deepcopy(self._generator)  # the arrays are replaced, never changed
-        return other
 
     def put_back(self, values: Array) -> None:
         """Go to where `part` was taken. Raises InputError where it does not fit."""

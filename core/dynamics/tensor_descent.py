@@ -5,7 +5,7 @@ The schedule, the frames and the rules by which runs end are those of core.dynam
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 from core.compiled import descent as kernel
 from core.dynamics.full_batch import FullBatch
@@ -30,10 +30,6 @@ class TensorDescent(FullBatch):
         self._report_full_memory = report_full_memory
         with report_full_memory():
             self._stepper = Stepper(self.problem, self._flat, self.step_size, self._device)
-
-    def take_over(self, other: Any) -> None:
-        super().take_over(other)
-        self._stepper.set_parameters(self._flat)
 
     def _take_steps(self, budget: int) -> int:
         with self._report_full_memory():

@@ -98,9 +98,7 @@ def record(
             if first:
                 control.add_note(data_note(problem))
                 _add_notes(problem.notes, sink, control)
-            if dynamics.waits:
-                pace.restart()
-            elif chunk.outcome is Outcome.GOING:
+            if chunk.outcome is Outcome.GOING:
                 control.add_note(pace.note(dynamics.log10_progress(chunk.log10_time)))
             if isinstance(sink, StateSink) and sink.state_due():
                 sink.keep(dynamics.state())

@@ -17,7 +17,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.controllers.first_start import RECORDING
+from app.controllers.first_start import RECORDING, WAITING
 from app.panels.status import StatusLine
 from app.workers.kernels import CompilerProcess, Stage
 from app.workers.recipes import FromExperiment
@@ -26,7 +26,7 @@ from core.compiled import beside, warming
 from core.dynamics.needs import groups_of
 from core.runs import open_run
 from core.studies.study import load_study
-from core.training.control import Control, RunState
+from core.training.control import Control, FinishReason, RunState
 from tests.app.shell.cold import Cold, cold
 from tests.app.shell.conftest import Opener, trained
 from tests.chunked import trajectory
@@ -141,10 +141,6 @@ def record_pair(told: list[tuple[int, bool]], key: int, so: bool) -> None:
     told.append((key, so))
 
 
-def record_last(told: list[int], _key: int, index: int) -> None:
-    told.append(index)
-
-
 def test_a_run_waits_for_its_kernels_and_no_others(
     cold: Cold, study: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
@@ -165,34 +161,59 @@ def test_a_run_waits_for_its_kernels_and_no_others(
     assert worker.close()
 
 
-def test_a_run_begins_without_its_kernels_and_takes_them_up(
+def test_a_run_that_waits_for_its_kernels_loses_no_frame(
     cold: Cold, study: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
     worker = RunWorker()
-    (job,) = jobs_of(study, tmp_path, ("network.m=16", "dynamics.until_log10_time=30"))
+    (job,) = jobs_of(study, tmp_path, ("network.m=16",))
     told: list[tuple[int, bool]] = []
-    worker.unaided.connect(partial(record_pair, told))
-    grown: list[int] = []
-    worker.progress.connect(partial(record_last, grown))
+    worker.waiting.connect(partial(record_pair, told))
     ended: list[int] = []
     worker.finished.connect(ended.append)
     worker.submit(job)
     worker.start()
-    qtbot.waitUntil(lambda: len(grown) > 2)
-    assert told == [(0, True)]
-    assert not ended
+    qtbot.waitUntil(lambda: told == [(0, True)] and bool(cold.asked))
+    assert not job.path.exists()
     cold.release(*warming.GROUPS)
     qtbot.waitUntil(lambda: ended == [0])
     assert told == [(0, True), (0, False)]
     assert worker.close()
+    alone = list(trajectory(job.recipe.problem()))
     with open_run(job.path) as made:
-        assert made.engine == "NumPy float64, then compiled float64"
-        alone = list(trajectory(job.recipe.problem()))
-        for index in range(0, made.frames, 7):
-            # The same steps, but for the order in which sums are rounded.
-            np.testing.assert_allclose(
-                made.parameters(index), alone[index].parameters, rtol=0, atol=1e-8
-            )
+        assert made.engine == "compiled float64"
+        assert made.frames == len(alone)
+        for index, frame in enumerate(alone):
+            assert np.array_equal(made.parameters(index), frame.parameters)
+
+
+def test_a_run_that_waits_for_its_kernels_can_be_stopped(
+    cold: Cold, study: Path, tmp_path: Path, qtbot: QtBot
+) -> None:
+    worker = RunWorker()
+    (job,) = jobs_of(study, tmp_path, ())
+    told: list[tuple[int, bool]] = []
+    worker.waiting.connect(partial(record_pair, told))
+    worker.submit(job)
+    worker.start()
+    qtbot.waitUntil(lambda: told == [(0, True)])
+    with qtbot.waitSignal(worker.finished):
+        job.control.stop()
+        worker.wake()
+    assert told == [(0, True), (0, False)]
+    assert job.control.status.reason is FinishReason.CANCELLED
+    assert not job.path.exists()
+    assert worker.close()
+
+
+def test_the_window_says_that_a_run_waits_for_its_kernels(
+    cold: Cold, open_program: Opener, study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(study)
+    bar = program.window.bar
+    qtbot.waitUntil(lambda: bar.text == WAITING)
+    cold.release(*warming.GROUPS)
+    qtbot.waitUntil(lambda: bar.text == "")
+    qtbot.waitUntil(lambda: trained(program))
 
 
 @pytest.mark.slow
@@ -244,7 +265,7 @@ def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:
             rate=123e3,
             eta=3000.0,
             message=words,
-            engine="NumPy float64, then compiled float64",
+            engine="compiled float64, examples' coordinates",
             saved=Path("runs") / ("x" * 100),
         )
         line.show_work("computing gamma_gl, gamma_ntk ...")

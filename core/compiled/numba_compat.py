@@ -1,0 +1,135 @@
+"""All that Marginscope uses of numba's internals (numba 0.68.1, pinned), each with its reason.
+
+PartCompiler and PartLibrary: numba optimises each function by itself, with all that it calls, and
+makes machine code of it: in a tree of calls the leaves go through LLVM once for each level above
+them. Figure 1's flow takes 84 s of CPU that way, and all in float64 143 s. A part is typed
+and lowered by numba's own passes, and optimised only within the kernel that Python calls.
+
+StoredCode: numba's own cache ends with a traceback where a file is damaged (UnpicklingError), runs
+damaged machine code where that still unpickles, and reads files that other users may write.
+
+PartLibrary.attributes: numba has no option for LLVM's "noinline" and "prefer-vector-width".
+
+These can go once numba links functions without compiling each of them, and checks its cache.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, final
+
+from numba.core.caching import _Cache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.serialize import dumps
+from numba.core.untyped_passes import FixupArgs
+
+from core.compiled import store, warming
+
+# Loops of fifty operations a number, which vectors of 512 bits do a third faster. LLVM takes 256
+# where both exist, since wide vectors cost more than they bring to short loops.
+ATTRIBUTES = {"smoothed": ("noinline", '"prefer-vector-width"="512"')}
+
+
+@final
+class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a part with that of its own parts, not optimised."""
+
+    attributes: tuple[str, ...] = ()
+
+    def add_ir_module(self, module: Any) -> None:
+        """Add a module of llvmlite's, after its functions were given the part's attributes."""
+        for function in module.functions:
+            if not function.is_declaration:
+                # Not `add`: llvmlite knows no attributes with values, but writes what is there.
+                set.update(function.attributes, self.attributes)
+        super().add_ir_module(module)
+
+    def finalize(self) -> None:
+        """Link the parts that are called, without optimisation and machine code."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0: a part has no machine code."""
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """Ignore numba's setting of the environment, which has no address yet."""
+        return SimpleNamespace(set_env=lambda *_: None)
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+@final
+class MakePartLibrary(FunctionPass):  # type: ignore[misc]
+    """Have the passes that follow lower into a PartLibrary."""
+
+    _name = "make_part_library"
+
+    def __init__(self) -> None:  # abstract in numba's passes
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        """Return True: the state was changed."""
+        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.attributes = ATTRIBUTES.get(state.func_id.func_name, ())
+        state.library.enable_object_caching()
+        return True
+
+
+@final
+class PartCompiler(CompilerBase):  # type: ignore[misc]
+    """numba's own passes, into a PartLibrary."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return numba's pipeline with one pass more."""
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(MakePartLibrary, FixupArgs)
+        passes.finalize()
+        return [passes]
+
+
+@final
+class StoredCode(_Cache):  # type: ignore[misc]
+    """Machine code of one kernel in `core.compiled.store`, as numba's dispatchers request it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        module = function.__module__.rpartition(".")[2]
+        self._kernel = f"{module}.{function.__qualname__}"
+
+    def name_for(self, sig: Any) -> str:
+        """Return the file of the code for argument types."""
+        return store.name_for(self._kernel, str(sig))
+
+    @property
+    def cache_path(self) -> str:
+        """The folder of the files."""
+        return str(store.folder())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return numba's compile result, or None to have the kernel compiled."""
+        target_context.refresh()
+        content = store.load(self.name_for(sig))
+        if content is None:
+            warming.tell(self._kernel)
+            return None
+        return CompileResult._rebuild(target_context, *pickle.loads(content))
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Save a compile result, and connect the environments of its parts."""
+        for env in cres._find_referenced_environments():
+            cres.library.codegen.set_env(env.env_name, env)
+        store.save(self.name_for(sig), dumps(cres._reduce()))
+
+    def _nothing(self) -> None:
+        """Do nothing: the cache is always enabled, and holds nothing in memory."""
+
+    enable = disable = flush = _nothing  # numba's caches have all three
