@@ -603,7 +603,7 @@ def internals_used(found: Kinds, own: set[str]) -> list[ast.AST]:
 def find_internals_of_others() -> list[str]:
     """Internals of other projects are used outside the modules of workarounds.
 
-    Only `core/compiled/numba_compat.py` and `app/qt_workarounds.py` may, and say there when that can go.
+    Only the modules of WORKAROUNDS may, and say there when that can go.
     """
     own = {name for path in SOURCES for name in own_names(nodes_by_kind(path))}
     return [

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast, final
 
 import numba
 
-from core.compiled.numba_compat import PartCompiler, StoredCode
+from core.compiled.numba_compat import PartCompiler, StoredCode, with_stored_code
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -56,6 +56,7 @@ class Kernel:
         part = numba.njit(pipeline_class=PartCompiler, no_cpython_wrapper=True, **OPTIONS)
         self._part = part(function)
         self._entry: Any = None
+        self._code = StoredCode(function)
 
     @property
     def _numba_type_(self) -> Any:
@@ -65,12 +66,10 @@ class Kernel:
         if self._entry is None:
             with _lock:
                 if self._entry is None:
-                    entry = numba.njit(**OPTIONS)(self.py_func)
-                    entry._cache = StoredCode(self.py_func)
-                    self._entry = entry
+                    self._entry = with_stored_code(numba.njit(**OPTIONS)(self.py_func), self._code)
         if _traced is not None:
             types = tuple(self._entry.typeof_pyval(one) for one in arguments)
-            _traced.add(self._entry._cache.name_for(types))
+            _traced.add(self._code.name_for(types))
         return self._entry(*arguments)
 
 

@@ -20,6 +20,7 @@ from core.compiled.kernel import (
     outputs_and_slopes,
     preactivations,
 )
+from core.compiled.numba_compat import as_matrix
 from core.compiled.parametrisations import (
     across,
     batch_norm_pull,
@@ -31,7 +32,6 @@ from core.compiled.parametrisations import (
     scalar_pull,
     scalar_weights,
 )
-from core.compiled.shapes import as_matrix
 from core.compiled.squares import square_backward, square_outputs
 from core.network.activation import SMOOTH, SQUARE
 from core.network.codes import BATCH_NORM, FIXED_OUTER, NORMALISED, PLAIN, SCALAR, WITH_BIAS

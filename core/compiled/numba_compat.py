@@ -8,6 +8,9 @@ and lowered by numba's own passes, and optimised only within the kernel that Pyt
 StoredCode: numba's own cache ends with a traceback where a file is damaged (UnpicklingError), runs
 damaged machine code where that still unpickles, and reads files that other users may write.
 
+as_matrix: numba's own `reshape` calls a function of its C library, which takes 40 ns: with the six
+calls of a small network's step, a tenth of it.
+
 PartLibrary.attributes: numba has no option for LLVM's "noinline" and "prefer-vector-width".
 
 These can go once numba links functions without compiling each of them, and checks its cache.
@@ -20,18 +23,26 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, final
 
+from numba import types
 from numba.core.caching import _Cache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.serialize import dumps
 from numba.core.untyped_passes import FixupArgs
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 from core.compiled import store, warming
 
-# Loops of fifty operations a number, which vectors of 512 bits do a third faster. LLVM takes 256
+# smoothed: fifty operations a number, which vectors of 512 bits do a third faster. LLVM takes 256
 # where both exist, since wide vectors cost more than they bring to short loops.
-ATTRIBUTES = {"smoothed": ("noinline", '"prefer-vector-width"="512"')}
+# one_pass: inlined, its first call, which moves nothing, becomes a loop of its own. Its sums round
+# differently, and a run that is continued there differs from one that was not interrupted.
+ATTRIBUTES = {
+    "smoothed": ("noinline", '"prefer-vector-width"="512"'),
+    "one_pass": ("noinline",),
+}
 
 
 @final
@@ -133,3 +144,33 @@ class StoredCode(_Cache):  # type: ignore[misc]
         """Do nothing: the cache is always enabled, and holds nothing in memory."""
 
     enable = disable = flush = _nothing  # numba's caches have all three
+
+
+def with_stored_code(dispatcher: Any, code: StoredCode) -> Any:
+    """Return the dispatcher, which loads and saves its machine code by `code` from now on."""
+    dispatcher._cache = code
+    return dispatcher
+
+
+def _matrix(typing: Any, flat: Any, rows: Any, columns: Any) -> Any:
+    kind = flat.copy(ndim=2, layout="C")
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        source = context.make_array(flat)(context, builder, args[0])
+        made = context.make_array(kind)(context, builder)
+        width = source.itemsize
+        populate_array(
+            made,
+            data=source.data,
+            shape=list(args[1:]),
+            strides=[builder.mul(args[2], width), width],
+            itemsize=width,
+            meminfo=source.meminfo,
+        )
+        return made._getvalue()
+
+    return kind(flat, types.intp, types.intp), emit
+
+
+# as_matrix(flat, rows, columns): flat (rows * columns,) as a matrix in the same memory.
+as_matrix = intrinsic(_matrix)

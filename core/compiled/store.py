@@ -31,11 +31,12 @@ from types import CodeType
 from typing import Any
 
 from core.files import beside
+from marginscope._program import package
 
-PACKAGE = "core.compiled"
+PACKAGE = package("core.compiled")
 STARTED = time.time()
 # Modules elsewhere whose numbers are constants of kernels.
-CODES = ("core.losses", "core.network.activation", "core.network.codes")
+CODES = [package(f"core.{name}") for name in ("losses", "network.activation", "network.codes")]
 WITHOUT_CODE = {"beside", "store", "warming"}  # modules that change nothing of what is compiled
 # Settings of numba that change what is compiled.
 SETTINGS = (

@@ -55,10 +55,6 @@ class Stepper:
         """Take one step."""
         self.flat.mul_(shrink).sub_(slope)
 
-    def set_parameters(self, flat: NDArray[np.floating]) -> None:
-        """Set W."""
-        self.flat.copy_(torch.from_numpy(flat))
-
     @torch.no_grad()
     def is_active(self) -> bool:
         """Return True if a unit is active on an example."""
