@@ -140,6 +140,6 @@ def test_a_page_draws_the_same_lines() -> None:
     assert [line["tip"] for line in rays["lines"]] == [False] * 3 + [True]
     assert [flat(one["text"]) for one in rays["words"]] == [".715"]
     dark = curves(neurons(run, palette=DARK))["borders"].colours[0, :3]
-    assert rays["lines"][0]["colours"][1] == bytes(dark).hex()
+    assert rays["lines"][0]["colours"][1] == f"#{bytes(dark).hex()}"
     plain = page_of([run], ["neurons"], Shown(LIGHT))
     assert all("rays" not in one for row in plain["rows"] for one in row["panels"].values())

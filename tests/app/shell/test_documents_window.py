@@ -152,7 +152,7 @@ def test_documents_that_are_not_there_are_told(
 def test_they_are_found_where_a_wheel_or_a_bundle_puts_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "__file__", str(tmp_path / "site" / "app" / "state" / "x.py"))
+    monkeypatch.setattr(state, "ROOT", tmp_path / "site")
     wheel, bundle = tmp_path / "data", tmp_path / "bundle"
     monkeypatch.setattr(state.sysconfig, "get_path", {"data": str(wheel)}.get)
     assert folder() is None
