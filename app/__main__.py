@@ -84,7 +84,7 @@ def main() -> int:
     from core.cli.bundled import complete_libraries, stand_in
 
     stand_in()
-    if sys.argv[1:2] == [HEADLESS]:  # how a bundled program compiles kernels and draws films
+    if sys.argv[1:2] == [HEADLESS]:  # how a bundled program compiles kernels
         from core.stopping import answer_signals
 
         answer_signals()

@@ -13,14 +13,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NoReturn, final
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from threading import Event
     from types import FrameType
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -98,25 +96,19 @@ def _watch(reader: int) -> None:
                     end_now(number)
 
 
-def end_with_the_input(given_up: Event, patience: float = 0.0) -> None:
-    """From here on this program ends once its standard input is closed, as it is when the program
-    that started it is gone, however that went.
-
-    `given_up` is set then; after `patience` seconds, if there still is something, it ends as by
-    SIGTERM: whatever is compiled or drawn, which no exception could leave, is left in the middle.
+def end_with_the_input() -> None:
+    """From here on this program ends, as by SIGTERM, once its standard input is closed, as it is
+    when the program that started it is gone, however that went.
     """
     from threading import Thread
 
-    Thread(target=_wait_for_the_end, args=(given_up, patience), daemon=True).start()
+    Thread(target=_wait_for_the_end, daemon=True).start()
 
 
-def _wait_for_the_end(given_up: Event, patience: float) -> None:
+def _wait_for_the_end() -> None:
     # Not by sys.stdin.read: Python aborts at its end where a thread still waits in the buffer.
     while sys.stdin is not None and os.read(sys.stdin.fileno(), 1024):
         pass
-    given_up.set()
-    if patience:
-        time.sleep(patience)
     end_now(signal.SIGTERM)
 
 

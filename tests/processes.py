@@ -1,16 +1,18 @@
-"""Processes beside the tests' own: those that were started, and whether they still run."""
+"""Worker processes of the tests' own process, and functions for them that end in a certain way."""
 
 from __future__ import annotations
 
 import os
-import subprocess
+import signal
 import sys
+import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import psutil
 import pytest
 
-from core.compiled import beside
+from core.files import beside
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -20,29 +22,38 @@ def never() -> bool:
     return False
 
 
-def runs_still(number: int) -> bool:
-    """Whether a process is at work."""
+def workers(process: psutil.Process | None = None) -> list[psutil.Process]:
+    """Return the workers of a process, of this one by default."""
+    found = (process or psutil.Process()).children(recursive=True)
+    return [one for one in found if is_worker(one)]
+
+
+def is_worker(process: psutil.Process) -> bool:
+    """Return True for a living process of loky that runs functions."""
     try:
-        os.kill(number, 0)
-        # Nobody waits for an orphan where the first process of a container does not.
-        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
-    except ProcessLookupError:
+        words = process.cmdline()
+        return process.status() != psutil.STATUS_ZOMBIE and any("popen_loky" in w for w in words)
+    except psutil.NoSuchProcess:
         return False
-    except FileNotFoundError:  # just gone, or a system that tells it otherwise
-        return not Path("/proc/self").exists()
-    return state != "Z"
 
 
-def starts(monkeypatch: pytest.MonkeyPatch, command: str = "") -> list[subprocess.Popen[str]]:
-    """Every process that is started from here on, for a command or for any."""
-    found: list[subprocess.Popen[str]] = []
-    begin = beside.start
+def sleep_long(*_: object) -> None:
+    """Take far longer than a test."""
+    time.sleep(1000)
 
-    def start(words: list[str], *given: Any) -> subprocess.Popen[str]:
-        process = begin(words, *given)
-        if not command or command in words:
-            found.append(process)
-        return process
 
-    monkeypatch.setattr(beside, "start", start)
-    return found
+def fail(*_: object) -> NoReturn:
+    """Raise what is an error of the program."""
+    raise ZeroDivisionError("ZeroDivisionError there")
+
+
+def die(*_: object) -> None:
+    """Kill this process."""
+    os.kill(os.getpid(), signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+
+
+def draw_for_long(runs: Any, path: Path, options: Any, counter: Path, film: Any) -> None:
+    """Begin a film of 6000 frames, and take far longer than a test."""
+    with beside(path):
+        counter.write_text("1 6000")
+        sleep_long()

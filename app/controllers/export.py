@@ -42,9 +42,10 @@ from app.state.exports import (
     page_preview_of,
     preview_of,
 )
-from app.workers.drawer import Drawer
 from app.workers.worker import Request, Worker
 from core.errors import InputError
+from core.figures.options import FigureOptions
+from core.figures.render_process import FigureProcess
 from core.reference.watch import CancelledError
 
 BUSY = "An export is under way; wait for it, or cancel it first."
@@ -83,7 +84,7 @@ class ExportController(QObject):
         self._job: ExportJob | None = None
         self.dialog: ExportDialog | None = None
         self._stop = threading.Event()
-        self.drawer = Drawer(self)
+        self.figure_process = FigureProcess()
         self.worker = Worker("export", _done, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
         self.worker.progress.connect(self._on_progress)
         self.worker.result.connect(self._on_result)
@@ -137,7 +138,7 @@ class ExportController(QObject):
             self._ask_comparison(shown, table=True)
         else:
             self._ask(DataDialog(shown.runs, self._save_folder(), self._window))
-            self.previewer.ask(shown.runs, self.drawer)
+            self.previewer.ask(shown.runs, self.figure_process)
 
     def copy_figure(self) -> None:
         """Put a figure of the runs on the clipboard, as pixels and as vectors."""
@@ -148,9 +149,8 @@ class ExportController(QObject):
             moment = math.inf if shown.moment is None else shown.moment
             self._start(CompareCopyJob(runs, compared.question, moment))
         else:
-            job = CopyJob(
-                shown.runs, shown.panels, plane=shown.plane, until=shown.moment, rest=True
-            )
+            options = FigureOptions(plane=shown.plane)
+            job = CopyJob(shown.runs, shown.panels, options, until=shown.moment, rest=True)
             self._start(job)
 
     def cite(self) -> None:
@@ -185,7 +185,7 @@ class ExportController(QObject):
         self._soon.stop()
         self.previewer.close()
         self.worker.close()
-        self.drawer.close()
+        self.figure_process.stop()
         self._end()
         if self.dialog is not None:
             self.dialog.reject()
@@ -222,7 +222,7 @@ class ExportController(QObject):
         dialog.changed.connect(self._soon.start)
         self._ask(dialog)
         self._soon.start()
-        self.drawer.begin()
+        self.figure_process.prestart()
 
     def _ask(self, dialog: ExportDialog) -> None:
         self.dialog = dialog
@@ -253,7 +253,7 @@ class ExportController(QObject):
                 self.previewer.cancel()
                 dialog.refuse(dialog.wrong)
             else:
-                self.previewer.ask(job, self.drawer, dialog.pixels())
+                self.previewer.ask(job, self.figure_process, dialog.pixels())
 
     def _show_preview(self, made: object) -> None:
         dialog = self.dialog
@@ -289,7 +289,7 @@ class ExportController(QObject):
         self.progress.cancel_requested.connect(self.cancel)
         self._patience.start()
         self._stop = threading.Event()  # that of the job before may be set
-        self.worker.ask(job, self._stop, self.drawer)
+        self.worker.ask(job, self._stop, self.figure_process)
 
     def _as_drawn(self, job: ExportJob) -> ExportJob:
         """A job about what is drawn now, and not when somebody opened the dialog."""
@@ -327,7 +327,7 @@ class ExportController(QObject):
 
 
 def _done(
-    request: Request, job: ExportJob, stop: threading.Event, drawer: Drawer
+    request: Request, job: ExportJob, stop: threading.Event, process: FigureProcess
 ) -> tuple[str, QImage]:
     """Do a job and say what was done, and show what was copied, in the thread."""
 
@@ -336,7 +336,7 @@ def _done(
 
     image = QImage()
     try:
-        done = job.work(report, stop.is_set, partial(drawer.draw, cancelled=stop.is_set))
+        done = job.work(report, stop.is_set, partial(process.draw, cancelled=stop.is_set))
     except CancelledError:
         done = ""
     if done and isinstance(job, CopyJob | CompareCopyJob):
@@ -354,10 +354,13 @@ def _decoded(png: bytes) -> QImage:
 
 
 def _preview(
-    request: Request, asked: FigureJob | PageJob | Sequence[Path], drawer: Drawer, pixels: int = 0
+    request: Request,
+    asked: FigureJob | PageJob | Sequence[Path],
+    process: FigureProcess,
+    pixels: int = 0,
 ) -> tuple[bytes, float, float] | tuple[bytes, int] | list[Column] | None:
     """Draw a figure or a page as it will be, or find the columns of some runs, in the thread."""
-    draw = partial(drawer.draw, cancelled=request.is_cancelled)
+    draw = partial(process.draw, cancelled=request.is_cancelled)
     if isinstance(asked, FigureJob):
         return preview_of(asked, pixels, draw)
     if isinstance(asked, PageJob):

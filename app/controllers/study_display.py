@@ -208,7 +208,7 @@ class StudyDisplay(QObject):
             self._window.picture.show_words(DRAWING)
         self._begun = time.monotonic()
         self._width = self._window.picture.pixels_wide()
-        self.painter.ask(runs, self._palette.name, self._width, self.export.drawer)
+        self.painter.ask(runs, self._palette.name, self._width, self.export.figure_process)
 
     def _on_picture(self, picture: StudyFigure) -> None:
         self._window.picture.show_png(picture.png)

@@ -16,7 +16,6 @@ from app.state.compared import Compared
 from app.state.exports import ExportJob
 from app.widgets.number_boxes import DecimalBox, WholeBox
 from core.errors import InputError
-from core.figures.palette import PALETTES
 from core.figures.sheet import COLUMN, PAGE
 
 WIDTHS: dict[str, float] = {
@@ -61,7 +60,7 @@ class CompareDialog(ExportDialog):
         self._together("width", self.size_choice, self.wide, "mm")
         self.dpi = WholeBox(self)
         self._spin("dots per inch", self.dpi, 20, 2400, 300)
-        self.palette_choice = self._palette_box()
+        self._add_palette()
         self._together("colours", self.palette_choice, "dots per inch", self.dpi)
 
     def default_path(self) -> Path:
@@ -89,6 +88,6 @@ class CompareDialog(ExportDialog):
         question = self._compared.question
         if self._table:
             return CompareJob(runs, paths[0], question, self._moment)
-        palette = list(PALETTES)[self.palette_choice.currentIndex()]
+        palette = self._palette().name
         dpi, width = self.dpi.value(), self._width()
         return CompareJob(runs, paths[0], question, self._moment, dpi, palette, width)

@@ -37,7 +37,7 @@ from app.state.exports import ExportJob
 from app.state.headings import headings_of_files
 from app.widgets.layouts import filled, laid
 from app.widgets.plain_text import menu_text, plain_tip
-from core.figures.palette import PALETTES
+from core.figures.palette import PALETTES, Palette
 
 COPY_TIP = "The line for a terminal that writes the same file"
 WAITING = "Something is still being looked at."  # no problem, and said elsewhere
@@ -174,10 +174,13 @@ class ExportDialog(QDialog):
             box.setToolTip(plain_tip(str(path)))
         return boxes
 
-    def _palette_box(self) -> ChoiceBox:
-        box = ChoiceBox(self, "colours", 14)
+    def _add_palette(self) -> ChoiceBox:
+        box = self.palette_choice = ChoiceBox(self, "colours", 14)
         box.addItems([PALETTE_TITLES.get(name, name) for name in PALETTES])
         return box
+
+    def _palette(self) -> Palette:
+        return list(PALETTES.values())[self.palette_choice.currentIndex()]
 
     def _add_path(self) -> None:
         holder = QWidget(self)

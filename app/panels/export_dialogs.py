@@ -27,6 +27,7 @@ from app.widgets.plain_text import plain_tip
 from core.errors import InputError
 from core.figures.film_sizes import LEAST, MOST, USUAL, kinds_of, mp4_problem
 from core.figures.names import EVERY_PANEL
+from core.figures.options import FigureOptions
 from core.figures.palette import PALETTES
 from core.problem.schedule import parse_time
 from core.study_file.amounts import duration_text
@@ -98,8 +99,7 @@ class FilmDialog(ExportDialog):
         self.captions, self.lines = self._boxes(
             "with", ["heading and clock", "theory's lines"], 2, columns=2
         )
-        self.palette_choice = self._palette_box()
-        self._row("colours", self.palette_choice)
+        self._row("colours", self._add_palette())
 
     def _add_interval(self) -> None:
         self.since, self.until = ValueEdit(self), ValueEdit(self)
@@ -172,10 +172,8 @@ class FilmDialog(ExportDialog):
             self.panel.currentData(),
             self.seconds.value(),
             self.rate.value(),
-            list(PALETTES)[self.palette_choice.currentIndex()],
-            self._drawn.plane,
+            FigureOptions(self._palette(), self._drawn.plane, look=self._drawn.look),
             FILM_RANGES[self.range.currentText()],
-            look=self._drawn.look,
             interval=self.interval(),
             size=self.pixels(),
             captions=self.captions.isChecked(),

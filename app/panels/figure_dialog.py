@@ -18,7 +18,7 @@ from app.widgets.number_boxes import DecimalBox, WholeBox
 from core.errors import InputError
 from core.figures.names import EVERY_PANEL, FAMILIES
 from core.figures.numbers import time_text
-from core.figures.palette import PALETTES
+from core.figures.options import FigureOptions
 from core.figures.sheet import COLUMN, PAGE, POINTS, Sheet, check_sheet
 
 FIGURE_FORMATS = {".pdf": "PDF", ".svg": "SVG", ".png": "PNG"}
@@ -84,7 +84,7 @@ class FigureDialog(ExportDialog):
         self.ranges.setToolTip("The axes as they are zoomed in the window")
         self.dpi = WholeBox(self)
         self._spin("dots per inch", self.dpi, 20, 2400, 300)
-        self.palette_choice = self._palette_box()
+        self._add_palette()
         self._together("colours", self.palette_choice, "dots per inch", self.dpi)
 
     def _add_size(self) -> None:
@@ -130,16 +130,14 @@ class FigureDialog(ExportDialog):
     def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
         pairs = zip(EVERY_PANEL, self.panels, strict=True)
         panels = tuple(name for name, box in pairs if box.isChecked())
+        drawn = self._drawn
         return FigureJob(
             runs,
             paths[0],
             panels,
             self.dpi.value(),
-            list(PALETTES)[self.palette_choice.currentIndex()],
-            self._drawn.plane,
-            until=self._drawn.moment if self.moment.isChecked() else None,
-            look=self._drawn.look,
-            sheet=self.sheet(),
+            FigureOptions(self._palette(), drawn.plane, look=drawn.look, sheet=self.sheet()),
+            drawn.moment if self.moment.isChecked() else None,
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
             rest=self.moment.isChecked() and self.rest.isChecked(),

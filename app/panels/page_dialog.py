@@ -23,6 +23,7 @@ from core.figures.names import (
     PAGE_PANELS,
     PANELS,
 )
+from core.figures.options import FigureOptions
 
 PAGE_FORMATS = {".html": "HTML, for any browser"}
 COLOUR_TITLES = {"system": "as the reader's system", "light": "light", "dark": "dark"}
@@ -103,8 +104,7 @@ class PageDialog(ExportDialog):
             self.frames.value(),
             self.name.text().strip(),
             PAGE_COLOURS[self.colours.currentIndex()],
-            self._drawn.plane,
-            look=self._drawn.look,
+            FigureOptions(plane=self._drawn.plane, look=self._drawn.look),
             lines=self.lines.isChecked(),
             ranges=self.ranges.isChecked(),
         )

@@ -46,7 +46,7 @@ def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     if job.until is not None:
         words += ["--until", time_word(job.until)]
         words += ["--rest"] if job.rest else []
-    sheet = job.sheet
+    sheet = job.options.sheet
     if sheet.width is not None:
         words += ["--size", size_text(sheet)]
     if sheet.points != POINTS:
@@ -54,7 +54,6 @@ def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     words += [] if sheet.family == "sans" else ["--letters", sheet.family]
     words += [] if sheet.caption else ["--no-caption"]
     words += [] if job.path.suffix.lower() != ".png" else ["--dpi", f"{job.dpi:g}"]
-    words += ["--dark"] if job.palette == "dark" else []
     yield [*words, *_drawn(job, shown)]
 
 
@@ -74,7 +73,6 @@ def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
     if job.size is not None:
         words += ["--pixels", f"{job.size[0]}x{job.size[1]}"]
     words += [] if job.captions else ["--no-caption"]
-    words += ["--dark"] if job.palette == "dark" else []
     yield [*words, *_drawn(job, shown)]
 
 
@@ -119,23 +117,24 @@ def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
 
 def _drawn(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
     """What figures, films and pages have in common."""
-    words = []
-    if job.plane != COORDINATES:
-        words += ["--plane", plane_word(job.plane)]
-    for row, nodes in enumerate(job.selected, 1):
+    options = job.options
+    words = ["--dark"] if options.palette.name == "dark" else []
+    if options.plane != COORDINATES:
+        words += ["--plane", plane_word(options.plane)]
+    for row, nodes in enumerate(options.selected, 1):
         if nodes is not None:
             words += ["--select", f"{row}:{nodes.name or nodes_text(nodes.nodes)}"]
-    names = {one.reference.name: None for margins in job.references for one in margins}
+    names = {one.reference.name: None for margins in options.references for one in margins}
     if names:
         words += ["--margins", ",".join(names)]
-    if any(one is not None and one.margin is not None for one in job.promises):
+    if any(one is not None and one.margin is not None for one in options.promises):
         words += ["--share"]
-    keys = {bound.key: None for bounds in job.look.bounds for bound in bounds}
+    keys = {bound.key: None for bounds in options.look.bounds for bound in bounds}
     for key in keys:
         words += ["--bound", key]
     if keys:
         words += ["--delta", f"{shown.delta:.15g}"]
-    return [*words, *_look(job.look)]
+    return [*words, *_look(options.look)]
 
 
 def _look(look: Look) -> list[str]:

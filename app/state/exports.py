@@ -10,33 +10,25 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from core.figures.look import PLAIN, BoundCurve, Look, Region
 from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS
+from core.figures.options import USUAL, FigureOptions
 from core.figures.palette import LIGHT, PALETTES, Palette
-from core.figures.sheet import Sheet
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 
 if TYPE_CHECKING:
     from app.state.compared import Compared
     from core.figures.export import Draw
-    from core.figures.film_request import FilmRequest
-    from core.figures.material import Shown
     from core.figures.page import PageOptions
     from core.figures.primitives import FigureScene
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
     from core.runs import Run
 
-    References = tuple[tuple[ReferenceMargin, ...], ...]  # those of each run
-    Promises = tuple[Promise | None, ...]
-
 Value = TypeVar("Value")  # what is drawn of a run
-# The nodes that are selected in each run.
-Selected = tuple[NodeSet | None, ...]
-WHOLE = Sheet()
 Ends = tuple[float, float, float, float]  # of a view: left, right, bottom, top
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
@@ -175,16 +167,10 @@ class FigureJob(SceneJob):
     path: Path
     panels: tuple[str, ...] = PANELS
     dpi: float = 300.0
-    palette: str = LIGHT.name
-    plane: NodePlane = COORDINATES
-    references: References = ()
-    selected: Selected = ()
+    options: FigureOptions = USUAL
     until: float | None = None
-    look: Look = PLAIN
-    sheet: Sheet = WHOLE
     lines: bool = True
     ranges: bool = False
-    promises: Promises = ()
     rest: bool = False
 
     def scene(self) -> FigureScene:
@@ -198,16 +184,10 @@ class CopyJob(ExportJob):
 
     runs: tuple[Path, ...]
     panels: tuple[str, ...] = PANELS
-    palette: str = LIGHT.name
-    plane: NodePlane = COORDINATES
-    references: References = ()
-    selected: Selected = ()
+    options: FigureOptions = USUAL
     until: float | None = None
-    look: Look = PLAIN
-    sheet: Sheet = WHOLE
     lines: bool = True
     ranges: bool = False
-    promises: Promises = ()
     rest: bool = False
     contents: dict[str, bytes] = field(default_factory=dict)
 
@@ -230,18 +210,7 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
     from core.figures.scene import build_scene
 
     with opened(job.runs) as runs:
-        return build_scene(
-            runs,
-            job.panels,
-            job.until,
-            palette=PALETTES[job.palette],
-            plane=job.plane,
-            references=job.references,
-            selected=job.selected,
-            look=job.look,
-            sheet=job.sheet,
-            promises=job.promises,
-        )
+        return build_scene(runs, job.panels, job.until, job.options)
 
 
 def preview_of(job: FigureJob, pixels: int, draw: Draw) -> tuple[bytes, float, float]:
@@ -263,50 +232,28 @@ class FilmJob(ExportJob):
     panel: str = "neurons"
     seconds: float = 8.0
     frames_per_second: float = 20.0
-    palette: str = LIGHT.name
-    plane: NodePlane = COORDINATES
+    options: FigureOptions = USUAL
     follow: bool = True
-    selected: Selected = ()
-    references: References = ()
-    look: Look = PLAIN
     interval: tuple[float, float] | None = None
     size: tuple[int, int] | None = None
     captions: bool = True
     lines: bool = True
     ranges: bool = False
-    promises: Promises = ()
 
     @property
     def title(self) -> str:
         return f"Drawing {self.path.name}"
 
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
-        from core.figures.film_beside import draw_beside
+        from core.figures.render_process import render_film
 
-        finished = draw_beside(self.request(), progress, cancelled)
-        return done_words([self.path]) if finished else ""
+        given = (self.runs, self.path, self.options, progress, cancelled)
+        return done_words([self.path]) if render_film(*given, **self.film()) else ""
 
-    def request(self) -> FilmRequest:
-        """What a process of its own is asked for."""
-        from core.figures.film_request import FilmRequest
-
-        return FilmRequest.of(
-            self.runs,
-            self.path,
-            panel=self.panel,
-            seconds=self.seconds,
-            frames_per_second=self.frames_per_second,
-            palette=self.palette,
-            plane=self.plane,
-            follow=self.follow,
-            selected=self.selected,
-            references=self.references,
-            look=self.look,
-            interval=self.interval,
-            size=self.size,
-            captions=self.captions,
-            promises=self.promises,
-        )
+    def film(self) -> dict[str, Any]:
+        """Return the further arguments of `core.figures.film.save_film`."""
+        names = ("panel", "seconds", "frames_per_second", "follow", "interval", "size", "captions")
+        return {name: getattr(self, name) for name in names}
 
 
 @final
@@ -320,13 +267,9 @@ class PageJob(ExportJob):
     frames: int = PAGE_FRAMES
     name: str = ""
     colours: str = PAGE_COLOURS[0]
-    plane: NodePlane = COORDINATES
-    selected: Selected = ()
-    references: References = ()
-    look: Look = PLAIN
+    options: FigureOptions = USUAL
     lines: bool = True
     ranges: bool = False
-    promises: Promises = ()
 
     @property
     def title(self) -> str:
@@ -336,19 +279,16 @@ class PageJob(ExportJob):
         from core.figures.page import save_page
 
         with opened(self.runs) as runs:
-            shown, options = page_of(self)
-            done = save_page(runs, self.path, self.panels, shown, options, progress, cancelled)
+            given = (self.options, page_options(self), progress, cancelled)
+            done = save_page(runs, self.path, self.panels, *given)
         return done_words([self.path]) if done else ""
 
 
-def page_of(job: PageJob) -> tuple[Shown, PageOptions]:
-    """What a page shows of its runs, and how it begins."""
-    from core.figures.material import Shown
+def page_options(job: PageJob) -> PageOptions:
+    """Return how a page begins."""
     from core.figures.page import PageOptions
 
-    drawn = (job.plane, job.references, job.selected, job.look)
-    shown = Shown(LIGHT, *drawn, promises=job.promises)
-    return shown, PageOptions(job.frames, job.name, job.colours)
+    return PageOptions(job.frames, job.name, job.colours)
 
 
 def page_preview_of(
@@ -359,19 +299,11 @@ def page_preview_of(
     from core.figures.page import page_html
 
     with opened(job.runs) as runs:
-        size = len(page_html(runs, job.panels, *page_of(job), cancelled=cancelled).encode())
-    drawn = FigureJob(
-        job.runs,
-        job.path,
-        job.panels,
-        palette="dark" if job.colours == "dark" else LIGHT.name,
-        plane=job.plane,
-        references=job.references,
-        selected=job.selected,
-        look=job.look,
-        promises=job.promises,
-    )
-    return preview_of(drawn, pixels, draw)[0], size
+        html = page_html(runs, job.panels, job.options, page_options(job), cancelled=cancelled)
+    palette = PALETTES["dark" if job.colours == "dark" else LIGHT.name]
+    options = replace(job.options, palette=palette)
+    drawn = FigureJob(job.runs, job.path, job.panels, options=options)
+    return preview_of(drawn, pixels, draw)[0], len(html.encode())
 
 
 PictureJob = FigureJob | CopyJob | FilmJob | PageJob
@@ -382,10 +314,11 @@ def completed(job: PictureJob, shown: Exportable) -> PictureJob:
     that it asks for."""
     references = shown.references if job.lines else ()
     look = shown.look_of(job.runs, job.lines, job.ranges)
-    return replace(
-        job,
+    options = replace(
+        job.options,
         selected=tuple(shown.of_runs(shown.selected, job.runs, None)),
         references=tuple(shown.of_runs(references, job.runs, ())),
         look=replace(look, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
         promises=tuple(shown.of_runs(shown.promises, job.runs, None)),
     )
+    return replace(job, options=options)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from app.state.study_runs import StudyRuns
-from app.workers.drawer import Drawer
 from app.workers.worker import Request
 from core.errors import InputError
 from core.figures.palette import PALETTES
+from core.figures.render_process import FigureProcess
 from core.studies.study import Study
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def claims_judged(request: Request, runs: StudyRuns) -> tuple[Judged, ...]:
 
 
 def figure_drawn(
-    request: Request, runs: StudyRuns, palette: str, width: int, drawer: Drawer
+    request: Request, runs: StudyRuns, palette: str, width: int, process: FigureProcess
 ) -> StudyFigure:
     """Draw the runs that are finished, so many pixels of the screen wide."""
     from core.figures.primitives import MM_PER_INCH
@@ -74,7 +74,7 @@ def figure_drawn(
         scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], known=known)
         # As many dots as it has pixels on the screen; a window may be a few pixels wide, or a wall.
         dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
-        return StudyFigure(drawer.draw(scene, ".png", dpi, request.is_cancelled), len(done))
+        return StudyFigure(process.draw(scene, ".png", dpi, request.is_cancelled), len(done))
 
 
 def cost_estimated(
@@ -84,7 +84,8 @@ def cost_estimated(
 
     Cells are measured in a process of its own, which is ended when nobody wants to know any more.
     """
+    from core.processes import run_in_process
     from core.sweep.cost import estimate
-    from core.sweep.pools import elsewhere
 
-    return elsewhere(request.is_cancelled, estimate, study, cores, 20.0, rows)
+    given = (estimate, study, cores, 20.0, rows)
+    return run_in_process("The cost is not known", request.is_cancelled, *given)

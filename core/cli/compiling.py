@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import threading
 from dataclasses import asdict
 
 from core.cli.output import say
@@ -23,7 +22,7 @@ def warm(arguments: argparse.Namespace) -> int:
     """Compile the groups that are not in the cache."""
     if arguments.progress:
         # Nothing is half written: files in the cache come whole or not at all.
-        end_with_the_input(threading.Event())
+        end_with_the_input()
         if hasattr(os, "nice"):  # the window, or the run, that it is for goes first
             os.nice(BEHIND)
     requested = tuple(arguments.only)

@@ -6,12 +6,11 @@ import argparse
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.looks import ALL, look_of, selected_in, sheet_of, theory_of, time_of
+from core.cli.looks import ALL, options_of, sheet_of, time_of
 from core.cli.output import print_line, progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
@@ -95,11 +94,8 @@ def figure(arguments: argparse.Namespace) -> int:
         scene = None if named else study_figure(arguments, stack, palette)
         if scene is None:
             runs = open_all(arguments.targets, stack, arguments.quiet)
-            selected, look = selected_in(runs, arguments.select), look_of(arguments, runs)
-            references, bounds, promises = theory_of(arguments, runs)
-            look = replace(look, bounds=bounds, rest=arguments.rest)
-            shown = (palette, plane, references, selected, look, sheet, promises)
-            scene = build_scene(runs, panels, until, *shown)
+            options = options_of(arguments, runs, palette, plane, sheet)
+            scene = build_scene(runs, panels, until, options)
         save_figure(scene, out, dpi=arguments.dpi)
     print_line(out)
     return 0
@@ -171,25 +167,21 @@ def movie(arguments: argparse.Namespace) -> int:
         runs = open_all(arguments.targets, stack, arguments.quiet)
         length = arguments.seconds * arguments.fps  # save_film says what is wrong with it
         count = max(1, round(length)) if isfinite(length) else 1
-        references, bounds, promises = theory_of(arguments, runs)
+        palette = DARK if arguments.dark else LIGHT
+        options = options_of(arguments, runs, palette, plane)
         with progress("movie", count, arguments.quiet) as bar:
             save_film(
                 runs,
                 out,
+                options,
                 panel=arguments.panel,
                 seconds=arguments.seconds,
                 frames_per_second=arguments.fps,
-                palette=DARK if arguments.dark else LIGHT,
-                progress=bar.part,
-                plane=plane,
                 follow=arguments.range == "moment",
-                selected=selected_in(runs, arguments.select),
-                references=references,
-                look=replace(look_of(arguments, runs), bounds=bounds),
                 interval=interval,
                 captions=not arguments.no_caption,
                 size=size,
-                promises=promises,
+                progress=bar.part,
             )
     print_line(out)
     return 0
@@ -197,13 +189,12 @@ def movie(arguments: argparse.Namespace) -> int:
 
 def page(arguments: argparse.Namespace) -> int:
     """Write runs as a page that plays them."""
-    from core.figures.material import Shown
     from core.figures.page import PageOptions, check_page, check_page_path, save_page, views_of
     from core.figures.palette import LIGHT
 
     out = Path(arguments.out)
     check_page_path(out)
-    options = PageOptions(arguments.frames, arguments.title, arguments.colours)
+    page_options = PageOptions(arguments.frames, arguments.title, arguments.colours)
     plane = _plane(arguments.plane)
     if arguments.margins is None:
         arguments.margins = ALL
@@ -212,13 +203,10 @@ def page(arguments: argparse.Namespace) -> int:
         views = views_of(runs)
         if arguments.views is not None:
             views = tuple(name.strip() for name in arguments.views.split(",") if name.strip())
-        check_page(runs, views, options)  # before theory is computed, which takes a while
-        selected, look = selected_in(runs, arguments.select), look_of(arguments, runs)
-        references, bounds, promises = theory_of(arguments, runs)
-        look = replace(look, bounds=bounds)
-        shown = Shown(LIGHT, plane, references, selected, look, promises=promises)
+        check_page(runs, views, page_options)  # before theory is computed, which takes a while
+        options = options_of(arguments, runs, LIGHT, plane)
         with progress("page", 1, arguments.quiet) as bar:
-            save_page(runs, out, views, shown, options, bar.part)
+            save_page(runs, out, views, options, page_options, bar.part)
     print_line(out)
     return 0
 

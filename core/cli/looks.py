@@ -13,8 +13,11 @@ from core.cli.margins import computed, stopped
 from core.cli.output import MARGIN_SECONDS
 from core.errors import InputError
 from core.figures.look import FIRST_CURVES, BoundCurve, Look, Region
+from core.figures.options import USUAL, FigureOptions
+from core.figures.palette import Palette
 from core.figures.sheet import Sheet, parse_size
 from core.observables.node_sets import NodeSet, parse_nodes
+from core.observables.planes import NodePlane
 from core.problem.schedule import parse_time
 from core.reference.watch import CancelledError, Watch
 from core.runs import Run
@@ -56,6 +59,20 @@ def sheet_of(arguments: argparse.Namespace) -> Sheet:
     """The paper of a figure."""
     width, height = (None, None) if arguments.size is None else parse_size(arguments.size)
     return Sheet(width, height, arguments.font, arguments.letters, not arguments.no_caption)
+
+
+def options_of(
+    arguments: argparse.Namespace,
+    runs: Sequence[Run],
+    palette: Palette,
+    plane: NodePlane,
+    sheet: Sheet = USUAL.sheet,
+) -> FigureOptions:
+    """Return how a command draws runs; what theory promises is computed where it is drawn."""
+    selected, look = selected_in(runs, arguments.select), look_of(arguments, runs)
+    references, bounds, promises = theory_of(arguments, runs)
+    look = replace(look, bounds=bounds, rest=getattr(arguments, "rest", False))
+    return FigureOptions(palette, plane, references, selected, look, sheet, promises)
 
 
 def look_of(arguments: argparse.Namespace, runs: Sequence[Run]) -> Look:

@@ -257,8 +257,6 @@ def _preparing(commands: Any) -> None:
         metavar="GROUP",
         help=f"of {', '.join(warming.GROUPS)} (default: all, in this order)",
     )
-    command_of(commands, "draw-film", "asked.draw_film", "a film that a window asks for")
-    command_of(commands, "draw-figures", "asked.draw_figures", "figures that a window asks for")
 
 
 # --------------------------------------------------------------- options that commands share

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, final
+from typing import final
 
 from core.compiled import warming
 
@@ -33,8 +33,8 @@ def warm_command() -> list[str]:
     return headless("warm")
 
 
-def start(words: Sequence[str], said: int | IO[bytes] = subprocess.PIPE) -> subprocess.Popen[str]:
-    """Start such a command; `said` takes its standard error.
+def start(words: Sequence[str]) -> subprocess.Popen[str]:
+    """Start such a command.
 
     The process is in a group of its own: Ctrl-C is answered by this program, which ends it.
     """
@@ -44,7 +44,7 @@ def start(words: Sequence[str], said: int | IO[bytes] = subprocess.PIPE) -> subp
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=said,
+        stderr=subprocess.PIPE,
         start_new_session=True,
         creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )

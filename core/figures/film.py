@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.figures.film_layout import film_scene, film_size
 from core.figures.film_sizes import LEAST, MOST, kinds_of
-from core.figures.look import PLAIN, Look, check_look
-from core.figures.material import Material, Selected, Shown, gather
+from core.figures.look import check_look
+from core.figures.material import Material, gather
 from core.figures.neurons import trail_frames
 from core.figures.numbers import clock_text, math_text
-from core.figures.palette import LIGHT, Palette, film_colours
+from core.figures.options import USUAL, FigureOptions
+from core.figures.palette import Palette, film_colours
 from core.figures.primitives import Dots, FigureScene, Ink, Panel, Text
 from core.figures.scene import check_runs, last_frame, suited
 from core.figures.time_axis import TimeAxis, time_axis
@@ -37,9 +38,6 @@ from core.figures.writers import (
     check_film_path,
 )
 from core.files import replacing
-from core.observables.planes import COORDINATES, NodePlane
-from core.reference.margin import ReferenceMargin
-from core.reference.share import Promise
 from core.runs import Run
 
 if TYPE_CHECKING:  # matplotlib, which is loaded where something is drawn
@@ -180,7 +178,7 @@ def film_frames(
     panel: str,
     count: int,
     size: tuple[int, int],
-    shown: Shown,
+    options: FigureOptions,
     follow: bool = True,
     interval: Interval | None = None,
     captions: bool = True,
@@ -200,9 +198,9 @@ def film_frames(
             np.unique(np.append(trail_frames(last, run.network.m), some))
             for run, last, some in zip(runs, lasts, stops, strict=True)
         ]
-    material = gather(runs, kinds, lasts, shown, stops)
+    material = gather(runs, kinds, lasts, options, stops)
     scene, data, dpi, clock = film_scene(material, kinds, size, captions)
-    zoomed = any(shown.look.region(row, "neurons") for row in range(len(runs)))
+    zoomed = any(options.look.region(row, "neurons") for row in range(len(runs)))
     with borrowed_fonts():  # until the last picture, or the film is given up
         drawer = Drawer(scene, material, data, dpi, clock, follow and not zoomed)
         before: tuple[int, ...] | None = None
@@ -266,21 +264,17 @@ class _CancelledError(Exception):
 def save_film(
     runs: Sequence[Run],
     path: Path,
+    options: FigureOptions = USUAL,
+    *,
     panel: str = "neurons",
     seconds: float = 8.0,
     frames_per_second: float = 20,
     size: tuple[int, int] | None = None,
-    palette: Palette = LIGHT,
-    progress: Callable[[int, int], None] | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    plane: NodePlane = COORDINATES,
     follow: bool = True,
-    selected: Selected = (),
-    references: Sequence[Sequence[ReferenceMargin]] = (),
-    look: Look = PLAIN,
     interval: Interval | None = None,
     captions: bool = True,
-    promises: Sequence[Promise | None] = (),
+    progress: Callable[[int, int], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
 ) -> bool:
     """Write a film for one or more runs, of a panel, of up to four with commas between them, or of
     "all", the four of the papers' figure; .gif and .webp loop for ever.
@@ -288,15 +282,14 @@ def save_film(
     It has round(seconds * frames_per_second) frames; time passes evenly on the axis of the figures,
     over the runs or an `interval` of log10 t, and the last picture stays for the last 12 % of the
     film. The neurons' range is that of the moment (`follow`) or of the whole run; other axes do not
-    move. Beside the nodes that are `selected` in a run its others are dim; `references`, `look`
-    and `promises` are as in figures. `captions`: the line with heading and clock is shown. `size`
-    is in pixels, both even (made so); `progress` gets (frames done, all frames). Returns False, and
-    leaves no file, when `cancelled` said so between two frames.
+    move. `captions`: the line with heading and clock is shown. `size` is in pixels, both even (made
+    so); `progress` gets (frames done, all frames). Returns False, and leaves no file, when
+    `cancelled` said so between two frames.
 
     Raises InputError for settings or a path that cannot be used, DiskError for a full disk.
     """
     check_runs(runs)
-    check_look(look, runs)
+    check_look(options.look, runs)
     if interval is not None:
         check_interval(runs, interval)
     kinds = suited(kinds_of(panel), runs)
@@ -306,12 +299,11 @@ def save_film(
     pixels = (requested[0] & ~1, requested[1] & ~1)
     # GIF counts in hundredths of a second.
     durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
-    shown = Shown(palette, plane, references, selected, look, promises=promises)
-    pictures = film_frames(runs, panel, count, pixels, shown, follow, interval, captions)
+    pictures = film_frames(runs, panel, count, pixels, options, follow, interval, captions)
     try:
         with (
             replacing(path) as (temporary, file),
-            _kept(_writer(temporary, file, pixels, frames_per_second, palette)) as writer,
+            _kept(_writer(temporary, file, pixels, frames_per_second, options.palette)) as writer,
         ):
             for done, milliseconds in enumerate(durations, 1):
                 if cancelled is not None and cancelled():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.across import Across, across
-from core.figures.look import PLAIN, Look, Region
+from core.figures.look import Region
 from core.figures.margin_curves import (
     MarginTraces,
     margin_axis,
@@ -26,11 +26,11 @@ from core.figures.neurons import (
     track,
     trail_frames,
 )
+from core.figures.options import FigureOptions
 from core.figures.palette import Palette, faint
 from core.figures.predictor import PredictorPanel, widened
 from core.figures.primitives import Axis as PanelAxis
 from core.figures.primitives import Box, Dots, Ink, Marker, Panel
-from core.figures.sheet import Sheet
 from core.figures.sorted_nodes import Chosen, sorted_ink, sorted_panel, value_axis
 from core.figures.ticks import ranged
 from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
@@ -45,46 +45,13 @@ from core.figures.trace_panels import (
 from core.figures.waves import KINDS as WAVES
 from core.figures.waves import WavePanel
 from core.observables.node_sets import NodeSet
-from core.observables.planes import COORDINATES, NodePlane
+from core.observables.planes import COORDINATES
 from core.observables.projection import Projection, checked_projection
-from core.reference.margin import ReferenceMargin
-from core.reference.share import Promise, scaled
 from core.runs import Run
 
 SORTED = ("rotations", "norms")
 FAINT = 0.3  # opacity of what comes after the moment shown, as on the screen
-Selected = Sequence[NodeSet | None]
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Shown:
-    """What is drawn of runs beside the runs themselves: their reference margins, the nodes that are
-    selected in each, beside which the others are dim, the plane of the nodes, the look, and what
-    the margins of each run are shown as shares of."""
-
-    palette: Palette
-    plane: NodePlane = COORDINATES
-    references: Sequence[Sequence[ReferenceMargin]] = ()
-    selected: Selected = ()
-    look: Look = PLAIN
-    sheet: Sheet = field(default_factory=Sheet)
-    promises: Sequence[Promise | None] = ()
-
-    def promise_of(self, row: int) -> Promise | None:
-        """What margins of the run in a row are shares of; None where they are shown as they are."""
-        return self.promises[row] if row < len(self.promises) else None
-
-    def references_of(self, row: int) -> Sequence[ReferenceMargin]:
-        """The reference margins of the run in a row, in the unit of its margins; what they are
-        shares of is always there, at 1."""
-        margins = tuple(self.references[row]) if row < len(self.references) else ()
-        promise = self.promise_of(row)
-        if promise is None or promise.margin is None:
-            return margins
-        whole = promise.margin
-        others = tuple(one for one in margins if one.reference.name != whole.reference.name)
-        return scaled((*others, whole), promise.scale)
+Shown = FigureOptions  # as core.figures.page calls it
 
 
 @final
@@ -97,7 +64,7 @@ class Material:
 
     runs: tuple[Run, ...]
     lasts: tuple[int, ...]
-    shown: Shown
+    shown: FigureOptions
     projections: tuple[Projection, ...]
     time: TimeAxis
     across: Across
@@ -253,7 +220,7 @@ def gather(
     runs: Sequence[Run],
     panels: Sequence[str],
     lasts: Sequence[int],
-    shown: Shown,
+    shown: FigureOptions,
     stops: Sequence[NDArray[np.int64]] | None = None,
 ) -> Material:
     """Compute what some panels show; `stops` are the frames of each run that a film stops at."""

@@ -22,23 +22,20 @@ from core.figures.layout import (
     captions,
     page,
 )
-from core.figures.look import PLAIN, Look, check_look
+from core.figures.look import check_look
 from core.figures.margin_curves import math_label
-from core.figures.material import Material, Selected, Shown, gather
+from core.figures.material import Material, gather
 from core.figures.names import EVERY_PANEL, PANELS
-from core.figures.palette import LIGHT, Palette
+from core.figures.options import USUAL, FigureOptions, Selected
 from core.figures.primitives import FigureScene
 from core.figures.rays import RAYS
-from core.figures.sheet import Sheet, check_sheet
-from core.observables.planes import COORDINATES, PLANES, NodePlane
-from core.reference.margin import ReferenceMargin
-from core.reference.share import Promise
+from core.figures.sheet import check_sheet
+from core.observables.planes import PLANES
 from core.runs import Run
 
 # Of four panels each, so that letters are enough.
 MOST_ROWS = 6
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-WHOLE = Sheet()
 
 
 def check_panels(panels: Sequence[str]) -> tuple[str, ...]:
@@ -126,36 +123,26 @@ def build_scene(
     runs: Sequence[Run],
     panels: Sequence[str] = PANELS,
     until: int | float | None = None,
-    palette: Palette = LIGHT,
-    plane: NodePlane = COORDINATES,
-    references: Sequence[Sequence[ReferenceMargin]] = (),
-    selected: Selected = (),
-    look: Look = PLAIN,
-    sheet: Sheet = WHOLE,
-    promises: Sequence[Promise | None] = (),
+    options: FigureOptions = USUAL,
 ) -> FigureScene:
     """A page with one row a run and one column a panel, 180 mm wide for three or four panels.
 
     Runs of real targets have curves in place of margins (`suited`).
 
-    `until` is the last frame (int) or the last log10 t (float) shown, None for all; `plane`
-    is that of the trajectories. Rotations, norms, margins and colours of time share their
-    scales between the rows; trajectories have a scale of their own.
-    `references` are reference margins for each run, drawn as lines among its margins, and
-    `selected` nodes of each run beside which the others are dim. `look` has the curves, ranges,
-    pins and bounds, `sheet` the size of the page and its letters; with `promises` margins are
-    shares of what is promised of each run (core.reference.share).
+    `until` is the last frame (int) or the last log10 t (float) shown, None for all. Rotations,
+    norms, margins and colours of time share their scales between the rows; trajectories have a
+    scale of their own.
 
     Raises InputError for unknown panels, no or more than six runs, a plane that a run does not
     have, or a sheet without room for the panels.
     """
     check_runs(runs)
     panels = suited(check_panels(panels), runs)
+    look, sheet = options.look, options.sheet
     check_look(look, runs)
     check_sheet(sheet)
     lasts = [last_frame(run, until) for run in runs]
-    shown = Shown(palette, plane, references, selected, look, sheet, promises)
-    material = gather(runs, panels, lasts, shown)
+    material = gather(runs, panels, lasts, options)
     title = titles(runs)[0]
     letters = {
         (row, kind): letter_of(row * len(panels) + column)
@@ -171,7 +158,7 @@ def build_scene(
         for column, kind in enumerate(panels)
     )
     size = (laid.width, laid.height, sheet.points)
-    return FigureScene(*size, title, palette, drawn, laid.texts, sheet.family)
+    return FigureScene(*size, title, options.palette, drawn, laid.texts, sheet.family)
 
 
 def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:

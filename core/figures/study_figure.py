@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
+from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import FigureScene
 from core.figures.scene import MOST_ROWS, build_scene
@@ -54,7 +55,7 @@ def figure_of_runs(
     """
     layout = study.layout()
     if layout is None:
-        return build_scene([keep(open_run(path)) for path in paths], palette=palette)
+        return build_scene([keep(open_run(path)) for path in paths], options=FigureOptions(palette))
     rows = _by_rows(study, layout, paths, known or {}, keep)
     # In the order of names: figures do not depend on that of the folder.
     cells = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from core import trust
 from core.errors import DiskError, MarginscopeError, RunFileError
@@ -193,9 +193,3 @@ def one_thread() -> None:
         torch.set_num_threads(1)
     # Not as a context: for as long as this process lives.
     threadpool_limits(1)
-
-
-def environment() -> dict[str, Any]:
-    """The variables that keep a fresh worker's libraries to one thread."""
-    names = ("OMP", "OPENBLAS", "MKL", "NUMBA")
-    return {f"{name}_NUM_THREADS": "1" for name in names}

@@ -7,29 +7,25 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import socket
-import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, final
 from urllib.parse import SplitResult, urlsplit
 
 from core.errors import InputError, MarginscopeError
 from core.network import pytorch
-from core.stopping import TERMINATED
+from core.processes import make_executor
 from core.studies.row import Row
-from core.sweep.cell import Task, environment, one_thread, run_batch, run_cell
+from core.sweep.cell import Task, run_batch, run_cell
 from core.training.control import Control
 
-T = TypeVar("T")
 Rows = Future[list[Row]]
-LOOK_SECONDS = 0.1
 # What every NVIDIA driver leaves: on Linux, in Windows' subsystem for Linux, and on Windows.
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "C:/Windows/System32/nvcuda.dll")
 PROTOCOLS = ("tcp", "tls")  # of addresses of schedulers
@@ -109,33 +105,17 @@ class ProcessPool(Pool):
 
     def __init__(self, jobs: int) -> None:
         self.workers = jobs
-        self._executor = self._made()
-
-    def _made(self) -> Any:
-        from joblib.externals.loky import ProcessPoolExecutor
-
-        return ProcessPoolExecutor(
-            max_workers=self.workers,
-            timeout=20,
-            initializer=_start_worker,
-            initargs=(os.getpid(),),
-            env=environment(),
-        )
+        self._executor = make_executor(self.workers)
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
         """Send the batch to the next free process."""
         future: Rows = self._executor.submit(run_batch, tuple(tasks))
         return future
 
-    def apply(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Call something else than a batch in the next free process."""
-        future: Future[T] = self._executor.submit(function, *arguments)
-        return future
-
     def renew(self) -> None:
         """A pool that lost a process takes no more work: another one takes its place."""
         self._executor.shutdown(wait=True, kill_workers=True)
-        self._executor = self._made()
+        self._executor = make_executor(self.workers)
 
     def close(self, at_once: bool = False) -> None:
         """End the processes, and wait until they are gone.
@@ -143,23 +123,6 @@ class ProcessPool(Pool):
         Killed they are in either case: idle ones would take half a second to unload libraries.
         """
         self._executor.shutdown(wait=True, kill_workers=True)
-
-
-def _start_worker(parent: int) -> None:
-    """Ctrl-C reaches the whole process group; only the sweep itself answers it.
-
-    The parent says who it is: one that was killed while this process started is not seen here.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_the_sweep, args=(parent,), daemon=True).start()
-    one_thread()
-
-
-def _end_with_the_sweep(parent: int) -> None:
-    """A worker whose sweep was killed ends, also in the middle of a cell, which is lost anyway."""
-    while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
-    os._exit(TERMINATED)
 
 
 @final
@@ -285,25 +248,6 @@ def _reach(address: str, patience: float) -> None:
     if place.hostname is None or place.port is None:
         raise ValueError(address)
     socket.create_connection((place.hostname, place.port), timeout=patience).close()
-
-
-def elsewhere(
-    given_up: Callable[[], bool], function: Callable[..., T], *arguments: Any
-) -> T | None:
-    """What a function returns in a process of its own, which is ended once it is given up.
-
-    None then. Raises what the function raises.
-    """
-    pool = ProcessPool(1)
-    future: Future[T] = pool.apply(function, *arguments)
-    try:
-        while not future.done():
-            if given_up():
-                return None
-            wait([future], timeout=LOOK_SECONDS)
-        return future.result()
-    finally:
-        pool.close(at_once=True)
 
 
 def pool_for(

@@ -20,6 +20,7 @@ from core.figures.export import (
 )
 from core.figures.look import FIRST_CURVES, Look
 from core.figures.names import ACROSS, PANELS
+from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene
 from core.figures.scene import build_scene
@@ -239,13 +240,15 @@ def scene_of(runs: Sequence[CoreRun], options: Options, dark: bool = False) -> F
         runs,
         PANELS if options.panels is None else options.panels,
         _moment(options.until),
-        DARK if dark else LIGHT,
-        COORDINATES if options.plane is None else parse_plane(options.plane),
-        [drawn_margins(run, options.margins, options.limit) for run in runs]
-        if options.margins
-        else (),
-        look=look_of(options.curves, options.against, runs),
-        sheet=Sheet(options.width_mm, options.height_mm, caption=options.caption),
+        FigureOptions(
+            DARK if dark else LIGHT,
+            COORDINATES if options.plane is None else parse_plane(options.plane),
+            [drawn_margins(run, options.margins, options.limit) for run in runs]
+            if options.margins
+            else (),
+            look=look_of(options.curves, options.against, runs),
+            sheet=Sheet(options.width_mm, options.height_mm, caption=options.caption),
+        ),
     )
 
 

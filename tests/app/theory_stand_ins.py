@@ -44,6 +44,10 @@ class MadeUp(Reference):
         self.computed = 0
         self.begun = threading.Event()
 
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what waits: the process of a film gets a margin to draw it."""
+        return {**vars(self), "_wait": None, "begun": None}
+
     def applies(self, problem: Problem) -> bool:
         return True
 

@@ -84,7 +84,7 @@ OF_RUNS = {
 }
 ONLY_TEXT = {"describe", "cite"}  # print the settings or the source of a study
 ASKED = {"run", "trust"}  # whose user means this very file
-WITHOUT_FILES = {"list", "warm", "draw-film", "draw-figures"}
+WITHOUT_FILES = {"list", "warm"}
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,7 @@ from core.figures.film import film_frames, frames_shown, save_film
 from core.figures.film_layout import film_size
 from core.figures.material import Shown
 from core.figures.neurons import followed, track
+from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import GifWriter, WebpWriter
@@ -64,8 +65,9 @@ def test_films_show_the_drawn_pictures(tmp_path, palette, suffixes) -> None:
     """Exactly, and in a GIF, which has few colours, about so."""
     pictures = list(film_frames(two_runs()[:1], "neurons", 3, SIZE, Shown(palette)))
     for suffix, tolerance in suffixes.items():
-        saved(tmp_path / f"film{suffix}", panel="neurons", palette=palette, seconds=0.3)
-        with Image.open(tmp_path / f"film{suffix}") as image:
+        path, options = tmp_path / f"film{suffix}", FigureOptions(palette)
+        saved(path, panel="neurons", options=options, seconds=0.3)
+        with Image.open(path) as image:
             for position, picture in enumerate(pictures):
                 image.seek(position)
                 shown = np.asarray(image.convert("RGB")).astype(float)

@@ -10,6 +10,7 @@ import pytest
 
 from core.figures.export import figure_bytes
 from core.figures.look import Look, Region
+from core.figures.options import FigureOptions
 from core.figures.primitives import Level, Panel
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES
@@ -30,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 def curves_of(run: Run, *names: str, **look: object) -> Panel:
     chosen = Look(names, **look)
-    return build_scene([run], ["curves"], look=chosen).panels[0]
+    return build_scene([run], ["curves"], options=FigureOptions(look=chosen)).panels[0]
 
 
 def lines_of(panel: Panel) -> list[Level]:
@@ -44,7 +45,9 @@ def test_two_by_eta_is_beside_the_sharpness_alone(run: Run) -> None:
     assert "eta" in line.label
     assert bytes(panel.ink.curves[0].colours[0, :3]).hex() == line.colour[1:]
     assert lines_of(curves_of(run, "hessian_2", "distance")) == []
-    assert figure_bytes(build_scene([run], ["curves"], look=Look(("sharpness",))), ".svg")
+    assert figure_bytes(
+        build_scene([run], ["curves"], options=FigureOptions(look=Look(("sharpness",)))), ".svg"
+    )
 
 
 def test_a_line_far_above_is_named_with_an_arrow_and_one_near_is_on_the_axis(run: Run) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from core.figures.look import Look
 from core.figures.material import Shown
+from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import Panel
 from core.figures.rays import TIP, rays_of
@@ -50,7 +51,7 @@ def run_of(kind: str, **more: Any) -> Run:
 
 
 def neurons(run: Run, look: Look = DIRECTIONS, **options: Any) -> Panel:
-    return build_scene([run], ["neurons"], look=look, **options).panels[0]
+    return build_scene([run], ["neurons"], options=FigureOptions(look=look, **options)).panels[0]
 
 
 def curves(panel: Panel) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def test_there_are_none_of_weights_of_labels_and_of_crowds() -> None:
 
 def test_the_figure_says_what_they_are() -> None:
     for look, there in ((DIRECTIONS, True), (Look(), False)):
-        scene = build_scene([run_of("spurious")], ["neurons"], look=look)
+        scene = build_scene([run_of("spurious")], ["neurons"], options=FigureOptions(look=look))
         text = " ".join(one.text for one in scene.texts)
         assert ("extremal vectors" in text) == there
         assert ("trajectories of $v_j/|v_j|$" in text) == there

@@ -8,6 +8,7 @@ import pytest
 from core.figures.draw import draw_scene, drawing
 from core.figures.export import figure_bytes
 from core.figures.margin_curves import math_label, reference_levels
+from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import Axis
 from core.figures.scene import build_scene
@@ -62,9 +63,16 @@ def test_the_axis_reaches_the_lines_that_are_near_and_no_others() -> None:
         ReferenceMargin(GLOBAL, Bracket(value, value, value, True, ""), 0.0)
         for value in (4.0 * top, 8.0 * top)
     )
-    reached = panel_of(build_scene([run], ["margins"], references=[[near]]), "margins")
+    reached = panel_of(
+        build_scene([run], ["margins"], options=FigureOptions(references=[[near]])), "margins"
+    )
     assert reached.y.high > 2.0 * top
-    assert panel_of(build_scene([run], ["margins"], references=[[far]]), "margins").y == bare
+    assert (
+        panel_of(
+            build_scene([run], ["margins"], options=FigureOptions(references=[[far]])), "margins"
+        ).y
+        == bare
+    )
     assert reached.levels[-1].value == pytest.approx(2.0 * top)
 
 
@@ -73,7 +81,9 @@ def test_the_axis_reaches_the_lines_that_are_near_and_no_others() -> None:
 )
 def test_lines_and_labels_are_drawn(palette, suffix: str, start: bytes) -> None:
     references = [ALL, ALL]
-    scene = build_scene(two_runs(), ["margins"], palette=palette, references=references)
+    scene = build_scene(
+        two_runs(), ["margins"], options=FigureOptions(palette=palette, references=references)
+    )
     with drawing():
         figure = draw_scene(scene, 100.0)
         written = [text.get_text() for axes in figure.axes for text in axes.texts]

@@ -11,6 +11,7 @@ from core.errors import InputError
 from core.figures.labels import differing, headings, settings_line
 from core.figures.names import PANELS
 from core.figures.neurons import trail_frames
+from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, node_colours
 from core.figures.primitives import KeyEntry, Marker, TimeKey
 from core.figures.scene import build_scene
@@ -29,7 +30,10 @@ def panel_of(scene, kind, row=0):
 def test_trajectories_are_the_nodes_positions() -> None:
     run = two_runs()[0]
     panel = panel_of(
-        build_scene([run], ["neurons"], plane=NodePlane("coordinates", (2, 0))), "neurons"
+        build_scene(
+            [run], ["neurons"], options=FigureOptions(plane=NodePlane("coordinates", (2, 0)))
+        ),
+        "neurons",
     )
     curves, last = panel.ink.curves[0], run.frames - 1
     strength = OBSERVABLES["relative_norm"].at(run, last)
@@ -131,7 +135,7 @@ def test_until_is_a_frame_or_a_time() -> None:
 
 
 def test_size_letters_and_texts() -> None:
-    scene = build_scene(two_runs(), palette=DARK)
+    scene = build_scene(two_runs(), options=FigureOptions(palette=DARK))
     assert (scene.width_mm, scene.palette.name) == (180.0, "dark")
     assert "".join(panel.letter for panel in scene.panels) == "abcdefgh"
     words = "\n".join(text.text for text in scene.texts)
@@ -180,11 +184,11 @@ def test_a_run_that_did_not_complete_says_so() -> None:
         (1, {"panels": ("nurons",)}, "nurons: name one or more"),
         (
             1,
-            {"plane": NodePlane("coordinates", (0, 4))},
+            {"options": FigureOptions(plane=NodePlane("coordinates", (0, 4)))},
             "no coordinate 5; with d = 4 choose 1 to 4",
         ),
-        (1, {"plane": NodePlane("coordinates", (1, 1))}, "given twice"),
-        (1, {"plane": NodePlane("coordinates", (1,))}, "Two coordinates"),
+        (1, {"options": FigureOptions(plane=NodePlane("coordinates", (1, 1)))}, "given twice"),
+        (1, {"options": FigureOptions(plane=NodePlane("coordinates", (1,)))}, "Two coordinates"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_in_a_sentence(runs, arguments, match) -> None:

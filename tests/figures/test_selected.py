@@ -10,6 +10,7 @@ import pytest
 from core.cli.main import main
 from core.figures.film import film_frames
 from core.figures.material import Shown
+from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, dimmed
 from core.figures.primitives import FigureScene, Ink, Panel
 from core.figures.scene import build_scene
@@ -35,7 +36,8 @@ def panel(scene: FigureScene, kind: str) -> Panel:
 
 def test_the_others_are_dim_on_paper(run: Run) -> None:
     plain, chosen = (
-        build_scene([run], selected=given) for given in ((), [NodeSet("early", NODES)])
+        build_scene([run], options=FigureOptions(selected=given))
+        for given in ((), [NodeSet("early", NODES)])
     )
     before, after = (panel(scene, "neurons").ink for scene in (plain, chosen))
     marks = {tuple(point): colour for point, colour in _nodes(before)}

@@ -12,6 +12,7 @@ import pytest
 from core.cli.main import main
 from core.comparison.recorded import most_of
 from core.figures.look import BoundCurve, Look
+from core.figures.options import FigureOptions
 from core.figures.primitives import Marker
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES
@@ -91,7 +92,9 @@ def test_a_figure_of_shares_has_the_same_curves_divided(path: Path) -> None:
     promised = Promise(margin("gamma_gl", 0.15, 0.17))
     with open_run(path) as run:
         plain = build_scene([run], ("margins",)).panels[0]
-        shares = build_scene([run], ("margins",), promises=[promised]).panels[0]
+        shares = build_scene(
+            [run], ("margins",), options=FigureOptions(promises=[promised])
+        ).panels[0]
         hard = OBSERVABLES["hard_margin"].trace(run)
         reach = first_reach(hard / 0.08, run.log10_time[: run.frames])
     for one, other in zip(plain.ink.curves, shares.ink.curves, strict=True):
@@ -110,11 +113,15 @@ def test_the_rest_of_curves_is_faint_and_the_whole_runs(path: Path, against: str
     """The picture of the whole run, faint, and over it the part up to the moment."""
     panels, look = ("margins", "curves", "spectrum"), Look(against=against)
     with open_run(path) as run:
-        whole = build_scene([run], panels, look=look).panels
+        whole = build_scene([run], panels, options=FigureOptions(look=look)).panels
         until = float(run.log10_time[25])
-        cut = build_scene([run], panels, until, look=look).panels
-        seen = build_scene([run], panels, until, look=replace(look, rest=True)).panels
-        end = build_scene([run], panels, look=replace(look, rest=True)).panels
+        cut = build_scene([run], panels, until, options=FigureOptions(look=look)).panels
+        seen = build_scene(
+            [run], panels, until, options=FigureOptions(look=replace(look, rest=True))
+        ).panels
+        end = build_scene(
+            [run], panels, options=FigureOptions(look=replace(look, rest=True))
+        ).panels
     for all_of_it, part, one, last in zip(whole, cut, seen, end, strict=True):
         count = len(all_of_it.ink.curves)
         assert len(one.ink.curves) == 2 * count
@@ -138,7 +145,9 @@ def test_the_ring_stands_on_the_curve_at_that_moment(path: Path, against: str) -
         promised = Promise(margin("gamma_gl", 1.6 * hard[-1], 1.6 * hard[-1]))
         bound = BoundCurve("x", "x", "margins", 0.5 * hard)
         look = Look(against=against, bounds=((bound,),))
-        scene = build_scene([run], ("margins",), look=look, promises=[promised])
+        scene = build_scene(
+            [run], ("margins",), options=FigureOptions(look=look, promises=[promised])
+        )
     ink = scene.panels[0].ink
     (ring,) = [dots for dots in ink.dots if dots.marker is Marker.RING]
     curve = next(one for one in ink.curves if one.name == "hard_margin")
@@ -159,7 +168,9 @@ def test_before_90_percent_there_is_no_ring(path: Path) -> None:
         promised = Promise(margin("gamma_gl", 1.6 * hard[-1], 1.6 * hard[-1]))
         reached = int(np.flatnonzero(hard >= 0.72 * hard[-1])[0])
         for last, rings in ((reached - 1, 0), (reached, 1)):
-            scene = build_scene([run], ("margins",), last, promises=[promised])
+            scene = build_scene(
+                [run], ("margins",), last, options=FigureOptions(promises=[promised])
+            )
             found = [one for one in scene.panels[0].ink.dots if one.marker is Marker.RING]
             assert len(found) == rings
 
@@ -167,8 +178,8 @@ def test_before_90_percent_there_is_no_ring(path: Path) -> None:
 def test_a_caption_says_what_margins_are_divided_by(path: Path) -> None:
     promised = Promise(margin("gamma_gl", 0.15, 0.17))
     with open_run(path) as run:
-        shares = build_scene([run], ("margins",), promises=[promised])
-        norms = build_scene([run], ("norms",), promises=[promised])
+        shares = build_scene([run], ("margins",), options=FigureOptions(promises=[promised]))
+        norms = build_scene([run], ("norms",), options=FigureOptions(promises=[promised]))
     assert "Margins are divided by" in " ".join(text.text for text in shares.texts)
     assert "divided by" not in " ".join(text.text for text in norms.texts)
 

@@ -13,6 +13,7 @@ from core.comparison.question import CompareQuestion
 from core.comparison.recorded import compare_runs
 from core.figures.comparison import _decades, comparison_scene
 from core.figures.look import Look
+from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT
 from core.figures.scene import build_scene
 from core.figures.study_axes import Scale
@@ -83,7 +84,9 @@ def test_norms_beyond_floats_stand_on_a_logarithmic_axis(qtbot: QtBot, tmp_path:
     panel = RunPanel(LIGHT)
     qtbot.addWidget(panel)
     with open_run(path) as run:
-        scene = build_scene([run], ("margins",), look=Look(against="norm_squared"))
+        scene = build_scene(
+            [run], ("margins",), options=FigureOptions(look=Look(against="norm_squared"))
+        )
         axis = panel_of(scene, "margins").x
         assert 694.0 < axis.low < axis.high < 696.0 and len(axis.ticks) >= 3
         data = DisplayData(run)

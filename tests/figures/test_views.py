@@ -17,6 +17,7 @@ from core.figures.film import film_frames
 from core.figures.look import BoundCurve, Look, Region
 from core.figures.material import Shown
 from core.figures.names import EVERY_PANEL
+from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.primitives import Axis, FigureScene, Marker, Panel, TimeKey
 from core.figures.scene import build_scene
@@ -57,7 +58,9 @@ def test_every_view_of_every_run_is_drawn(subtests: pytest.Subtests) -> None:
     for name, make in (("far", far_run), *DEGENERATE.items()):
         with subtests.test(run=name):
             run = make()
-            scene = build_scene([run], EVERY_PANEL, palette=DARK, sheet=Sheet(180.0))
+            scene = build_scene(
+                [run], EVERY_PANEL, options=FigureOptions(palette=DARK, sheet=Sheet(180.0))
+            )
             assert [panel.kind for panel in scene.panels] == list(EVERY_PANEL)
             panels = tuple(
                 replace(
@@ -75,17 +78,21 @@ def test_every_view_of_every_run_is_drawn(subtests: pytest.Subtests) -> None:
             assert content.startswith(b"\x89PNG")
             with Image.open(io.BytesIO(content)) as image:
                 assert len(image.convert("RGB").getcolors(100_000) or ()) > 20
-            assert build_scene([run], palette=DARK).panels  # the panels of a figure by default
+            assert build_scene(
+                [run], options=FigureOptions(palette=DARK)
+            ).panels  # the panels of a figure by default
 
 
 def test_curves_are_the_observables_and_logarithms_stand_as_they_are() -> None:
     run = two_runs()[0]
     look = Look(("smoothed_margin",))
-    panel = panel_of(build_scene([run], ["curves"], look=look), "curves")
+    panel = panel_of(build_scene([run], ["curves"], options=FigureOptions(look=look)), "curves")
     for curves in panel.ink.curves:
         np.testing.assert_array_equal(curves.y[0], OBSERVABLES[curves.name].trace(run))
     logs = Look(("risk", "log10_risk"), logarithmic=True)
-    both = panel_of(build_scene([run], ["curves"], look=logs), "curves").ink.curves
+    both = panel_of(
+        build_scene([run], ["curves"], options=FigureOptions(look=logs)), "curves"
+    ).ink.curves
     np.testing.assert_allclose(both[0].y, both[1].y, rtol=1e-12)
 
 
@@ -129,7 +136,9 @@ def test_the_predictor_is_f_and_its_line_is_where_f_is_0() -> None:
 @pytest.mark.parametrize("against", ["step", "norm_squared"])
 def test_curves_stand_against_another_quantity(against: str) -> None:
     run = two_runs()[0]
-    scene = build_scene([run], ["margins", "curves"], look=Look(against=against))
+    scene = build_scene(
+        [run], ["margins", "curves"], options=FigureOptions(look=Look(against=against))
+    )
     for panel in scene.panels:
         x = panel.ink.curves[0].x[0]
         if against == "step":
@@ -142,11 +151,16 @@ def test_curves_stand_against_another_quantity(against: str) -> None:
 
 def test_directions_and_roots() -> None:
     run = two_runs()[0]
-    roots = panel_of(build_scene([run], ["neurons"], look=Look(roots=True)), "neurons")
+    roots = panel_of(
+        build_scene([run], ["neurons"], options=FigureOptions(look=Look(roots=True))), "neurons"
+    )
     plain = panel_of(build_scene([run], ["neurons"]), "neurons")
     x, y = roots.ink.curves[0].x, plain.ink.curves[0].x
     np.testing.assert_allclose(np.sign(x) * x**2, y, atol=1e-12)
-    one = panel_of(build_scene([run], ["neurons"], look=Look(nodes="directions")), "neurons")
+    one = panel_of(
+        build_scene([run], ["neurons"], options=FigureOptions(look=Look(nodes="directions"))),
+        "neurons",
+    )
     ends = one.ink.dots[-1]
     assert (np.hypot(ends.x, ends.y) <= 1.0 + 1e-12).all()
 
@@ -154,7 +168,9 @@ def test_directions_and_roots() -> None:
 def test_pinned_nodes_have_rings_where_they_are() -> None:
     run, last = two_runs()[0], two_runs()[0].frames - 1
     look = Look(pinned=(frozenset({2, 4}), frozenset()))
-    scene = build_scene(two_runs(), ["neurons", "rotations", "norms"], look=look)
+    scene = build_scene(
+        two_runs(), ["neurons", "rotations", "norms"], options=FigureOptions(look=look)
+    )
     rings = {
         (panel.kind, panel.row): [d for d in panel.ink.dots if d.marker is Marker.RING]
         for panel in scene.panels
@@ -175,7 +191,9 @@ def test_a_range_is_that_of_the_axes() -> None:
         Region(0, "predictor", -0.1, 0.1, -0.1, 0.1),
     )
     look = Look(regions=regions)
-    scene = build_scene([two_runs()[0]], EVERY_PANEL, look=look, sheet=Sheet(180.0))
+    scene = build_scene(
+        [two_runs()[0]], EVERY_PANEL, options=FigureOptions(look=look, sheet=Sheet(180.0))
+    )
     for one in regions[:2]:
         panel = panel_of(scene, one.panel)
         assert (panel.x.low, panel.x.high, panel.y.low, panel.y.high) == (
@@ -195,13 +213,17 @@ def test_bounds_are_curves_with_their_names() -> None:
     run = two_runs()[0]
     values = np.linspace(0.0, 0.01, run.frames)
     bounds = ((BoundCurve("p Lemma 1", "Lemma 1", "margins", values),),)
-    panel = panel_of(build_scene([run], ["margins"], look=Look(bounds=bounds)), "margins")
+    panel = panel_of(
+        build_scene([run], ["margins"], options=FigureOptions(look=Look(bounds=bounds))), "margins"
+    )
     np.testing.assert_array_equal(panel.ink.curves[-1].y[0], values)
     assert [words.text for words in panel.ink.words] == ["Lemma 1"]
     values = 0.8 * OBSERVABLES["distance"].trace(run)
     distance = ((BoundCurve("p Lemma 2", "Lemma 2", "distance", values),),)
     look = Look(("distance",), bounds=distance)
-    curves = panel_of(build_scene([run], ["curves"], look=look), "curves").ink.curves
+    curves = panel_of(
+        build_scene([run], ["curves"], options=FigureOptions(look=look)), "curves"
+    ).ink.curves
     np.testing.assert_allclose(curves[-1].y[0], values)
     assert curves[-1].dash == "dotted"
 
@@ -210,7 +232,7 @@ def test_bounds_are_curves_with_their_names() -> None:
 @pytest.mark.parametrize("points", [6.0, 7.0, 9.0])
 def test_panels_stand_on_the_paper_apart(width: float, points: float) -> None:
     sheet = Sheet(width, None, points)
-    scene = build_scene(two_runs(), EVERY_PANEL, sheet=sheet)
+    scene = build_scene(two_runs(), EVERY_PANEL, options=FigureOptions(sheet=sheet))
     assert scene.width_mm == width
     boxes = [panel.box for panel in scene.panels]
     for box in boxes:
@@ -228,16 +250,22 @@ def test_panels_stand_on_the_paper_apart(width: float, points: float) -> None:
 
 
 def test_an_own_size_is_kept_and_caption_and_title_can_be_left_out() -> None:
-    scene = build_scene([two_runs()[0]], ["margins"], sheet=Sheet(100.0, 62.0, 8.0, "serif", False))
+    scene = build_scene(
+        [two_runs()[0]],
+        ["margins"],
+        options=FigureOptions(sheet=Sheet(100.0, 62.0, 8.0, "serif", False)),
+    )
     assert (scene.width_mm, scene.height_mm, scene.texts) == (100.0, 62.0, ())
     assert (scene.points, scene.family) == (8.0, "serif")
-    rows = build_scene(two_runs(), ["margins"], sheet=Sheet(caption=False))
+    rows = build_scene(two_runs(), ["margins"], options=FigureOptions(sheet=Sheet(caption=False)))
     assert [text.text for text in rows.texts] == ["$m$ = 6", "$m$ = 9"]
 
 
 def test_letters_with_serifs_are_embedded() -> None:
     """Of those without, tests.figures.test_export says so."""
-    scene = build_scene([two_runs()[0]], ["margins"], sheet=Sheet(family="serif"))
+    scene = build_scene(
+        [two_runs()[0]], ["margins"], options=FigureOptions(sheet=Sheet(family="serif"))
+    )
     content = figure_bytes(scene, ".pdf")
     assert b"STIXGeneral" in content and b"/Type3" not in content
     assert figure_bytes(scene, SVG) == figure_bytes(scene, SVG)
@@ -256,7 +284,7 @@ def test_letters_with_serifs_are_embedded() -> None:
 )
 def test_papers_that_cannot_be_are_sentences(sheet: Sheet, said: str) -> None:
     with pytest.raises(InputError) as caught:
-        build_scene([two_runs()[0]], sheet=sheet)
+        build_scene([two_runs()[0]], options=FigureOptions(sheet=sheet))
     assert said in caught.value.sentence and caught.value.sentence.endswith(".")
 
 
@@ -276,7 +304,7 @@ def test_papers_that_cannot_be_are_sentences(sheet: Sheet, said: str) -> None:
 )
 def test_looks_that_cannot_be_are_sentences(look: Look, said: str) -> None:
     with pytest.raises(InputError) as caught:
-        build_scene([two_runs()[0]], look=look)
+        build_scene([two_runs()[0]], options=FigureOptions(look=look))
     assert said in caught.value.sentence
 
 

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.figures.figure_beside import FigureDrawer
+from core.figures.render_process import FigureProcess
 
 
 @pytest.fixture(scope="package")
-def pen() -> Iterator[FigureDrawer]:
+def pen() -> Iterator[FigureProcess]:
     """Return a started figure process, for tests about windows: a start costs a second."""
-    pen = FigureDrawer()
-    pen.begin()
+    pen = FigureProcess()
+    pen.prestart()
     yield pen
-    pen.end()
+    pen.stop()
 
 
 @pytest.fixture
-def drawn_by_one(controller, pen: FigureDrawer) -> Iterator[None]:
+def drawn_by_one(controller, pen: FigureProcess) -> Iterator[None]:
     """Have the figures of a test's `controller` drawn by that process."""
-    controller.drawer._drawer = pen
+    own, controller.figure_process = controller.figure_process, pen
     yield
-    controller.drawer._drawer = None  # else it would be ended with the controller
+    controller.figure_process = own  # which stops with the controller

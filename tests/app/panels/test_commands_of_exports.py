@@ -20,11 +20,13 @@ from app.panels.export_progress import ProgressWindow
 from app.panels.figure_dialog import FigureDialog
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
-from app.state.exports import Exportable, FigureJob, FilmJob, PageJob, completed
+from app.state.exports import Exportable, FigureJob, FilmJob, PageJob, completed, opened
 from core.cli.looks import promises_of
 from core.cli.main import main
+from core.figures.film import save_film
 from core.figures.look import Look
 from core.figures.names import EVERY_PANEL, PAGE_PANELS
+from core.figures.options import FigureOptions
 from core.figures.palette import DARK
 from core.figures.sheet import Sheet
 from core.observables.node_sets import NodeSet
@@ -64,11 +66,12 @@ def drawn_of(runs: tuple[Path, ...]) -> Exportable:
 def made(job: FigureJob | FilmJob) -> Path:
     """Do a job, and return its file.
 
-    A film is drawn by this process; tests.figures.test_film_beside and
+    A film is drawn by this process; tests.figures.test_render_process and
     tests.app.shell.test_films_beside compare its bytes with those of a process of its own.
     """
     if isinstance(job, FilmJob):
-        assert job.request().save(lambda done, total: None, bool)
+        with opened(job.runs) as runs:
+            assert save_film(runs, job.path, job.options, **job.film())
     else:
         assert job.work(lambda done, total: None, bool) == f"Saved {job.path}."
     return job.path
@@ -95,9 +98,11 @@ def test_a_figures_command_draws_the_same_bytes(
     runs, tmp_path: Path, suffix: str, count: int, panels: tuple[str, ...]
 ) -> None:
     shown = drawn_of(runs)
+    options = FigureOptions(
+        DARK, shown.plane, look=shown.look, sheet=Sheet(180.0, None, 6.5, "serif")
+    )
     job = FigureJob(
-        runs[:count], tmp_path / f"it's{suffix}", panels, 70, "dark", shown.plane,
-        until=shown.moment, look=shown.look, sheet=Sheet(180.0, None, 6.5, "serif"), ranges=True,
+        runs[:count], tmp_path / f"it's{suffix}", panels, 70, options, shown.moment, ranges=True,
         rest=suffix != ".pdf",
     )  # fmt: skip
     whole = completed(job, shown)
@@ -109,9 +114,10 @@ def test_a_figures_command_draws_the_same_bytes(
 
 def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
     shown = drawn_of(runs)
+    options = FigureOptions(DARK, shown.plane, look=shown.look)
     job = FilmJob(
-        runs, tmp_path / "film.gif", "norms", 0.2, 10, "dark", shown.plane, False,
-        look=shown.look, interval=shown.interval, size=(320, 240), captions=False,
+        runs, tmp_path / "film.gif", "norms", 0.2, 10, options, False, interval=shown.interval,
+        size=(320, 240), captions=False,
     )  # fmt: skip
     whole = completed(job, shown)
     path = made(whole)
@@ -122,7 +128,8 @@ def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
 
 def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
     shown = drawn_of(runs)
-    job = FilmJob(runs[:1], tmp_path / "film.gif", "margins,curves,norms", 0.2, 10, look=shown.look)
+    options = FigureOptions(look=shown.look)
+    job = FilmJob(runs[:1], tmp_path / "film.gif", "margins,curves,norms", 0.2, 10, options)
     whole = completed(job, shown)
     path = made(whole)
     (tmp_path / "again").mkdir()
@@ -133,9 +140,10 @@ def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "--on dashes, 'quotes' & </script>"])
 def test_a_pages_command_writes_the_same_bytes(runs, tmp_path: Path, name: str) -> None:
     shown = drawn_of(runs)
+    options = FigureOptions(plane=shown.plane, look=shown.look)
     job = PageJob(
         runs, tmp_path / "page.html", PAGE_PANELS, 7 if name else 400, name,
-        "dark" if name else "system", shown.plane, look=shown.look, ranges=bool(name),
+        "dark" if name else "system", options, ranges=bool(name),
     )  # fmt: skip
     whole = completed(job, shown)
     assert whole.work(lambda done, total: None, bool) == f"Saved {job.path}."
@@ -156,10 +164,11 @@ def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
         (path,), promises=(promised,), look=Look(against="norm_squared"),
         references=((promised.margin,),),
     )  # fmt: skip
+    given = {"options": FigureOptions(look=shown.look)}
     jobs = [
-        FigureJob((path,), tmp_path / "a.svg", ("margins",), look=shown.look, lines=False),
-        FigureJob((path,), tmp_path / "b.svg", ("margins",), look=shown.look),
-        FilmJob((path,), tmp_path / "c.gif", "margins", 0.2, 10, look=shown.look, size=(320, 240)),
+        FigureJob((path,), tmp_path / "a.svg", ("margins",), **given, lines=False),
+        FigureJob((path,), tmp_path / "b.svg", ("margins",), **given),
+        FilmJob((path,), tmp_path / "c.gif", "margins", 0.2, 10, **given, size=(320, 240)),
     ]
     (tmp_path / "again").mkdir()
     for job in jobs:

@@ -34,6 +34,7 @@ from app.state.exports import (
 )
 from core.figures.export import Draw
 from core.figures.names import PANELS
+from core.figures.options import FigureOptions
 from core.figures.palette import DARK
 from core.figures.scene import MOST_ROWS
 from core.observables.planes import NodePlane
@@ -195,7 +196,8 @@ def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:
     dialog.palette_choice.setCurrentIndex(1)
     path = tmp_path / "study__m=9.pdf"
     assert dialog.path.text() == str(path)
-    expected = FigureJob((runs[1],), path, PANELS, 300, "dark", NodePlane("coordinates", (2, 3)))
+    options = FigureOptions(DARK, NodePlane("coordinates", (2, 3)))
+    expected = FigureJob((runs[1],), path, PANELS, 300, options)
     assert dialog.job() == expected
     dialog.run_boxes[1].setChecked(False)
     assert "at least one run" in dialog.problem.text() and not dialog.save.isEnabled()
@@ -245,7 +247,9 @@ def test_a_film_is_saved(qtbot, controller: ExportController, shown: Shown, runs
         dialog.rate.setValue(10)
         for index, path in enumerate((target.with_suffix(".gif"), target)):
             dialog.format.setCurrentIndex(index)
-            assert dialog.job() == FilmJob((runs[0],), path, "neurons", 0.2, 10, "dark")
+            assert dialog.job() == FilmJob(
+                (runs[0],), path, "neurons", 0.2, 10, FigureOptions(DARK)
+            )
         QTest.keyClick(dialog, Qt.Key.Key_Return)
 
     assert finished(qtbot, controller, ask) == f"Saved {target}."

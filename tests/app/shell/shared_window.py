@@ -59,7 +59,7 @@ PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 # window that it shares.
 VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
-    *("_drawer", "_deeds", "_named", "_grew", "_train"),
+    *("_deeds", "_named", "_grew", "_train"),
     *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "later", "_noted"),
     *("_picture", "_cursor"),
 }
@@ -433,7 +433,7 @@ class SharedWindow:
         for (owner, name), value in self.values.items():
             setattr(getattr(program, owner), name, copy(value))
         program.window.set_recent(program.memory.settings.recent)
-        program.export.drawer.rest()
+        program.export.figure_process.stop()
         program.readout.say(program.readout._message)
 
     def _turn(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,13 +17,11 @@ from app.controllers.export import CANCELLED
 from app.panels.figure_dialog import FigureDialog
 from app.panels.page_dialog import PageDialog
 from app.state.exports import COPY_FORMATS, CopyJob, _scene
-from app.workers.drawer import IDLE_MS
-from core.compiled import beside
-from core.figures import draw, scene
+from core.figures import draw, export, scene
 from core.figures.export import figure_bytes
 from core.figures.primitives import FigureScene
 from tests.app.mouse import keys
-from tests.processes import starts
+from tests.processes import fail, workers
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
 DPI = 60.0  # of copies, which are drawn in an eighth of the time
@@ -47,12 +43,6 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
-    """Every process that was started for figures."""
-    return starts(monkeypatch, "draw-figures")
-
-
 def show_one_view(program: Marginscope, qtbot: QtBot) -> None:
     """Show the margins alone: figures of one view are drawn sooner."""
     program.display.ask(views=("margins",))
@@ -71,7 +61,7 @@ def dialog_of(program: Marginscope, qtbot: QtBot) -> FigureDialog:
 
 
 def test_a_copied_figure_is_drawn_by_another_process(
-    program: Marginscope, qtbot: QtBot, started, monkeypatch
+    program: Marginscope, qtbot: QtBot, monkeypatch
 ) -> None:
     show_one_view(program, qtbot)
     jobs: list[CopyJob] = []
@@ -79,20 +69,18 @@ def test_a_copied_figure_is_drawn_by_another_process(
         keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
         jobs.append(program.export._job)
     assert told.args == ["The figure is on the clipboard."]
-    (process,) = started
-    assert process.poll() is None and set(jobs[0].contents) == set(COPY_FORMATS.values())
+    assert len(workers()) == 1 and set(jobs[0].contents) == set(COPY_FORMATS.values())
     data = QGuiApplication.clipboard().mimeData()
     monkeypatch.undo()
     for suffix, media in COPY_FORMATS.items():
         assert bytes(data.data(media).data()) == figure_bytes(_scene(jobs[0]), suffix, DPI)
 
 
-def test_a_process_is_kept_for_a_while(
-    program: Marginscope, qtbot: QtBot, figures, started
-) -> None:
-    """From the preview to the file and the next preview, and some time after the last it goes."""
+def test_a_process_is_kept_for_a_while(program: Marginscope, qtbot: QtBot, figures) -> None:
+    """From the preview to the file and the next preview."""
     show_one_view(program, qtbot)
     dialog = dialog_of(program, qtbot)
+    (process,) = workers()
     with qtbot.waitSignal(program.export.finished):
         QTest.mouseClick(dialog.save, LEFT)
     program.actions["page"].trigger()
@@ -100,18 +88,8 @@ def test_a_process_is_kept_for_a_while(
     assert isinstance(page, PageDialog)
     qtbot.waitUntil(lambda: not page.preview.image.isNull())
     page.reject()
-    (process,) = started
-    assert len(list(figures.iterdir())) == 1 and process.poll() is None
+    assert len(list(figures.iterdir())) == 1 and workers() == [process]
     qtbot.waitUntil(lambda: not program.export.waited_for())
-    idle = program.export.drawer._idle
-    assert idle.isActive() and idle.interval() == IDLE_MS
-    idle.start(1)
-    qtbot.waitUntil(lambda: process.returncode is not None)
-    idle.setInterval(IDLE_MS)
-    keys(qtbot, program.window, Qt.Key.Key_E, CTRL)  # the next one starts another
-    assert len(started) == 2
-    assert program.export.dialog is not None
-    program.export.dialog.reject()
 
 
 @pytest.fixture
@@ -127,57 +105,51 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("many")
-def test_cancelling_ends_the_process(program: Marginscope, qtbot: QtBot, started) -> None:
+def test_cancelling_ends_the_process(program: Marginscope, qtbot: QtBot) -> None:
     keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
     progress = program.export.progress
     assert progress is not None
-    qtbot.waitUntil(lambda: progress.isVisible() and bool(started))
+    qtbot.waitUntil(lambda: progress.isVisible() and bool(workers()))
     with qtbot.waitSignal(program.export.finished) as told:
         QTest.mouseClick(progress.cancel, LEFT)
-    assert told.args == [CANCELLED] and started[0].returncode is not None
+    assert told.args == [CANCELLED] and not workers()
 
 
 @pytest.mark.usefixtures("many")
 @pytest.mark.usefixtures("own_window")
-def test_closing_the_window_ends_the_process(program: Marginscope, qtbot: QtBot, started) -> None:
+def test_closing_the_window_ends_the_process(program: Marginscope, qtbot: QtBot) -> None:
     keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
-    qtbot.waitUntil(lambda: bool(started))
+    qtbot.waitUntil(lambda: bool(workers()))
     program.window.close()
-    qtbot.waitUntil(lambda: started[0].returncode is not None)
+    qtbot.waitUntil(lambda: not workers())
 
 
 @pytest.mark.usefixtures("many")
-def test_leaving_the_dialog_ends_a_preview(program: Marginscope, qtbot: QtBot, started) -> None:
+def test_leaving_the_dialog_ends_a_preview(program: Marginscope, qtbot: QtBot) -> None:
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
-    qtbot.waitUntil(lambda: bool(started))
+    qtbot.waitUntil(lambda: bool(workers()))
     dialog = program.export.dialog
     assert dialog is not None
-    # One that has not yet been asked for the preview is kept for a while; one that draws is not.
-    idle = program.export.drawer._idle
-    idle.setInterval(1)
+    qtbot.waitUntil(program.export.waited_for)  # one that draws nothing is kept for a while
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: started[0].returncode is not None)
-    idle.setInterval(IDLE_MS)
+    qtbot.waitUntil(lambda: not workers())
     qtbot.waitUntil(lambda: not program.export.waited_for())
 
 
 @pytest.mark.usefixtures("many")
-def test_a_process_that_others_end_is_one_sentence(
-    program: Marginscope, qtbot: QtBot, started
-) -> None:
+def test_a_process_that_others_end_is_one_sentence(program: Marginscope, qtbot: QtBot) -> None:
     keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
-    qtbot.waitUntil(lambda: bool(started))
+    qtbot.waitUntil(lambda: bool(workers()))
     with qtbot.waitSignal(program.export.error) as told:
-        started[0].kill()
-    assert told.args[0].startswith("The figure was not written, as the process that drew it")
+        workers()[0].kill()
+    assert told.args[0].startswith("The figure was not written, as the process that worked on it")
     assert told.args[0] in program.window.bar.text
 
 
 def test_an_error_of_the_program_there_is_logged_here(
     program: Marginscope, qtbot: QtBot, monkeypatch, caplog
 ) -> None:
-    code = 'import sys; sys.stdin.buffer.readline(); print(\'{"bug": "ZeroDivisionError there"}\')'
-    monkeypatch.setattr(beside, "headless", lambda name: [sys.executable, "-S", "-c", code])
+    monkeypatch.setattr(export, "figure_bytes", fail)
     with qtbot.waitSignal(program.export.error) as told:
         keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
     assert "error in the program" in told.args[0] and "ZeroDivisionError there" in caplog.text

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,12 +12,12 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.controllers.export import CANCELLED
 from app.panels.export_dialogs import FilmDialog
-from app.state.exports import FilmJob
-from core.compiled import beside
-from marginscope._files.machine import machine_name
+from app.state.exports import FilmJob, opened
+from core.figures import render_process
+from core.figures.film import save_film
 from tests.app.mouse import keys, pixel, wheel
 from tests.app.shell.conftest import Opener
-from tests.processes import starts
+from tests.processes import draw_for_long, fail, workers
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
 SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
@@ -34,30 +32,10 @@ def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-# Stands for the process where a test is about the window: a film that takes longer than a test,
-# with the file that it has begun as its first answer.
-DRAWS = """
-import json, os, pathlib, sys
-path = pathlib.Path(json.loads(sys.stdin.readline())["path"])
-place = path.with_name(f".{path.name}.%s-{os.getpid()}-01234567.part{path.suffix}")
-place.touch()
-print('{"done": 1, "of": 6000}', flush=True)
-sys.stdin.read()
-place.unlink()
-"""
-
-
 @pytest.fixture
 def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Films are those of DRAWS, which neither end nor cost anything."""
-    command = [sys.executable, "-S", "-c", DRAWS % machine_name()]
-    monkeypatch.setattr(beside, "headless", lambda name: [*command, name])
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
-    """Every process that was started for a film."""
-    return starts(monkeypatch, "draw-film")
+    """Films take longer than a test, and cost nothing."""
+    monkeypatch.setattr(render_process, "_save_film", draw_for_long)
 
 
 def asked(program: Marginscope, qtbot: QtBot, seconds: float, suffix: str = ".gif") -> FilmJob:
@@ -75,7 +53,7 @@ def asked(program: Marginscope, qtbot: QtBot, seconds: float, suffix: str = ".gi
 
 
 def test_a_film_of_the_window_is_drawn_by_another_process(
-    program: Marginscope, qtbot: QtBot, films: Path, started
+    program: Marginscope, qtbot: QtBot, films: Path
 ) -> None:
     """With zoom, pins, bounds and reference margins, as it would be drawn here."""
     run = next(iter(program.session))
@@ -89,22 +67,22 @@ def test_a_film_of_the_window_is_drawn_by_another_process(
     with qtbot.waitSignal(program.export.finished) as told:
         job = asked(program, qtbot, 0.2)
     assert told.args == [f"Saved {job.path}."] and list(films.iterdir()) == [job.path]
-    assert any(job.references) and job.look.pinned[0] == {3} and job.path.parent == films
-    (process,) = started
-    assert process.returncode is not None
-    here = job.request().model_copy(update={"path": films / "here.gif"})
-    assert here.save(lambda done, total: None, bool)
+    assert (
+        any(job.options.references)
+        and job.options.look.pinned[0] == {3}
+        and job.path.parent == films
+    )
+    assert not workers()
+    with opened(job.runs) as runs:
+        assert save_film(runs, films / "here.gif", job.options, **job.film())
     assert (films / "here.gif").read_bytes() == job.path.read_bytes()
 
 
 @pytest.mark.usefixtures("drawing")
-def test_cancelling_ends_the_process(
-    program: Marginscope, qtbot: QtBot, films: Path, started
-) -> None:
+def test_cancelling_ends_the_process(program: Marginscope, qtbot: QtBot, films: Path) -> None:
     with qtbot.waitSignal(program.export.worker.progress):
         asked(program, qtbot, 300.0, ".webp")
-    (process,) = started
-    assert process.poll() is None and list(films.iterdir())
+    assert workers() and list(films.iterdir())
     progress = program.export.progress
     assert progress is not None
     qtbot.waitUntil(progress.isVisible)
@@ -112,41 +90,39 @@ def test_cancelling_ends_the_process(
     with qtbot.waitSignal(program.export.finished) as told:
         QTest.mouseClick(progress.cancel, LEFT)
     assert told.args == [CANCELLED]
-    assert process.returncode is not None and list(films.iterdir()) == []
+    assert not workers() and list(films.iterdir()) == []
     assert program.export.progress is None and not program.export.busy
 
 
 @pytest.mark.usefixtures("own_window", "drawing")
 def test_closing_the_window_ends_the_process(
-    program: Marginscope, qtbot: QtBot, films: Path, started
+    program: Marginscope, qtbot: QtBot, films: Path
 ) -> None:
     with qtbot.waitSignal(program.export.worker.progress):
         asked(program, qtbot, 300.0)
     assert list(films.iterdir())
     program.window.close()
-    qtbot.waitUntil(lambda: started[0].returncode is not None)
-    qtbot.waitUntil(lambda: not list(films.iterdir()))
+    qtbot.waitUntil(lambda: not workers() and not list(films.iterdir()))
 
 
 @pytest.mark.usefixtures("drawing")
 def test_a_process_that_is_ended_by_others_is_one_sentence(
-    program: Marginscope, qtbot: QtBot, films: Path, started
+    program: Marginscope, qtbot: QtBot, films: Path
 ) -> None:
     with qtbot.waitSignal(program.export.worker.progress):
         asked(program, qtbot, 300.0)
     assert list(films.iterdir())
     with qtbot.waitSignal(program.export.error) as told:
-        started[0].kill()
-    assert told.args[0].startswith("The film was not written, as the process that drew it was")
-    assert told.args[0].endswith("or a smaller picture.")
+        workers()[0].kill()
+    assert told.args[0].startswith("The film was not written, as the process that worked on it was")
+    assert told.args[0].endswith("and try again.")
     assert told.args[0] in program.window.bar.text and list(films.iterdir()) == []
 
 
 def test_an_error_of_the_program_there_is_logged_here(
     program: Marginscope, qtbot: QtBot, films: Path, monkeypatch: pytest.MonkeyPatch, caplog
 ) -> None:
-    code = 'import sys; sys.stdin.readline(); print(\'{"bug": "ZeroDivisionError there"}\')'
-    monkeypatch.setattr(beside, "headless", lambda name: [sys.executable, "-S", "-c", code])
+    monkeypatch.setattr(render_process, "_save_film", fail)
     with qtbot.waitSignal(program.export.error) as told:
         asked(program, qtbot, 1.0)
     assert "error in the program" in told.args[0]

@@ -15,8 +15,9 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.panels.export_dialogs import FilmDialog
 from app.panels.figure_dialog import FigureDialog
-from app.state.exports import FigureJob, FilmJob, completed
+from app.state.exports import FigureJob, FilmJob, completed, opened
 from app.state.resolve import span_of
+from core.figures.film import save_film
 from tests.app.mouse import keys, pick, pixel, wheel
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
@@ -52,8 +53,8 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     assert isinstance(job, FigureJob)
     whole = completed(job, program.export._shown())
     assert isinstance(whole, FigureJob)
-    assert whole.panels == ("norms", "curves") and whole.look.pinned[0] == {3}
-    (mine,) = [one for one in whole.look.regions if (one.row, one.panel) == (0, "norms")]
+    assert whole.panels == ("norms", "curves") and whole.options.look.pinned[0] == {3}
+    (mine,) = [one for one in whole.options.look.regions if (one.row, one.panel) == (0, "norms")]
     shown = plot.shown()
     assert (mine.left, mine.right) == (shown.left(), shown.right())
     assert (mine.bottom, mine.top) == (shown.top(), shown.bottom())
@@ -127,7 +128,8 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
         program.export._shown(),
     )
     # Drawn here: tests.app.shell.test_films_beside has it drawn by another process.
-    assert short.request().save(lambda done, total: None, bool)
+    with opened(short.runs) as runs:
+        assert save_film(runs, short.path, short.options, **short.film())
     assert (tmp_path / "film.gif").stat().st_size > 0
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     program.display.ask(views=("neurons", "rotations", "norms", "margins", "curves"))

@@ -23,12 +23,12 @@ from app.controllers.study_runner import NO_ADDRESS
 from app.panels.study_options import GPU
 from app.panels.study_window import StudyWindow
 from app.panels.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
-from app.workers.drawer import Drawer
 from app.workers.study_readers import figure_drawn
 from app.workers.sweep_worker import OUR_ERROR, SweepWorker
 from app.workers.worker import Request
 from core.errors import InputError
 from core.figures.palette import DARK
+from core.figures.render_process import FigureProcess
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.studies.study import load_study
@@ -606,4 +606,4 @@ def give_up_figure(program: Marginscope) -> None:
     request = Request(None, (), print)
     request.cancel()
     with pytest.raises(InputError, match="Nobody waits"):
-        figure_drawn(request, replace(runs, rows=silent), "light", 400, Drawer())
+        figure_drawn(request, replace(runs, rows=silent), "light", 400, FigureProcess())

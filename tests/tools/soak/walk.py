@@ -18,7 +18,6 @@ from app.controllers.opening import FIRST_STUDY
 from app.panels.export_dialog import ExportDialog
 from app.panels.export_dialogs import FilmDialog
 from app.state.resolve import span_of
-from app.workers.drawer import Drawer
 from tests.runs.helpers import crash
 
 STEP_MS = 120
@@ -149,9 +148,8 @@ class Walk(QObject):
             program.whole.runner.window.progress.cancel.click()
         if program.export.waited_for():
             program.export.cancel()
-        for window in QApplication.topLevelWidgets():
-            for drawer in window.findChildren(Drawer):
-                drawer.rest()  # as it does by itself, half a minute after its last figure
+        if not program.export.waited_for():
+            program.export.figure_process.stop()  # as by itself, 30 s after its last figure
         busy = (program.whole.busy, program.export.waited_for(), program.theory.busy)
         return not (any(busy) or program.library.librarian.busy)
 
