@@ -48,12 +48,9 @@ def outline(tex: str) -> Outline:
     from matplotlib.path import Path
     from matplotlib.textpath import TextPath
 
-    from core.figures.fonts import borrowed_fonts
-
     properties = FontProperties(family="DejaVu Sans", math_fontfamily="stix")
     shown = tex.replace("\\frac", "\\dfrac")  # on a line of its own, there is room for it
-    with borrowed_fonts():
-        letters = TextPath((0.0, 0.0), f"${shown}$", size=UNIT, prop=properties)
+    letters = TextPath((0.0, 0.0), f"${shown}$", size=UNIT, prop=properties)
     path = QPainterPath()
     for points, code in letters.iter_segments(simplify=False):
         # Letters grow upwards in matplotlib, and downwards in Qt.

@@ -31,7 +31,6 @@ def check_figure_path(path: Path) -> None:
 def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     """The content of a figure file; equal scenes give equal bytes. `dpi` matters for PNG only."""
     from core.figures.draw import draw_scene, drawing
-    from core.figures.fonts import borrowed_fonts
 
     creator = f"Marginscope {core.__version__}"
     # None leaves out what matplotlib adds by itself, the date first of all: equal scenes are to
@@ -44,7 +43,7 @@ def figure_bytes(scene: FigureScene, suffix: str, dpi: float = 300.0) -> bytes:
     if scene.title:  # a run need not have one, and matplotlib takes no empty one
         metadata[suffix]["Title"] = scene.title
     buffer = io.BytesIO()
-    with borrowed_fonts(), drawing(scene.family):
+    with drawing(scene.family):
         # PDF and SVG count in points, of which an inch has 72.
         figure = draw_scene(scene, dpi if suffix == ".png" else 72.0)
         figure.savefig(

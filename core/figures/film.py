@@ -184,8 +184,6 @@ def film_frames(
     captions: bool = True,
 ) -> Iterator[Pixels]:
     """The pictures (height, width, 3) of a film, drawn as they are asked for."""
-    from core.figures.fonts import borrowed_fonts
-
     kinds = suited(kinds_of(panel), runs)
     since, until = (-math.inf, None) if interval is None else interval
     lasts = [last_frame(run, until) for run in runs]
@@ -201,18 +199,17 @@ def film_frames(
     material = gather(runs, kinds, lasts, options, stops)
     scene, data, dpi, clock = film_scene(material, kinds, size, captions)
     zoomed = any(options.look.region(row, "neurons") for row in range(len(runs)))
-    with borrowed_fonts():  # until the last picture, or the film is given up
-        drawer = Drawer(scene, material, data, dpi, clock, follow and not zoomed)
-        before: tuple[int, ...] | None = None
-        picture: Pixels | None = None
-        for position in range(count):
-            indices = tuple(int(some[position]) for some in frames)
-            # Where the run has fewer frames than the film the picture stays as it is.
-            if picture is None or indices != before:
-                times = [float(run.log10_time[i]) for run, i in zip(runs, indices, strict=True)]
-                picture = drawer.draw(indices, max(times))
-            before = indices
-            yield picture
+    drawer = Drawer(scene, material, data, dpi, clock, follow and not zoomed)
+    before: tuple[int, ...] | None = None
+    picture: Pixels | None = None
+    for position in range(count):
+        indices = tuple(int(some[position]) for some in frames)
+        # Where the run has fewer frames than the film the picture stays as it is.
+        if picture is None or indices != before:
+            times = [float(run.log10_time[i]) for run, i in zip(runs, indices, strict=True)]
+            picture = drawer.draw(indices, max(times))
+        before = indices
+        yield picture
 
 
 def check_interval(runs: Sequence[Run], interval: Interval) -> None:

@@ -81,23 +81,20 @@ def _check_formulas(layout: FigureLayout) -> None:
     """InputError for words with a formula between dollar signs that cannot be set."""
     from matplotlib.mathtext import MathTextParser
 
-    from core.figures.fonts import borrowed_fonts
-
     words = [layout.note]
     for panel in layout.panels:
         words += [panel.title, panel.x_label, panel.y_label, panel.legend, *panel.names]
         words += [mark.text for mark in (*panel.levels, *panel.slopes)]
     # Before anything is drawn: matplotlib would stop in the middle of the figure.
     parser = MathTextParser("path")
-    with borrowed_fonts():
-        for text in (one for one in words if "$" in one):
-            try:
-                parser.parse(text)
-            except (ValueError, RuntimeError) as error:
-                raise InputError(
-                    f"The words {text!r} of the figure cannot be set; check what stands between "
-                    "the dollar signs."
-                ) from error
+    for text in (one for one in words if "$" in one):
+        try:
+            parser.parse(text)
+        except (ValueError, RuntimeError) as error:
+            raise InputError(
+                f"The words {text!r} of the figure cannot be set; check what stands between "
+                "the dollar signs."
+            ) from error
 
 
 def _key_lines(panel: Panel) -> int:

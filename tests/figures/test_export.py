@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
-from itertools import islice
-from pathlib import Path
+from functools import cache
 
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
 from PIL import Image
 
 from core.errors import DiskError, InputError
@@ -23,14 +16,8 @@ from core.figures import export
 from core.figures.draw import drawing
 from core.figures.draw_keys import font_text
 from core.figures.export import figure_bytes, save_figure
-from core.figures.film import film_frames
-from core.figures.fonts import borrowed_fonts, release_fonts
-from core.figures.material import Shown
-from core.figures.palette import DARK
 from core.figures.scene import build_scene
 from tests.figures.helpers import far_run, two_runs
-
-HANDLES = Path("/proc/self/fd")
 
 
 @cache
@@ -149,48 +136,3 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch) -> None:
 
 def test_letters_that_the_font_lacks_become_question_marks() -> None:
     assert font_text("a\u4e2d\u00df") == "a?\u00df"
-
-
-def film(stopped_after: int) -> None:
-    """Take the first pictures of a film of four."""
-    pictures = film_frames(two_runs()[:1], "margins", 4, (320, 240), Shown(DARK))
-    assert len(list(islice(pictures, stopped_after))) == stopped_after
-
-
-def formula_with_a_root() -> None:
-    """Whose fonts matplotlib keeps in a place of its own."""
-    with borrowed_fonts():
-        TextPath((0.0, 0.0), r"$\sqrt{\frac{a}{b}}$", prop=FontProperties(math_fontfamily="stix"))
-
-
-def wrong_figure() -> None:
-    with pytest.raises(KeyError):
-        figure_bytes(small_scene(), ".bmp", 50.0)
-
-
-@pytest.mark.skipif(not HANDLES.is_dir(), reason="only Linux lists a process's open files")
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: figure_bytes(small_scene(), ".png", 50),
-        lambda: figure_bytes(small_scene(), ".pdf", 50),
-        partial(film, 4),
-        partial(film, 2),
-        formula_with_a_root,
-        wrong_figure,
-    ],
-    ids=["png", "pdf", "film", "film given up", "root", "wrong figure"],
-)
-def test_no_file_of_a_font_stays_open_when_the_thread_that_drew_has_ended(
-    draw: Callable[[], object],
-) -> None:
-    def fonts() -> list[str]:
-        gc.collect()  # figures refer to themselves
-        names = [entry.readlink().name for entry in list(HANDLES.iterdir()) if entry.is_symlink()]
-        return sorted(name for name in names if name.endswith((".ttf", ".otf")))
-
-    release_fonts()  # of the tests before
-    before = fonts()
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(draw).result()
-    assert fonts() == before
