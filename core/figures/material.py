@@ -51,7 +51,6 @@ from core.runs import Run
 
 SORTED = ("rotations", "norms")
 FAINT = 0.3  # opacity of what comes after the moment shown, as on the screen
-Shown = FigureOptions  # as core.figures.page calls it
 
 
 @final

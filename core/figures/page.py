@@ -23,7 +23,6 @@ from typing import Any, final
 import core
 from core.errors import InputError
 from core.figures.look import check_look
-from core.figures.material import Shown
 from core.figures.names import (
     FEWEST_FRAMES,
     MOST_FRAMES,
@@ -32,6 +31,7 @@ from core.figures.names import (
     PAGE_PANELS,
     PANELS,
 )
+from core.figures.options import FigureOptions
 from core.figures.page_data import content, frames_of, gathered, numbers_in
 from core.figures.palette import LIGHT
 from core.figures.scene import check_runs, suited
@@ -127,7 +127,7 @@ def check_page(runs: Sequence[Run], panels: Sequence[str], options: PageOptions)
 def page_html(
     runs: Sequence[Run],
     panels: Sequence[str] | None = None,
-    shown: Shown | None = None,
+    shown: FigureOptions | None = None,
     options: PageOptions = USUAL,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
@@ -142,7 +142,7 @@ def page_html(
     Raises InputError for runs, panels or options of which no page can be made, and
     CancelledPageError when `cancelled` said so between two parts.
     """
-    shown = Shown(LIGHT) if shown is None else shown
+    shown = FigureOptions(LIGHT) if shown is None else shown
     panels = views_of(runs) if panels is None else suited(panels, runs)
     check_page(runs, panels, options)
     check_look(shown.look, runs)
@@ -163,7 +163,7 @@ def save_page(
     runs: Sequence[Run],
     path: Path,
     panels: Sequence[str] | None = None,
-    shown: Shown | None = None,
+    shown: FigureOptions | None = None,
     options: PageOptions = USUAL,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from core.figures import page_panels
 from core.figures.film import frames_shown
 from core.figures.labels import headings, titles
-from core.figures.material import SORTED, Material, Shown, gather
+from core.figures.material import SORTED, Material, gather
 from core.figures.neurons import longest_trail, sizes
 from core.figures.numbers import clock_text, math_text
+from core.figures.options import FigureOptions
 from core.figures.page_codec import encoded, numbers, places, trimmed, whole
 from core.figures.page_text import Piece, pieces, words
 from core.figures.palette import DARK, LIGHT, Palette, css, dimmed, kind_colours
@@ -92,7 +93,7 @@ def gathered(
     runs: Sequence[Run],
     kinds: Sequence[str],
     frames: tuple[Frames, ...],
-    shown: Shown,
+    shown: FigureOptions,
     watch: Watch,
 ) -> Pages:
     """Compute what a page shows."""

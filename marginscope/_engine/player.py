@@ -10,8 +10,8 @@ from operator import index
 from pathlib import Path
 from typing import Any, TypedDict, final
 
-from core.figures.material import Shown as Looked
 from core.figures.names import PAGE_FRAMES
+from core.figures.options import FigureOptions
 from core.figures.page import PageOptions, check_page, check_page_path, page_html, views_of
 from core.figures.page_data import title_of
 from core.figures.palette import LIGHT
@@ -99,7 +99,7 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
     views = _names(options, "views")
     views = views_of(runs) if views is None else views
     check_page(runs, views, page)  # before margins are computed, which takes a while
-    looked = Looked(
+    looked = FigureOptions(
         LIGHT,
         COORDINATES if plane is None else parse_plane(plane),
         [drawn_margins(run, which, limit) for run in runs] if (which := _which(options)) else (),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from core.figures.material import Shown
+from core.figures.options import FigureOptions
 from core.figures.page import PageOptions, page_html
 from core.runs import Run
 
@@ -46,7 +46,10 @@ def unpacked(value: Any) -> Any:
 
 
 def page_of(
-    runs: Sequence[Run], panels: Sequence[str] | None = None, shown: Shown | None = None, **more
+    runs: Sequence[Run],
+    panels: Sequence[str] | None = None,
+    shown: FigureOptions | None = None,
+    **more,
 ) -> dict[str, Any]:
     """The data of a page of some runs."""
     return data_of(page_html(runs, panels, shown, PageOptions(**more)))

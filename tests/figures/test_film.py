@@ -16,7 +16,6 @@ from core.errors import DiskError, InputError
 from core.figures.camera import eased, looks
 from core.figures.film import film_frames, frames_shown, save_film
 from core.figures.film_layout import film_size
-from core.figures.material import Shown
 from core.figures.neurons import followed, track
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, rgb
@@ -63,7 +62,7 @@ def test_a_film_has_its_frames_size_length_and_loops(tmp_path, suffix) -> None:
 )
 def test_films_show_the_drawn_pictures(tmp_path, palette, suffixes) -> None:
     """Exactly, and in a GIF, which has few colours, about so."""
-    pictures = list(film_frames(two_runs()[:1], "neurons", 3, SIZE, Shown(palette)))
+    pictures = list(film_frames(two_runs()[:1], "neurons", 3, SIZE, FigureOptions(palette)))
     for suffix, tolerance in suffixes.items():
         path, options = tmp_path / f"film{suffix}", FigureOptions(palette)
         saved(path, panel="neurons", options=options, seconds=0.3)
@@ -81,12 +80,12 @@ def test_films_show_the_drawn_pictures(tmp_path, palette, suffixes) -> None:
     "panel", ["rotations", "norms", "margins", "all", "curves,predictor,spectrum"]
 )
 def test_every_panel_makes_a_film_of_two_runs(panel) -> None:
-    pictures = list(film_frames(two_runs(), panel, 2, SIZE, Shown(LIGHT)))
+    pictures = list(film_frames(two_runs(), panel, 2, SIZE, FigureOptions(LIGHT)))
     assert [picture.shape for picture in pictures] == [(160, 200, 3)] * 2
 
 
 def test_axes_do_not_move() -> None:
-    pictures = np.array(list(film_frames([two_runs()[0]], "norms", 4, SIZE, Shown(LIGHT))))
+    pictures = np.array(list(film_frames([two_runs()[0]], "norms", 4, SIZE, FigureOptions(LIGHT))))
     left_and_below = pictures[:, 40:, :20], pictures[:, -18:, :]
     for strip in left_and_below:
         assert (strip == strip[0]).all()
@@ -179,11 +178,11 @@ def test_films_are_the_same_again(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["one frame", "d = 1", "dead", "huge", "m = 1"])
 def test_degenerate_runs_make_films(name) -> None:
-    assert len(list(film_frames([DEGENERATE[name]()], "all", 2, SIZE, Shown(LIGHT)))) == 2
+    assert len(list(film_frames([DEGENERATE[name]()], "all", 2, SIZE, FigureOptions(LIGHT)))) == 2
 
 
 def test_a_far_run_makes_a_film() -> None:
-    pictures = list(film_frames([far_run()], "margins", 3, SIZE, Shown(LIGHT)))
+    pictures = list(film_frames([far_run()], "margins", 3, SIZE, FigureOptions(LIGHT)))
     assert all(not np.array_equal(one, two) for one, two in pairwise(pictures))
 
 
@@ -310,7 +309,9 @@ def test_the_range_of_the_neurons_follows_them() -> None:
     run = two_runs()[0]
     inks = []
     for follow in (False, True):
-        (first, *_, last) = film_frames([run], "neurons", 4, SIZE, Shown(LIGHT), follow=follow)
+        (first, *_, last) = film_frames(
+            [run], "neurons", 4, SIZE, FigureOptions(LIGHT), follow=follow
+        )
         inks.append((first, last))
     (fixed, end), (moving, moved_end) = inks
     # Both end in the range of the last frame, which the camera may look a little beyond.
@@ -337,8 +338,8 @@ def test_the_camera_of_films_is_that_of_the_window() -> None:
 def test_axes_that_follow_leave_nothing_behind() -> None:
     """The same frame after others is the same picture, and the figure holds no more axes."""
     run = two_runs()[0]
-    pictures = list(film_frames([run], "neurons", 4, SIZE, Shown(LIGHT)))
-    again = list(film_frames([run], "neurons", 4, SIZE, Shown(LIGHT)))
+    pictures = list(film_frames([run], "neurons", 4, SIZE, FigureOptions(LIGHT)))
+    again = list(film_frames([run], "neurons", 4, SIZE, FigureOptions(LIGHT)))
     for one, other in zip(pictures, again, strict=True):
         np.testing.assert_array_equal(one, other)
     # Corners are background in every frame: no ticks of earlier ones stay.

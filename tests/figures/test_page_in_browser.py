@@ -15,8 +15,8 @@ from PIL import Image
 from core.figures import page as pages
 from core.figures.look import Look, Region
 from core.figures.margin_curves import CURVES
-from core.figures.material import Shown
 from core.figures.numbers import linear_ticks, number_text, power_text, time_text
+from core.figures.options import FigureOptions
 from core.figures.page import PageOptions, page_html
 from core.figures.page_data import frames_of
 from core.figures.palette import DARK, LIGHT, rgb
@@ -92,7 +92,7 @@ def shown(chromium: Browser, tmp_path: Path):
 
 
 def figure(**more) -> str:
-    return page_html(two_runs(), None, Shown(LIGHT, references=LINES), **more)
+    return page_html(two_runs(), None, FigureOptions(LIGHT, references=LINES), **more)
 
 
 def text_of(page: Browser, selector: str) -> str:
@@ -203,7 +203,10 @@ def test_the_palette_is_that_of_the_reader_until_another_is_chosen(shown) -> Non
     [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.slow) for name in SHAPES],
 )
 def test_every_run_is_drawn_at_its_start_and_its_end(shown, name) -> None:
-    looks = (Shown(LIGHT), Shown(LIGHT, look=Look(roots=True, against="step", pinned=({0},))))
+    looks = (
+        FigureOptions(LIGHT),
+        FigureOptions(LIGHT, look=Look(roots=True, against="step", pinned=({0},))),
+    )
     for look in looks:
         page = shown(page_html(SHAPES[name](), pages.PAGE_PANELS, look))
         assert max(inked(page)) > 20
@@ -357,7 +360,7 @@ def test_the_pointer_reads_nodes_curves_and_reference_margins(shown) -> None:
         f"node {j}": (f"rotation: {number_text(rotation[j], 4)}", number_text(norm[j]))
         for j in range(6)
     }
-    track = material_of([run], Shown(LIGHT)).tracks[0]
+    track = material_of([run], FigureOptions(LIGHT)).tracks[0]
     places = track.points[-1] * 10.0**track.power
     read = [text.splitlines() for text in swept(0)]
     assert {lines[1] for lines in read} == set(known)
@@ -495,7 +498,7 @@ def test_what_is_lowered_and_raised_is_not_cut(size: tuple[int, int], shown) -> 
 
 def test_hostile_texts_do_not_run(shown) -> None:
     run = written(problem_of(title=HOSTILE))
-    look = Shown(LIGHT, selected=[NodeSet(HOSTILE, frozenset({1}))])
+    look = FigureOptions(LIGHT, selected=[NodeSet(HOSTILE, frozenset({1}))])
     page = shown(page_html([run], None, look, PageOptions(title=HOSTILE)))
     assert page.value("document.images.length") == 0
     assert page.value("document.scripts.length") == 2
@@ -564,5 +567,5 @@ def test_a_browser_without_unpacking_says_so(chromium, tmp_path) -> None:
 def test_a_zoomed_page_shows_the_chosen_range(shown) -> None:
     run = two_runs()[0]
     region = Region(0, "margins", 0.0, 2.0, -1.0, 1.0)
-    page = shown(page_html([run], ["margins"], Shown(LIGHT, look=Look(regions=(region,)))))
+    page = shown(page_html([run], ["margins"], FigureOptions(LIGHT, look=Look(regions=(region,)))))
     assert inked(page)[0] > 20

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from core.figures.look import Look
-from core.figures.material import Shown
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import Panel
@@ -131,7 +130,7 @@ def test_the_figure_says_what_they_are() -> None:
 
 def test_a_page_draws_the_same_lines() -> None:
     run = run_of("spurious")
-    page = page_of([run], ["neurons"], Shown(LIGHT, COORDINATES, look=DIRECTIONS))
+    page = page_of([run], ["neurons"], FigureOptions(LIGHT, COORDINATES, look=DIRECTIONS))
     (panel,) = (one for row in page["rows"] for one in row["panels"].values())
     rays = panel["rays"]
     drawn = curves(neurons(run))
@@ -141,5 +140,5 @@ def test_a_page_draws_the_same_lines() -> None:
     assert [flat(one["text"]) for one in rays["words"]] == [".715"]
     dark = curves(neurons(run, palette=DARK))["borders"].colours[0, :3]
     assert rays["lines"][0]["colours"][1] == f"#{bytes(dark).hex()}"
-    plain = page_of([run], ["neurons"], Shown(LIGHT))
+    plain = page_of([run], ["neurons"], FigureOptions(LIGHT))
     assert all("rays" not in one for row in plain["rows"] for one in row["panels"].values())
