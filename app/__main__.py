@@ -91,7 +91,7 @@ def main() -> int:
         from core.cli.main import main as command
 
         return command(sys.argv[2:])
-    from marginscope._program import window_program
+    from core.program import window_program
 
     parser = argparse.ArgumentParser(
         prog=window_program(), description="Watch shallow networks learn."

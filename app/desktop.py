@@ -8,12 +8,11 @@ away again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from string import Template
 
-from marginscope._files.schema import APPLICATION_ID
-from marginscope._program import package
+from core.program import RESOURCES
+from core.run_files.schema import APPLICATION_ID
 
 SCHEME = "marginscope"
 LINKS, FILES = "marginscope-links.desktop", "marginscope.desktop"
@@ -22,7 +21,7 @@ RUN_KIND, VIEW_KIND = "application/vnd.marginscope.run", "application/vnd.margin
 # What each entry is made the usual program for.
 KINDS: Mapping[str, tuple[str, ...]] = {LINKS: (LINK_KIND,), FILES: (RUN_KIND, VIEW_KIND)}
 SIZES = (16, 32, 48, 64, 128, 256)
-FOLDER = resources.files(package("resources")) / "desktop"
+FOLDER = RESOURCES / "desktop"
 
 
 def desktop_entry(start: Sequence[str], folder: Path, name: str = LINKS) -> str:

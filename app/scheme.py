@@ -20,7 +20,7 @@ from app.desktop import KINDS, RUN_KIND, SCHEME, files, without_defaults
 from core.cli.bundled import is_bundled
 from core.errors import InputError, MarginscopeError
 from core.files import read_text, read_whole, write_whole
-from marginscope._program import ROOT, package
+from core.program import ROOT, package
 
 PATIENCE_S = 10
 MOST_BYTES = 1_000_000  # of an entry of the desktop; ours have a few kilobytes

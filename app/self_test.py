@@ -32,7 +32,7 @@ from app.places import Places
 from app.process import prepare
 from core.cli.bundled import is_bundled
 from core.compiled import store
-from marginscope._version import __version__
+from core.program.version import __version__
 
 MOMENTS = 50
 PATIENCE_S = 300.0  # for each step: a slow machine compiles kernels meanwhile

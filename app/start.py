@@ -19,7 +19,7 @@ from app.process import prepare
 from app.qt_application import QtApplication
 from app.termination import Termination
 from core.cli.bundled import QT, give_back, is_bundled
-from marginscope._show.address import OK, REFUSED, address
+from core.program.window_address import OK, REFUSED, address
 
 
 def icon() -> QIcon:

@@ -7,7 +7,6 @@ stands in another frame: fields are tinted, groups are told apart by headings an
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
@@ -17,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QStyleFactory, QToolTip
 
 from app.style_sheet import SHEET
 from core.figures.palette import LIGHT, Palette, rgb
-from marginscope._program import package
+from core.program import RESOURCES
 
 # 16 pixels, on screens that are scaled by 1, 1.5, 2 and 3.
 ICON_SIZES = (16, 24, 32, 48)
@@ -162,7 +161,7 @@ def apply(application: QApplication, palette: Palette) -> None:
 
 
 def _icon_path(name: str) -> Path:
-    return Path(str(resources.files(package("resources")).joinpath("icons", f"{name}.svg")))
+    return RESOURCES.joinpath("icons", f"{name}.svg")
 
 
 def icon_names() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from marginscope._program import headless_program
+from core.program import headless_program
 
 # Library, and the packages that bring it on Debian and on Fedora: first those of any window, then
 # those of X11. `.ci/qt-libraries` has the same for Debian.

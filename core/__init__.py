@@ -1,5 +1,5 @@
 """Marginscope's numerics and files: everything that needs no screen. Never imports Qt."""
 
-from marginscope._version import __version__
+from core.program.version import __version__
 
 __all__ = ["__version__"]

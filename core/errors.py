@@ -1,21 +1,105 @@
-"""The program's own errors, which the public module raises too: see marginscope._errors."""
+"""The program's own errors. Every message is a sentence meant for the person at the keyboard.
 
-from marginscope._errors import (
-    Clause,
-    DiskError,
-    InputError,
-    MarginscopeError,
-    RuleError,
-    RunFileError,
-    did_you_mean,
-)
+A sentence says what is wrong, where, what is allowed and what to do next. The command line turns
+`InputError` into exit status 2 and `DiskError` into exit status 1; the window shows both in place.
+Neither cuts anything out of a sentence: what it is made of are the fields of MarginscopeError.
+"""
 
-__all__ = [
-    "Clause",
-    "DiskError",
-    "InputError",
-    "MarginscopeError",
-    "RuleError",
-    "RunFileError",
-    "did_you_mean",
-]
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+LONGEST = 2_000  # characters of a sentence; what was given may be a megabyte
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One wrong value: what is wrong with it, and the dotted keys that it is about."""
+
+    text: str
+    keys: tuple[str, ...] = ()
+
+
+class MarginscopeError(Exception):
+    """Base of every error whose text may be shown as it is: OPTION WHERE: TEXT; REMEDY.
+
+    `text` is what is wrong; a whole sentence unless a remedy follows. `where` is the study, file or
+    value that it is wrong in, `option` the command line's option that gave that. `remedy` is what
+    to do, and `typed` what to do at the command line, where it is something else. `clauses` are
+    the wrong values one by one, where several may be wrong at a time.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        where: object = "",
+        option: str = "",
+        remedy: str = "",
+        typed: str = "",
+        clauses: Sequence[Clause] = (),
+    ) -> None:
+        super().__init__(text)  # alone: an error that leaves a process is made again from its text
+        self.text, self.where, self.option = text, str(where), option
+        self.remedy, self.typed = remedy, typed or remedy
+        self.clauses = tuple(clauses)
+
+    def __str__(self) -> str:
+        """The sentence for the command line."""
+        return self._sentence(f"{self.option} {self.where}".strip(), self.typed)
+
+    @property
+    def sentence(self) -> str:
+        """The sentence for a window, whose user knows nothing of options."""
+        return self._sentence(self.where, self.remedy)
+
+    def _sentence(self, where: str, remedy: str) -> str:
+        text = f"{where}: {self.text}" if where else self.text
+        text = f"{text}; {remedy}." if remedy else text
+        # The end is kept, where a sentence says what to do.
+        return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} ... {text[-250:]}"
+
+
+class InputError(MarginscopeError):
+    """Something the user gave cannot be used: a study, a value, a data file, a folder."""
+
+
+class RuleError(ValueError):
+    """Settings, each allowed by itself, that do not go together; `keys` are those it is about.
+
+    Keys of the section itself where a section raises it (`n`), dotted ones where an experiment
+    does (`data.n`); the first is the one to change.
+    """
+
+    def __init__(self, text: str, *, keys: tuple[str, ...]) -> None:
+        super().__init__(text)
+        self.keys = keys
+
+
+class RunFileError(InputError):
+    """A run file is truncated, damaged, foreign, hostile or from a newer version."""
+
+
+class DiskError(MarginscopeError):
+    """The disk refused a write while a run was being recorded."""
+
+
+def did_you_mean(wrong: str, allowed: Iterable[str]) -> str:
+    """The words "did you mean ...?" with the nearest allowed name, or the list of what is allowed.
+
+    >>> did_you_mean("stpe", ["step", "until_log10_time"])
+    "did you mean 'step'?"
+    >>> did_you_mean("zzz", ["a", "b"])
+    'allowed are: a, b.'
+    """
+    names = sorted(allowed)
+    by_lower = {name.lower(): name for name in names}
+    # Comparing takes time as the product of both lengths, and no name is as long as this.
+    near = difflib.get_close_matches(wrong[:100].lower(), list(by_lower), n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{by_lower[near[0]]}'?"
+    return f"allowed are: {', '.join(names)}."

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import DiskError, InputError
+from core.numbers import whole_text
+from core.run_files.machine import WriterLock, is_locked, machine_name
 from core.stopping import removed_when_stopped
-from marginscope._files.machine import WriterLock, is_locked, machine_name
-from marginscope._numbers import whole_text
 
 DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 # .NAME.MACHINE-PID-RANDOM.part, with the suffix of NAME for writers that go by it

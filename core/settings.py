@@ -19,9 +19,9 @@ from pydantic import (
     model_serializer,
 )
 
-from marginscope._files.schema import MAX_ELEMENTS as MAX_ELEMENTS
-from marginscope._files.schema import MAX_FRAMES as MAX_FRAMES
-from marginscope._program import package
+from core.program import package
+from core.run_files.schema import MAX_ELEMENTS as MAX_ELEMENTS
+from core.run_files.schema import MAX_FRAMES as MAX_FRAMES
 
 WRITTEN = "written"
 NOT_RECORDED = "not recorded"  # a setting that the loop of a recording did not say

@@ -14,12 +14,24 @@ docs/python.md.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from marginscope._version import __version__
+try:
+    from core.program import package
+    from core.program.version import __version__
+except ModuleNotFoundError as error:  # never of an installed wheel, which has one name
+    if error.name not in ("core", "core.program"):
+        raise
+    hiding = getattr(sys.modules.get("core"), "__file__", None) or "Another module"
+    raise ImportError(
+        f"{hiding} hides Marginscope's own package `core`. Install Marginscope's wheel, which adds "
+        "only the name `marginscope`; or rename your module."
+    ) from error
 
 if TYPE_CHECKING:
+    from core.errors import DiskError, InputError, MarginscopeError
     from core.studies.verdicts import Judged as Claim
     from core.theorems.report import Hypothesis
     from core.theorems.report import Report as Verdict
@@ -35,7 +47,6 @@ if TYPE_CHECKING:
     from marginscope._engine.sweeping import Sweep, SweptCell, sweep
     from marginscope._engine.theorems import theorems
     from marginscope._engine.training import train
-    from marginscope._errors import DiskError, InputError, MarginscopeError
     from marginscope._record.api import record
     from marginscope._record.recording import Recording
     from marginscope._record.warning import RecordingWarning
@@ -66,9 +77,9 @@ _PLACES = {
     "Verdict": "_engine.theorems:Report",
     "theorems": "_engine.theorems",
     "train": "_engine.training",
-    "MarginscopeError": "_errors",
-    "InputError": "_errors",
-    "DiskError": "_errors",
+    "MarginscopeError": "core.errors",
+    "InputError": "core.errors",
+    "DiskError": "core.errors",
     "record": "_record.api",
     "load": "_engine.loading",
     "Recording": "_record.recording",
@@ -115,7 +126,8 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, called = _PLACES[name].partition(":")
-    value = getattr(import_module(f"{__name__}.{module}"), called or name)
+    place = package(module) if module.startswith("core.") else f"{__name__}.{module}"
+    value = getattr(import_module(place), called or name)
     globals()[name] = value
     return value
 

@@ -9,8 +9,8 @@ import numpy as np
 from core.dynamics.integrator import Integrator
 from core.dynamics.registry import integrator, prepared
 from core.problem.problem import Problem
+from core.run_files.frame import Frame
 from core.training.trajectory import chunks
-from marginscope._files.frame import Frame
 
 
 def trajectory(problem: Problem) -> Iterator[Frame]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from core.problem.problem import Problem, resolve
+from core.run_files.frame import Frame
 from core.studies.study import Study, load_study
-from marginscope._files.frame import Frame
 
 FIGURE_1 = "telgarsky22-figure-1"
 

@@ -15,10 +15,10 @@ from app.widgets.screen_text import shown_number
 from app.workers.hunt_worker import HuntNews, HuntOrder, HuntWorker
 from core.errors import MarginscopeError
 from core.extremes.question import Question, asked_by
+from core.numbers import whole_text
 from core.studies.code import check_cells
 from core.studies.hunt import hunt_of
 from core.trust import UntrustedCodeError
-from marginscope._numbers import whole_text
 
 READING = "Reading what is known ..."
 STOPPING = "; stopping ..."

@@ -22,8 +22,8 @@ from app.state.link import parse_link
 from app.state.scene import Scene
 from app.state.session import Session
 from core.errors import MarginscopeError
+from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
 from core.terminal.escapes import escape_controls
-from marginscope._show.address import BUSY, MOST_BYTES, OK, REFUSED
 
 MOST_CALLERS = 8  # at a time; of more the one that has waited longest is let go
 GREETING_MS = 200

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.panels.inputs import quiet_label
 from app.widgets.layouts import filled, laid
-from marginscope._numbers import whole_text
+from core.numbers import whole_text
 
 WIDTH, HEIGHT = 460, 480
 MOST_LISTED = 2000

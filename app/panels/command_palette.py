@@ -28,7 +28,7 @@ from app.panels.search_line import PAGE, SearchLine, moved_row
 from app.state.finding import Entry, find, marks
 from app.style import small
 from app.widgets.layouts import laid
-from marginscope._numbers import whole_text
+from core.numbers import whole_text
 
 WIDTH, MOST_ROWS = 640, PAGE + 1
 ABOVE = 48  # of the window, above the palette

@@ -13,11 +13,11 @@ from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, final, get_args, get_origin
 
+from core.numbers import is_ambiguous
 from core.settings import NOT_RECORDED, Section
 from core.studies.derived import FACTOR, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
-from marginscope._numbers import is_ambiguous
 
 # Where the key is too long for a narrow panel, or says too little.
 LABELS = {

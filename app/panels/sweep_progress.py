@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 from app.panels.inputs import push_button
 from app.widgets.elided import ElidedLabel
 from app.widgets.layouts import filled, laid
+from core.numbers import whole_text
 from core.study_file.amounts import duration_text
-from marginscope._numbers import whole_text
 
 if TYPE_CHECKING:
     from core.sweep.control import SweepStatus

@@ -29,8 +29,8 @@ from app.widgets.plain_text import show_tip
 from app.widgets.screen_text import raised
 from core.figures.numbers import MINUS, clock_text, power_text
 from core.figures.palette import Palette
+from core.numbers import whole_text
 from core.problem.schedule import coordinate, inverse_coordinate
-from marginscope._numbers import whole_text
 
 if TYPE_CHECKING:  # loads the numerical libraries
     from core.observables.alarms import Alarm

@@ -14,8 +14,8 @@ from core.figures.names import PAGE_COLOURS, PAGE_FRAMES
 from core.figures.sheet import POINTS, size_text
 from core.observables.node_sets import nodes_text
 from core.observables.planes import COORDINATES, NodePlane
+from core.program import headless_program
 from core.terminal.command_lines import join_words, path_argument
-from marginscope._program import headless_program
 
 
 def command_of(job: ExportJob, shown: Exportable) -> str:

@@ -7,11 +7,10 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import final
 
-from marginscope._program import ROOT, package
+from core.program import RESOURCES, ROOT
 
 MARK = Path("docs", "theory.md")  # what a folder has that has the documents
 MOST_BYTES = 2_000_000
@@ -63,7 +62,7 @@ def documents(place: Path | None = None) -> tuple[Document, ...]:
 
 def site() -> Path | None:
     """The first page of the web site of the documents; None where it was not made."""
-    page = Path(str(resources.files(package("resources")).joinpath(*SITE)))
+    page = RESOURCES.joinpath(*SITE)
     return page if page.is_file() else None
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from core.program import headless_program
 from core.terminal.command_lines import join_words, path_argument
 from core.terminal.escapes import escape_controls, is_steering
-from marginscope._program import headless_program
 
 MOST_DEEDS = 2000
 

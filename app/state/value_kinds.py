@@ -12,10 +12,10 @@ from app.state.compared import Compared
 from app.state.view_options import STUDY, Texts, ValueKind, one, one_of, shortened
 from app.state.views import VIEWS, known
 from core.comparison.question import MOST_COMPARED, CompareQuestion
+from core.numbers import whole_text
 from core.observables.node_sets import MOST_NODES, nodes_text, parse_nodes
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.problem.schedule import coordinate, inverse_coordinate, parse_time
-from marginscope._numbers import whole_text
 
 PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 # As many colours as a palette has for curves (app.views.curves): a seventh would have the first's.

@@ -46,8 +46,8 @@ class Seen:
 
 def seen(_request: Request, look: Look) -> Seen | None:
     """Look at a file. None where the run was closed meanwhile."""
+    from core.run_files.in_use import held_elsewhere
     from core.runs.looking import situation
-    from marginscope._files.in_use import held_elsewhere
 
     run = look.run
     try:

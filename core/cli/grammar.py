@@ -8,7 +8,7 @@ import sys
 from typing import Any, NoReturn, final
 
 from core.cli.output import MARGIN_SECONDS, PROGRAM, say
-from marginscope._program import headless_program
+from core.program import headless_program
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 

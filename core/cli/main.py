@@ -15,7 +15,7 @@ from core.cli.output import PROGRAM, UNWRITABLE, drop_output, open_streams, say,
 from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
-from marginscope._program import headless_program
+from core.program import headless_program
 
 DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 

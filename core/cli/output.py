@@ -12,11 +12,11 @@ import textwrap
 from contextlib import AbstractContextManager, suppress
 from typing import Any
 
+from core.numbers import NARROW_SPACE, finite
 from core.stopping import hold_streams
 from core.terminal.bar import Bar, progress_bar
 from core.terminal.bar import say as say
 from core.terminal.escapes import escape_controls
-from marginscope._numbers import NARROW_SPACE, finite
 
 PROGRAM = "marginscope"
 UNKNOWN = "marginscope"  # the handler of characters that a stream has not

@@ -11,7 +11,7 @@ from core.cli.output import PROGRAM
 from core.cli.picture_options import add_drawing
 from core.comparison.question import AGAINST, BANDS, KINDS
 from core.compiled import warming
-from marginscope._program import headless_program
+from core.program import headless_program
 
 
 def build_parser() -> Parser:

@@ -15,6 +15,7 @@ from core.comparison.question import SORTED, CompareQuestion, check_count
 from core.errors import InputError
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES, numbers_of, observable_in, observable_of
+from core.program import headless_program
 from core.reference import cache
 from core.reference.registry import REFERENCES
 from core.reference.share import FIRST, most
@@ -22,7 +23,6 @@ from core.runs import Run
 from core.runs.settings import known_settings
 from core.studies.cells import flattened
 from core.study_file.recorded import RecordedLoop
-from marginscope._program import headless_program
 
 NO_SHARE = (
     "gamma_gl of this run's data is not known, so that its margin is no share of it; "

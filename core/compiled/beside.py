@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import final
 
 from core.compiled import warming
-from marginscope._program import ROOT, package
+from core.program import ROOT, package
 
 HEADLESS = "--headless"  # of the window's program, before a command of `python -m core`
 LOOK_SECONDS = 0.05

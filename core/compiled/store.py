@@ -31,7 +31,7 @@ from types import CodeType
 from typing import Any
 
 from core.files import beside
-from marginscope._program import package
+from core.program import package
 
 PACKAGE = package("core.compiled")
 STARTED = time.time()

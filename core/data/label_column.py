@@ -22,7 +22,7 @@ from core.data.labels import (
 )
 from core.data.origin import Origin
 from core.errors import InputError
-from marginscope._numbers import whole_text
+from core.numbers import whole_text
 
 
 @final

@@ -14,7 +14,7 @@ from core.data.origin import NOTHING, Origin
 from core.data.points import LARGEST, MAX_POINTS, Points
 from core.data.table_header import Wanted
 from core.data.text_table import Bounds, read_table
-from marginscope._numbers import whole_text
+from core.numbers import whole_text
 
 __all__ = ["NOTHING", "Pasted", "label_of", "number_of", "parse_points", "points_csv"]
 

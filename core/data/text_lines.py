@@ -14,7 +14,7 @@ from typing import TextIO, final
 from core.data.numbers import number_of
 from core.data.origin import Origin
 from core.errors import InputError
-from marginscope._numbers import whole_text
+from core.numbers import whole_text
 
 MOST_LINE = 32_000_000  # characters: a million coordinates with all their digits
 SAMPLE, SAMPLE_CHARACTERS = 20, 1_000_000  # lines from which the separator is found

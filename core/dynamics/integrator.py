@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, final
 
 from core.problem.start import State
-from marginscope._files.frame import Frame
+from core.run_files.frame import Frame
 
 Event = tuple[str, Mapping[str, Any]]
 CHUNK_SECONDS = 0.0175  # shorter costs the training 40-70 % beside a window, longer feels stuck

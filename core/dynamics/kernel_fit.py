@@ -19,8 +19,8 @@ from core.errors import InputError
 from core.network.kernel_predictor import KernelNetwork
 from core.network.parametrisation import Shape
 from core.problem.problem import Problem, Start
+from core.run_files.frame import Frame
 from core.study_file.dynamics import KernelPredictor
-from marginscope._files.frame import Frame
 
 Array = NDArray[np.float64]
 # A Cholesky factor of 800 MB; NNLS takes a round for each example of its support.

@@ -23,8 +23,8 @@ from core.errors import InputError
 from core.network.parametrisation import Network, TwoLayer
 from core.problem.problem import Problem
 from core.problem.start import State
+from core.run_files.frame import Frame
 from core.study_file.dynamics import GradientFlow
-from marginscope._files.frame import Frame
 
 # Up to here steps are short: long ones early take another branch (docs/theory.md, 9).
 LATE_LOG10_TIME = 30.0

@@ -16,7 +16,7 @@ import numpy as np
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.problem.problem import Problem, with_dynamics
 from core.problem.start import State
-from marginscope._files.frame import Frame
+from core.run_files.frame import Frame
 
 
 @final

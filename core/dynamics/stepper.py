@@ -14,7 +14,7 @@ from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, fi
 from core.dynamics.step_size import rounded_down
 from core.problem.problem import Problem
 from core.problem.start import State
-from marginscope._files.frame import Frame
+from core.run_files.frame import Frame
 
 FRAME_BYTES = 8_000_000  # at most about so many bytes of frames a chunk
 BLOW_UP = 1e6  # a loss this much above its start does not come back

@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, final
 
@@ -37,8 +36,8 @@ from core.figures.palette import LIGHT
 from core.figures.scene import check_runs, suited
 from core.files import write_whole
 from core.observables.spectrum import has_inner
+from core.program import RESOURCES
 from core.runs import Run
-from marginscope._program import package
 
 SUFFIX = ".html"
 MOST_NUMBERS = 20_000_000  # of nodes: 80 MB before they are packed, about 45 MB of text
@@ -230,12 +229,7 @@ def bundle() -> str:
 
 @cache
 def _part(name: str) -> str:
-    return (
-        resources.files(package("resources"))
-        .joinpath("page", name)
-        .read_text(encoding="utf-8")
-        .strip()
-    )
+    return RESOURCES.joinpath("page", name).read_text(encoding="utf-8").strip()
 
 
 def _hash(text: str) -> str:

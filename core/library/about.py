@@ -20,9 +20,9 @@ from core.errors import InputError
 from core.files import is_there, read_text, set_aside, write_whole
 from core.library.entry import About, Bookmark
 from core.library.locking import locked_folder
+from core.numbers import whole_text
 from core.observables.node_sets import NodeSet, nodes_text, parse_nodes
-from marginscope._files.schema import is_time
-from marginscope._numbers import whole_text
+from core.run_files.schema import is_time
 
 SUFFIX = ".notes"
 MOST_BYTES = 2_000_000

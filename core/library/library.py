@@ -28,7 +28,7 @@ from core.library.reading import picture_of, read_facts, time_to_90
 from core.library.scan import Found, in_folder, listed, run_files
 from core.library.trash import Trash
 from core.library.tree import missed_by_none
-from marginscope._files.in_use import has_recorder
+from core.run_files.in_use import has_recorder
 
 GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests
 TELL_S = 1.0

@@ -21,8 +21,8 @@ from typing import Any
 from core.errors import InputError
 from core.library.entry import Entry
 from core.library.names import DATE, TAGS, Value, reader
+from core.numbers import whole_text
 from core.studies.formulas import DEEPEST, QUOTED, Number, arithmetic, dotted, parsed
-from marginscope._numbers import whole_text
 
 LONGEST = 1_000
 EXAMPLE = "write one such as m >= 256 and hard_margin > .9 * gamma_gl / 2"

@@ -16,8 +16,8 @@ from core.network import phi
 from core.network.bias import with_biases, with_ones
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import NetworkSection
+from core.run_files.forms import UNKNOWN, Form
 from core.settings import setting
-from marginscope._files.forms import UNKNOWN, Form
 
 NOT_TRAINED = (
     'network.kind = "recorded" is the network of another program\'s run, and is not trained here'

@@ -13,9 +13,9 @@ from core.observables import edge
 from core.observables.margins import atoms, flat_scores, log10_risk, scale
 from core.observables.nodes import balance_drift
 from core.observables.observable import once
+from core.run_files.schema import NOT_FINITE
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent, GradientFlow
-from marginscope._files.schema import NOT_FINITE
 
 Kind = Literal["margin", "balance", "resolution", "risk", "edge", "not_finite"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

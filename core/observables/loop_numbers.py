@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from core.observables.observable import LOOP, Observable, memoised
+from core.run_files.schema import NUMBER_NAME
 from core.runs import Run
-from marginscope._files.schema import NUMBER_NAME
 
 WHERE = "recordings whose loop passed this number to `frame`"
 # Columns of tables and arrays of data sets beside the observables.

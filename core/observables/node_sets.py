@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from marginscope._numbers import whole_text
+from core.numbers import whole_text
 
 MOST_NODES = 100_000
 MOST_DIGITS = 9

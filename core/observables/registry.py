@@ -24,9 +24,9 @@ from core.observables import (
     testing,
 )
 from core.observables.observable import LOOP, Observable, Shape
+from core.run_files.schema import NUMBER_NAME
 from core.runs import Run
 from core.settings import Registry
-from marginscope._files.schema import NUMBER_NAME
 
 MODULES = (
     margins,

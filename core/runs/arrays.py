@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 
 from core.data.dataset import Array
-from core.runs.connection import Connection, typed
-from core.runs.meta import parse_json
-from core.settings import MAX_ELEMENTS
-from marginscope._files.schema import (
+from core.run_files.schema import (
     ARRAYS,
     DTYPES,
     FIXED,
@@ -25,6 +22,9 @@ from marginscope._files.schema import (
     MAX_BLOB_BYTES,
     SCALING,
 )
+from core.runs.connection import Connection, typed
+from core.runs.meta import parse_json
+from core.settings import MAX_ELEMENTS
 
 Arrays = Mapping[str, Array]
 

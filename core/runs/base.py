@@ -16,13 +16,13 @@ from core.losses import LossFunction, loss_named
 from core.network.parametrisation import Network
 from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
+from core.run_files.meta import printable
+from core.run_files.schema import WHOLE
 from core.runs.lineage import Lineage, lineage_of
 from core.runs.meta import Reason
 from core.runs.run_file import Event, Index, RunHeader
 from core.study_file.experiment import Experiment
 from core.study_file.recorded import RecordedLoop
-from marginscope._files.meta import printable
-from marginscope._files.schema import WHOLE
 
 MAX_NOTE = 500
 

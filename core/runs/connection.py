@@ -18,6 +18,17 @@ from typing import Any, final
 
 from core.errors import RunFileError
 from core.files import scratch_prefix
+from core.program import headless_program
+from core.run_files.in_use import held_elsewhere, is_journal_locked, is_listed
+from core.run_files.journal import NO_LOCKS, NO_SHARED_MEMORY, is_left
+from core.run_files.meta import printable
+from core.run_files.schema import (
+    APPLICATION_ID,
+    MAX_TEXT_BYTES,
+    SCHEMA_VERSION,
+    expected_schema,
+)
+from core.run_files.wal import beside, is_foreign, read_wal_header
 from core.runs.looking import (
     FRESH_COPY,
     damaged,
@@ -28,17 +39,6 @@ from core.runs.looking import (
     status_of,
     steadily,
 )
-from marginscope._files.in_use import held_elsewhere, is_journal_locked, is_listed
-from marginscope._files.journal import NO_LOCKS, NO_SHARED_MEMORY, is_left
-from marginscope._files.meta import printable
-from marginscope._files.schema import (
-    APPLICATION_ID,
-    MAX_TEXT_BYTES,
-    SCHEMA_VERSION,
-    expected_schema,
-)
-from marginscope._files.wal import beside, is_foreign, read_wal_header
-from marginscope._program import headless_program
 
 WAIT_S = 2.0  # for a recorder that is just closing the file
 IDLE_S = 5.0  # a `-wal` untouched for this long has no recorder that is about to close it

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.problem.schedule import time_text
+from core.run_files.in_use import has_recorder
 from core.runs.base import Run
-from marginscope._files.in_use import has_recorder
 
 
 def was_left(run: Run) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from core.problem.schedule import time_text
-from marginscope._files.meta import printable
-from marginscope._files.schema import MAX_LOG10_TIME, MAX_NAME, MIN_LOG10_TIME
+from core.run_files.meta import printable
+from core.run_files.schema import MAX_LOG10_TIME, MAX_NAME, MIN_LOG10_TIME
 
 LONGEST, MOST_CHANGES, MOST_HEADED = 200, 40, 3
 Changes = Mapping[str, tuple[Any, Any]]  # by dotted keys what was and what is, None where nothing

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import final
 
+from core.run_files.schema import MAX_METRICS, MAX_NAME, NUMBER_NAME
 from core.runs.connection import Connection
-from marginscope._files.schema import MAX_METRICS, MAX_NAME, NUMBER_NAME
 
 MOST_READ = 16 * MAX_METRICS  # names of one query: a recorder writes at most MAX_METRICS
 SQL = (

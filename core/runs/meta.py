@@ -9,9 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.dynamics.saved import STATE_VERSION
 from core.problem.problem import Problem
-from core.settings import MAX_ELEMENTS, MAX_FRAMES
-from marginscope._files.meta import Description
-from marginscope._files.schema import (
+from core.run_files.meta import Description
+from core.run_files.schema import (
     MAX_EVENTS,
     MAX_LOG10_TIME,
     MAX_METRICS,
@@ -21,6 +20,7 @@ from marginscope._files.schema import (
     OPTIMIZER_KEY,
     WHOLE,
 )
+from core.settings import MAX_ELEMENTS, MAX_FRAMES
 
 MOST_DIGITS = 20  # of a whole number: those of 64 bits have 19 and a sign
 Status = Literal["recording", "finished"]

@@ -9,15 +9,15 @@ from core.dynamics.rows import will_be_reduced
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.problem.start import History
-from core.settings import MAX_ELEMENTS
-from core.study_file.size import frames_bytes
-from marginscope._files.schema import (
+from core.run_files.schema import (
     COLUMNS,
     FIXED,
     HISTORY,
     KEEP_EVERY,
     SCALING,
 )
+from core.settings import MAX_ELEMENTS
+from core.study_file.size import frames_bytes
 
 
 def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:

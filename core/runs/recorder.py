@@ -9,13 +9,13 @@ from typing import Any, final
 from core.errors import RunFileError
 from core.problem.problem import Problem
 from core.problem.start import State
+from core.run_files.frame import Frame
+from core.run_files.writer import RunWriter
 from core.runs.connection import connect
 from core.runs.ending import read_ending
 from core.runs.meta import meta_of
 from core.runs.new_file import arrays_of
 from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
-from marginscope._files.frame import Frame
-from marginscope._files.writer import RunWriter
 
 
 @final

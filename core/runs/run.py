@@ -17,6 +17,8 @@ import numpy as np
 from core.data.dataset import Array
 from core.errors import InputError, RunFileError
 from core.problem.start import History, State
+from core.run_files.new_file import place_of
+from core.run_files.wal import beside
 from core.runs.base import Run
 from core.runs.connection import Connection, check_wal, connect
 from core.runs.ending import check_counts, read_ending
@@ -36,8 +38,6 @@ from core.runs.run_file import (
 )
 from core.runs.states import history_bytes, read_history, read_state, read_states
 from core.runs.whole import WholeRun
-from marginscope._files.new_file import place_of
-from marginscope._files.wal import beside
 
 # All frames of a run of usual size; of one with frames of megabytes those that views go between.
 CACHE_BYTES = 128 << 20

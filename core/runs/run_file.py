@@ -21,14 +21,8 @@ from core.errors import InputError
 from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS
 from core.problem.reduction import Reduction, mean_of
-from core.runs.arrays import Arrays, read_arrays, read_values, shaped
-from core.runs.connection import Connection, typed
-from core.runs.meta import Meta, parse_json
-from core.settings import MAX_ELEMENTS, MAX_FRAMES
-from core.study_file.experiment import Experiment
-from core.study_file.validation import SECTIONS, build_experiment
-from marginscope._files.meta import printable
-from marginscope._files.schema import (
+from core.run_files.meta import printable
+from core.run_files.schema import (
     DTYPES,
     FIXED,
     MAX_BLOB_BYTES,
@@ -43,6 +37,12 @@ from marginscope._files.schema import (
     frame_crc,
     is_time,
 )
+from core.runs.arrays import Arrays, read_arrays, read_values, shaped
+from core.runs.connection import Connection, typed
+from core.runs.meta import Meta, parse_json
+from core.settings import MAX_ELEMENTS, MAX_FRAMES
+from core.study_file.experiment import Experiment
+from core.study_file.validation import SECTIONS, build_experiment
 
 LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"
 

@@ -15,11 +15,8 @@ from typing import final
 import numpy as np
 
 from core.problem.start import History, State
-from core.runs.arrays import read_array
-from core.runs.connection import Connection, typed
-from core.runs.run_file import RunHeader
-from marginscope._files.meta import dump_json
-from marginscope._files.schema import (
+from core.run_files.meta import dump_json
+from core.run_files.schema import (
     COLUMNS,
     HISTORY,
     HISTORY_BYTES,
@@ -30,6 +27,9 @@ from marginscope._files.schema import (
     STATE,
     STATE_NAME,
 )
+from core.runs.arrays import read_array
+from core.runs.connection import Connection, typed
+from core.runs.run_file import RunHeader
 
 KEEP_SECONDS = 10.0  # what a crash may cost the run that goes on
 INSERT_ARRAY = "INSERT OR REPLACE INTO array VALUES (?, ?, ?, ?, ?)"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 
 import core
+from core.program.version import RELEASED
 from core.studies.papers import PAPERS, Paper
-from marginscope._version import RELEASED
 
 OWN_KEY = "marginscope"
 ANONYMOUS = "anonymous"

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import tomli_w
 
 from core.errors import InputError, did_you_mean
 from core.files import is_there, read_text
+from core.program import RESOURCES
 from core.studies import tables as study_tables
 from core.studies.cell import Cell as Cell
 from core.studies.cell import Place as Place
@@ -42,7 +42,6 @@ from core.study_file.validation import (
     section_class,
     table_of,
 )
-from marginscope._program import package
 
 RESULTS = ("claims", "sweep", "hunt")
 MAX_STUDY_BYTES = 1_000_000
@@ -372,7 +371,7 @@ def shipped_ids() -> tuple[str, ...]:
 
 
 def _shipped() -> Iterable[Any]:
-    folder = resources.files(package("resources")).joinpath("studies")
+    folder = RESOURCES.joinpath("studies")
     return [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
 
 

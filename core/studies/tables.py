@@ -16,12 +16,12 @@ import tomli_w
 from pydantic import Field, ValidationInfo, field_validator
 
 from core.errors import InputError, did_you_mean
+from core.numbers import NARROW_SPACE
 from core.studies.derived import FACTOR, FORMULA, VARIANT
 from core.studies.settings import depth_of
 from core.study_file.tables import Table
 from core.study_file.toml import reason
 from core.study_file.validation import SECTIONS, section_class
-from marginscope._numbers import NARROW_SPACE
 
 SIZES = ("quick", "paper")
 MAX_CELLS = 100_000

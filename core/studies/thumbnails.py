@@ -10,11 +10,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Any, final
 
-from marginscope._numbers import whole_text
-from marginscope._program import package
+from core.numbers import whole_text
+from core.program import RESOURCES
 
 
 @final
@@ -59,7 +58,7 @@ def _counted(count: int) -> str:
 @cache
 def thumbnails() -> Mapping[str, Thumbnail]:
     """Those of the shipped studies by their ids; none where the file is missing or damaged."""
-    place = resources.files(package("resources")).joinpath("thumbnails", "studies.json")
+    place = RESOURCES.joinpath("thumbnails", "studies.json")
     try:
         table: dict[str, dict[str, Any]] = json.loads(place.read_text(encoding="utf-8"))
         return {name: _parsed(one) for name, one in table.items()}

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, final
 
+from core.numbers import finite
 from core.studies.claims import Claim, Quantity
 from core.studies.measures.measured import Measured
 from core.studies.measures.registry import measured
 from core.studies.study import Study
 from core.studies.trials import Trial, kept
-from marginscope._numbers import finite
 
 Verdict = Literal["confirmed", "refuted", "not at this size"]
 NOT_HERE: Verdict = "not at this size"

@@ -12,8 +12,8 @@ from math import ceil
 from typing import Any, final
 
 from core.network.registry import NETWORKS
+from core.run_files.schema import KEEP_EVERY, PAGE_SIZE
 from core.study_file.experiment import Experiment
-from marginscope._files.schema import KEEP_EVERY, PAGE_SIZE
 
 # What training has at once: arrays as long as m n (2.9 and 3.8 were measured, by flow and descent),
 # as long as the parameters (stages of a step, the state, what is written), and as the data.

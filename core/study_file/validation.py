@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from core.errors import Clause, InputError, did_you_mean
+from core.numbers import is_ambiguous
 from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
 from core.study_file.tables import Table
 from core.study_file.toml import NUMBER
-from marginscope._numbers import is_ambiguous
 
 # pydantic writes bounds such as 2^63 - 1 with all their digits. Fractions keep theirs: 0.7071...
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{12,}(?![\d.])")

@@ -18,12 +18,12 @@ from core import trust
 from core.errors import DiskError, MarginscopeError, RunFileError
 from core.files import replacing, scratch
 from core.problem.problem import Problem, resolve
+from core.run_files.meta import printable
 from core.runs import Recorder, RecorderAt, Run, open_run
 from core.settings import Registry
 from core.studies.row import Row, State
 from core.study_file.experiment import Experiment
 from core.training.control import Control
-from marginscope._files.meta import printable
 
 if TYPE_CHECKING:
     from core.studies.moments import Requested

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
+from core.numbers import finite
 from core.theorems.statement import Assessment
 from core.theorems.words import timing_words
-from marginscope._numbers import finite
 
 MET = {True: "met", False: "NOT MET", None: "not decided"}
 WIDTH = 96

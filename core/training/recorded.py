@@ -17,7 +17,6 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -26,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem.problem import Problem, resolve
+from core.program import RESOURCES
+from core.run_files.frame import Frame
 from core.runs import Recorder
 from core.studies.study import load_study
 from core.study_file.experiment import Experiment
 from core.training.control import FinishReason
-from marginscope._files.frame import Frame
-from marginscope._program import package
 
 if TYPE_CHECKING:  # loads numba, which whoever reads a recording need not wait for
     from core.dynamics.integrator import Integrator
@@ -74,7 +73,7 @@ def _header(file: Traversable) -> dict[str, Any]:
 
 def file_of(experiment: Experiment) -> Traversable | None:
     """The shipped recording of exactly this experiment, or None."""
-    folder = resources.files(package("resources")).joinpath(FOLDER)
+    folder = RESOURCES.joinpath(FOLDER)
     for file in folder.iterdir() if folder.is_dir() else ():
         # Read as settings, and not as a text: keys that are younger than it have their defaults.
         if file.name.endswith(SUFFIX):
@@ -153,7 +152,7 @@ def main() -> int:
     """Record the study anew, into the sources."""
     from core.dynamics.registry import integrator, prepared
 
-    folder = Path(str(resources.files(package("resources")))) / FOLDER
+    folder = RESOURCES / FOLDER
     folder.mkdir(exist_ok=True)
     study = load_study(STUDY)
     for cell in study.cells():

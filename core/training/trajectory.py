@@ -14,9 +14,9 @@ from core.dynamics.registry import integrator, prepared
 from core.errors import DiskError
 from core.problem.problem import Problem
 from core.problem.start import State
+from core.run_files.frame import Frame
 from core.training.control import Control, FinishReason, RunState, Status
 from core.training.pace import data_note, watch_of
-from marginscope._files.frame import Frame
 
 REASONS = {
     Outcome.COMPLETED: FinishReason.COMPLETED,

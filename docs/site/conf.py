@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core.figures.palette import DARK, LIGHT, Palette
+from core.program.version import __version__
 from docs.site.films import EXTRA
 from docs.site.places import OWN
-from marginscope._version import __version__
 
 project = "Marginscope"
 copyright = "Marginscope authors, MIT licence"

@@ -16,11 +16,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, final
 
+from core.errors import DiskError, InputError, MarginscopeError
 from core.files import scratch_prefix
+from core.run_files.machine import WriterLock
 from core.stopping import FirstSignal
 from core.terminal.bar import Bar, progress_bar
-from marginscope._errors import DiskError, InputError, MarginscopeError
-from marginscope._files.machine import WriterLock
 
 P = ParamSpec("P")
 T = TypeVar("T")

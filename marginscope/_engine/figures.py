@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, final
 
+from core.errors import InputError, did_you_mean
 from core.figures.export import (
     SUFFIXES,
     check_figure_path,
@@ -30,7 +31,6 @@ from core.problem.schedule import parse_time
 from core.reference.margin import ReferenceMargin
 from core.runs import Run
 from marginscope._engine.margins import LIMIT_S, Margins
-from marginscope._errors import InputError, did_you_mean
 
 Kind = Literal["png", "svg", "pdf"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from core.errors import InputError
 from marginscope._engine.boundary import Folder, public
 from marginscope._engine.run import Run, keep, open_run
-from marginscope._errors import InputError
 from marginscope._record import arrays
 from marginscope._record.checkpoints import StateReader, write_states
 from marginscope._record.state_arrays import Name, Sizes

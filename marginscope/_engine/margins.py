@@ -10,7 +10,7 @@ from typing import Any, final, overload
 import numpy as np
 
 from core.data.dataset import Dataset
-from core.errors import did_you_mean
+from core.errors import InputError, did_you_mean
 from core.network.parametrisation import Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
 from core.problem.problem import Problem, Start
@@ -20,7 +20,6 @@ from core.reference.watch import CancelledError, Watch
 from core.runs import Run
 from core.study_file.validation import build_experiment
 from marginscope._engine.boundary import interruptible, public
-from marginscope._errors import InputError
 from marginscope._record import arrays
 
 LIMIT_S = 120.0

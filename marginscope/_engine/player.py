@@ -10,6 +10,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, TypedDict, final
 
+from core.errors import InputError, did_you_mean
 from core.figures.names import PAGE_FRAMES
 from core.figures.options import FigureOptions
 from core.figures.page import PageOptions, check_page, check_page_path, page_html, views_of
@@ -21,7 +22,6 @@ from core.runs import Run
 from marginscope._engine.boundary import public
 from marginscope._engine.figures import drawn_margins, look_of
 from marginscope._engine.margins import LIMIT_S
-from marginscope._errors import InputError, did_you_mean
 
 # Its scripts run, and reach nothing of the notebook: not its cells, its cookies or its kernel.
 SANDBOX = "allow-scripts allow-downloads"

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, overload
 
+from core.errors import InputError
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene
 from core.figures.study_figure import figure_of_runs
@@ -22,7 +23,6 @@ from marginscope._engine.run import Run, open_run
 from marginscope._engine.studies import Study, core_study, found
 from marginscope._engine.sweeping import Sweep
 from marginscope._engine.training import train
-from marginscope._errors import InputError
 
 RUN = ".msrun"
 Shown = Run | Sweep | Study | str | os.PathLike[str] | Sequence[Run]

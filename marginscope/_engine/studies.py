@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
+from core.errors import InputError, did_you_mean
 from core.studies.code import check_code
 from core.studies.papers import PAPERS
 from core.studies.settings import kinds_first
@@ -18,7 +19,6 @@ from core.studies.study import Study as CoreStudy
 from core.studies.study import load_study, shipped_ids, shipped_summaries
 from core.studies.tables import SIZES
 from marginscope._engine.boundary import public
-from marginscope._errors import InputError, did_you_mean
 
 
 @final

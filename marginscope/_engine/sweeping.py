@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, final, overload
 
 from core.compiled.warming import compiling_words
+from core.errors import InputError
 from core.studies.cell_table import rows_of
 from core.studies.row import Row
 from core.sweep.control import SweepControl, SweepStatus
@@ -28,7 +29,6 @@ from marginscope._engine.boundary import (
 )
 from marginscope._engine.run import Run, keep, open_run
 from marginscope._engine.studies import Study, core_study, found, size_of
-from marginscope._errors import InputError
 
 
 @final

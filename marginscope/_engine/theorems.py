@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from core.errors import InputError
 from core.reference.watch import CancelledError, Watch
 from core.runs import Run
 from core.theorems.registry import assess_all
@@ -12,7 +13,6 @@ from core.theorems.report import Hypothesis as Hypothesis
 from core.theorems.report import Report, report
 from marginscope._engine.boundary import interruptible, public
 from marginscope._engine.margins import LIMIT_S, Margins
-from marginscope._errors import InputError
 
 
 @public

@@ -11,7 +11,9 @@ from typing import Any, overload
 from core.compiled import warming
 from core.compiled.beside import compiling
 from core.dynamics.needs import groups_of
+from core.errors import InputError
 from core.problem.problem import Problem
+from core.run_files.new_file import check_free
 from core.runs import RecorderAt
 from core.study_file.weight import check_room
 from core.sweep.folder import note_runs
@@ -30,8 +32,6 @@ from marginscope._engine.boundary import (
 )
 from marginscope._engine.run import Run, keep, open_run
 from marginscope._engine.studies import Study, core_study, found, size_of
-from marginscope._errors import InputError
-from marginscope._files.new_file import check_free
 
 MOST_RUNS = 100  # each is an open file
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from marginscope._errors import InputError, MarginscopeError
-from marginscope._files.forms import DEFAULT_SLOPE, UNKNOWN
-from marginscope._files.new_file import check_free
+from core.errors import InputError, MarginscopeError
+from core.run_files.forms import DEFAULT_SLOPE, UNKNOWN
+from core.run_files.new_file import check_free
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.layers import Layers, find_layers

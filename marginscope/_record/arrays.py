@@ -8,9 +8,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError
-from marginscope._files.digest import digest
-from marginscope._files.schema import MAX_ELEMENTS
+from core.errors import InputError
+from core.run_files.digest import digest
+from core.run_files.schema import MAX_ELEMENTS
 
 Floats = NDArray[Any]
 MAX_CLASSES = 10_000

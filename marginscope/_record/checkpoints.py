@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, final
 
-from marginscope._errors import InputError
+from core.errors import InputError
 from marginscope._record.api import record
 from marginscope._record.many import split_states, step_of
 from marginscope._record.places import files_at, steps_of_files, unnumbered

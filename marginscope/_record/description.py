@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._files.forms import Form
-from marginscope._files.frame import Frame
-from marginscope._files.meta import Description
-from marginscope._files.schema import FIXED
+from core.run_files.forms import Form
+from core.run_files.frame import Frame
+from core.run_files.meta import Description
+from core.run_files.schema import FIXED
 from marginscope._record.arrays import Examples
 from marginscope._record.engine import describe_engine
 from marginscope._record.options import Options

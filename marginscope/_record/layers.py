@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, final
 
-from marginscope._errors import InputError
+from core.errors import InputError
 
 ORDER = ("inner", "outer")
 ASK = "give layers=(inner, outer)"

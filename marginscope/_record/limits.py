@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from marginscope._errors import InputError
+from core.errors import InputError
 
 MOST_BYTES = 512 << 20  # of the arrays that are read of one state, as float64
 # Bytes of the pickle that describes the tensors, some 200 a tensor. One byte of a hostile pickle

@@ -9,9 +9,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError
-from marginscope._files.activations import softplus
-from marginscope._files.forms import UNKNOWN
+from core.errors import InputError
+from core.run_files.activations import softplus
+from core.run_files.forms import UNKNOWN
 
 Floats = NDArray[Any]
 REDUCTIONS = ("mean", "sum")

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, final
 
-from marginscope._errors import InputError
-from marginscope._files.meta import printable
-from marginscope._files.schema import MAX_FRAMES
-from marginscope._numbers import whole_text
+from core.errors import InputError
+from core.numbers import whole_text
+from core.run_files.meta import printable
+from core.run_files.schema import MAX_FRAMES
 from marginscope._record.state_arrays import Name, Sizes, find_layers, is_open_file, shape_of
 
 Numbered = list[tuple[float | None, Any]]  # (step, state)

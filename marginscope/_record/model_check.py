@@ -11,9 +11,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError
-from marginscope._files.activations import activation_value
-from marginscope._files.forms import ACTIVATIONS, LEAKY, UNKNOWN
+from core.errors import InputError
+from core.run_files.activations import activation_value
+from core.run_files.forms import ACTIVATIONS, LEAKY, UNKNOWN
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.losses import ANY, LOGARITHMS, LOGITS, PROBABILITIES, SHIFTED

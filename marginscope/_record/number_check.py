@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError
-from marginscope._files.forms import UNKNOWN
+from core.errors import InputError
+from core.run_files.forms import UNKNOWN
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.losses import losses, risk

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, final
 
-from marginscope._errors import InputError
-from marginscope._files.schema import MAX_METRICS, MAX_NAME, NUMBER_NAME
+from core.errors import InputError
+from core.run_files.schema import MAX_METRICS, MAX_NAME, NUMBER_NAME
 
 ALLOWED = f"letters, digits and _, joined by single . / or -, at most {MAX_NAME} characters"
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard, final
 
-from marginscope._errors import InputError
-from marginscope._files.meta import dump_json
-from marginscope._files.schema import MAX_NAME, OPTIMIZER_KEY
-from marginscope._numbers import whole_text
+from core.errors import InputError
+from core.numbers import whole_text
+from core.run_files.meta import dump_json
+from core.run_files.schema import MAX_NAME, OPTIMIZER_KEY
 
 DYNAMICS = ("gd", "sgd", "adam", "flow")
 STEPPED = ("gd", "sgd", "adam")

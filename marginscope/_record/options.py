@@ -10,9 +10,9 @@ from typing import Any, final
 
 import numpy as np
 
-from marginscope._errors import InputError
-from marginscope._files.forms import ACTIVATIONS, UNKNOWN
-from marginscope._numbers import whole_text
+from core.errors import InputError
+from core.numbers import whole_text
+from core.run_files.forms import ACTIVATIONS, UNKNOWN
 from marginscope._record.network import NetworkOptions
 from marginscope._record.optimizer import DYNAMICS, STEPPED, Optimizer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import final
 
-from marginscope._errors import InputError
+from core.errors import InputError
 
 ADVICE = (
     "if t starts over in each epoch, count the steps through all epochs; if the loop went back to "

@@ -14,8 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from marginscope._errors import InputError
-from marginscope._files.meta import printable
+from core.errors import InputError
+from core.run_files.meta import printable
 from marginscope._record.limits import MOST_PICKLE
 
 # What torch.load makes with weights_only: its _weights_only_unpickler has the list.

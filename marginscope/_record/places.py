@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from marginscope._errors import InputError
-from marginscope._files.schema import MAX_FRAMES
-from marginscope._numbers import whole_text
+from core.errors import InputError
+from core.numbers import whole_text
+from core.run_files.schema import MAX_FRAMES
 
 SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".tar", ".npz", ".safetensors", ".pkl", "")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")

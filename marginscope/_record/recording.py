@@ -14,14 +14,14 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError, MarginscopeError
-from marginscope._files.forms import Form
-from marginscope._files.frame import Frame
-from marginscope._files.held_file import FileLostError
-from marginscope._files.meta import dump_json
-from marginscope._files.schedule import Schedule
-from marginscope._files.schema import MAX_FRAMES, NOT_FINITE, is_time
-from marginscope._files.writer import RunWriter
+from core.errors import InputError, MarginscopeError
+from core.run_files.forms import Form
+from core.run_files.frame import Frame
+from core.run_files.held_file import FileLostError
+from core.run_files.meta import dump_json
+from core.run_files.schedule import Schedule
+from core.run_files.schema import MAX_FRAMES, NOT_FINITE, is_time
+from core.run_files.writer import RunWriter
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.description import describe_file, with_end

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError, MarginscopeError
-from marginscope._files.ending import is_whole
-from marginscope._files.frame import Frame
-from marginscope._files.held_file import FileLostError
-from marginscope._files.meta import Description
-from marginscope._files.new_file import SIDE_FILES
-from marginscope._files.saved_frames import read_saved
-from marginscope._files.wal import beside
-from marginscope._files.writer import RunWriter
+from core.errors import InputError, MarginscopeError
+from core.run_files.ending import is_whole
+from core.run_files.frame import Frame
+from core.run_files.held_file import FileLostError
+from core.run_files.meta import Description
+from core.run_files.new_file import SIDE_FILES
+from core.run_files.saved_frames import read_saved
+from core.run_files.wal import beside
+from core.run_files.writer import RunWriter
 
 Arrays = Mapping[str, NDArray[np.float64]]
 Describe = Callable[[Frame], tuple[Description, Arrays]]  # of a file that begins with this frame

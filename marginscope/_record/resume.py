@@ -12,13 +12,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError
-from marginscope._files.ending import is_whole
-from marginscope._files.meta import Description, dump_json
-from marginscope._files.new_file import new_beside
-from marginscope._files.reopening import Facts, read_facts, reopen
-from marginscope._files.schema import FIXED
-from marginscope._files.writer import RunWriter
+from core.errors import InputError
+from core.run_files.ending import is_whole
+from core.run_files.meta import Description, dump_json
+from core.run_files.new_file import new_beside
+from core.run_files.reopening import Facts, read_facts, reopen
+from core.run_files.schema import FIXED
+from core.run_files.writer import RunWriter
 from marginscope._record.network import NetworkOptions, Weights
 from marginscope._record.options import Options
 

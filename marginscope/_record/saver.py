@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, final
 
-from marginscope._errors import MarginscopeError
-from marginscope._files.frame import Frame
-from marginscope._files.held_file import FileLostError
-from marginscope._files.statements import UPDATE_META
-from marginscope._files.writer import RunWriter
+from core.errors import MarginscopeError
+from core.run_files.frame import Frame
+from core.run_files.held_file import FileLostError
+from core.run_files.statements import UPDATE_META
+from core.run_files.writer import RunWriter
 from marginscope._record.rescue import Describe, rescue
 
 PATIENCE_S = 0.03  # as long as a frame waits: with its commit it is safe after 50 ms

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
 
-from marginscope._errors import InputError, did_you_mean
-from marginscope._files.meta import printable
+from core.errors import InputError, did_you_mean
+from core.run_files.meta import printable
 from marginscope._record.limits import check_size
 
 Name = str | Sequence[Any] | Callable[[Any], Any]

@@ -19,8 +19,8 @@ from typing import IO, Any, BinaryIO, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError
-from marginscope._numbers import whole_text
+from core.errors import InputError
+from core.numbers import whole_text
 from marginscope._record import limits
 from marginscope._record.limits import REMEDY, LimitError, ReadArrays
 from marginscope._record.pickled_types import other_types, refusal

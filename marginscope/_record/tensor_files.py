@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeGuard, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._numbers import whole_text
+from core.numbers import whole_text
 from marginscope._record import limits
 from marginscope._record.limits import LimitError, ReadArrays
 

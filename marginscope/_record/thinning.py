@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import final
 
-from marginscope._files.schedule import A_DECADE, Schedule
-from marginscope._files.schema import MAX_FRAMES
-from marginscope._numbers import whole_text
+from core.numbers import whole_text
+from core.run_files.schedule import A_DECADE, Schedule
+from core.run_files.schema import MAX_FRAMES
 
 DENSE = 1000  # frames from which others are thinned
 

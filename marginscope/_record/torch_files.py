@@ -9,8 +9,8 @@ import zipfile
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from marginscope._errors import InputError
-from marginscope._numbers import whole_text
+from core.errors import InputError
+from core.numbers import whole_text
 from marginscope._record import limits
 from marginscope._record.limits import FEWER, LimitError
 from marginscope._record.pickled_types import other_types, refusal

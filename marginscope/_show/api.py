@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from marginscope._errors import InputError
+from core.errors import InputError
 from marginscope._show.launch import show_link
 
 MOST_BESIDE, MOST_COMPARED = 4, 10

@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import final
 
-from marginscope._errors import InputError
-from marginscope._program import ROOT, package
-from marginscope._show.address import BUSY, MOST_BYTES, OK, REFUSED, address
+from core.errors import InputError
+from core.program import ROOT, package
+from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED, address
 
 # A window says within a second that it begins, or why not; what is slower begins all the same.
 PATIENCE_S = 2.0

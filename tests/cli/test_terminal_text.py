@@ -17,9 +17,9 @@ from app.state.record import Deed, script
 from core.cli.main import main
 from core.cli.output import UNKNOWN, open_streams
 from core.errors import InputError
+from core.numbers import whole_text
 from core.terminal.command_lines import join_words
 from core.terminal.escapes import escape_controls, is_steering
-from marginscope._numbers import whole_text
 from tests.runs.changes import meta
 from tests.runs.helpers import record, tamper
 

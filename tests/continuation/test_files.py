@@ -15,10 +15,10 @@ from core.cli.main import main
 from core.compiled import log_time
 from core.errors import InputError, MarginscopeError, RunFileError
 from core.observables.registry import OBSERVABLES
+from core.run_files.schema import KEEP_EVERY
 from core.runs import Recorder, open_run, states
 from core.training.continuation import continued
 from core.training.trajectory import run
-from marginscope._files.schema import KEEP_EVERY
 from tests.continuation.helpers import (
     assert_frames_agree,
     continued_at,

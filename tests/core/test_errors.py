@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Clause, DiskError, InputError, MarginscopeError
+from core.errors import LONGEST, Clause, DiskError, InputError, MarginscopeError
 from core.files import write_whole
 from core.studies.cell_table import check_table
 from core.study_file.validation import build_experiment
 from core.sweep.cell import Task
 from core.sweep.control import SweepControl
 from core.sweep.pools import pool_for
-from marginscope._errors import LONGEST
 
 NO_TASKS: list[Task] = []
 

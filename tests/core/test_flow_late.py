@@ -14,11 +14,11 @@ from core.compiled.chebyshev import plan
 from core.dynamics.flow import Flow
 from core.losses import EXPONENTIAL
 from core.problem.problem import Problem
+from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Comparison, Context, Verdict, assess, within_error
 from core.training.trajectory import chunks, run
-from marginscope._files.frame import Frame
 from tests.problems import margin_of, problem
 
 ROUNDING = 1e-9  # relative, of the smoothed margin

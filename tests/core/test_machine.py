@@ -21,12 +21,12 @@ from core import files
 from core.errors import DiskError
 from core.files import beside, remove_left, replacing, scratch, write_whole
 from core.library.trash import Trash
+from core.run_files import in_use, machine
+from core.run_files.machine import WriterLock, is_locked, machine_name
 from core.runs import connection
 from core.studies.study import parse_study
 from core.sweep import cell
 from core.sweep.plan import plan
-from marginscope._files import in_use, machine
-from marginscope._files.machine import WriterLock, is_locked, machine_name
 from tests.app.shell.apart import Apart
 from tests.core.test_stopping import dead
 from tests.python.loops import loop

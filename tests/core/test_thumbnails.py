@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from core.numbers import whole_text
 from core.studies import thumbnails as module
 from core.studies.papers import PAPERS
 from core.studies.study import load_study, shipped_ids, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
-from marginscope._numbers import whole_text
 from tests.test_architecture import ROOT
 from tests.tools.thumbnails import made
 

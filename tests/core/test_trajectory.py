@@ -16,11 +16,11 @@ from core.dynamics.registry import integrator, prepared
 from core.errors import DiskError, InputError
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
+from core.run_files.frame import Frame
 from core.runs import Recorder, open_run
 from core.training.continuation import continued
 from core.training.control import MOST_NOTES, Control, FinishReason, RunState
 from core.training.trajectory import record, run
-from marginscope._files.frame import Frame
 from tests.chunked import trajectory
 from tests.problems import problem
 from tests.recording import recorded

@@ -12,9 +12,9 @@ from core.cli.main import main
 from core.dynamics.integrator import Event
 from core.dynamics.registry import integrator
 from core.problem.problem import Problem
+from core.run_files.frame import Frame
 from core.runs import open_run
 from core.training.trajectory import chunks
-from marginscope._files.frame import Frame
 from tests.problems import physical, problem
 
 

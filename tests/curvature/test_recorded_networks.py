@@ -10,8 +10,8 @@ import pytest
 import marginscope as ms
 from core.dynamics.curvature import Curvature
 from core.network import phi
+from core.run_files.forms import ACTIVATIONS
 from core.runs import open_run
-from marginscope._files.forms import ACTIVATIONS
 from tests.curvature.test_curvature import gradient
 
 rng = np.random.default_rng

@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 from core.dynamics.registry import integrator, prepared
 from core.problem.problem import Problem, resolve
+from core.run_files.frame import Frame
 from core.study_file.validation import build_experiment
-from marginscope._files.frame import Frame
 from tests.chunked import frames_of
 
 Array = NDArray[np.float64]

@@ -17,11 +17,11 @@ from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
 from core.observables.mirror import MOST_STEPS, companion_of, mirror_gap
 from core.problem.problem import Problem, Start, with_dynamics
+from core.run_files.frame import Frame
 from core.runs import open_run
 from core.study_file.dynamics import GradientFlow
 from core.study_file.validation import build_experiment
 from core.training.trajectory import chunks
-from marginscope._files.frame import Frame
 from tests.chunked import check_small_chunks, trajectory
 from tests.networks import Case, small_problem
 from tests.problems import margin_of, physical, problem

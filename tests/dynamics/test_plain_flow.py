@@ -15,8 +15,8 @@ from core.dynamics.plain_flow import plain_flow_step
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
 from core.problem.problem import Problem, resolve
+from core.run_files.frame import Frame
 from core.study_file.validation import build_experiment
-from marginscope._files.frame import Frame
 
 Array = np.ndarray
 # |beta*| of the least-squares line through the paper's points, and its L with 1/2n.

@@ -22,7 +22,7 @@ from core.dynamics.sliding import Sliding
 from core.losses import Exponential, Logistic, MarginLoss
 from core.network.activation import LEAKY, Activation
 from core.problem.problem import Problem
-from marginscope._files.frame import Frame
+from core.run_files.frame import Frame
 from tests.problems import physical, problem
 
 Array = NDArray[np.float64]

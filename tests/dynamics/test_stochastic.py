@@ -16,11 +16,11 @@ from core.dynamics.stochastic import Stochastic
 from core.dynamics.stream import Fresh, Reshuffled
 from core.errors import InputError
 from core.problem.problem import Problem, points_for_test, resolve
+from core.run_files.frame import Frame
 from core.runs import open_run
 from core.study_file.validation import build_experiment
 from core.training.continuation import continued
 from core.training.trajectory import chunks
-from marginscope._files.frame import Frame
 from tests.chunked import check_small_chunks, trajectory
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 from tests.problems import problem

@@ -14,10 +14,10 @@ import torch
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
 from core.problem.problem import Problem, Start
+from core.run_files.frame import Frame
 from core.runs import Recorder, open_run
 from core.tensors import stepper
 from core.training.trajectory import chunks, run
-from marginscope._files.frame import Frame
 from tests.chunked import check_small_chunks, frames_of
 from tests.networks import TWO_LAYER, Case, small_problem
 

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from core.data.constructions import NearOrthogonalData
 from core.dynamics.flow import Flow
 from core.problem.problem import Problem, resolve
+from core.run_files.frame import Frame
 from core.study_file.validation import build_experiment
-from marginscope._files.frame import Frame
 from tests.chunked import frames_of, trajectory
 
 

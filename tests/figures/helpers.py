@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from core.problem.problem import Problem, resolve
+from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
 from core.studies.study import load_study
-from marginscope._files.frame import Frame
 
 Array = np.ndarray
 TIMES = (-np.inf, *np.linspace(-1.0, 4.0, 11).tolist())

@@ -16,8 +16,9 @@ import pytest
 from core.errors import InputError
 from core.figures import page as pages
 from core.figures.look import Look, Region
-from core.figures.material import Shown, gather
+from core.figures.material import gather
 from core.figures.names import PAGE_PANELS, PANELS
+from core.figures.options import FigureOptions
 from core.figures.page import PageOptions, page_html, save_page, views_of
 from core.figures.page_codec import encoded, numbers, places, trimmed, whole
 from core.figures.page_data import frames_of
@@ -40,12 +41,12 @@ LINES = tuple(
 SQUARE = Box(0.0, 0.0, 40.0, 40.0)
 CLOSE = 1e-3  # of the range of an axis
 LOOKS = {
-    "as it is": Shown(LIGHT),
-    "roots": Shown(LIGHT, look=Look(roots=True)),
-    "directions": Shown(LIGHT, look=Look(nodes="directions")),
-    "a plane": Shown(LIGHT, parse_plane("motion")),
-    "steps": Shown(LIGHT, look=Look(against="step")),
-    "zoomed": Shown(
+    "as it is": FigureOptions(LIGHT),
+    "roots": FigureOptions(LIGHT, look=Look(roots=True)),
+    "directions": FigureOptions(LIGHT, look=Look(nodes="directions")),
+    "a plane": FigureOptions(LIGHT, parse_plane("motion")),
+    "steps": FigureOptions(LIGHT, look=Look(against="step")),
+    "zoomed": FigureOptions(
         LIGHT,
         look=Look(
             regions=(
@@ -134,7 +135,7 @@ def test_colours_and_data_are_those_of_a_film() -> None:
     (row,) = page_of([run])["rows"]
     panel, nodes = row["panels"]["neurons"], row["nodes"]
     for dark, palette in enumerate((LIGHT, DARK)):
-        material = material_of([run], Shown(palette))
+        material = material_of([run], FigureOptions(palette))
         for stop, frame in enumerate(material.tracks[0].frames.tolist()):
             ink = material.followed(0, frame, SQUARE).ink
             drawn = next(dots for dots in ink.dots if dots.name == "nodes")
@@ -152,8 +153,8 @@ def test_colours_and_data_are_those_of_a_film() -> None:
 
 def test_reference_margins_have_their_names_colours_and_dashes() -> None:
     run = two_runs()[0]
-    data = page_of([run], shown=Shown(LIGHT, references=[LINES]))
-    material = material_of([run], Shown(LIGHT, references=[LINES]))
+    data = page_of([run], shown=FigureOptions(LIGHT, references=[LINES]))
+    material = material_of([run], FigureOptions(LIGHT, references=[LINES]))
     levels = data["rows"][0]["panels"]["margins"]["levels"]
     own = material.panel(0, "margins", "", SQUARE)[0].levels
     assert [one["value"] for one in levels] == [one.value for one in own]
@@ -205,7 +206,7 @@ def test_a_head_has_the_views_that_exist() -> None:
 def test_selected_and_pinned_nodes_are_told_apart() -> None:
     run = two_runs()[0]
     nodes = NodeSet("late </script>", frozenset({1, 4}))
-    shown = Shown(LIGHT, selected=[nodes], look=Look(pinned=(frozenset({2}),)))
+    shown = FigureOptions(LIGHT, selected=[nodes], look=Look(pinned=(frozenset({2}),)))
     data = page_of([run], shown=shown)
     (row,) = data["rows"]
     assert row["nodes"]["chosen"] == [1, 4]
@@ -322,7 +323,9 @@ def hostile_run():
 def test_texts_of_runs_stay_texts() -> None:
     run = hostile_run()
     selected = [NodeSet(HOSTILE, frozenset({1}))]
-    text = page_html([run], None, Shown(LIGHT, selected=selected), PageOptions(title=HOSTILE))
+    text = page_html(
+        [run], None, FigureOptions(LIGHT, selected=selected), PageOptions(title=HOSTILE)
+    )
     clean = seen_in(page_html(two_runs()[:1]))
     seen = seen_in(text)
     assert seen.elements == clean.elements

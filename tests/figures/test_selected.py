@@ -9,7 +9,6 @@ import pytest
 
 from core.cli.main import main
 from core.figures.film import film_frames
-from core.figures.material import Shown
 from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, dimmed
 from core.figures.primitives import FigureScene, Ink, Panel
@@ -74,7 +73,7 @@ def _nodes(ink: Ink) -> list[tuple[tuple[float, float], tuple[int, ...]]]:
 @pytest.mark.parametrize("kind", ["neurons", "norms"])
 def test_a_film_is_dim_as_well(run: Run, kind: str) -> None:
     films = [
-        list(film_frames([run], kind, 2, (200, 160), Shown(LIGHT, selected=given)))
+        list(film_frames([run], kind, 2, (200, 160), FigureOptions(LIGHT, selected=given)))
         for given in ((), [NodeSet("", NODES)], [None])
     ]
     plain, chosen, none = (np.array(film, dtype=np.int64) for film in films)

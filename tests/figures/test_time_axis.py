@@ -18,8 +18,8 @@ from core.figures.palette import LIGHT
 from core.figures.scene import build_scene
 from core.figures.study_axes import Scale
 from core.figures.time_axis import MOST_MOMENTS, TimeAxis, moments, time_axis
+from core.run_files.frame import Frame
 from core.runs import Recorder, open_run
-from marginscope._files.frame import Frame
 from tests.app.options import set_options
 from tests.figures.helpers import growing, problem_of, written
 from tests.figures.pages import flat, page_of

@@ -15,7 +15,6 @@ from core.errors import InputError
 from core.figures.export import figure_bytes
 from core.figures.film import film_frames
 from core.figures.look import BoundCurve, Look, Region
-from core.figures.material import Shown
 from core.figures.names import EVERY_PANEL
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, rgb
@@ -317,7 +316,7 @@ def test_what_is_no_size(text: str) -> None:
 @pytest.mark.parametrize("kind", ["curves", "spectrum", "predictor"])
 def test_films_of_the_other_views_end_as_their_figures(kind: str) -> None:
     run = two_runs()[0]
-    shown = Shown(LIGHT, NodePlane("coordinates", (0, 1)))
+    shown = FigureOptions(LIGHT, NodePlane("coordinates", (0, 1)))
     pictures = list(film_frames([run], kind, 3, (320, 240), shown))
     assert len(pictures) == 3
     assert (pictures[0] != pictures[-1]).any()

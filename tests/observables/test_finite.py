@@ -13,10 +13,10 @@ from core.observables.observable import Observable, Shape
 from core.observables.proofs import log_mean_slope
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve
+from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
-from marginscope._files.frame import Frame
 from tests.chunked import trajectory
 from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, small_problem
 

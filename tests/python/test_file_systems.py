@@ -17,10 +17,10 @@ import pytest
 
 import marginscope as ms
 from core.errors import RunFileError
+from core.run_files import file_system as names
+from core.run_files.ending import is_whole
+from core.run_files.journal import JOURNALS, Journal, has_locks
 from core.runs import connection, open_run
-from marginscope._files import file_system as names
-from marginscope._files.ending import is_whole
-from marginscope._files.journal import JOURNALS, Journal, has_locks
 from tests.file_systems import file_system, without_locks, without_shared_memory
 from tests.python.loops import loop
 from tests.python.test_resume import rows
@@ -207,7 +207,7 @@ def test_refusals_name_the_file_system(
     monkeypatch.setattr(names, "MOUNTS", tmp_path / "none")
     assert names.name_file_system(folder) == "file system"
     monkeypatch.setattr(names, "MOUNTS", mounts)
-    monkeypatch.setattr("marginscope._files.journal.JOURNALS", (Journal.WAL,))
+    monkeypatch.setattr("core.run_files.journal.JOURNALS", (Journal.WAL,))
     assert len(JOURNALS) == 3
     with without_shared_memory(folder), pytest.raises(ms.DiskError) as caught:
         start(folder / "a.msrun")

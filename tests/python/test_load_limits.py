@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import marginscope as ms
-from marginscope._files.machine import machine_name
+from core.run_files.machine import machine_name
 from marginscope._record import limits
 from tests.python.loops import loop
 

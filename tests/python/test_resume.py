@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import marginscope as ms
+from core.run_files.reopening import read_facts
 from core.runs import open_run
-from marginscope._files.reopening import read_facts
 from tests.app.shell.apart import Apart
 from tests.python.loops import loop
 from tests.runs.helpers import record
@@ -57,11 +57,10 @@ def rows(path: Path) -> list[tuple[Any, ...]]:
 # on again, at each SQL statement in turn, until one is not.
 JOB = """
 import os, shutil, sys, time
-sys.modules["core"] = None  # a recorder does without the rest of the program
 from pathlib import Path
 import numpy as np
 import marginscope as ms
-from marginscope._files import reopening
+from core.run_files import reopening
 path, kills = Path(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(0)
 x = rng.standard_normal((12, 4))
@@ -348,7 +347,7 @@ def test_a_window_that_has_the_file_open_is_no_recorder(
         wait_for(path, 4)
         other.kill()
     os.utime(f"{path}-wal", (0, 0))
-    monkeypatch.setattr("marginscope._files.journal.CLOSING_PATIENCE_S", 0.05)
+    monkeypatch.setattr("core.run_files.journal.CLOSING_PATIENCE_S", 0.05)
     x = np.random.default_rng(3).choice([-1.0, 1.0], (12, 4))
     with open_run(path) as run:
         assert run.refresh() == 4

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import marginscope as ms
-from marginscope._show import address, api, launch
+from core.program import window_address as address
+from marginscope._show import api, launch
 from tests.python.loops import loop, recorded
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import marginscope as ms
+from core.run_files.frame import Frame
 from core.runs import Recorder
-from marginscope._files.frame import Frame
 from tests.figures.helpers import problem_of
 from tests.python.loops import loop
 from tests.python.small import FIGURE_1, NOT_SHOWN, SHORT, WIDTHS, command, trained, typed, written

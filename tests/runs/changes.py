@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from marginscope._files.schema import frame_crc, time_of
+from core.run_files.schema import frame_crc, time_of
 from tests.runs.helpers import frame_of, small_problem
 
 Change = str | tuple[str, tuple[object, ...]]

@@ -15,9 +15,9 @@ import pytest
 
 from core.errors import RunFileError
 from core.problem.problem import Problem, resolve
+from core.run_files.frame import Frame
 from core.runs import Recorder, Run, open_run
 from core.studies.study import load_study
-from marginscope._files.frame import Frame
 
 FLOAT32 = ("dynamics.kind=gd", "run.precision=float32")
 

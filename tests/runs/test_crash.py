@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from core.run_files.frame import Frame
 from core.runs import connection as connection_module
 from core.runs import open_run
 from core.runs import run as run_module
-from marginscope._files.frame import Frame
 from tests.runs.helpers import (
     assert_frames,
     content,

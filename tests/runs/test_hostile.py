@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import RunFileError
+from core.run_files.schema import APPLICATION_ID, TABLES, expected_schema
 from core.runs import connection as connection_module
 from core.runs import open_run
 from core.settings import MAX_FRAMES
-from marginscope._files.schema import APPLICATION_ID, TABLES, expected_schema
 from tests.runs.helpers import content, crash, read_all, record, refused, small_problem, tamper
 
 

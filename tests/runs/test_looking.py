@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from core.errors import InputError, RunFileError
+from core.run_files.wal import checksum, header_of
 from core.runs import Recorder, code_of, looking, open_run
 from core.training.continuation import continued
-from marginscope._files.wal import checksum, header_of
 from tests.runs.changes import SIZE, frame, meta
 from tests.runs.helpers import (
     connections,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from core.errors import DiskError, InputError
+from core.run_files import writer as recorder_module
 from core.runs import open_run
-from marginscope._files import writer as recorder_module
 from tests.runs.helpers import (
     FLOAT32,
     assert_frames,
@@ -233,7 +233,7 @@ def test_a_recorder_belongs_to_its_thread(tmp_path: Path) -> None:
 def test_a_reader_of_another_program_does_not_block_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("marginscope._files.journal.CLOSING_PATIENCE_S", 0.05)
+    monkeypatch.setattr("core.run_files.journal.CLOSING_PATIENCE_S", 0.05)
     path = tmp_path / "a.msrun"
     problem = small_problem()
     recorder = recorder_at(path, problem)

@@ -13,10 +13,10 @@ import pytest
 from core.cli.main import main
 from core.errors import InputError, MarginscopeError
 from core.library.library import Library
+from core.run_files.in_use import LOCKS
 from core.runs import Recorder, open_run
 from core.training import trajectory
 from core.training.control import Control
-from marginscope._files.in_use import LOCKS
 from tests.app.shell.apart import Apart
 from tests.runs.helpers import assert_frames, frames_of, recorder_at, small_problem
 

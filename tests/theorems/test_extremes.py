@@ -15,11 +15,11 @@ from core.observables.features import kl
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
 from core.reference.registry import REFERENCES
+from core.run_files.frame import Frame
 from core.runs import Recorder, open_run
 from core.theorems.statement import Verdict
 from core.training.control import Control
 from core.training.trajectory import record
-from marginscope._files.frame import Frame
 from tests.theorems.judging import (
     exactly,
     judged,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from core.run_files.frame import Frame
 from core.runs import Recorder
-from marginscope._files.frame import Frame
 from tests.figures.helpers import TIMES, growing, problem_of
 
 

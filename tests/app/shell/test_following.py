@@ -21,8 +21,8 @@ from app.state.intent import FIGURE_1
 from app.state.resolve import span_of
 from app.state.session import Growth, OpenRun
 from core.errors import RunFileError
+from core.run_files.in_use import held_elsewhere
 from core.runs import open_run
-from marginscope._files.in_use import held_elsewhere
 from tests.app.shell.apart import Apart
 from tests.app.shell.conftest import Opener, trained
 

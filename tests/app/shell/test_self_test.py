@@ -14,7 +14,7 @@ from app import self_test
 from app.desktop import SIZES
 from app.self_test import SelfTest, require
 from app.start import icon
-from marginscope._version import __version__
+from core.program.version import __version__
 
 ROOT = Path(__file__).resolve().parents[3]
 STEPS = "window training recording scrubbing figure film margin processes documents closing"

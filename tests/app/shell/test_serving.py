@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.application import Marginscope
 from app.controllers.serving import MOST_CALLERS, ShowServer, training
 from app.state.session import Growth
-from marginscope._show.address import BUSY, MOST_BYTES, OK, REFUSED
+from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
 from tests.app.shell.apart import Apart
 from tests.app.shell.conftest import Opener, trained
 from tests.python.loops import recorded

@@ -16,7 +16,7 @@ from app.application import Marginscope
 from app.process import prepare
 from app.state.link import link_of
 from core.figures.film import film_frames
-from core.figures.material import Shown
+from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT
 from core.runs import open_run
 from tests.recording import recorded
@@ -126,7 +126,7 @@ def film(folder: Path) -> None:
     recorded(path, "network.m=256", "recording.frames=400")
     with open_run(path) as run:
         begun = time.perf_counter()
-        drawn = list(film_frames([run], "neurons", MEASURED, (1280, 720), Shown(LIGHT)))
+        drawn = list(film_frames([run], "neurons", MEASURED, (1280, 720), FigureOptions(LIGHT)))
         each = (time.perf_counter() - begun) / len(drawn)
     row(
         "a frame of a film at 720p, m = 256",

@@ -21,7 +21,7 @@ from core.comparison.comparison import compared
 from core.comparison.question import KINDS, MOST_COMPARED, CompareQuestion
 from core.comparison.recorded import traced_of
 from core.figures.film import film_frames
-from core.figures.material import Shown
+from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import Bracket, ReferenceMargin
@@ -110,7 +110,7 @@ class Paints(QObject):
 def _film(run: Run) -> None:
     """What a frame of a film of one panel takes, drawn for paper."""
     begun = time.perf_counter()
-    drawn = list(film_frames([run], "neurons", 24, (800, 600), Shown(LIGHT)))
+    drawn = list(film_frames([run], "neurons", 24, (800, 600), FigureOptions(LIGHT)))
     seconds = (time.perf_counter() - begun) / len(drawn)
     row("a frame of a film, neurons, 800 x 600", f"{seconds * 1e3:.0f} ms")
 

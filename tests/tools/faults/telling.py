@@ -15,7 +15,7 @@ def tell() -> None:
     """Have all recorders of this process tell; does nothing where nobody listens."""
     if TOLD not in os.environ:
         return
-    from marginscope._files.writer import RunWriter
+    from core.run_files.writer import RunWriter
 
     told = os.open(os.environ[TOLD], os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import final
 
+from core.program.version import RELEASED, __version__
 from core.studies.study import shipped_ids
-from marginscope._version import RELEASED, __version__
 from tests.tools.release import checks
 from tests.tools.release.source import source_archive
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from core.program.version import RELEASED, __version__
 from core.studies.citing import own_entry
 from core.studies.papers import PAPERS
-from marginscope._version import RELEASED, __version__
 from tests.tools.release import checks
 from tests.tools.release.source import source_archive
 

@@ -8,8 +8,8 @@ import threading
 import time
 from pathlib import Path
 
-from marginscope._files.machine import WriterLock, is_locked
-from marginscope._files.wal import beside
+from core.run_files.machine import WriterLock, is_locked
+from core.run_files.wal import beside
 
 # Where Linux lists who holds locks, and the bytes of a database that each program in WAL mode keeps
 # locked for as long as it has it open (SQLite's "File Locking And Concurrency").

@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import InputError
-from marginscope._files.schema import MAX_FRAMES
+from core.errors import InputError
+from core.run_files.schema import MAX_FRAMES
 
 PLAIN_HORIZON = 10.0
 A_DECADE = 60  # frames, where no end is said: 400 lead to t = 10^6.7 of a loop that counts steps

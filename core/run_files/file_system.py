@@ -6,7 +6,7 @@ import re
 import sqlite3
 from pathlib import Path
 
-from marginscope._files.journal import is_of_file_system
+from core.run_files.journal import is_of_file_system
 
 MOUNTS = Path("/proc/mounts")  # where Linux lists them; a space in a path is octal there
 

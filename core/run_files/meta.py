@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from marginscope._version import __version__
+from core.program.version import __version__
 
 
 def dump_json(value: object) -> str:

@@ -19,10 +19,10 @@ from enum import Enum
 from pathlib import Path
 from typing import final
 
-from marginscope._files.meta import dump_json
-from marginscope._files.schema import GROWING
-from marginscope._files.statements import UPDATE_META
-from marginscope._files.wal import beside
+from core.run_files.meta import dump_json
+from core.run_files.schema import GROWING
+from core.run_files.statements import UPDATE_META
+from core.run_files.wal import beside
 
 PATIENCE_S = 5.0  # for locks of readers
 # Readers hold a growing file for milliseconds (`Run.batch`: under .1 s); others may hold it for

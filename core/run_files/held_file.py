@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from marginscope._errors import MarginscopeError
+from core.errors import MarginscopeError
 
 DESCRIPTORS = Path("/proc/self/fd")  # where Linux names the places of open files
 

@@ -19,9 +19,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import DiskError, InputError, MarginscopeError
-from marginscope._files.file_system import explain_refusal
-from marginscope._files.in_use import (
+from core.errors import DiskError, InputError, MarginscopeError
+from core.run_files.file_system import explain_refusal
+from core.run_files.in_use import (
     TAKING,
     hold,
     is_journal_locked,
@@ -29,7 +29,7 @@ from marginscope._files.in_use import (
     let_go,
     lock_journal,
 )
-from marginscope._files.journal import (
+from core.run_files.journal import (
     Journal,
     Opened,
     connect_to_read,
@@ -40,9 +40,9 @@ from marginscope._files.journal import (
     start_journal,
     usable_journals,
 )
-from marginscope._files.machine import WriterLock
-from marginscope._files.meta import dump_json
-from marginscope._files.schema import (
+from core.run_files.machine import WriterLock
+from core.run_files.meta import dump_json
+from core.run_files.schema import (
     APPLICATION_ID,
     DTYPES,
     FIXED,
@@ -51,8 +51,8 @@ from marginscope._files.schema import (
     expected_schema,
     frame_crc,
 )
-from marginscope._files.statements import UPDATE_META
-from marginscope._files.wal import beside, is_foreign, read_wal_header
+from core.run_files.statements import UPDATE_META
+from core.run_files.wal import beside, is_foreign, read_wal_header
 
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 ARRAYS = ("x", "y", "x_test", "y_test", "origin")

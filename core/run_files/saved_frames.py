@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from marginscope._files.frame import Frame
-from marginscope._files.journal import connect_to_read
-from marginscope._files.schema import DTYPES, frame_crc
+from core.run_files.frame import Frame
+from core.run_files.journal import connect_to_read
+from core.run_files.schema import DTYPES, frame_crc
 
 COLUMNS = "idx, step, time, log10_time, rho, parameters, dual"
 

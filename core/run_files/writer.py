@@ -13,18 +13,19 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import DiskError, InputError
-from marginscope._files.file_system import explain_refusal
-from marginscope._files.frame import Frame
-from marginscope._files.held_file import CUT, REMOVED, FileLostError, HeldFile, Loss
-from marginscope._files.in_use import TAKING, hold, let_go, lock_journal
-from marginscope._files.journal import Opened, close_as
-from marginscope._files.machine import WriterLock
-from marginscope._files.meta import Description, dump_json
-from marginscope._files.new_file import SIDE_FILES, claim, created, remove, take_place
-from marginscope._files.reopening import Earlier
-from marginscope._files.saved_frames import is_intact
-from marginscope._files.schema import (
+from core.errors import DiskError, InputError
+from core.program import headless_program
+from core.run_files.file_system import explain_refusal
+from core.run_files.frame import Frame
+from core.run_files.held_file import CUT, REMOVED, FileLostError, HeldFile, Loss
+from core.run_files.in_use import TAKING, hold, let_go, lock_journal
+from core.run_files.journal import Opened, close_as
+from core.run_files.machine import WriterLock
+from core.run_files.meta import Description, dump_json
+from core.run_files.new_file import SIDE_FILES, claim, created, remove, take_place
+from core.run_files.reopening import Earlier
+from core.run_files.saved_frames import is_intact
+from core.run_files.schema import (
     DTYPES,
     MAX_EVENTS,
     MAX_FRAMES,
@@ -39,9 +40,8 @@ from marginscope._files.schema import (
     is_time,
     time_of,
 )
-from marginscope._files.statements import INSERT_EVENT, Statement, insert_rows
-from marginscope._files.wal import beside
-from marginscope._program import headless_program
+from core.run_files.statements import INSERT_EVENT, Statement, insert_rows
+from core.run_files.wal import beside
 
 # Whichever is first. A crash costs 50 ms of training, and what waits in memory stays below 16 MiB.
 FRAMES_PER_COMMIT = 64

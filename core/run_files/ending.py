@@ -6,9 +6,9 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from marginscope._files.journal import connect_to_read, read_meta
-from marginscope._files.meta import dump_json
-from marginscope._files.schema import WHOLE
+from core.run_files.journal import connect_to_read, read_meta
+from core.run_files.meta import dump_json
+from core.run_files.schema import WHOLE
 
 
 def is_whole(path: Path) -> bool:

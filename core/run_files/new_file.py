@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marginscope._errors import DiskError, InputError
-from marginscope._files.in_use import is_recorded
-from marginscope._files.journal import (
+from core.errors import DiskError, InputError
+from core.run_files.in_use import is_recorded
+from core.run_files.journal import (
     Journal,
     Opened,
     connect_to_write,
@@ -23,10 +23,10 @@ from marginscope._files.journal import (
     start_journal,
     usable_journals,
 )
-from marginscope._files.meta import dump_json
-from marginscope._files.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
-from marginscope._files.statements import UPDATE_META
-from marginscope._files.wal import beside, read_wal_header
+from core.run_files.meta import dump_json
+from core.run_files.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
+from core.run_files.statements import UPDATE_META
+from core.run_files.wal import beside, read_wal_header
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
 # No room, a quota, a limit of the size of files, a failing disk: no other name would help.

@@ -1,19 +1,18 @@
 """Names and places of this program: its packages, its commands, and the folder it runs from.
 
-In the repository `core`, `app` and `resources` lie beside this package; in a wheel, within it.
+In the repository `core`, `app` and `resources` lie beside `marginscope`; in a wheel, within it.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
-from typing import cast
 
 COMMAND = "marginscope-core"
-ROOT = Path(__file__).resolve().parents[1]  # where Python finds `marginscope`
+INSTALLED = __name__.startswith("marginscope.")  # from a wheel
+ROOT = Path(__file__).resolve().parents[3 if INSTALLED else 2]  # where Python finds the packages
+RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 CLONE = (ROOT / "pyproject.toml").is_file()
-INSTALLED = (Path(__file__).parent / "core").is_dir()  # from a wheel
 
 
 def package(name: str) -> str:
@@ -48,13 +47,3 @@ def window_program() -> str:
     True
     """
     return f"python -m {package('app')}" if headless_program() == MODULE else "marginscope"
-
-
-def run_headless() -> int:
-    """Run the headless program, as the command `marginscope-core` does."""
-    return cast(int, import_module(f"{package('core')}.__main__").main())
-
-
-def run_window() -> int:
-    """Open the window, as the command `marginscope` does."""
-    return cast(int, import_module(f"{package('app')}.__main__").main())
