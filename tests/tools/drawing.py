@@ -59,7 +59,7 @@ def layers() -> list[list[str]]:
 def is_shown(name: str) -> bool:
     """Whether a package or module has a row."""
     path = ROOT / Path(*name.split("."))
-    return name.startswith("core.") or name == "app.application" or path.is_dir()
+    return name.startswith("core.") or name == "app.application" or ("." in name and path.is_dir())
 
 
 # Modules that are one with the application: its parts and their wires.
