@@ -8,6 +8,7 @@ penalty's factor. Constant-step descent is safe below about 2/lambda_0; the defa
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -44,6 +45,12 @@ def lambda_0(problem: Problem, flat: Array | None = None) -> float:
     Infinite where l'' overflows (margins below -700): no step is safe there.
     """
     flat = problem.physical_start() if flat is None else flat
+    of = problem.dataset, problem.network, problem.experiment.loss
+    return problem.last_lambda_0.value(of, flat, partial(_solve, problem, flat))
+
+
+def _solve(problem: Problem, flat: Array) -> float:
+    """Solve the eigenvalue problem of `lambda_0`."""
     network, n = problem.network, problem.dataset.n
     penalty = 2.0 * problem.experiment.loss.l2
     f = problem.outputs(flat)

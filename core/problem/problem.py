@@ -8,9 +8,11 @@ Randomness is NumPy's PCG64. One `default_rng(run.seed)` draws the data and then
 from __future__ import annotations
 
 import hashlib
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -31,13 +33,31 @@ from core.study_file.experiment import Experiment
 __all__ = ["Problem", "Start", "points_for_test", "resolve", "with_dynamics"]
 
 
+@final
+class LastValue:
+    """Last value of a function of some objects and a point, with what it was computed from."""
+
+    def __init__(self) -> None:
+        self._of: tuple[object, ...] = ()
+        self._flat, self._value = np.zeros(0), np.nan
+
+    def value(self, of: tuple[object, ...], flat: Array, compute: Callable[[], float]) -> float:
+        """Return the value of these very objects at `flat`; `compute` it if it is another one."""
+        same = len(of) == len(self._of) and all(map(operator.is_, of, self._of))
+        if not (same and np.array_equal(flat, self._flat)):
+            self._value = compute()
+            self._of, self._flat = of, flat.copy()
+        return self._value
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """Everything a dynamics needs: experiment, data, network and start.
 
     `inputs` x~ (n, D) are what the network sees of the training data. With a `reduction` (row-space
     form) network, start and inputs are in its coordinates, and the data set is as it was. `notes`
-    are sentences about defaults that were chosen for it, which its run says.
+    are sentences about defaults that were chosen for it, which its run says. Copies by
+    `replace` share `last_lambda_0`.
     """
 
     experiment: Experiment
@@ -48,6 +68,7 @@ class Problem:
     source: str = ""
     reduction: Reduction | None = None
     notes: tuple[str, ...] = ()
+    last_lambda_0: LastValue = field(default_factory=LastValue)
     inputs: Array = field(init=False)
 
     def __post_init__(self) -> None:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, final
 from core import trust
 from core.errors import DiskError, MarginscopeError, RunFileError
 from core.files import replacing, scratch
-from core.problem.problem import Problem, resolve
+from core.problem.problem import Problem, resolve, with_dynamics
 from core.run_files.meta import printable
 from core.runs import Recorder, RecorderAt, Run, open_run
-from core.settings import Registry
+from core.settings import Registry, Section
 from core.studies.row import Row, State
 from core.study_file.experiment import Experiment
 from core.training.control import Control
@@ -65,10 +65,18 @@ class Task:
         return resolve(self.experiment, self.folder, self.title, self.source)
 
 
-def expected(problem: Problem) -> Experiment:
-    """The experiment that a run file of this problem holds: every default made explicit."""
+def expected(problem: Problem, recorded: Experiment | None = None) -> Experiment:
+    """Return the experiment that a run file of this problem holds: every default made explicit.
+
+    A default step is that of `recorded`, a run of this problem: to solve for it takes an eigenvalue
+    problem of n examples.
+    """
     from core.dynamics.registry import prepared
 
+    dynamics: Section = problem.experiment.dynamics
+    if recorded is not None and getattr(dynamics, "step", 1.0) is None:
+        step = getattr(recorded.dynamics, "step", None)
+        problem = with_dynamics(problem, dynamics.model_copy(update={"step": step}))
     return prepared(problem).experiment
 
 

@@ -107,7 +107,8 @@ def plan(
                 row = entry.row
             else:
                 seconds = entry.row.seconds if entry is not None else math.nan
-                row = recorded_row(task, file, seconds)
+                is_known = entry is not None and entry.digest == digest
+                row = recorded_row(task, file, seconds, is_known=is_known)
         if row is None:
             tasks.append(task)
         else:
@@ -149,14 +150,15 @@ def _reads_files(experiment: Experiment) -> bool:
     return experiment.data.embedded or network.init == "file" or network.kind == "custom"
 
 
-def recorded_row(task: Task, file: Path, seconds: float) -> Row | None:
-    """The row of a finished file; None for one that must be recorded again.
+def recorded_row(task: Task, file: Path, seconds: float, *, is_known: bool = False) -> Row | None:
+    """Return the row of a finished file; None for one that must be recorded again.
 
-    Raises InputError for a run of another experiment, and for what is no run file.
+    `is_known`: a ledger names the file as a run of this very study. Raises InputError for a run of
+    another experiment, and for what is no run file.
     """
     try:
         with open_run(file) as run:
-            if run.experiment != expected(task.problem()):
+            if run.experiment != expected(task.problem(), run.experiment if is_known else None):
                 raise InputError(
                     f"The run file {file} exists and holds another experiment",
                     remedy="choose another folder",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from core.cli.main import main
 from core.data.dataset import Array
+from core.dynamics import step_size
 from core.dynamics.integrator import Outcome
 from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.registry import integrator, prepared
@@ -184,3 +186,22 @@ def test_the_companion_counts_as_progress(file: Path) -> None:
     assert chunk.log10_time == -np.inf
     assert found[0] == -np.inf
     assert -np.inf < found[-2] < found[-1]
+
+
+def test_a_run_solves_for_lambda_0_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solved = []
+
+    def solve(*given: Problem | Array) -> float:
+        solved.append(given)
+        return real(*given)
+
+    real = step_size._solve
+    monkeypatch.setattr(step_size, "_solve", solve)
+    at = prepared(problem_of(study(file, "gd", m=8)))
+    integrator(at)  # the first frame's time follows from it, too
+    assert len(solved) == 1
+    start = at.physical_start()
+    assert lambda_0(at) == real(at, start)
+    assert lambda_0(at, 2.0 * start) == real(at, 2.0 * start)
+    other = replace(at, dataset=replace(at.dataset, y=-at.dataset.y))
+    assert lambda_0(other) == real(other, start)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from core.cli.main import main
+from core.dynamics import step_size
 from core.errors import InputError
 from core.runs import open_run
 from core.studies.cell_table import by_setting, rows_of, statistics, write_table
@@ -126,6 +127,30 @@ def test_a_run_that_ends_early_says_why(tmp_path: Path) -> None:
     for entry in read_ledger(made.ledger.path).entries.values():
         assert entry.row.state == "failed"
         assert "the risk stays at R = 0.6666666" in entry.row.reason
+
+
+def test_a_finished_cell_does_not_solve_for_its_default_step_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells that read files are compared with their runs, whose default step took long to find."""
+    np.savez(tmp_path / "two.npz", x=np.eye(2), y=np.array([1.0, -1.0]))
+    text = '[data]\nkind = "file"\npath = "two.npz"\n[network]\nm = 4\n[dynamics]\nkind = "gd"\n'
+    text += 'until_log10_time = 1\n[recording]\nframes = 3\n[axes]\n"run.seed" = [0, 1]\n'
+    made, place = parse_study(text, "two", tmp_path), tmp_path / "out"
+    first = plan(made, place)
+    swept(first)
+
+    def solve(*_: object) -> float:
+        raise AssertionError("solved again")
+
+    monkeypatch.setattr(step_size, "_solve", solve)
+    assert plan(made, place).tasks == ()
+    np.savez(tmp_path / "two.npz", x=2.0 * np.eye(2), y=np.array([1.0, -1.0]))
+    with pytest.raises(InputError, match="another experiment"):
+        plan(made, place)
+    first.ledger.path.unlink()  # nothing says then that the runs are of this study
+    with pytest.raises(AssertionError, match="solved again"):
+        plan(made, place)
 
 
 def test_a_stopped_sweep_goes_on_where_it_stopped(study: Study, tmp_path: Path) -> None:
