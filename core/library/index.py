@@ -77,7 +77,7 @@ class RunIndex:
         sql = "SELECT path, stamp, facts, noted, about, verdicts FROM run"
         known = {}
         for path, *values in self._do(lambda database: database.execute(sql).fetchall()) or []:
-            with suppress(ValueError, InputError):
+            with suppress(ValueError, InputError, RecursionError):
                 known[os.fsdecode(path)] = _row(*values)
         return known
 
@@ -184,10 +184,11 @@ class RunIndex:
 
 
 def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -> Row:
-    """Return the values of a row. Raises ValueError or InputError for damaged ones."""
+    """Return the values of a row. Damaged ones raise ValueError, InputError or RecursionError."""
     said = parse_about(about) if about else NO_NOTES
     counts = None if verdicts is None else COUNTS.validate_json(verdicts)
-    return Row(stamp, FACTS.validate_json(facts), noted, said, counts)
+    # Not `validate_json`, which refuses the names of files that are no text.
+    return Row(stamp, FACTS.validate_python(json.loads(facts)), noted, said, counts)
 
 
 def _key(path: str) -> bytes:
