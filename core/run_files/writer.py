@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError
 from core.program import headless_program
+from core.run_files.ending import is_whole
 from core.run_files.file_system import explain_refusal
 from core.run_files.frame import Frame
 from core.run_files.held_file import CUT, REMOVED, FileLostError, HeldFile, Loss
@@ -62,10 +63,10 @@ class RunWriter:
     (DiskError) the recording is closed with reason "disk_full" and every later write raises the
     same error.
 
-    With `force` an old file is replaced in the end, not before. Where it is a finished run, as
-    `is_whole` says of a path, and this one was cut off, both stay, and `path` is that of the new
-    one beside it. An `earlier` recording goes on in its file. A `rescuable` one is left open where
-    its file is lost (FileLostError), so that what it holds can still be read.
+    With `force` an old file is replaced in the end, not before. Where it is a finished run and this
+    one was cut off, both stay, and `path` is that of the new one beside it. An `earlier` recording
+    goes on in its file. A `rescuable` one is left open where its file is lost (FileLostError), so
+    that what it holds can still be read.
 
     Raises InputError where the file exists (unless `force`) or cannot be made, DiskError where the
     disk is full.
@@ -78,7 +79,6 @@ class RunWriter:
         arrays: Mapping[str, NDArray[np.float64]],
         *,
         force: bool,
-        is_whole: Callable[[Path], bool],
         earlier: Earlier | None = None,
         rescuable: bool = False,
     ) -> None:
@@ -87,7 +87,6 @@ class RunWriter:
         self._size, self._examples = description.size, description.sizes["n"]
         self.description = description
         self._dtype = np.dtype(DTYPES[description.dtype])
-        self._is_whole = is_whole
         self._next, self._sums = 0, list[int]()
         self._committed = -1
         self._frames: list[tuple[Any, ...]] = []
@@ -323,7 +322,7 @@ class RunWriter:
 
     def _take_place(self, reason: str) -> None:
         """Replace the old file, unless it is a finished run and this one was cut off."""
-        if self.path == self.place or (reason not in WHOLE and self._is_whole(self.place)):
+        if self.path == self.place or (reason not in WHOLE and is_whole(self.place)):
             return
         try:
             take_place(self.path, self.place)
