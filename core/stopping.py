@@ -97,8 +97,9 @@ def _watch(reader: int) -> None:
 
 
 def end_with_the_input() -> None:
-    """From here on this program ends, as by SIGTERM, once its standard input is closed, as it is
-    when the program that started it is gone, however that went.
+    """Have this program end as by SIGTERM once its standard input is closed.
+
+    The system closes it when the program that started this one is gone, also by a kill.
     """
     from threading import Thread
 

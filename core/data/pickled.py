@@ -157,12 +157,14 @@ def _check(content: bytes) -> None:
             n_tuples, is_tuple = n_tuples + 1, True
         elif not UNCHANGED.fullmatch(name):
             is_tuple = False
-        if name.endswith("PUT") or name == "MEMOIZE":
-            places[len(places) if argument is None else int(argument)] = is_tuple
-        # The memo takes memory up to its largest place. Hashing a tuple that holds one tuple twice,
-        # 40 levels deep, takes hours; NumPy and Python write each tuple once.
-        large = name.endswith("PUT") and int(argument) > MOST_STEPS
-        repeated = name.endswith("GET") and places.get(int(argument), False)
+        large = repeated = False
+        if name.endswith(("PUT", "GET", "MEMOIZE")):
+            place = len(places) if argument is None else int(argument)
+            # The memo takes memory up to its largest place. Hashing a tuple that holds one tuple
+            # twice, 40 levels deep, takes hours; NumPy and Python write each tuple once.
+            large, repeated = place > MOST_STEPS, name.endswith("GET") and places.get(place, False)
+            if not name.endswith("GET"):
+                places[place] = is_tuple
         if count > MOST_STEPS or n_tuples > MOST_TUPLES or large or repeated:
             raise PickleError("it unfolds into more than any batch holds")
 

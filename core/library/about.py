@@ -62,7 +62,7 @@ def read_about(run: Path) -> About:
 
 @final
 class _Fields(BaseModel):
-    """The content of a file of notes. JSON has no infinity: the time of t = 0 is null."""
+    """Content of a file of notes. JSON has no infinity: the time of t = 0 is null."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
     name: str = ""

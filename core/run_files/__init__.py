@@ -1,1 +1,1 @@
-"""The format of run files, and how one is written: NumPy and the standard library alone."""
+"""Format of run files, and their writer: NumPy and the standard library alone."""

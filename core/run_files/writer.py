@@ -52,7 +52,7 @@ BYTES_PER_COMMIT = 16 << 20
 
 @final
 class RunWriter:
-    """The file of one run. Made and used in one thread.
+    """File of one run that is being recorded, for one thread.
 
     `append` commits whenever 64 frames or 16 MiB are pending or 50 ms have passed since the last
     commit, and returns the index of the last frame that is safe. Call `flush` before a pause:
@@ -141,12 +141,12 @@ class RunWriter:
 
     @property
     def connection(self) -> sqlite3.Connection | None:
-        """The connection that writes; None once it is closed."""
+        """Connection that writes; None once it is closed."""
         return self._sqlite
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a file to write to: not after `finish`, `abandon` or a refusal."""
+        """False after `finish`, `abandon` or a refusal of the disk."""
         return self._sqlite is not None
 
     @property
@@ -222,7 +222,7 @@ class RunWriter:
                 connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
                 raise self._refused(error) from error
-            # Only after COMMIT: whoever is told of a frame will find it in the file.
+            # Only after COMMIT: readers find in the file every frame that counts as committed.
             self._committed = self._next - 1
             self._forget()
         self._last_commit = time.monotonic()
@@ -252,7 +252,7 @@ class RunWriter:
             self.path = moved
 
     def abandon(self) -> None:
-        """Close the connection as it is; what is committed stays, what is pending is lost."""
+        """Close the connection; committed frames stay, pending ones are lost."""
         self._forget()
         connection, self._sqlite = self._sqlite, None
         if connection is not None:
@@ -262,7 +262,7 @@ class RunWriter:
             self._lock.release()
 
     def _pending(self) -> Iterator[Statement]:
-        """What writes all that is not yet committed."""
+        """Yield the statements that write all pending rows."""
         yield from insert_rows("frame", self._frames)
         yield from insert_rows("metric", self._metrics)
         yield from self._others
@@ -272,7 +272,7 @@ class RunWriter:
         self._pending_bytes = 0
 
     def _row(self, index: int, frame: Frame) -> tuple[Any, ...]:
-        """The row of a frame; the blob is a copy, since it waits for others to be written with."""
+        """Return the row of a frame; its blob is a copy, which waits to be written with others."""
         parameters, dual = frame.parameters, frame.dual
         if parameters.shape != (self._size,) or parameters.dtype != self._dtype:
             raise ValueError(
