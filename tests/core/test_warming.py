@@ -281,6 +281,7 @@ def test_a_kernel_within_another_is_the_same_function() -> None:
     np.testing.assert_allclose(G, slopes, rtol=1e-14)
 
 
+@pytest.mark.usefixtures("cold")
 def test_the_smoothed_activation_is_done_by_wide_vectors() -> None:
     """Where the processor has them: a third less time, of which vectors half as wide take all."""
     again = compiled(kernel.outputs_and_slopes.py_func)
