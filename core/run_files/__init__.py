@@ -1,1 +1,1 @@
-"""Format of run files, and their writer: NumPy and the standard library alone."""
+"""The format of run files, and how one is written: NumPy and the standard library alone."""
