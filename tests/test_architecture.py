@@ -285,7 +285,7 @@ def test_plain_classes_are_told_from_others(subtests: pytest.Subtests) -> None:
 # kernels, of which two are called as the dynamics that they are for; and what a recorder, which
 # knows no registry, may be told (tests/python/test_record.py compares both).
 TWINS = (
-    "core/tensors/slopes.py",
+    "core/tensors/stepper.py",
     "core/compiled/warming.py",
     "marginscope/_record/options.py",
     "marginscope/_record/optimizer.py",

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.dynamics.descent import Descent
-from core.dynamics.general_descent import GeneralDescent
-from core.dynamics.gram_descent import GramDescent
+from core.dynamics.descent import Descent, GeneralDescent, GramDescent
 from core.dynamics.integrator import Integrator
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.tensor_descent import TensorDescent

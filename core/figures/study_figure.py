@@ -3,22 +3,169 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from core.errors import InputError
+from core.figures.labels import SETTINGS, phrase
+from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, title_texts, wrapped
+from core.figures.numbers import math_words
 from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, Palette
-from core.figures.primitives import FigureScene
+from core.figures.primitives import NO_BREAK, Box, FigureScene, Panel, Text, TimeKey, plain
 from core.figures.scene import MOST_ROWS, build_scene
-from core.figures.study_scene import Caption, study_scene
+from core.figures.sheet import POINTS
+from core.figures.study_panels import study_panel
 from core.runs import open_run
 from core.studies.cells import StudyCell, cell_by_row, open_cell, studies_in
 from core.studies.formulas import FUNCTIONS
-from core.studies.layout import FigureLayout, PanelLayout
+from core.studies.layout import PICTURES, FigureLayout, PanelLayout
 from core.studies.moments import names_of, observables_of
+from core.studies.panel_lines import Line, lines_of
 from core.studies.row import Known
 from core.studies.study import Study, load_study, shipped_ids
+
+# A whole study on a page: panels as its layout arranges them, and what a reader must know.
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# Width of the figure in millimetres by the number of panels in a row.
+WIDTHS = {1: 96.0, 2: 150.0, 3: 180.0, 4: 180.0}
+LEFT, EDGE = 13.0, 4.0
+SMALL = POINTS - 1.0  # letters of the verdicts
+ASPECT = 0.78  # height of a panel by its width
+HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
+BARS = {"sd": "one standard deviation each way", "2se": "two standard errors each way"}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What stands around the panels: title, source, note, and the verdicts on the claims."""
+
+    title: str
+    source: str = ""
+    note: str = ""
+    verdicts: tuple[str, ...] = ()
+
+
+def study_scene(
+    layout: FigureLayout, cells: Sequence[StudyCell], caption: Caption, palette: Palette = LIGHT
+) -> FigureScene:
+    """The figure of a study's runs.
+
+    Raises InputError when no run is there, or a formula of the layout names what there is not.
+    """
+    if not cells:
+        raise InputError(f"{caption.title}: no run of it has frames yet; run the study first.")
+    _check_formulas(layout)
+    every_line = [lines_of(panel, cells) for panel in layout.panels]
+    columns = layout.columns
+    width = WIDTHS[columns]
+    side = (width - LEFT - EDGE - (columns - 1) * (BETWEEN + 3.0)) / columns
+    texts, top = title_texts(plain(caption.title), width)
+    top += 1.5
+    square = Box(0.0, 0.0, side, side)
+    panels: list[Panel] = []
+    for begin in range(0, len(layout.panels), columns):
+        drawn = [  # before their height is known
+            study_panel(layout.panels[k], every_line[k], 0, LETTERS[k], square, palette)
+            for k in range(begin, min(begin + columns, len(layout.panels)))
+        ]
+        # Of the longest key of the row, so that the panels beside it begin at one height.
+        rows = max(_key_lines(panel) for panel in drawn)
+        top += HEAD + KEY_LINE * (rows - 1)
+        height = ASPECT * side if columns > 1 else 0.62 * side
+        for column, panel in enumerate(drawn):
+            left = LEFT + column * (side + BETWEEN + 3.0)
+            box = Box(left, round(top, 2), side, height)
+            panels.append(replace(panel, box=box, row=begin // columns, key_lines=rows))
+        top += height + FOOT
+    texts += _footer(layout, cells, every_line, caption, width, top + TITLE_GAP)
+    bottom = max(text.top for text in texts) + MARGIN
+    height, title = round(max(bottom, top + MARGIN), 2), caption.title
+    return FigureScene(width, height, POINTS, title, palette, tuple(panels), tuple(texts))
+
+
+def _check_formulas(layout: FigureLayout) -> None:
+    """InputError for words with a formula between dollar signs that cannot be set."""
+    from matplotlib.mathtext import MathTextParser
+
+    words = [layout.note]
+    for panel in layout.panels:
+        words += [panel.title, panel.x_label, panel.y_label, panel.legend, *panel.names]
+        words += [mark.text for mark in (*panel.levels, *panel.slopes)]
+    # Before anything is drawn: matplotlib would stop in the middle of the figure.
+    parser = MathTextParser("path")
+    for text in (one for one in words if "$" in one):
+        try:
+            parser.parse(text)
+        except (ValueError, RuntimeError) as error:
+            raise InputError(
+                f"The words {text!r} of the figure cannot be set; check what stands between "
+                "the dollar signs."
+            ) from error
+
+
+def _key_lines(panel: Panel) -> int:
+    if isinstance(panel.key, TimeKey) or not panel.key:
+        return 1 if panel.key else 0
+    return -(-len(panel.key) // (panel.key_columns or len(panel.key)))
+
+
+def _footer(
+    layout: FigureLayout,
+    cells: Sequence[StudyCell],
+    every_line: Sequence[Sequence[Line]],
+    caption: Caption,
+    width: float,
+    top: float,
+) -> list[Text]:
+    source = f"Source: {plain(caption.source)}. " if caption.source else ""
+    first = source + settings_text(cells) + _bars_text(layout, every_line)
+    paragraphs = [first, math_words(layout.note or caption.note)]
+    texts = []
+    for paragraph in [text for text in paragraphs if text]:
+        for line in wrapped(paragraph, width - 2 * MARGIN, POINTS):
+            texts.append(Text(MARGIN, round(top, 2), line, POINTS, muted=True))
+            top += LINE
+    top += 0.35 * LINE
+    for verdict in caption.verdicts:
+        words = wrapped(math_words(plain(verdict)), width - 3 * MARGIN, SMALL)
+        for position, line in enumerate(words):
+            left = MARGIN if position == 0 else 2 * MARGIN
+            texts.append(Text(left, round(top, 2), line, SMALL))
+            top += 0.88 * LINE
+    return texts
+
+
+def settings_text(cells: Sequence[StudyCell]) -> str:
+    """What all runs have in common, in words."""
+    parts = []
+    for key in SETTINGS:
+        values = {str(cell.settings.get(key)) for cell in cells}
+        value = cells[0].settings.get(key)
+        if len(values) == 1 and value is not None:
+            parts.append(phrase(key, value).replace("_", " "))
+    text = ", ".join(parts).replace(" = ", NO_BREAK + "=" + NO_BREAK)
+    return f"Settings: {text}. " if text else ""
+
+
+def _bars_text(layout: FigureLayout, every_line: Sequence[Sequence[Line]]) -> str:
+    """Over how many runs the means are, and what bars and bands show."""
+    counts = [int(line.count.max()) for lines in every_line for line in lines if line.count.size]
+    most = max(counts, default=1)
+    if most < 2:
+        return "One run a point."
+    spreads = {panel.spread for panel in layout.panels if panel.kind not in PICTURES}
+    kinds = {BARS[spread] for spread in spreads & BARS.keys()}
+    ends = f"; bars and bands: {' or '.join(sorted(kinds))}" if kinds else ""
+    excluded = any(panel.exclude_unfit for panel in layout.panels)
+    left_out = "; runs with training errors left out" if excluded else ""
+    slopes = ""
+    if any(line.slope for lines in every_line for line in lines):
+        slopes = " Slopes with .95 intervals, the wider of bootstrap over seeds and residuals."
+    return f"Means over {most} runs{ends}{left_out}.{slopes}"
 
 
 def layout_of(folder: Path, studies: Sequence[Study] = ()) -> Study | None:

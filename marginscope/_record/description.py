@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import platform
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,8 +16,21 @@ from core.run_files.frame import Frame
 from core.run_files.meta import Description
 from core.run_files.schema import FIXED
 from marginscope._record.arrays import Examples
-from marginscope._record.engine import describe_engine
 from marginscope._record.options import Options
+
+# Libraries that a recorded loop runs on.
+
+
+def describe_engine() -> str:
+    """Name the libraries that the process has loaded, with their versions."""
+    known = ("torch", "jax", "tensorflow", "numpy")
+    parts = [f"Python {platform.python_version()}"]
+    for name in known:
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            parts.append(f"{name} {version[:40]}")
+    return f"recorded from {', '.join(parts)}"
+
 
 Floats = NDArray[np.float64]
 

@@ -24,9 +24,9 @@ from core.theorems.statement import (
     Hypothesis,
     Statement,
     Verdict,
+    timed,
 )
 from core.theorems.states import State, States
-from core.theorems.timing import timed
 
 
 @final

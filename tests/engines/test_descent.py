@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.dynamics.descent import Descent
+from core.dynamics.descent import Descent, GramDescent
 from core.dynamics.full_batch import FullBatch
-from core.dynamics.gram_descent import GramDescent
 from core.dynamics.integrator import Outcome
 from core.dynamics.step_size import default_step
 from core.dynamics.tensor_descent import TensorDescent
@@ -19,7 +18,7 @@ from core.network.registry import NETWORKS
 from core.problem.problem import Problem, Start, with_dynamics
 from core.study_file.dynamics import GradientDescent
 from core.tensors import stepper
-from core.tensors.slopes import SLOPES
+from core.tensors.stepper import SLOPES
 from core.training.trajectory import chunks
 from tests.chunked import check_small_chunks, frames_of
 from tests.networks import TWO_LAYER, Case, at_a_random_point, small_problem

@@ -23,9 +23,8 @@ from app.settings import load_settings
 from app.state.statement_lines import StatementLine, Stretch, statement_lines
 from core.figures.palette import LIGHT
 from core.problem.schedule import coordinate
-from core.theorems.statement import Assessment, Comparison, Verdict
+from core.theorems.statement import Assessment, Comparison, Verdict, timed
 from core.theorems.states import State
-from core.theorems.timing import timed
 from tests.app import theory_stand_ins as stand_ins
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
