@@ -203,7 +203,7 @@ class SelfTest:
         return self.program.window.grab().toImage() != self._picture
 
     def scrubbing(self) -> str:
-        """The picture follows the time line, to and fro."""
+        """Check that the picture follows the time line, to and fro."""
         program = self.program
         program.display.ask(playing=False, follow=False)
         begun = time.perf_counter()

@@ -61,12 +61,12 @@ class NamedMenu(QObject):
                 self.removal_requested.emit(name)
 
 
-def adding(part: Part, item: Bookmark | NodeSet) -> Change:
+def make_addition(part: Part, item: Bookmark | NodeSet) -> Change:
     """Return the change that adds an item to a part of the notes."""
     return partial(_with, part, item)
 
 
-def removing(part: Part, name: str) -> Change:
+def make_removal(part: Part, name: str) -> Change:
     """Return the change that removes the items of a name from a part of the notes."""
     return partial(_without, part, name)
 

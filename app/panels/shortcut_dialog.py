@@ -227,7 +227,7 @@ class ShortcutDialog(QDialog):
 
     @property
     def _current(self) -> str:
-        """The action of the current row; "" for a heading, fixed keys, and a row not found."""
+        """Action of the current row; "" for a heading, fixed keys, and a row not found."""
         row = self.tree.currentItem()
         if row is None or row.isHidden():
             return ""
