@@ -267,7 +267,7 @@ def test_a_folder_that_cannot_be_written_is_said_before_saving(
     controller: ExportController, monkeypatch
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    controller.film_arguments()
+    controller.film()
     dialog = controller.dialog
     assert "cannot be written to; choose another place" in dialog.problem.text()
     assert not dialog.save.isEnabled()
@@ -292,7 +292,7 @@ def test_the_time_left_is_told_beside_the_bar(qtbot) -> None:
 
 
 def test_the_interval_of_the_loop_is_that_of_the_film(qtbot, controller, tmp_path) -> None:
-    controller.film_arguments()
+    controller.film()
     dialog = controller.dialog
     assert isinstance(dialog, FilmDialog)
     assert dialog.interval() == pytest.approx((-0.5, 2.0 / 3.0), abs=1e-4)
@@ -316,7 +316,7 @@ def test_mp4_is_offered_where_there_is_an_encoder(
 ) -> None:
     said = "" if there else "an .mp4 needs the extra named movie"
     monkeypatch.setattr("app.panels.export_dialogs.mp4_problem", lambda: said)
-    controller.film_arguments()
+    controller.film()
     dialog = controller.dialog
     dialog.format.setFocus()
     for _ in range(3):
