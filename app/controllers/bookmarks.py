@@ -119,7 +119,7 @@ class BookmarkController(QObject):
             return
         # Without the files: it is kept with the run, wherever that goes.
         picture = link_of(replace(self._scenes.picture(), runs=()))
-        words = f"{name.strip()} is bookmarked, and marked on the time line."
+        words = f"{name.strip()} is bookmarked and marked on the time line."
         self._change(make_addition("bookmarks", Bookmark(name, self._moment(), picture)), words)
 
     def remove(self, name: str) -> None:

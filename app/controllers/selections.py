@@ -110,7 +110,7 @@ class SelectionController(QObject):
             (run.path, make_addition("sets", NodeSet(name, self.nodes_of(run)))) for run in runs
         ]
         if changes and self._change(changes):
-            self.status.emit(f"{name} is kept with its run, and stands under Edit, Selections.")
+            self.status.emit(f"{name} is saved with its run and listed under Edit, Selections.")
 
     def remove(self, name: str) -> None:
         """Forget a name in all open runs."""
