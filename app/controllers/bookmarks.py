@@ -13,8 +13,8 @@ from app.controllers.named_menu import Change, NamedMenu, make_addition, make_re
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
-from app.state.fields import typed_time
 from app.state.link import link_of, parse_link
+from app.state.value_kinds import typed_time
 from core.errors import MarginscopeError
 from core.figures.numbers import MINUS, clock_text
 from core.library.about import change_about, read_about

@@ -35,7 +35,7 @@ class NamedMenu(QObject):
         self._removals.clear()
 
     def add(self, name: str, detail: str = "", removable: bool = True) -> QAction:
-        """Return the new action of a name, with a detail at its right."""
+        """Add a name, with a detail at its right, and return its action."""
         text = menu_text(name)
         action = self._menu.addAction(f"{text}\t{detail}" if detail else text)
         action.setData(("show", name))
@@ -44,7 +44,7 @@ class NamedMenu(QObject):
         return action
 
     def finish(self, none: str = "", above: QAction | None = None) -> None:
-        """Add the menu that removes, below `above`; only a sentence if there are no names."""
+        """Add `above` and the menu that removes names, or the sentence `none` if there are none."""
         if self._menu.isEmpty():
             self._menu.addAction(none).setEnabled(False)
             return

@@ -16,7 +16,6 @@ from app.state.differences import PANELS
 from app.state.intent import VIEW_OPTIONS
 from app.state.scene import Scene, Zoom
 from app.state.value_kinds import NONE, moment_of, moment_text, parse_whole
-from app.state.value_kinds import typed_time as typed_time
 from app.state.view_options import Texts, ViewOption, parse_only
 from app.state.views import VIEWS
 from core.comparison.question import CompareQuestion

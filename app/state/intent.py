@@ -156,4 +156,4 @@ PROPOSED = tuple(one.proposal for one in VIEW_OPTIONS.values() if one.proposal)
 def with_proposals(intent: Intent) -> Intent:
     """Return the wishes, with the proposals of the study where the user chose nothing."""
     proposed = [one for one in VIEW_OPTIONS.values() if one.proposal]
-    return replace(intent, **{one.name: one.shown(intent) for one in proposed})
+    return replace(intent, **{one.name: one.get_shown(intent) for one in proposed})

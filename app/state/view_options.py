@@ -57,7 +57,7 @@ class ViewOption:
     in_layout: bool = False
     action: str = ""
 
-    def shown(self, intent: object) -> Any:
+    def get_shown(self, intent: object) -> Any:
         """Return the value that an intent shows: the chosen or the proposed one."""
         value = getattr(intent, self.name)
         return getattr(intent, self.proposal) if self.proposal and value == self.default else value
@@ -66,7 +66,7 @@ class ViewOption:
         """Return what undo says of the change from one intent to another."""
         if self.of_study and getattr(after, self.name) == self.default:
             return self.of_study
-        return self.kind.undo_text(self.shown(before), self.shown(after))
+        return self.kind.undo_text(self.get_shown(before), self.get_shown(after))
 
 
 def option(default: object, kind: ValueKind, **more: Any) -> Any:
