@@ -1,4 +1,4 @@
-"""The program's own errors. Every message is a sentence meant for the person at the keyboard.
+"""Errors of the program. Every message is a sentence for the person at the keyboard.
 
 A sentence says what is wrong, where, what is allowed and what to do next. The command line turns
 `InputError` into exit status 2 and `DiskError` into exit status 1; the window shows both in place.
@@ -25,7 +25,7 @@ class Clause:
 
 
 class MarginscopeError(Exception):
-    """Base of every error whose text may be shown as it is: OPTION WHERE: TEXT; REMEDY.
+    """Base of every error whose text may be shown: OPTION WHERE: TEXT; REMEDY.
 
     `text` is what is wrong; a whole sentence unless a remedy follows. `where` is the study, file or
     value that it is wrong in, `option` the command line's option that gave that. `remedy` is what
@@ -49,12 +49,12 @@ class MarginscopeError(Exception):
         self.clauses = tuple(clauses)
 
     def __str__(self) -> str:
-        """The sentence for the command line."""
+        """Return the sentence for the command line."""
         return self._sentence(f"{self.option} {self.where}".strip(), self.typed)
 
     @property
     def sentence(self) -> str:
-        """The sentence for a window, whose user knows nothing of options."""
+        """Sentence for a window, whose user knows nothing of options."""
         return self._sentence(self.where, self.remedy)
 
     def _sentence(self, where: str, remedy: str) -> str:
@@ -85,11 +85,11 @@ class RunFileError(InputError):
 
 
 class DiskError(MarginscopeError):
-    """The disk refused a write while a run was being recorded."""
+    """Refusal of the disk to write a run that was being recorded."""
 
 
 def did_you_mean(wrong: str, allowed: Iterable[str]) -> str:
-    """The words "did you mean ...?" with the nearest allowed name, or the list of what is allowed.
+    """Return "did you mean ...?" with the nearest allowed name, or the list of allowed names.
 
     >>> did_you_mean("stpe", ["step", "until_log10_time"])
     "did you mean 'step'?"

@@ -40,7 +40,7 @@ def make_executor(workers: int, idle_seconds: float = 20.0) -> Any:
 def _start_worker(parent: int) -> None:
     """Leave Ctrl-C, which reaches the whole process group, to the parent process.
 
-    The parent passes its own id: a worker whose parent was killed meanwhile would see another.
+    The parent passes its own id: a worker whose parent was killed before would see another.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()

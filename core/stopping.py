@@ -1,8 +1,8 @@
 """Ctrl-C and SIGTERM: a program of the command line ends at once, with one line at most.
 
-Python's own answer is an exception at any place, which is a traceback where nobody expects one
+Python's own answer is an exception at any place, which is a traceback in unexpected places
 (while a library is imported, for instance) and can be lost in a callback. Here the signal ends the
-program, after removing what must not stay; its workers end when it is gone (core.sweep.pools).
+program, after removing what must not stay; its workers end when it is gone (core.processes).
 While a run is recorded or a sweep goes on, these answer signals themselves (core.cli.training).
 
 Imports nothing but what the interpreter has loaded or loads in no time: this comes first.
@@ -29,7 +29,7 @@ _answered_elsewhere = 0  # signals that a run or sweep has to answer, and how de
 
 @contextmanager
 def removed_when_stopped(place: Path) -> Iterator[None]:
-    """A file or folder that goes when the program is stopped within the block."""
+    """Remove a file or folder if a signal ends the program within the block."""
     _temporary.add(place)
     try:
         yield
@@ -39,7 +39,7 @@ def removed_when_stopped(place: Path) -> Iterator[None]:
 
 @contextmanager
 def answered_elsewhere() -> Iterator[None]:
-    """Signals are somebody else's within the block; nothing here ends the program."""
+    """Leave signals to the handlers of the caller within the block."""
     global _answered_elsewhere
     _answered_elsewhere += 1
     try:
@@ -50,7 +50,7 @@ def answered_elsewhere() -> Iterator[None]:
 
 @final
 class FirstSignal:
-    """A handler of signals: the first calls `stop`, and is `heard`; a second interrupts at once."""
+    """Handler of signals: the first calls `stop`, and is `heard`; a second interrupts at once."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
@@ -97,8 +97,9 @@ def _watch(reader: int) -> None:
 
 
 def end_with_the_input() -> None:
-    """From here on this program ends, as by SIGTERM, once its standard input is closed, as it is
-    when the program that started it is gone, however that went.
+    """Have this program end as by SIGTERM once its standard input is closed.
+
+    The system closes it when the program that started this one is gone, also by a kill.
     """
     from threading import Thread
 

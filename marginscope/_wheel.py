@@ -1,8 +1,9 @@
-"""The build of a wheel that installs one top-level name, `marginscope` (decision 0048).
+"""Build of a wheel that installs one top-level name, `marginscope` (decision 0048).
 
 `core` and `app` are names that researchers use for their own code. In the repository the packages
-stay side by side; in a wheel they lie within `marginscope`, and their imports say so. An editable
-install keeps the folders of the repository. Only setuptools imports this module (pyproject.toml).
+are side by side; in a wheel they are parts of `marginscope`, and their imports are renamed. An
+editable install keeps the folders of the repository. Only setuptools imports this module
+(pyproject.toml).
 """
 
 from __future__ import annotations

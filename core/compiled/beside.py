@@ -21,7 +21,7 @@ LOOK_SECONDS = 0.05
 
 
 def headless(command: str) -> list[str]:
-    """How a command of `python -m core` is started; a bundled program starts itself."""
+    """Return the words that start a command of `python -m core`, by a bundled program itself."""
     if getattr(sys, "frozen", False):
         return [sys.executable, HEADLESS, command]
     return [sys.executable, "-m", package("core"), command]
@@ -63,7 +63,7 @@ class Compiling:
         self._next = 0.0
 
     def ended(self) -> bool:
-        """Whether there is nothing to wait for any more: all is there, or it cannot be made.
+        """Return True once all kernels are compiled, or if they cannot be.
 
         Cheap: the cache is looked at a few times a second.
         """
@@ -78,7 +78,7 @@ class Compiling:
         return self._process is None
 
     def wait(self, given_up: Callable[[], bool]) -> None:
-        """Return when it has ended, or when somebody gives up."""
+        """Return when the compilation has ended, or once `given_up` returns True."""
         while not (self.ended() or given_up()):
             time.sleep(LOOK_SECONDS)
 

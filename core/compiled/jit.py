@@ -1,4 +1,4 @@
-"""The one place that says how kernels are compiled.
+"""Compilation of kernels, at their first call.
 
 A kernel is compiled for Python when Python first calls it with some types of arguments, together
 with all that it calls, and that is kept on disk (core.compiled.store). For other kernels it is only
@@ -36,7 +36,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def traced() -> Iterator[set[str]]:
-    """The files (core.compiled.store) of the kernels that Python calls meanwhile, in any thread."""
+    """Collect the files (core.compiled.store) of kernels that Python calls in the block."""
     global _traced
     before, _traced = _traced, set()
     try:

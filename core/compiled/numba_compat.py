@@ -47,7 +47,7 @@ ATTRIBUTES = {
 
 @final
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """The code of a part with that of its own parts, not optimised."""
+    """Code of a part with that of its own parts, not optimised."""
 
     attributes: tuple[str, ...] = ()
 
@@ -122,7 +122,7 @@ class StoredCode(_Cache):  # type: ignore[misc]
 
     @property
     def cache_path(self) -> str:
-        """The folder of the files."""
+        """Folder of the files."""
         return str(store.folder())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

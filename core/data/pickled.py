@@ -21,6 +21,7 @@ MOST_VALUES = 200_000_000  # bytes that texts may become
 MOST_STEPS = 2_000_000  # instructions, each of one object or less; a batch has some 60,000
 # The unpickler hashes nested tuples without looking at the depth of its stack.
 MOST_TUPLES = 1_000
+LONGEST_CODE = 20  # characters of a type of numbers
 ARRAY = {
     ("numpy.core.multiarray", "_reconstruct"): "reconstruct",
     ("numpy._core.multiarray", "_reconstruct"): "reconstruct",
@@ -30,7 +31,9 @@ ARRAY = {
     ("numpy", "dtype"): "dtype",
     ("_codecs", "encode"): "encode",
 }
-REFUSED = re.compile(r".*OBJ.*|.*PERSID|INST|EXT\d|.*SET|ADDITEMS|.*BUFFER")
+REFUSED = re.compile(r".*OBJ.*|.*PERSID|INST|EXT\d|.*SET|ADDITEMS|.*BUFFER|POP.*|DUP")
+# Instructions that leave the top of the stack unchanged.
+UNCHANGED = re.compile("PROTO|FRAME|.*PUT|MEMOIZE")
 # All that the unpickler, and hostile arguments of this module's functions, raise.
 DAMAGED = (
     *(pickle.UnpicklingError, AttributeError, EOFError, ImportError, LookupError, MemoryError),
@@ -44,7 +47,7 @@ class PickleError(Exception):
 
 @final
 class _Name:
-    """Function that a name stands for; without attributes that a file could set."""
+    """Function of this module in place of one that a file names."""
 
     __slots__ = ("_make",)
 
@@ -53,6 +56,9 @@ class _Name:
 
     def __call__(self, *given: Any) -> Any:
         return self._make(*given)
+
+    def __setstate__(self, _: Any) -> None:
+        raise PickleError("it holds more than data (it changes a function)")
 
 
 @final
@@ -91,7 +97,9 @@ class _Array:
 
     def fill(self, content: Any, dtype: Any, shape: Any, order: Any) -> _Array:
         """Set the values; they are the bytes of the pickle, not a copy."""
-        sizes = isinstance(shape, tuple) and all(type(size) is int and size >= 0 for size in shape)
+        sizes = isinstance(shape, tuple) and all(
+            type(size) is int and 0 <= size <= MOST_VALUES for size in shape
+        )
         if not (sizes and isinstance(dtype, _Dtype) and isinstance(content, bytes | bytearray)):
             raise PickleError("it has an array that is not one of plain numbers")
         kind = dtype.dtype()
@@ -103,11 +111,10 @@ class _Array:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode("latin-1")
-    if not isinstance(value, str):
+    """Return the code of a type or a byte order, which a file may make long and name often."""
+    if not isinstance(value, str | bytes) or len(value) > LONGEST_CODE:
         raise PickleError("it has a damaged array")
-    return value
+    return value.decode("latin-1") if isinstance(value, bytes) else value
 
 
 @final
@@ -140,15 +147,25 @@ class _Reader(pickle.Unpickler):
 
 def _check(content: bytes) -> None:
     """Raise PickleError for instructions that make more than data, or too much of it."""
-    tuples = 0
+    n_tuples, is_tuple = 0, False  # is_tuple: the top of the stack
+    places: dict[int, bool] = {}  # of the memo: True for a tuple
     for count, (instruction, argument, _) in enumerate(pickletools.genops(content)):
         name = instruction.name
-        tuples += name.startswith("TUPLE")
         if REFUSED.fullmatch(name):
             raise PickleError(f"it holds more than data (the instruction {name})")
-        # Places of the memo are as many as the largest number says.
-        large = name.endswith("PUT") and int(argument or 0) > MOST_STEPS
-        if count > MOST_STEPS or tuples > MOST_TUPLES or large:
+        if name.startswith("TUPLE"):
+            n_tuples, is_tuple = n_tuples + 1, True
+        elif not UNCHANGED.fullmatch(name):
+            is_tuple = False
+        large = repeated = False
+        if name.endswith(("PUT", "GET", "MEMOIZE")):
+            place = len(places) if argument is None else int(argument)
+            # The memo takes memory up to its largest place. Hashing a tuple that holds one tuple
+            # twice, 40 levels deep, takes hours; NumPy and Python write each tuple once.
+            large, repeated = place > MOST_STEPS, name.endswith("GET") and places.get(place, False)
+            if not name.endswith("GET"):
+                places[place] = is_tuple
+        if count > MOST_STEPS or n_tuples > MOST_TUPLES or large or repeated:
             raise PickleError("it unfolds into more than any batch holds")
 
 

@@ -204,7 +204,7 @@ def film_frames(
     picture: Pixels | None = None
     for position in range(count):
         indices = tuple(int(some[position]) for some in frames)
-        # Where the run has fewer frames than the film the picture stays as it is.
+        # A run with fewer frames than the film repeats pictures.
         if picture is None or indices != before:
             times = [float(run.log10_time[i]) for run, i in zip(runs, indices, strict=True)]
             picture = drawer.draw(indices, max(times))

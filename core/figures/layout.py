@@ -58,7 +58,6 @@ CAPTIONS = {
     ),
 }
 WEIGHTS, UNIT = "$|a_j|\\,v_j$", "$v_j/|v_j|$"
-LINE_CAPTION = "the predictor $f$ over the line of inputs"
 OF_NODES = (
     "blue where $a_j>0$ at the end and vermilion where $a_j<0$, {stronger} for larger "
     "$|a_j|\\,\\Vert v_j\\Vert$; "

@@ -1,6 +1,6 @@
-"""How runs are drawn in figures, films and pages: a frozen value that each front end makes once.
+"""Options of figures, films and pages: a frozen value that each front end makes once.
 
-The command line makes it of arguments (core.cli.looks), the window of what it shows
+The command line makes it of arguments (core.cli.looks), the window of its views
 (app.state.exports), and `marginscope.figure` of keyword arguments.
 """
 
@@ -26,10 +26,11 @@ Selected = Sequence[NodeSet | None]
 @final
 @dataclass(frozen=True, slots=True)
 class FigureOptions:
-    """Colours, plane of the nodes, views and paper; and of each run its reference margins, the
-    nodes that are selected, beside which its others are dim, and what its margins are shares of.
+    """Colours, plane of the nodes, views and paper; and for each run its reference margins, its
+    selected nodes, and the promise that its margins are shares of.
 
-    Films and pages have no paper. Each value is checked where it is drawn.
+    Nodes that are not selected are dim. Films and pages have no paper. The functions that draw
+    check each value.
     """
 
     palette: Palette = LIGHT
@@ -41,12 +42,14 @@ class FigureOptions:
     promises: Sequence[Promise | None] = ()
 
     def promise_of(self, row: int) -> Promise | None:
-        """What margins of the run in a row are shares of; None where they are shown as they are."""
+        """Return what margins of the run in a row are shares of; None for plain margins."""
         return self.promises[row] if row < len(self.promises) else None
 
     def references_of(self, row: int) -> Sequence[ReferenceMargin]:
-        """The reference margins of the run in a row, in the unit of its margins; what they are
-        shares of is always there, at 1."""
+        """Return the reference margins of the run in a row, in the unit of its margins.
+
+        Shares have the margin that they are shares of among them, at 1.
+        """
         margins = tuple(self.references[row]) if row < len(self.references) else ()
         promise = self.promise_of(row)
         if promise is None or promise.margin is None:

@@ -229,7 +229,7 @@ def _zoomed(look: Any, row: int, kind: str) -> bool:
 
 
 def _shades(classes: int, palette: Palette, dim: bool) -> list[list[str]]:
-    """The colours of the nodes of each class, from a norm of 0 to 1."""
+    """Return the colours of the nodes of each class, from a norm of 0 to 1."""
     norms = np.linspace(0.0, 1.0, SHADES + 1) ** 2
     result = []
     for kind in range(classes + 1):

@@ -248,7 +248,7 @@ def _colours(material: Material, row: int, stops: Frames) -> Json:
 
 
 def _recorded(material: Material, row: int, kind: str) -> MarginTraces | Traces:
-    """The curves of a panel with their frames and keys."""
+    """Return the curves of a panel with their frames and keys."""
     return material.margins[row] if kind == "margins" else material.traces[kind].traces[row]
 
 

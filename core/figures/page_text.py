@@ -14,8 +14,10 @@ from core.figures.numbers import MINUS
 
 Piece = tuple[str, str]
 
-# HTML has names for the signs of TeX (`gamma;`, `langle;`), but for these.
-SIGNS = {",": "\u2009", "cdot": "\u00b7", "infty": "\u221e", "sqrt": "\u221a", "sup": "sup"}
+# HTML has names for the signs of TeX (`gamma;`, `langle;`), but for these; four names of functions
+# are other signs in HTML.
+SIGNS = {",": "\u2009", "cdot": "\u00b7", "infty": "\u221e", "sqrt": "\u221a"}
+SIGNS |= {name: name for name in ("deg", "lg", "Pr", "sup")}
 UPRIGHT = ("mathrm", "mathbf", "mathit", "mathsf", "text", "operatorname")
 TOKEN = re.compile(r"\\([A-Za-z]+|.)|([{}^_])|([^\\{}^_]+)", re.DOTALL)
 RELATION = re.compile(r"([=<>])")

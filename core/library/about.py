@@ -1,6 +1,6 @@
 """Names, notes, tags, bookmarks and sets of nodes: a small JSON file beside each run that has any.
 
-It is the user's, so that it lies with the run and not in the index, and goes where the run goes.
+The file is the user's: it is kept beside the run, not in the index, and moves with the run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WRITING = threading.Lock()
 
 
 def place(run: Path) -> Path:
-    """The file of a run's notes.
+    """Return the file of a run's notes.
 
     >>> place(Path("runs/a.msrun")).name
     'a.msrun.notes'
@@ -44,9 +44,9 @@ def place(run: Path) -> Path:
 
 
 def read_about(run: Path) -> About:
-    """What the user says of a run; empty where there is nothing.
+    """Return the user's notes of a run; empty without a file.
 
-    Raises InputError for a file that is none of ours.
+    Raises InputError for a file of another program.
     """
     path = place(run)
     if not is_there(path):
@@ -62,7 +62,7 @@ def read_about(run: Path) -> About:
 
 @final
 class _Fields(BaseModel):
-    """The content of a file of notes. JSON has no infinity: the time of t = 0 is null."""
+    """Content of a file of notes. JSON has no infinity: the time of t = 0 is null."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
     name: str = ""
@@ -105,9 +105,9 @@ def about_text(about: About) -> str:
 
 
 def change_about(run: Path, change: Callable[[About], About]) -> About:
-    """Change what is said of a run, read anew just before: another window may have written it.
+    """Change the notes of a run, read again just before: another window may have written them.
 
-    A file that cannot be read is set aside beside itself, under the end .broken.
+    A file that cannot be read is renamed to end in .broken.
     Raises InputError or DiskError where it cannot be written, or the run is not there, or another
     program changes notes in the folder for long.
     """
@@ -143,7 +143,7 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
 
 
 def checked(about: About) -> About:
-    """The same with trimmed texts and tags once each. Raises InputError for what is too long."""
+    """Return notes with trimmed texts, each tag once. Raises InputError for what is too long."""
     name, note = about.name.strip(), about.note.strip()
     tags = tags_of(",".join(about.tags))
     for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
@@ -159,7 +159,7 @@ def checked(about: About) -> About:
 
 
 def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:
-    """By name, one of each, the latest said."""
+    """Return the sets sorted by name; of equal names the last one counts."""
     named: dict[str, NodeSet] = {}
     for one in sets:
         name = " ".join(one.name.split())
@@ -176,7 +176,7 @@ def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:
 
 
 def _checked_bookmarks(bookmarks: Iterable[Bookmark]) -> tuple[Bookmark, ...]:
-    """In the order of their moments, one of each name, the latest said."""
+    """Return bookmarks sorted by time; of equal names the last one counts."""
     named: dict[str, Bookmark] = {}
     for mark in bookmarks:
         name = " ".join(mark.name.split())
@@ -194,7 +194,7 @@ def _checked_bookmarks(bookmarks: Iterable[Bookmark]) -> tuple[Bookmark, ...]:
 
 
 def tags_of(text: str) -> tuple[str, ...]:
-    """Tags from a line, between commas, each once.
+    """Return the tags of a line, between commas, each once.
 
     >>> tags_of(" talk, figure 1,,talk ")
     ('talk', 'figure 1')
@@ -212,6 +212,6 @@ def tags_of(text: str) -> tuple[str, ...]:
 
 
 def common_tags(some: Iterable[About]) -> tuple[str, ...]:
-    """The tags that all of them carry."""
+    """Return the tags that all notes have."""
     rows = [about.tags for about in some]
     return tuple(tag for tag in (rows[0] if rows else ()) if all(tag in row for row in rows))

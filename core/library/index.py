@@ -1,4 +1,4 @@
-"""The index: what was read of the run files of a user, kept so that it need not be read again.
+"""Index of the library: facts of the run files, so that they need not be read again.
 
 It is a cache in SQLite, with a row a file: the program makes all of it again from the files, counts
 of verdicts in minutes. A damaged or foreign index, or one of another version, is renamed to end in
@@ -47,7 +47,7 @@ T = TypeVar("T")
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is known of a file as it was at `stamp`, and of its notes as they were at `noted`."""
+    """Facts of a file as of `stamp`, and its notes as of `noted`."""
 
     stamp: str
     facts: Facts
@@ -60,8 +60,8 @@ class Row:
 class RunIndex:
     """Rows by the paths of runs; for any thread. `said` has sentences of what went wrong.
 
-    Nothing here raises for a database that cannot be read or written: it is made anew, in memory
-    where there is no other way.
+    No method raises for a database that cannot be read or written: the index is made again, in
+    memory if it cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,16 +73,16 @@ class RunIndex:
     # ------------------------------------------------------------------------------ what is kept
 
     def load(self) -> dict[str, Row]:
-        """All rows that can be read; a damaged one is as if its file had never been read."""
+        """Return all rows that can be read; the files of damaged ones are read again."""
         sql = "SELECT path, stamp, facts, noted, about, verdicts FROM run"
         known = {}
         for path, *values in self._do(lambda database: database.execute(sql).fetchall()) or []:
-            with suppress(ValueError, InputError):
+            with suppress(ValueError, InputError, RecursionError):
                 known[os.fsdecode(path)] = _row(*values)
         return known
 
     def put(self, rows: Mapping[str, Row]) -> None:
-        """Keep rows; the picture of a file goes where its stamp has changed."""
+        """Save rows; the picture and the verdicts of a changed file are dropped."""
         sql = (
             "INSERT INTO run (path, stamp, facts, noted, about) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (path) DO UPDATE SET"
@@ -102,7 +102,7 @@ class RunIndex:
         self._write("DELETE FROM run WHERE path = ?", [(_key(path),) for path in paths])
 
     def move(self, before: str, after: str) -> None:
-        """A file lies elsewhere now, unchanged."""
+        """Change the path of an unchanged file."""
         sql = "UPDATE OR REPLACE run SET path = ? WHERE path = ?"
         self._write(sql, [(_key(after), _key(before))])
 
@@ -112,7 +112,7 @@ class RunIndex:
         self._write(sql, [(json.dumps(dict(verdicts)), _key(path))])
 
     def picture(self, path: str) -> bytes | None:
-        """The picture of a run; None where there is none yet."""
+        """Return the picture of a run; None where there is none yet."""
         sql = "SELECT picture FROM run WHERE path = ?"
         row = self._do(lambda database: database.execute(sql, (_key(path),)).fetchone())
         return row[0] if row and isinstance(row[0], bytes) else None
@@ -134,7 +134,7 @@ class RunIndex:
             self._do(lambda database: database.executemany(sql, rows))
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What a piece of work gives in a transaction; after damage once more in a new index."""
+        """Return the result of work in a transaction; after damage once more in a new index."""
         with self._lock:
             for _ in range(2):
                 try:
@@ -167,7 +167,7 @@ class RunIndex:
         return _connected(":memory:")
 
     def _give_up(self, code: int) -> None:
-        """The index cannot be used: set it aside, or go on in memory."""
+        """Set an unusable index aside, or continue in memory."""
         self.close()
         if code not in NO_PLACE and (aside := set_aside(self.path)) is not None:
             # A journal would be replayed into the next index of that name.
@@ -184,10 +184,11 @@ class RunIndex:
 
 
 def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -> Row:
-    """Return the values of a row. Raises ValueError or InputError for damaged ones."""
+    """Return the values of a row. Damaged ones raise ValueError, InputError or RecursionError."""
     said = parse_about(about) if about else NO_NOTES
     counts = None if verdicts is None else COUNTS.validate_json(verdicts)
-    return Row(stamp, FACTS.validate_json(facts), noted, said, counts)
+    # Not `validate_json`, which refuses the names of files that are no text.
+    return Row(stamp, FACTS.validate_python(json.loads(facts)), noted, said, counts)
 
 
 def _key(path: str) -> bytes:
@@ -196,7 +197,7 @@ def _key(path: str) -> bytes:
 
 
 def _connected(name: str) -> sqlite3.Connection:
-    """A connection to an index of ours, made where there is none.
+    """Return a connection to an index, which is made where there is none.
 
     Raises sqlite3.DatabaseError for a damaged or foreign file, and one of another version.
     """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.errors import InputError, did_you_mean
 from core.files import write_whole
 from core.observables.observable import Observable, Shape
-from core.observables.registry import find_observable, scalars_of, shown_of, usual_of
+from core.observables.registry import find_observable, scalars_of, shown_of
 from core.runs import Run
 
 Columns = dict[str, NDArray[Any]]
@@ -78,16 +78,6 @@ def columns_of(
         if progress is not None:
             progress(1)
     return columns | {name: np.array(some, dtype=np.float64) for name, some in values.items()}
-
-
-def scalar_columns(run: Run, progress: Callable[[int], None] | None = None) -> Columns:
-    """frame, step, log10_time and every usual scalar under its name, each (T,)."""
-    return columns_of(run, usual_of(run), progress)
-
-
-def node_columns(run: Run) -> Columns:
-    """Per node, in node order: each (T, m)."""
-    return {item.name: item.trace(run) for item in shown_of(run, Shape.NODE)}
 
 
 def parameter_columns(run: Run) -> Columns:

@@ -35,19 +35,19 @@ __all__ = ["Problem", "Start", "points_for_test", "resolve", "with_dynamics"]
 
 @final
 class LastValue:
-    """Last value of a function of some objects and a point, with what it was computed from."""
+    """Last value of a function of some objects and a point, for any thread."""
 
     def __init__(self) -> None:
-        self._of: tuple[object, ...] = ()
-        self._flat, self._value = np.zeros(0), np.nan
+        self._last: tuple[tuple[object, ...], Array, float] = (), np.zeros(0), np.nan
 
     def value(self, of: tuple[object, ...], flat: Array, compute: Callable[[], float]) -> float:
         """Return the value of these very objects at `flat`; `compute` it if it is another one."""
-        same = len(of) == len(self._of) and all(map(operator.is_, of, self._of))
-        if not (same and np.array_equal(flat, self._flat)):
-            self._value = compute()
-            self._of, self._flat = of, flat.copy()
-        return self._value
+        before, point, value = self._last
+        same = len(of) == len(before) and all(map(operator.is_, of, before))
+        if not (same and np.array_equal(flat, point)):
+            value = compute()
+            self._last = of, flat.copy(), value
+        return value
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """Names and places of this program: its packages, its commands, and the folder it runs from.
 
-In the repository `core`, `app` and `resources` lie beside `marginscope`; in a wheel, within it.
+In the repository `core`, `app` and `resources` are beside `marginscope`; in a wheel, within it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CLONE = (ROOT / "pyproject.toml").is_file()
 
 
 def package(name: str) -> str:
-    """Return what `core`, `app` or `resources` is imported as.
+    """Return the name under which `core`, `app` or `resources` is imported.
 
     >>> package("core") in ("core", "marginscope.core")
     True

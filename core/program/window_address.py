@@ -1,4 +1,4 @@
-"""Where a window listens that `marginscope.show` has opened, and what is said there.
+"""Address of the window that `marginscope.show` opens, and the words of its answers.
 
 A caller connects, sends one line, a link marginscope://view?..., and reads one line: OK, BUSY
 while the window trains, or REFUSED and a sentence.
@@ -20,7 +20,7 @@ NAME = "marginscope"
 
 
 def private_folder() -> Path | None:
-    """This user's folder of sockets, which nobody else may enter; None where there can be none."""
+    """Return this user's own folder of sockets; None if the system cannot have one."""
     if not hasattr(socket, "AF_UNIX") or not hasattr(os, "getuid"):  # Windows
         return None
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -34,12 +34,12 @@ def private_folder() -> Path | None:
     except OSError:
         return None
     mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
-    # Somebody else may have made it first, where everybody may write.
+    # Another user may have made it first, in a folder that everyone may write to.
     return folder if mine and not status.st_mode & 0o077 else None
 
 
 def address() -> Path | None:
-    """The socket of this user's window on this screen; None where there is none to talk through."""
+    """Return the socket of this user's window on this screen; None if there can be none."""
     folder = private_folder()
     if folder is None:
         return None

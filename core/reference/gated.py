@@ -97,7 +97,7 @@ class GatedLimit:
 def gates_and_nodes(
     problem: Problem, flat: Array, kept: Kept = Kept.CELLS
 ) -> tuple[Gates, tuple[tuple[int, ...], ...]]:
-    """The gates of a network at flat parameters, and the nodes that have each of them.
+    """Return the gates of a network at flat parameters, and the nodes of each gate.
 
     Nodes that are dead or have a_j = 0 have none. Of `OWN` a gate is active on examples of its own
     label only.

@@ -18,13 +18,13 @@ CUBIC = 0.044715  # of Hendrycks and Gimpel, "Gaussian error linear units", sect
 
 
 def sigmoid(z: Array) -> Array:
-    """1/(1 + e^-z), which overflows on neither side."""
+    """Return 1/(1 + e^-z), which overflows on neither side."""
     e = np.exp(-np.abs(z))
     return np.asarray(np.where(z > 0.0, 1.0, e) / (1.0 + e))
 
 
 def softplus(z: Array) -> Array:
-    """ln(1 + e^z)."""
+    """Return ln(1 + e^z)."""
     return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))))
 
 
@@ -33,7 +33,7 @@ _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def gelu_tanh_inner(z: Array) -> Array:
-    """tanh(sqrt(2/pi) (z + .044715 z^3))."""
+    """Return tanh(sqrt(2/pi) (z + .044715 z^3))."""
     return np.asarray(np.tanh(ROOT * (z + CUBIC * z**3)))
 
 
@@ -54,7 +54,7 @@ VALUES: dict[str, Callable[[Array], Array]] = {
 
 
 def activation_value(name: str, slope: float, z: Array) -> Array:
-    """phi(z) of an activation by name; `slope` is that of a leaky ReLU on the left.
+    """Return phi(z) of an activation by name; `slope` is that of a leaky ReLU on the left.
 
     >>> activation_value("leaky_relu", 0.25, np.array([-4.0, 2.0])).tolist()
     [-1.0, 2.0]

@@ -1,4 +1,4 @@
-"""By what data that a run file holds are told apart."""
+"""Digest of the arrays that a run file holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 def digest(arrays: Iterable[NDArray[Any]]) -> str:
-    """SHA-256 of the shapes and values of arrays, as hexadecimal digits."""
+    """Return the SHA-256 of the shapes and values of arrays, as hexadecimal digits."""
     made = hashlib.sha256()
     for array in arrays:
         made.update(repr(array.shape).encode())

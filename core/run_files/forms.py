@@ -1,7 +1,7 @@
 """Networks of other programs: which of this program's kinds one is, or what a recording says of it.
 
-The names stand here, since a recorder may have nothing but NumPy at hand; what is computed by them
-is in core.network.recorded, and a test compares both.
+The names are here, since a recorder may have nothing but NumPy; core.network.recorded computes the
+networks, and a test compares both.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Form:
 
     @property
     def kind(self) -> str:
-        """The network that this is to the program: one of the papers', or "recorded"."""
+        """Kind of the network in this program: one of the papers', or "recorded"."""
         plain = self.k == 1 and not self.biases and not self.offset
         if plain and self.alike and self.activation in LEAKY and 0.0 < self.slope <= 1.0:
             return "fixed_outer"
@@ -71,7 +71,7 @@ class Form:
 
     @property
     def layout(self) -> Layout:
-        """The trained arrays in the order of a frame, (name, shape); A (m, k) for k outputs."""
+        """Trained arrays in the order of a frame, (name, shape); A (m, k) for k outputs."""
         several = self.k > 1
         outer = (("A", (self.m, self.k)) if several else ("a", (self.m,)),) if self.outer else ()
         parts: Layout = (*outer, ("V", (self.m, self.d)))
@@ -81,13 +81,13 @@ class Form:
 
     @property
     def fixed(self) -> Layout:
-        """The arrays that are not trained."""
+        """Arrays that are not trained."""
         if self.outer:
             return ()
         return (("A", (self.m, self.k)),) if self.k > 1 else (("a", (self.m,)),)
 
     def section(self, content: str) -> dict[str, Any]:
-        """The section `network` of the experiment; `content` is the SHA-256 of the start."""
+        """Return the section `network` of the experiment; `content` is the SHA-256 of the start."""
         section: dict[str, Any] = {"kind": self.kind, "m": self.m, "init": "file"}
         section["content"] = content
         if self.kind == "multiclass":

@@ -18,7 +18,7 @@ def _no_diagnostics() -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """The trained parameters at one moment of the schedule.
+    """Trained parameters at one moment of the schedule.
 
     `parameters` is flat, in the order of the network's layout, float64 or float32. The physical
     parameters are W = e^rho * parameters: rho = 0 for gradient descent, while gradient flow hands

@@ -1,4 +1,4 @@
-"""Whether a run file is open for writing, so that no second recorder takes its name."""
+"""Recorders at work on run files, so that no second one takes a name."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from core.run_files.wal import beside
 LOCKS, IN_USE = Path("/proc/locks"), ["1073741826", "1073742335"]
 # A reader has a file open for milliseconds; a recorder has it open at every look.
 LOOKS, BETWEEN_S = 4, 0.05
-# Whoever looks whether a name is free, and takes it, does both within: threads begin at once.
+# Held while a name is found free and taken: threads begin at once.
 TAKING = threading.Lock()
 _OURS: set[Path] = set()  # what recorders of this process write; the system does not tell
 
 
 def hold(path: Path) -> None:
-    """Say that this process records a file, until `let_go`."""
+    """Note that this process records a file, until `let_go`."""
     _OURS.add(path.resolve())
 
 
 def let_go(path: Path) -> None:
-    """Say that it does no more; harmless when repeated."""
+    """Note that this process has finished a file; harmless when repeated."""
     _OURS.discard(path.resolve())
 
 
@@ -59,16 +59,16 @@ def is_journal_locked(path: Path) -> bool:
 
 
 def is_recorded(path: Path) -> bool:
-    """Whether a recorder, of this process or another one, is at work on a file.
+    """Return True if a recorder, of this process or another one, is at work on a file.
 
-    Recorders lock their journal, also for other containers; for those of older versions only Linux
-    tells, and elsewhere this is False for them. Raises OSError.
+    Recorders lock their journal, also for other containers. Those of older versions are seen on
+    Linux alone. Raises OSError.
     """
     if is_ours(path):
         return True
     if is_journal_locked(path):
         return True
-    if not beside(path, "-wal").exists():  # which lies there as long as such a recorder is at work
+    if not beside(path, "-wal").exists():  # every such recorder has one
         return False
     for look in range(LOOKS):
         if look:
@@ -87,8 +87,7 @@ def has_recorder(path: Path) -> bool | None:
 
 
 def held_elsewhere(path: Path) -> bool | None:
-    """Whether another process has a run file open, as one does that records it; None where the
-    system does not tell.
+    """Return True if another process has a run file open as a recorder does; None if unknown.
 
     A recorder is known by the lock of its journal. Only Linux lists the locks of others, and not
     those of other computers and containers.

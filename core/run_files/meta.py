@@ -1,4 +1,4 @@
-"""What a run file says of its run, as rows of the table `meta`: key -> JSON text."""
+"""Description of a run, as rows of the table `meta`: key -> JSON text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.program.version import __version__
 
 
 def dump_json(value: object) -> str:
-    """A value as JSON text; numbers that are not finite become null.
+    """Return a value as JSON text; numbers that are not finite become null.
 
     >>> dump_json({"a": float("nan"), "b": (1, 2.5)})
     '{"a": null, "b": [1, 2.5]}'
@@ -36,7 +36,7 @@ def _plain(value: object) -> object:
 
 
 def printable(text: str) -> str:
-    """Text from a file without control characters, which would steer the reader's terminal.
+    """Return text without control characters, which would steer the reader's terminal.
 
     >>> printable("a\\x1b[2Jb")
     'a [2Jb'
@@ -47,7 +47,7 @@ def printable(text: str) -> str:
 @final
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What was run, before its first frame. Each part is as the reader of meta wants it.
+    """Description of a run before its first frame, each part as the reader of meta wants it.
 
     `layout` has the trained arrays, (name, shape), in their order in a frame; `sizes` are n, d, m
     and k; `experiment` the sections of a study file; `state` the version of the states that are
@@ -76,11 +76,11 @@ class Description:
 
     @property
     def size(self) -> int:
-        """How many parameters a frame has."""
+        """Number of parameters of a frame."""
         return sum(int(np.prod(shape)) for _, shape in self.layout)
 
     def rows(self) -> dict[str, str]:
-        """The rows of `meta` at the start of a recording."""
+        """Return the rows of `meta` at the start of a recording."""
         values: dict[str, object] = {
             "program": __version__,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),

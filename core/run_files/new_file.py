@@ -43,7 +43,7 @@ def check_free(path: Path, overwrite: bool, otherwise: str = "") -> None:
 
 
 def claim(path: Path, force: bool) -> Path:
-    """Make an empty file that nobody else has, and return its path.
+    """Make an empty file that no other program has, and return its path.
 
     With `force` an old file stays where it is, and the new one is made beside it, to take its place
     in the end (`take_place`); what an earlier attempt left there goes first.
@@ -69,7 +69,7 @@ def claim(path: Path, force: bool) -> Path:
             raise InputError(
                 f"The run file {path} exists", remedy="move it", typed="--force records over it"
             )
-        # SQLite would take a `-wal` that lies there for that of the new file, and replay it.
+        # SQLite would take an old `-wal` for that of the new file, and replay it.
         elif any(leftover.exists() for leftover in old):
             raise InputError(
                 f"Beside {path} lies {path.name}-wal or {path.name}-shm of a run whose file is "
@@ -94,7 +94,7 @@ def claim(path: Path, force: bool) -> Path:
 
 
 def new_beside(path: Path) -> Path:
-    """Where a run is recorded that will take the place of one that is there already.
+    """Return the path under which a run is recorded that replaces an older one in the end.
 
     >>> new_beside(Path("runs/a.msrun")).name
     'a.new.msrun'
@@ -103,7 +103,7 @@ def new_beside(path: Path) -> Path:
 
 
 def place_of(made: Path) -> Path | None:
-    """Where a file goes that is recorded beside an old one; None for any other.
+    """Return the final path of a file recorded beside an old one; None for any other file.
 
     >>> place_of(Path("runs/a.new.msrun")).name, place_of(Path("runs/a.msrun"))
     ('a.msrun', None)
@@ -186,7 +186,7 @@ def _created(
 def note_wal(connection: sqlite3.Connection, path: Path) -> None:
     """Write which `-wal` is the file's own, as its first transaction.
 
-    From that first write on a journal lies beside the file, by which readers know a recorder.
+    By the journal of that write readers know that a recorder is at work.
     """
     connection.execute(UPDATE_META, ("0", "wal"))  # a value that stays the same writes nothing
     header = read_wal_header(beside(path, "-wal"))
@@ -195,7 +195,7 @@ def note_wal(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a run file and what lies beside it, as far as that is possible."""
+    """Remove a run file and SQLite's files beside it, as far as that is possible."""
     for leftover in (path, *(beside(path, suffix) for suffix in SIDE_FILES)):
         with suppress(OSError):
             leftover.unlink()

@@ -29,7 +29,7 @@ def coordinate(log10_time: Array | float) -> Array:
 
 
 def inverse_coordinate(u: Array | float) -> Array:
-    """The x with coordinate(x) = u."""
+    """Return the x with coordinate(x) = u."""
     u = np.asarray(u, dtype=np.float64)
     return np.where(u <= 1.0, u, np.exp(np.maximum(u, 1.0) - 1.0))
 
@@ -90,14 +90,14 @@ class Schedule:
         self.next = -math.inf  # the least t at which a frame is due
 
     def due(self, t: float) -> bool:
-        """Whether a frame at t is due, since the latest that was `passed`, or asked for."""
+        """Return True if a frame at t is due, which then counts as `passed`."""
         if not t >= self.next:
             return False
         self.passed(t)
         return True
 
     def passed(self, t: float) -> None:
-        """A frame at t is there."""
+        """Note that a frame at t was recorded."""
         marks = [mark for mark in self._marks if mark > t]
         after = marks[0] if marks else math.inf
         if self._times is not None:

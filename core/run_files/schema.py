@@ -1,7 +1,7 @@
-"""The tables of a run file, exactly as written, and the limits that every reader enforces.
+"""Tables of a run file, exactly as written, and the limits that every reader enforces.
 
-The one place where they stand: for the program, and for the recorder of other people's loops, which
-works where nothing but NumPy is installed.
+The program uses them, and so does the recorder of other people's loops, which needs nothing but
+NumPy.
 
 A run file (`.msrun`) is one SQLite database. While it is being recorded it is in WAL mode, with
 `-wal` and `-shm` beside it; a finished one is a single file. Blobs are little-endian and stand last
@@ -71,7 +71,7 @@ FIXED = "fixed_"
 STATE, HISTORY = "state_", "history_"
 COLUMNS = ("steps", "times", "rho", "parameters", "complete", "errors")
 STATE_NAME = re.compile(STATE + r"(\d{1,4})_([a-z]{1,20})")
-# Arrays that are not read when a file is opened, but when somebody asks for them.
+# Arrays that are read when they are used, and not when a file is opened.
 LATER = re.compile(f"{STATE_NAME.pattern}|{HISTORY}({'|'.join(COLUMNS)})")
 REASONS = ("completed", "cancelled", "diverged", "failed", "disk_full")
 WHOLE = ("completed", "diverged")  # reasons of runs that were not cut off
@@ -79,7 +79,7 @@ GROWING = ("frame", "metric", "event")  # the tables whose rows a finished file 
 
 SchemaRow = tuple[str, str, str, str | None]
 _NUMBERS = struct.Struct("<qqddd")
-_NO_TIME = -1.0  # stands for NULL in the checksum
+_NO_TIME = -1.0  # NULL in the checksum
 
 
 @cache
@@ -112,7 +112,7 @@ def time_of(log10_time: float) -> float | None:
 
 
 def is_time(index: int, log10_time: float) -> bool:
-    """Whether frame `index` can stand at this log10 t: -inf, t = 0, is for frame 0 only.
+    """Return True if frame `index` may have this log10 t: -inf, t = 0, is for frame 0 only.
 
     >>> is_time(0, float("-inf")), is_time(1, float("-inf")), is_time(1, 2.5)
     (True, False, True)

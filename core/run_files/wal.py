@@ -1,4 +1,4 @@
-"""Whose `-wal` lies beside a run file.
+"""Check that the `-wal` beside a run file is its own.
 
 SQLite replays every `-wal` whose checksums are right, also one that another run has left under this
 file's name, and would mix the pages of both. Its header holds the number of checkpoints so far and
@@ -20,7 +20,7 @@ WORDS = 1 << 32
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
+    """Return SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
     return path.with_name(path.name + suffix)
 
 
@@ -34,7 +34,7 @@ class WalHeader:
 
 
 def header_of(head: bytes) -> WalHeader | None:
-    """What the first 32 bytes of a `-wal` say; None where SQLite passes over it.
+    """Read the first 32 bytes of a `-wal`; None where SQLite passes over it.
 
     >>> header_of(b"") is None
     True
@@ -49,7 +49,7 @@ def header_of(head: bytes) -> WalHeader | None:
 
 
 def checksum(words: tuple[int, ...]) -> tuple[int, int]:
-    """SQLite's sums of 32-bit words, two at a time: a += x + b, b += y + a, modulo 2^32."""
+    """Return SQLite's sums of 32-bit words, two at a time: a += x + b, b += y + a, modulo 2^32."""
     a = b = 0
     for x, y in zip(words[::2], words[1::2], strict=True):
         a = (a + x + b) % WORDS
@@ -58,7 +58,7 @@ def checksum(words: tuple[int, ...]) -> tuple[int, int]:
 
 
 def read_wal_header(wal: Path) -> WalHeader | None:
-    """What `header_of` says of a file; None where there is none that could be replayed."""
+    """Read the header of a `-wal` file; None if SQLite would not replay the file."""
     try:
         with wal.open("rb") as file:
             return header_of(file.read(HEADER.size))
@@ -67,7 +67,7 @@ def read_wal_header(wal: Path) -> WalHeader | None:
 
 
 def is_foreign(header: WalHeader, noted: str, same_name: bool) -> bool:
-    """Return True if a `-wal` is that of another run than the file that it lies beside.
+    """Return True if a `-wal` is that of another run than the file beside it.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError
 from core.program import headless_program
+from core.run_files.ending import is_whole
 from core.run_files.file_system import explain_refusal
 from core.run_files.frame import Frame
 from core.run_files.held_file import CUT, REMOVED, FileLostError, HeldFile, Loss
@@ -51,7 +52,7 @@ BYTES_PER_COMMIT = 16 << 20
 
 @final
 class RunWriter:
-    """The file of one run. Made and used in one thread.
+    """File of one run that is being recorded, for one thread.
 
     `append` commits whenever 64 frames or 16 MiB are pending or 50 ms have passed since the last
     commit, and returns the index of the last frame that is safe. Call `flush` before a pause:
@@ -62,10 +63,10 @@ class RunWriter:
     (DiskError) the recording is closed with reason "disk_full" and every later write raises the
     same error.
 
-    With `force` an old file is replaced in the end, not before. Where it is a finished run, as
-    `is_whole` says of a path, and this one was cut off, both stay, and `path` is that of the new
-    one beside it. An `earlier` recording goes on in its file. A `rescuable` one is left open where
-    its file is lost (FileLostError), so that what it holds can still be read.
+    With `force` an old file is replaced in the end, not before. Where it is a finished run and this
+    one was cut off, both stay, and `path` is that of the new one beside it. An `earlier` recording
+    goes on in its file. A `rescuable` one is left open where its file is lost (FileLostError), so
+    that what it holds can still be read.
 
     Raises InputError where the file exists (unless `force`) or cannot be made, DiskError where the
     disk is full.
@@ -78,7 +79,6 @@ class RunWriter:
         arrays: Mapping[str, NDArray[np.float64]],
         *,
         force: bool,
-        is_whole: Callable[[Path], bool],
         earlier: Earlier | None = None,
         rescuable: bool = False,
     ) -> None:
@@ -87,7 +87,6 @@ class RunWriter:
         self._size, self._examples = description.size, description.sizes["n"]
         self.description = description
         self._dtype = np.dtype(DTYPES[description.dtype])
-        self._is_whole = is_whole
         self._next, self._sums = 0, list[int]()
         self._committed = -1
         self._frames: list[tuple[Any, ...]] = []
@@ -142,12 +141,12 @@ class RunWriter:
 
     @property
     def connection(self) -> sqlite3.Connection | None:
-        """The connection that writes; None once it is closed."""
+        """Connection that writes; None once it is closed."""
         return self._sqlite
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a file to write to: not after `finish`, `abandon` or a refusal."""
+        """False after `finish`, `abandon` or a refusal of the disk."""
         return self._sqlite is not None
 
     @property
@@ -223,7 +222,7 @@ class RunWriter:
                 connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
                 raise self._refused(error) from error
-            # Only after COMMIT: whoever is told of a frame will find it in the file.
+            # Only after COMMIT: readers find in the file every frame that counts as committed.
             self._committed = self._next - 1
             self._forget()
         self._last_commit = time.monotonic()
@@ -253,7 +252,7 @@ class RunWriter:
             self.path = moved
 
     def abandon(self) -> None:
-        """Close the connection as it is; what is committed stays, what is pending is lost."""
+        """Close the connection; committed frames stay, pending ones are lost."""
         self._forget()
         connection, self._sqlite = self._sqlite, None
         if connection is not None:
@@ -263,7 +262,7 @@ class RunWriter:
             self._lock.release()
 
     def _pending(self) -> Iterator[Statement]:
-        """What writes all that is not yet committed."""
+        """Yield the statements that write all pending rows."""
         yield from insert_rows("frame", self._frames)
         yield from insert_rows("metric", self._metrics)
         yield from self._others
@@ -273,7 +272,7 @@ class RunWriter:
         self._pending_bytes = 0
 
     def _row(self, index: int, frame: Frame) -> tuple[Any, ...]:
-        """The row of a frame; the blob is a copy, since it waits for others to be written with."""
+        """Return the row of a frame; its blob is a copy, which waits to be written with others."""
         parameters, dual = frame.parameters, frame.dual
         if parameters.shape != (self._size,) or parameters.dtype != self._dtype:
             raise ValueError(
@@ -323,7 +322,7 @@ class RunWriter:
 
     def _take_place(self, reason: str) -> None:
         """Replace the old file, unless it is a finished run and this one was cut off."""
-        if self.path == self.place or (reason not in WHOLE and self._is_whole(self.place)):
+        if self.path == self.place or (reason not in WHOLE and is_whole(self.place)):
             return
         try:
             take_place(self.path, self.place)

@@ -76,7 +76,7 @@ class Run(ABC):
 
     @property
     def title(self) -> str:
-        """The run's title."""
+        """Title of the run."""
         return printable(self._header.meta.title)
 
     @property
@@ -272,7 +272,7 @@ class Run(ABC):
 
     @property
     def t(self) -> Array:
-        """The time t of each frame, (T,); infinite beyond 10^308, where `log10_time` is not."""
+        """Time t of each frame, (T,); infinite beyond 10^308, where `log10_time` is not."""
         with np.errstate(over="ignore"):
             return np.asarray(10.0**self.log10_time)
 

@@ -18,7 +18,6 @@ from core.run_files.schema import (
     MIN_LOG10_TIME,
     MIN_RHO,
     OPTIMIZER_KEY,
-    WHOLE,
 )
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
 
@@ -82,11 +81,6 @@ class Ending(Value):
     status: Status
     reason: Reason | None = None
     counts: Counts | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Whether the run came to its end, and was not cut off."""
-        return self.status == "finished" and self.reason in WHOLE
 
 
 @final

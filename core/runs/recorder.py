@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
-from core.errors import RunFileError
 from core.problem.problem import Problem
 from core.problem.start import State
 from core.run_files.frame import Frame
 from core.run_files.writer import RunWriter
-from core.runs.connection import connect
-from core.runs.ending import read_ending
 from core.runs.meta import meta_of
 from core.runs.new_file import arrays_of
 from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
@@ -38,9 +35,7 @@ class Recorder:
         continued = problem.start.state is not None or problem.start.earlier is not None
         self._keeping = Keeping(from_state=continued)
         description = meta_of(problem, engine, planned, temperature_cap)
-        self._writer = RunWriter(
-            path, description, arrays_of(problem), force=force, is_whole=is_whole
-        )
+        self._writer = RunWriter(path, description, arrays_of(problem), force=force)
 
     @property
     def path(self) -> Path:
@@ -108,17 +103,3 @@ class RecorderAt:
     @property
     def path(self) -> Path | None:
         return None if self._recorder is None else self._recorder.path
-
-
-def is_whole(path: Path) -> bool:
-    """Whether a file is a run that came to its end."""
-    try:
-        connection = connect(path)
-    except RunFileError:
-        return False
-    try:
-        return read_ending(connection).whole
-    except RunFileError:
-        return False
-    finally:
-        connection.close()

@@ -69,7 +69,7 @@ class Ledger:
 
     @property
     def rows(self) -> dict[str, Row]:
-        """The rows of the cells that have ended, by name."""
+        """Rows of the cells that have ended, by name."""
         return {name: entry.row for name, entry in self.entries.items()}
 
     def put(self, row: Row, digest: str) -> None:

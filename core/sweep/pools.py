@@ -45,20 +45,20 @@ class Pool(ABC):
 
     @abstractmethod
     def close(self, at_once: bool = False) -> None:
-        """Let the workers go; `at_once` ends those that are in the middle of a cell."""
+        """End the workers; `at_once` also those in the middle of a cell."""
 
     def has_workers(self) -> bool:
         """Return False while batches wait because no worker is left; cheap, so for each look."""
         return True
 
     def lost(self) -> MarginscopeError:
-        """Return the error for batches that nobody will end."""
+        """Return the error for batches that have lost their workers."""
         return MarginscopeError("The workers ended before their cells; run what is left once more.")
 
 
 @final
 class HerePool(Pool):
-    """This very process, stopped and paused within a cell by `control`."""
+    """This process, stopped and paused within a cell by `control`."""
 
     workers = 1
 
@@ -95,14 +95,14 @@ class ProcessPool(Pool):
         return future
 
     def renew(self) -> None:
-        """A pool that lost a process takes no more work: another one takes its place."""
+        """Replace the executor: one that lost a process takes no further work."""
         self._executor.shutdown(wait=True, kill_workers=True)
         self._executor = make_executor(self.workers)
 
     def close(self, at_once: bool = False) -> None:
-        """End the processes, and wait until they are gone.
+        """Kill the processes, and wait until they are gone.
 
-        Killed they are in either case: idle ones would take half a second to unload libraries.
+        Idle ones would take half a second to unload libraries.
         """
         self._executor.shutdown(wait=True, kill_workers=True)
 
@@ -112,7 +112,7 @@ class ClusterPool(Pool):
     """The workers of a Dask scheduler at `address`; the folder of runs must be shared with them.
 
     Raises InputError where Dask is not installed, where its configuration does not allow the
-    address, or where nobody answers there.
+    address, or where no scheduler answers.
     """
 
     shared = True
@@ -186,7 +186,7 @@ class ClusterPool(Pool):
 
 
 def _check_protocol(distributed: Any, address: str) -> None:
-    """InputError for a protocol that Dask's configuration and certificates do not go with.
+    """Raise InputError for a protocol that does not fit Dask's configuration and certificates.
 
     A client that is refused for one of these leaves threads behind, and a traceback at the end.
     """
@@ -220,12 +220,12 @@ def _unreachable(address: str, text: str) -> InputError:
 
 
 def _place(address: str) -> SplitResult:
-    """The parts of PROTOCOL://HOST:PORT, or of HOST:PORT, which is tcp."""
+    """Return the parts of PROTOCOL://HOST:PORT, or of HOST:PORT, which is tcp."""
     return urlsplit(address if "//" in address else f"tcp://{address}")
 
 
 def _reach(address: str, patience: float) -> None:
-    """OSError or ValueError where nobody listens at PROTOCOL://HOST:PORT."""
+    """Raise OSError or ValueError unless a program listens at PROTOCOL://HOST:PORT."""
     place = _place(address)
     if place.hostname is None or place.port is None:
         raise ValueError(address)
@@ -250,7 +250,7 @@ def pool_for(
 
 
 def cores() -> int:
-    """The processors that this process may use."""
+    """Return the number of processors that this process may use."""
     # A job of Slurm, or a container, may be allowed fewer than there are.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

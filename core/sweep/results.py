@@ -1,4 +1,4 @@
-"""What came of swept studies in a folder: their claims judged, and the figure of one of them."""
+"""Results of the studies in a folder: judged claims, and the figure of one study."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def judged_rows(
     study : Study
         Study whose claims are judged.
     rows : mapping of str to Row
-        What cells came to, by their names.
+        Rows of the cells, by their names.
     folder : Path
         Folder of the run files.
     size : str or None

@@ -12,13 +12,13 @@ from core.terminal.escapes import escape_controls
 
 @final
 class Bar:
-    """How far a command is, on tqdm's bar; nothing where there is none."""
+    """Progress of a command on tqdm's bar; shows nothing without a bar."""
 
     def __init__(self, bar: Any = None) -> None:
         self._bar = bar
 
     def to(self, done: int, text: str = "") -> None:
-        """So many are done, and what is done now."""
+        """Show how many are done, and what is done now."""
         if self._bar is None:
             return
         if text:
@@ -34,13 +34,13 @@ class Bar:
             self._bar.refresh()
 
     def part(self, done: int, total: int) -> None:
-        """So many of so many, where the total is known only later."""
+        """Show how many are done of a total that is known only now."""
         if self._bar is not None:
             self._bar.total = total
         self.to(done)
 
     def add(self, count: int) -> None:
-        """So many more are done."""
+        """Show that so many more are done."""
         if self._bar is not None:
             self._bar.update(count)
 
@@ -65,5 +65,5 @@ def say(text: str) -> None:
 
     Names and titles come from strangers: characters that would steer the terminal are escaped.
     """
-    with suppress(OSError):  # there is nobody left to tell
+    with suppress(OSError):  # the terminal is gone
         print(escape_controls(text.replace("\n", " ")), file=sys.stderr, flush=True)

@@ -56,7 +56,7 @@ class Report:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the conclusion holds, whatever the hypotheses; None where not decided."""
+        """True if the conclusion holds, whatever the hypotheses; None where not decided."""
         if self.verdict.startswith("holds"):
             return True
         return False if self.verdict.startswith("violated") else None
@@ -93,7 +93,7 @@ def _line(text: str) -> str:
 
 
 def report(one: Assessment) -> Report:
-    """Return what the command line and Python programs are told of an assessment."""
+    """Return an assessment as the plain values of the command line and of Python programs."""
     statement, comparison = one.statement, one.comparison
     return Report(
         name=statement.name,

@@ -1,4 +1,4 @@
-"""The boundary to Python programs: errors, Ctrl-C, bars, optional packages, temporary folders."""
+"""Boundary to Python programs: errors, Ctrl-C, bars, optional packages, temporary folders."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def public_error(error: MarginscopeError) -> MarginscopeError:
 
 @contextmanager
 def interruptible(stop: Callable[[], None]) -> Iterator[None]:
-    """The first Ctrl-C calls `stop`, and is raised at the end; a second one interrupts at once.
+    """Call `stop` at the first Ctrl-C, and raise it at the end; a second one interrupts at once.
 
-    Where Ctrl-C is answered by somebody else, or this is no main thread, nothing changes.
+    Nothing changes in other threads than the main one, and if the caller has its own handler.
     """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -109,7 +109,7 @@ def needed(package: str, asked: str) -> Any:
 
 @final
 class Folder:
-    """A temporary folder for as long as somebody holds this."""
+    """Temporary folder, removed once no object holds this."""
 
     def __init__(self, purpose: str) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=scratch_prefix(purpose)))

@@ -102,7 +102,7 @@ def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Play
     looked = FigureOptions(
         LIGHT,
         COORDINATES if plane is None else parse_plane(plane),
-        [drawn_margins(run, which, limit) for run in runs] if (which := _which(options)) else (),
+        [drawn_margins(run, which, limit) for run in runs] if which else (),
         look=look_of(_names(options, "curves"), options.get("against"), runs),
     )
     title = "".join(text for text, _ in title_of(runs, page.title))

@@ -291,7 +291,7 @@ class Run(RunFile):
 
 
 def keep(run: Run, what: object) -> Run:
-    """Return the run, with what must stay as long as it is used: a temporary folder."""
+    """Return the run, which from now on holds an object such as its temporary folder."""
     run._kept = what
     return run
 

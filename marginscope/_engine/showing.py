@@ -1,4 +1,4 @@
-"""`marginscope.figure` and `marginscope.player`, of whatever stands for runs."""
+"""`marginscope.figure` and `marginscope.player`, for runs, sweeps, studies and paths."""
 
 from __future__ import annotations
 
@@ -138,14 +138,14 @@ def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> Figure
 
 
 def _read(shown: Any, stack: ExitStack) -> Any:
-    """Paths and studies as what lies there: a run, or a folder of them; all else as it is."""
+    """Return the run or folder that a path or a study leads to; return all else unchanged."""
     if isinstance(shown, str | os.PathLike):
         shown = _of_path(shown, stack)
     return _trained(shown, stack) if isinstance(shown, Study) else shown
 
 
 def _opened(shown: Any, stack: ExitStack) -> list[Run]:
-    """The runs of what was read; they are open as long as somebody holds them."""
+    """Return the runs of what was read; each is open until no object holds it."""
     if isinstance(shown, Sweep):
         shown = list(shown.runs)
     if isinstance(shown, Path):
@@ -158,7 +158,7 @@ def _opened(shown: Any, stack: ExitStack) -> list[Run]:
 
 
 def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | Path:
-    """A run file, a folder of them, or a study."""
+    """Return the run, the folder of runs, or the study of a path."""
     text = os.fspath(shown)
     path = Path(text)
     if text in shipped_ids() or path.suffix == ".toml":
@@ -172,9 +172,9 @@ def _of_path(shown: str | os.PathLike[str], stack: ExitStack) -> Run | Study | P
 
 
 def _trained(study: Study, stack: ExitStack) -> Path:
-    """The folder of a study's runs, trained for this figure."""
+    """Train a study for one figure, and return the folder of its runs."""
     folder = Folder("figure")
-    stack.callback(folder.close)  # which also holds it until the figure is drawn
+    stack.callback(folder.close)  # the stack holds it until the figure is drawn
     made = train(study, out=folder.path)
     for run in [made] if isinstance(made, Run) else made:
         run.close()

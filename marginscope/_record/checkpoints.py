@@ -1,4 +1,4 @@
-"""The checkpoints of an earlier training: read, and recorded into a run file."""
+"""Checkpoints of an earlier training, read and recorded into a run file."""
 
 from __future__ import annotations
 

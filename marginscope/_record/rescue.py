@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError, MarginscopeError
-from core.run_files.ending import is_whole
 from core.run_files.frame import Frame
 from core.run_files.held_file import FileLostError
 from core.run_files.meta import Description
@@ -30,7 +29,7 @@ MOST_NAMES = 1000
 
 def make_writer(path: Path, description: Description, arrays: Arrays, force: bool) -> RunWriter:
     """Make the file of a recording, and its writer, in the thread that will write."""
-    return RunWriter(path, description, arrays, force=force, is_whole=is_whole, rescuable=True)
+    return RunWriter(path, description, arrays, force=force, rescuable=True)
 
 
 def rescue(

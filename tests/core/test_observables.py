@@ -12,9 +12,10 @@ from core.dynamics.step_size import jacobian
 from core.observables.certificates import certificate
 from core.observables.proofs import unit_directions
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, usual_of
-from core.observables.table import parameter_columns, scalar_columns
+from core.observables.table import parameter_columns
 from core.problem.problem import points_for_test
 from core.runs import Run, open_run
+from tests.observables.columns import scalar_columns
 from tests.recording import recorded
 
 FLOW = ("dynamics.until_log10_time=4", "recording.frames=12")

@@ -46,7 +46,7 @@ def test_a_damaged_file_is_no_picture_and_no_harm(
 ) -> None:
     (tmp_path / "thumbnails").mkdir()
     (tmp_path / "thumbnails" / "studies.json").write_text(text)
-    monkeypatch.setattr(module.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(module, "RESOURCES", tmp_path)
     assert thumbnails.__wrapped__() == {}
 
 

@@ -119,7 +119,7 @@ def test_other_code_has_another_name(tmp_path: Path, module: str, code: str, oth
 
 def test_a_new_version_with_the_same_kernels_finds_them(tmp_path: Path, cold: Path) -> None:
     root = copied(tmp_path / "new", sources=True)
-    (root / "marginscope" / "_version.py").write_text('__version__ = "999.0"\n')
+    (root / "core" / "program" / "version.py").write_text('__version__ = "999.0"\n')
     told, _ = python("-c", VERSION, root=root).communicate(timeout=60)
     assert told.strip() == "999.0"
     found, _ = python("-c", FOLDER, root=root).communicate(timeout=60)
@@ -281,6 +281,7 @@ def test_a_kernel_within_another_is_the_same_function() -> None:
     np.testing.assert_allclose(G, slopes, rtol=1e-14)
 
 
+@pytest.mark.usefixtures("cold")
 def test_the_smoothed_activation_is_done_by_wide_vectors() -> None:
     """Where the processor has them: a third less time, of which vectors half as wide take all."""
     again = compiled(kernel.outputs_and_slopes.py_func)

@@ -11,12 +11,13 @@ import pytest
 
 from core.dynamics.curvature import TOLERANCE, Curvature, sharpness
 from core.observables.registry import OBSERVABLES, last_values, scalars_of, usual_of
-from core.observables.table import check_columns, scalar_columns
+from core.observables.table import check_columns
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
+from tests.observables.columns import scalar_columns
 
 NAMES = ("sharpness", "hessian_2", "hessian_3")
 

@@ -340,14 +340,20 @@ def test_a_hostile_batch_runs_nothing(tmp_path: Path, protocol: int) -> None:
         (b"\x80\x02K\x01", "damaged|cut off"),
         (b"nonsense", "damaged"),
         (b"", "damaged|cut off"),
-        (b"\x80\x02K\x01cnumpy\ndtype\nU\x02O8K\x00K\x01\x87R0.", ""),
+        (b"\x80\x02cnumpy\ndtype\nU\x02O8K\x00K\x01\x87R0.", "the instruction POP"),
         (b"\x80\x02cnumpy\ndtype\nK\x07\x85R.", "damaged array"),
         (b"\x80\x02a.", "damaged"),
         (b"\x80\x02}(K\x01e.", "damaged"),
         (b"\x80\x02K\x01r\xff\xff\xff\x7f.", "more than any batch"),  # 34 GB of the memo
         (b"\x80\x02})" + 9_000 * b"\x85" + b"K\x01s.", "more than any batch"),  # hashed
-        (b"\x80\x02c_codecs\nencode\nq\x00}b.", "damaged"),  # attributes of what is named
-        (b"\x80\x02c_codecs\nencode\nN}U\x09__class__K\x01s\x86b.", "damaged"),
+        (b"\x80\x02c_codecs\nencode\nq\x00}b.", "changes a function"),  # its attributes
+        (b"\x80\x02c_codecs\nencode\nN}U\x09__class__K\x01s\x86b.", "changes a function"),
+        (b"\x80\x02c_codecs\nencode\nN}X\x05\0\0\0_makeK\x01s\x86b.", "changes a function"),
+        (b"\x80\x02})\x85" + 40 * b"q\x00h\x00\x86" + b"K\x01s.", "more than any batch"),  # 2^40
+        (b"\x80\x04})\x85" + 40 * b"\x94\x95\0\0\0\0\0\0\0\0q\x00h\x00\x86" + b"K\x01s.", "more"),
+        (b"\x80\x02})\x852\x86K\x01s.", "the instruction DUP"),
+        (b"\x80\x02})\x85N0q\x00h\x00\x86K\x01s.", "the instruction POP"),
+        (b"\x80\x02cnumpy\ndtype\n" + pickle.dumps(99 * "f", 2)[2:-3] + b"\x85R.", "damaged array"),
     ],
 )
 def test_pickles_that_are_more_than_data(content: bytes, words: str) -> None:

@@ -278,6 +278,7 @@ def test_whole_numbers_have_room_for_the_largest(tmp_path: Path) -> None:
         ("$10^{2.5\\times10^{6}}$", "10^2.5\u00d710^6"),
         ("$\\log_{10}\\,t$ = 2000", "log_10\u2009t = 2000"),
         ("5 \\$ a day", "5 $ a day"),
+        ("$\\Pr,\\,\\deg,\\,\\lg,\\,\\sup$", "Pr,\u2009deg,\u2009lg,\u2009sup"),
         ("$y=-1$", "y\u2009=\u2009\u22121"),
     ],
 )

@@ -400,6 +400,7 @@ def test_rows_of_others_are_no_facts(value: object, key: str) -> None:
 def test_facts_come_back_from_the_index_as_they_were() -> None:
     results = {"risk": 1e-300, "t": -math.inf, "norm": math.nan}
     facts = entry(3, {"dynamics.step": 0.1, "a.b": True, "c": 7, "d": "7"}, results).facts
+    facts = replace(facts, parent=os.fsdecode(b"\xff.msrun"))
     again = through_the_index(facts)
     assert repr(again) == repr(facts)  # NaN equals nothing
 

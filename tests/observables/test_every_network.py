@@ -17,11 +17,12 @@ from core.observables.certificates import certificate
 from core.observables.nodes import positions
 from core.observables.registry import OBSERVABLES
 from core.observables.spectrum import singular_values
-from core.observables.table import node_columns, parameter_columns, scalar_columns
+from core.observables.table import parameter_columns
 from core.problem.problem import Problem
 from core.runs import Recorder, Run, open_run
 from core.training.trajectory import run as train
 from tests.networks import HEADS, HOMOGENEOUS, TWO_LAYER, Case, at_a_random_point, small_problem
+from tests.observables.columns import node_columns, scalar_columns
 
 DESCENT = {"kind": "gd", "step": 0.1, "until_log10_time": 2.5}
 SHORT_DESCENT = DESCENT | {"until_log10_time": 1.0}  # the mirror flow takes each of its steps too

@@ -71,7 +71,7 @@ def check_next(bundle: Path) -> str:
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
     for name in BESIDE:
         shutil.copy(ROOT / name, source)
-    version = source / "marginscope" / "_version.py"
+    version = source / "core" / "program" / "version.py"
     text = version.read_text("utf-8")
     current = text.partition('__version__ = "')[2].partition('"')[0]
     version.write_text(text.replace(f'"{current}"', f'"{NEXT}"', 1), "utf-8")
