@@ -260,7 +260,7 @@ def why_not(key: str) -> str:
 
 
 def make_actions(window: QMainWindow, handlers: Handlers) -> dict[str, QAction]:
-    """The table's actions by key, each connected to its handler."""
+    """Return the actions of the table by key, each connected to its handler."""
     actions = {}
     for row in ROWS:
         action = QAction(row.text, window)

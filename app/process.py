@@ -1,4 +1,4 @@
-"""How the process of a window is set up: its threads and its memory.
+"""Set-up of the process of a window: its threads and its memory.
 
 The C library's options are those of mallopt(3).
 """

@@ -203,7 +203,7 @@ class SelfTest:
         return self.program.window.grab().toImage() != self._picture
 
     def scrubbing(self) -> str:
-        """The picture follows the time line, to and fro."""
+        """Check that the picture follows the time line, to and fro."""
         program = self.program
         program.display.ask(playing=False, follow=False)
         begun = time.perf_counter()
@@ -266,7 +266,7 @@ class SelfTest:
         """A process as the cells of a study get it."""
         from core.processes import run_in_process
 
-        number = run_in_process("The process is not known", lambda: False, os.getpid)
+        number = run_in_process("The other process did not answer", lambda: False, os.getpid)
         require(number not in (None, os.getpid()), "no other process answered")
         return "a process of this program answered"
 

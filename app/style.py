@@ -147,7 +147,7 @@ def apply(application: QApplication, palette: Palette) -> None:
     if application.property("look") == look:
         return  # Qt would style every widget anew, to look the same
     application.setProperty("look", look)
-    # Once: each time every widget is styled anew, as by a style sheet.
+    # Once: each call styles every widget again, as a style sheet does.
     if not application.styleSheet():
         application.setStyle(QStyleFactory.create("Fusion"))
     colours = qt_palette(palette)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app import qt_workarounds
@@ -71,6 +72,16 @@ def pytest_collection_finish() -> None:
     """Leave what is loaded by now alone: to look through it each time took a 25th of a run."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Empty the clipboard, or the process crashes at its end.
+
+    PySide 6.11.3 on the platforms `offscreen` and `minimal`: Qt deletes the clipboard's QMimeData,
+    a Python object, after the interpreter has ended. X11 deletes it with the application.
+    """
+    if QGuiApplication.instance() is not None:
+        QGuiApplication.clipboard().clear()
 
 
 @pytest.fixture(autouse=True)

@@ -63,7 +63,7 @@ def nodes_by_kind(path: Path) -> Kinds:
 
 
 def by_kind(source: ast.AST) -> Kinds:
-    """Nodes of one tree by their exact class; LEAVES are left out."""
+    """Return the nodes of one tree by their exact class; LEAVES are left out."""
     found: Kinds = {}
     todo: list[ast.AST] = [source]
     for node in todo:
@@ -512,7 +512,7 @@ DOCUMENTED = {"_exit", "_getframe", "_asdict", "_fields", "_replace"}  # of Pyth
 
 
 def is_internal(name: str) -> bool:
-    """Whether a part of a dotted name says that it is not for others."""
+    """Return True if a part of a dotted name marks it as not for others."""
     private = name.startswith("_") and not name.endswith("__")
     return (private or name == "internals") and name not in DOCUMENTED
 
@@ -548,7 +548,7 @@ def origin_of(node: ast.AST, names: dict[str, str]) -> list[str]:
 
 
 def own_names(found: Kinds) -> set[str]:
-    """Names that a file defines: functions, classes and attributes."""
+    """Return the names that a file defines: functions, classes and attributes."""
     kinds = (ast.FunctionDef, ast.ClassDef)
     defined = {getattr(node, "name", "") for kind in kinds for node in found.get(kind, [])}
     for node in (*found.get(ast.Assign, []), *found.get(ast.AnnAssign, [])):
@@ -560,7 +560,7 @@ def own_names(found: Kinds) -> set[str]:
 
 
 def is_patch(node: ast.AST, names: dict[str, str]) -> bool:
-    """Whether a node assigns to an attribute of another project's module or class."""
+    """Return True if a node assigns to an attribute of another project's module or class."""
     if isinstance(node, ast.Call):
         changed = (
             node.args[0] if dotted(node.func) in {"setattr", "delattr"} and node.args else node
@@ -575,7 +575,7 @@ def is_patch(node: ast.AST, names: dict[str, str]) -> bool:
 
 
 def extends_internals(node: ast.AST, names: dict[str, str]) -> bool:
-    """Whether a class extends numba, or a class of pyqtgraph that its top level does not offer."""
+    """Return True for a class that extends numba, or a class of pyqtgraph below its top level."""
     for base in node.bases if isinstance(node, ast.ClassDef) else ():
         parts = origin_of(base, names)
         if parts[:1] == ["numba"] or (parts[:1] == ["pyqtgraph"] and len(parts) > 2):

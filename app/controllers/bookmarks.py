@@ -9,12 +9,12 @@ from typing import final
 from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
-from app.controllers.named_menu import Change, NamedMenu, adding, removing
+from app.controllers.named_menu import Change, NamedMenu, make_addition, make_removal
 from app.controllers.scenes import SceneController
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
-from app.state.fields import typed_time
 from app.state.link import link_of, parse_link
+from app.state.value_kinds import typed_time
 from core.errors import MarginscopeError
 from core.figures.numbers import MINUS, clock_text
 from core.library.about import change_about, read_about
@@ -119,12 +119,12 @@ class BookmarkController(QObject):
             return
         # Without the files: it is kept with the run, wherever that goes.
         picture = link_of(replace(self._scenes.picture(), runs=()))
-        words = f"{name.strip()} is bookmarked, and marked on the time line."
-        self._change(adding("bookmarks", Bookmark(name, self._moment(), picture)), words)
+        words = f"{name.strip()} is bookmarked and marked on the time line."
+        self._change(make_addition("bookmarks", Bookmark(name, self._moment(), picture)), words)
 
     def remove(self, name: str) -> None:
         """Forget the moment of a name."""
-        self._change(removing("bookmarks", name), f"The bookmark {name} is removed.")
+        self._change(make_removal("bookmarks", name), f"The bookmark {name} is removed.")
 
     def _change(self, change: Change, words: str) -> None:
         assert self._path is not None

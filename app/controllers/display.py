@@ -42,9 +42,9 @@ READING_FAILED = "could not be read any further; the log has the details."
 
 @final
 class DisplayController(QObject):
-    """Owns the intent. `changed` follows every view that differs from the one before, also by its
-    moment or a node; `intent_changed` those with other wishes, and `frames_read` what a file has
-    more of.
+    """Owner of the intent. `changed` follows every view that differs from the one before, also by
+    its moment or a node; `intent_changed` follows views with other wishes, and `frames_read` the
+    reading of further frames.
 
     `message` carries a sentence; `runs_changed` tells that other runs are open, or one of them
     began or ended; `zoomed` that somebody has zoomed; `crowded` that so many panels are needed.

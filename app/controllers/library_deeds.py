@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from core.library.entry import Entry
     from core.library.library import Library
 
-BESIDE = "It lies beside the run file, and goes where that goes."
-OPEN_NOW = "{name} is open; close it before it goes to the trash."
-PURGE = "Remove {what} from the disk for good? {size} become free; nothing can bring it back."
+BESIDE = "It is stored beside the run file and moves with it."
+OPEN_NOW = "{name} is open; close it before you move it to the trash."
+PURGE = "Remove {what} permanently? This frees {size} and cannot be undone."
 REMOVE, CANCEL = "Remove", "Cancel"
 ANSWERS = {REMOVE: Role.YesRole, CANCEL: Role.RejectRole}
-RENAMED = "Another file lies where {name} lay; it is restored as {now}."
+RENAMED = "Another file has taken the name {name}; the run is restored as {now}."
 Change = Callable[["Library", "Entry"], str]
 
 

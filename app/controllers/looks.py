@@ -147,7 +147,7 @@ class Looks(QObject):
         return ()
 
     def set_option(self, on: bool) -> None:
-        """Set the option that the toggled action stands for."""
+        """Set the option of the action that was toggled."""
         key = self.sender().objectName()
         name = next(option.name for option in VIEW_OPTIONS.values() if option.action == key)
         self._display.ask(**{name: on})

@@ -35,7 +35,7 @@ class NamedMenu(QObject):
         self._removals.clear()
 
     def add(self, name: str, detail: str = "", removable: bool = True) -> QAction:
-        """Return the new action of a name, with a detail at its right."""
+        """Add a name, with a detail at its right, and return its action."""
         text = menu_text(name)
         action = self._menu.addAction(f"{text}\t{detail}" if detail else text)
         action.setData(("show", name))
@@ -44,7 +44,7 @@ class NamedMenu(QObject):
         return action
 
     def finish(self, none: str = "", above: QAction | None = None) -> None:
-        """Add the menu that removes, below `above`; only a sentence if there are no names."""
+        """Add `above` and the menu that removes names, or the sentence `none` if there are none."""
         if self._menu.isEmpty():
             self._menu.addAction(none).setEnabled(False)
             return
@@ -61,12 +61,12 @@ class NamedMenu(QObject):
                 self.removal_requested.emit(name)
 
 
-def adding(part: Part, item: Bookmark | NodeSet) -> Change:
+def make_addition(part: Part, item: Bookmark | NodeSet) -> Change:
     """Return the change that adds an item to a part of the notes."""
     return partial(_with, part, item)
 
 
-def removing(part: Part, name: str) -> Change:
+def make_removal(part: Part, name: str) -> Change:
     """Return the change that removes the items of a name from a part of the notes."""
     return partial(_without, part, name)
 

@@ -8,7 +8,7 @@ from typing import final
 from PySide6.QtCore import QObject, Signal
 
 from app.controllers.display import DisplayController
-from app.controllers.named_menu import Change, NamedMenu, adding, removing
+from app.controllers.named_menu import Change, NamedMenu, make_addition, make_removal
 from app.main_window import MainWindow
 from app.panels.line_dialog import line_dialog
 from app.state.session import OpenRun
@@ -106,14 +106,16 @@ class SelectionController(QObject):
         """Keep the pinned nodes of each run under a name."""
         name = " ".join(name.split())
         runs = [run for run in self._display.session if self.nodes_of(run)]
-        changes = [(run.path, adding("sets", NodeSet(name, self.nodes_of(run)))) for run in runs]
+        changes = [
+            (run.path, make_addition("sets", NodeSet(name, self.nodes_of(run)))) for run in runs
+        ]
         if changes and self._change(changes):
-            self.status.emit(f"{name} is kept with its run, and stands under Edit, Selections.")
+            self.status.emit(f"{name} is saved with its run and listed under Edit, Selections.")
 
     def remove(self, name: str) -> None:
         """Forget a name in all open runs."""
         having = [path for path, sets in self._sets.items() if any(s.name == name for s in sets)]
-        if self._change([(path, removing("sets", name)) for path in having]):
+        if self._change([(path, make_removal("sets", name)) for path in having]):
             self.status.emit(f"The selection {name} is removed.")
 
     def _change(self, changes: list[tuple[Path, Change]]) -> bool:

@@ -28,9 +28,9 @@ from core.files import is_plain, read_text, set_aside, write_whole
 SAVE_MS = 5000
 LOCK_BYTES = 10_000  # more than the names of a process and a computer take
 WRITTEN_S = 10.0  # in which another window has written its lock
-CRASHED = "Marginscope was not closed properly the last time."
-RESTORE, ANEW = "Restore", "Start anew"
-ANSWERS = {RESTORE: Role.AcceptRole, ANEW: Role.RejectRole}
+CRASHED = "Marginscope was not closed properly last time."
+RESTORE, FRESH = "Restore", "Start fresh"
+ANSWERS = {RESTORE: Role.AcceptRole, FRESH: Role.RejectRole}
 
 
 def try_lock(lock: QLockFile) -> bool:

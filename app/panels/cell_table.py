@@ -174,7 +174,7 @@ def _state(row: Row) -> str:
 
 @final
 class CellTable(RunTable):
-    """The cells of a study, sorted by any column."""
+    """Table of the cells of a study, sorted by any column."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self.model_ = CellModel()  # model() is QTableView's

@@ -29,7 +29,7 @@ COLUMNS: tuple[tuple[str, Callable[[Finding], str]], ...] = (
 
 @final
 class FindingTable(RunTable):
-    """What a hunt has found: a few hundred runs at most."""
+    """Table of the runs that a hunt has found, a few hundred at most."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self.model_ = QStandardItemModel()  # model() is QTableView's
@@ -43,7 +43,7 @@ class FindingTable(RunTable):
             self.model_.horizontalHeaderItem(column).setTextAlignment(_alignment(column))
 
     def show_findings(self, findings: Sequence[Finding]) -> None:
-        """Others; the view keeps its place and its selection, which are of a rank."""
+        """Show other findings. The view keeps its place, and its selection by rank."""
         self.findings = findings
         self.model_.setRowCount(len(findings))
         for row, one in enumerate(findings):

@@ -29,10 +29,10 @@ from app.widgets.plain_text import plain_tip
 
 HINT = "Find an action or its keys"
 EXPLANATION = (
-    "Click the keys of an action, or press Return at it, and press the keys that are to do it; "
-    "None takes them away, Reset gives the usual ones."
+    "Click the keys of an action, or select it and press Return; then press the new keys. None "
+    "removes its keys, Reset restores the usual ones."
 )
-NOTHING = "No action is called so, or has such keys."
+NOTHING = "No action has this name or these keys."
 COLUMNS = ("Action", "Keys", "What it does")
 NAME, KEYS, TIP = range(3)
 KEYS_LETTERS = 26
@@ -117,7 +117,7 @@ class ShortcutDialog(QDialog):
         self.told.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
         self.move_button = push_button("Move it here", self, "Take the keys away from there")
         self.move_button.clicked.connect(self._on_move)
-        self.clear = push_button("None", self, "No keys do it")
+        self.clear = push_button("None", self, "Remove the keys of the action")
         self.clear.clicked.connect(self._on_clear)
         self.reset = push_button("Reset", self)
         self.reset.clicked.connect(self._on_reset)
@@ -196,7 +196,6 @@ class ShortcutDialog(QDialog):
             row.setData(KEYS, SPOKEN, f"Keys of {row.text(NAME)}: {words or 'none'}")
         self.reset_all.setEnabled(self._keys != DEFAULTS)
         self._show_found()
-        self._show_buttons()
 
     def say(self, words: str) -> None:
         """Say what was done, or nothing."""
@@ -222,14 +221,17 @@ class ShortcutDialog(QDialog):
         for title, heading in self.headings.items():
             heading.setHidden(title not in shown)
         self.nothing.setVisible(not found)
+        self._show_buttons()
 
     # --------------------------------------------------------------------------------- asked
 
     @property
     def _current(self) -> str:
-        """The action of the current row; "" for a heading and for fixed keys."""
+        """Action of the current row; "" for a heading, fixed keys, and a row not found."""
         row = self.tree.currentItem()
-        return (row.data(NAME, ACTION) if row is not None else None) or ""
+        if row is None or row.isHidden():
+            return ""
+        return row.data(NAME, ACTION) or ""
 
     def _show_buttons(self) -> None:
         key = self._current
@@ -240,7 +242,7 @@ class ShortcutDialog(QDialog):
         self.reset.setEnabled(self._keys.get(key) != DEFAULTS.get(key))
         self.reset.setAccessibleName(f"Reset the keys of {name}")
         self.reset.setToolTip(
-            plain_tip(f"The usual keys: {usual}" if usual else "It has no keys usually")
+            plain_tip(f"The usual keys: {usual}" if usual else "The action usually has no keys")
         )
 
     def _on_clicked(self, row: QTreeWidgetItem, column: int) -> None:

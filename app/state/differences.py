@@ -10,7 +10,7 @@ from app.state.edits import Edits
 from app.state.intent import VIEW_OPTIONS
 from app.state.scene import Scene, Zoom
 from app.state.value_kinds import title_of
-from app.state.view_options import shortened
+from app.state.view_options import shorten
 
 PANELS = {
     "form": "experiment panel",
@@ -68,7 +68,7 @@ def _runs(before: Scene, after: Scene) -> list[Difference]:
     if before.runs == after.runs:
         return []
     new = [path.stem for path in after.runs if path not in before.runs]
-    words = f"Open {shortened(new[0])}" if new else "Close runs"
+    words = f"Open {shorten(new[0])}" if new else "Close runs"
     if len(new) > 1:
         words += f" and {len(new) - 1} more"
     return [Difference("runs", words)]
@@ -78,13 +78,13 @@ def _form(before: Edits | None, after: Edits | None) -> list[Difference]:
     if before == after or after is None:
         return []
     if before is None or before.base != after.base:
-        return [Difference("study", f"Settings of {shortened(after.base.title)}")]
+        return [Difference("study", f"Settings of {shorten(after.base.title)}")]
     found = []
     for section, kind in _changed(before.kinds, after.kinds).items():
         found.append(Difference(f"form {section}", f"{section} = {kind}" if kind else section))
     for key, text in _changed(before.texts, after.texts).items():
         name = key.rpartition(".")[2]
-        words = f"{name} as it was" if text is None else f"{name} = {shortened(text) or 'nothing'}"
+        words = f"{name} as it was" if text is None else f"{name} = {shorten(text) or 'nothing'}"
         found.append(Difference(f"form {key}", words))
     return found
 

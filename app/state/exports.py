@@ -248,9 +248,9 @@ class FilmJob(ExportJob):
         from core.figures.render_process import render_film
 
         given = (self.runs, self.path, self.options, progress, cancelled)
-        return done_words([self.path]) if render_film(*given, **self.film()) else ""
+        return done_words([self.path]) if render_film(*given, **self.film_arguments()) else ""
 
-    def film(self) -> dict[str, Any]:
+    def film_arguments(self) -> dict[str, Any]:
         """Return the further arguments of `core.figures.film.save_film`."""
         names = ("panel", "seconds", "frames_per_second", "follow", "interval", "size", "captions")
         return {name: getattr(self, name) for name in names}
@@ -279,13 +279,13 @@ class PageJob(ExportJob):
         from core.figures.page import save_page
 
         with opened(self.runs) as runs:
-            given = (self.options, page_options(self), progress, cancelled)
+            given = (self.options, make_page_options(self), progress, cancelled)
             done = save_page(runs, self.path, self.panels, *given)
         return done_words([self.path]) if done else ""
 
 
-def page_options(job: PageJob) -> PageOptions:
-    """Return how a page begins."""
+def make_page_options(job: PageJob) -> PageOptions:
+    """Return the options of the page that a job makes."""
     from core.figures.page import PageOptions
 
     return PageOptions(job.frames, job.name, job.colours)
@@ -299,7 +299,7 @@ def page_preview_of(
     from core.figures.page import page_html
 
     with opened(job.runs) as runs:
-        html = page_html(runs, job.panels, job.options, page_options(job), cancelled=cancelled)
+        html = page_html(runs, job.panels, job.options, make_page_options(job), cancelled=cancelled)
     palette = PALETTES["dark" if job.colours == "dark" else LIGHT.name]
     options = replace(job.options, palette=palette)
     drawn = FigureJob(job.runs, job.path, job.panels, options=options)

@@ -15,9 +15,8 @@ from typing import Any, final
 from app.state.differences import PANELS
 from app.state.intent import VIEW_OPTIONS
 from app.state.scene import Scene, Zoom
-from app.state.value_kinds import NONE, moment_of, moment_text, whole
-from app.state.value_kinds import typed_time as typed_time
-from app.state.view_options import Texts, ViewOption, one
+from app.state.value_kinds import NONE, moment_of, moment_text, parse_whole
+from app.state.view_options import Texts, ViewOption, parse_only
 from app.state.views import VIEWS
 from core.comparison.question import CompareQuestion
 from core.errors import InputError, did_you_mean
@@ -114,7 +113,7 @@ def _write_time(scene: Scene) -> Texts:
 
 
 def _read_time(scene: Scene, texts: Texts) -> Scene:
-    text = one(texts)
+    text = parse_only(texts)
     if text == LIVE:
         return _with(scene, follow=True, playing=False)
     return _with(scene, cursor=moment_of(text), follow=False)
@@ -165,7 +164,7 @@ def _read_zooms(scene: Scene, texts: Texts) -> Scene:
         left, right, bottom, top = numbers
         if problem := range_problem(left, right) or range_problem(bottom, top):
             raise ValueError(problem)
-        zooms.append(Zoom(whole(place), view, *numbers))
+        zooms.append(Zoom(parse_whole(place), view, *numbers))
     return replace(scene, zooms=tuple(zooms))
 
 

@@ -42,8 +42,8 @@ COLOURS = {name: name for name in PALETTES}
 @final
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The wishes that the screen follows. Each option is one field (app.state.view_options); the
-    other fields pass: they belong to the moment, to what plays, or to the study.
+    """Wishes that the screen follows. Each option is one field (app.state.view_options); the other
+    fields pass: they belong to the moment, to what plays, or to the study.
 
     `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
@@ -108,10 +108,10 @@ class Intent:
     )
     palette: str = choice("light", COLOURS, "Colours:", remembered=True)
     hidden_margins: frozenset[str] = option(
-        frozenset(), kinds.set_of("Hide line {}", "Show line {}", "Lines"), text="hidden"
+        frozenset(), kinds.make_set_kind("Hide line {}", "Show line {}", "Lines"), text="hidden"
     )
     shown_bounds: frozenset[str] = option(
-        frozenset(), kinds.set_of("Bound of {}", "No bound of {}", "Bounds"), text="bounds"
+        frozenset(), kinds.make_set_kind("Bound of {}", "No bound of {}", "Bounds"), text="bounds"
     )
     linked: bool = switch(
         True,
@@ -154,6 +154,6 @@ PROPOSED = tuple(one.proposal for one in VIEW_OPTIONS.values() if one.proposal)
 
 
 def with_proposals(intent: Intent) -> Intent:
-    """Return the wishes with what is proposed where nothing was chosen."""
-    chosen = [option for option in VIEW_OPTIONS.values() if option.proposal]
-    return replace(intent, **{option.name: option.shown(intent) for option in chosen})
+    """Return the wishes, with the proposals of the study where the user chose nothing."""
+    proposed = [one for one in VIEW_OPTIONS.values() if one.proposal]
+    return replace(intent, **{one.name: one.get_shown(intent) for one in proposed})

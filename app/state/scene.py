@@ -67,11 +67,6 @@ def keyed(intent: Intent, keys: Sequence[int]) -> Intent:
     return replace(intent, hovered=None, pinned=frozenset(known))
 
 
-def settled(intent: Intent) -> Intent:
-    """The wishes without those that pass."""
-    return replace(intent, **{name: getattr(AT_REST, name) for name in PASSING})
-
-
 def carried(scene: Scene, present: Scene) -> Scene:
     """A scene with the passing wishes of the present one."""
     kept = {name: getattr(present.intent, name) for name in PASSING}

@@ -93,7 +93,7 @@ def counted(count: int) -> str:
 
 @final
 class SketchChange(QUndoCommand):
-    """A step by name. Undo and redo exchange the present sketch with the one of the step."""
+    """Named step. Undo and redo exchange the present sketch with the one of the step."""
 
     def __init__(self, history: SketchHistory, sketch: Sketch, words: str, goes_on: bool) -> None:
         super().__init__(words)
@@ -116,7 +116,7 @@ class SketchChange(QUndoCommand):
 
 @final
 class SketchHistory(QUndoStack):
-    """The present sketch, and the steps to it. What is selected is no step of its own."""
+    """Undo stack of the present sketch. A selection is no step of its own."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.state.compared import Compared
-from app.state.view_options import STUDY, Texts, ValueKind, one, one_of, shortened
+from app.state.view_options import STUDY, Texts, ValueKind, parse_only, parse_word, shorten
 from app.state.views import VIEWS, known
 from core.comparison.question import MOST_COMPARED, CompareQuestion
 from core.numbers import whole_text
@@ -30,7 +30,7 @@ Mark = tuple[int, int]  # the key of a run, or its place, and the index of one o
 Interval = tuple[float, float]
 
 
-def whole(text: str) -> int:
+def parse_whole(text: str) -> int:
     """Return a number of a node, run or coordinate. Raises ValueError."""
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
         raise ValueError("numbers of nodes, runs and coordinates are whole and not negative")
@@ -50,7 +50,7 @@ def typed_time(log10_time: float) -> str:
 
 
 def moment_text(moment: float) -> str:
-    """Write a moment, -inf for the start, as a typed time."""
+    """Return a moment, -inf for the start, as a typed time."""
     return typed_time(float(inverse_coordinate(moment)) if moment != -math.inf else moment)
 
 
@@ -77,7 +77,7 @@ INTERVAL = ValueKind(
     lambda before, after: "No interval" if after is None else "Loop over an interval",
 )
 PACE = ValueKind(
-    lambda texts: float(one_of(texts, [f"{pace:g}" for pace in PACES])),
+    lambda texts: float(parse_word(texts, [f"{pace:g}" for pace in PACES])),
     lambda pace: (f"{pace:g}",),
     lambda before, after: f"Pace {after:g}\u00d7",
     Annotated[float, Field(ge=0.01, le=100.0)],
@@ -123,14 +123,14 @@ def _parse_curves(texts: Texts) -> tuple[str, ...] | None:
     return curves
 
 
-def set_of(more: str, less: str, many: str) -> ValueKind:
+def make_set_kind(more: str, less: str, many: str) -> ValueKind:
     """Return the kind of a set of names: what undo says if one came, one went, or several did."""
 
     def name(before: Collection[str], after: Collection[str]) -> str:
         came, went = sorted(set(after) - set(before)), sorted(set(before) - set(after))
         if len(came) == 1 and len(went) <= 1:
-            return more.format(shortened(came[0]))
-        return less.format(shortened(went[0])) if len(went) == 1 and not came else many
+            return more.format(shorten(came[0]))
+        return less.format(shorten(went[0])) if len(went) == 1 and not came else many
 
     return ValueKind(lambda texts: frozenset(_names(texts)), _write_names, name)
 
@@ -140,7 +140,7 @@ VIEW_NAMES = ValueKind(_parse_views, _write_names, _name_views, SOME_NAMES)
 CURVES = ValueKind(
     _parse_curves,
     lambda curves: (STUDY,) if curves is None else _write_names(curves),
-    set_of("Curve of {}", "No curve of {}", "Curves").undo_text,
+    make_set_kind("Curve of {}", "No curve of {}", "Curves").undo_text,
     SOME_NAMES | None,
 )
 
@@ -155,10 +155,10 @@ def _write_plane(plane: NodePlane | None) -> Texts:
 
 
 def _parse_plane(texts: Texts) -> NodePlane:
-    kind, _, numbers = one(texts).partition(":")
+    kind, _, numbers = parse_only(texts).partition(":")
     if kind not in PLANES:
         raise ValueError(f"a plane is {' or '.join(PLANES)}")
-    given = tuple(whole(text) for text in numbers.split(",")) if numbers else ()
+    given = tuple(parse_whole(text) for text in numbers.split(",")) if numbers else ()
     wanted = {COORDINATES.kind: 2, "nodes": 3}.get(kind, 0)
     if len(given) != wanted:
         raise ValueError(f"{kind} takes {wanted} numbers")
@@ -184,7 +184,7 @@ def _parse_pins(texts: Texts) -> frozenset[Mark]:
     marks: set[Mark] = set()
     for text in texts:
         place, _, nodes = text.partition(":")
-        run = whole(place)
+        run = parse_whole(place)
         marks.update((run, node) for node in parse_nodes(nodes))
         if len(marks) > MOST_NODES:
             raise ValueError(f"at most {whole_text(MOST_NODES)} nodes are pinned")

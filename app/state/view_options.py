@@ -57,7 +57,7 @@ class ViewOption:
     in_layout: bool = False
     action: str = ""
 
-    def shown(self, intent: object) -> Any:
+    def get_shown(self, intent: object) -> Any:
         """Return the value that an intent shows: the chosen or the proposed one."""
         value = getattr(intent, self.name)
         return getattr(intent, self.proposal) if self.proposal and value == self.default else value
@@ -66,7 +66,7 @@ class ViewOption:
         """Return what undo says of the change from one intent to another."""
         if self.of_study and getattr(after, self.name) == self.default:
             return self.of_study
-        return self.kind.undo_text(self.shown(before), self.shown(after))
+        return self.kind.undo_text(self.get_shown(before), self.get_shown(after))
 
 
 def option(default: object, kind: ValueKind, **more: Any) -> Any:
@@ -77,7 +77,7 @@ def option(default: object, kind: ValueKind, **more: Any) -> Any:
 def switch(default: bool, on: str, off: str, **more: Any) -> Any:
     """Declare an option that is on or off, with what undo says of either."""
     kind = ValueKind(
-        lambda texts: one_of(texts, ("yes", "no")) == "yes",
+        lambda texts: parse_word(texts, ("yes", "no")) == "yes",
         lambda value: ("yes" if value else "no",),
         lambda before, after: on if after else off,
         bool,
@@ -86,14 +86,14 @@ def switch(default: bool, on: str, off: str, **more: Any) -> Any:
 
 
 def choice(default: str, titles: Mapping[str, str], subject: str = "", **more: Any) -> Any:
-    """Declare an option with one of some values; `subject` stands before their titles in undo.
+    """Declare an option with one of some values; `subject` precedes their titles in undo.
 
     An option with a `proposal` is "" while the study decides.
     """
     allowed = (*titles, STUDY) if "proposal" in more else tuple(titles)
 
     def parse(texts: Texts) -> str:
-        word = one_of(texts, allowed)
+        word = parse_word(texts, allowed)
         return "" if word == STUDY else word
 
     kind = ValueKind(
@@ -105,22 +105,22 @@ def choice(default: str, titles: Mapping[str, str], subject: str = "", **more: A
     return option(default, kind, **more)
 
 
-def one(texts: Texts) -> str:
+def parse_only(texts: Texts) -> str:
     """Return the only text. Raises ValueError."""
     if len(texts) != 1:
         raise ValueError("give it once")
     return texts[0]
 
 
-def one_of(texts: Texts, allowed: Sequence[str]) -> str:
+def parse_word(texts: Texts, allowed: Sequence[str]) -> str:
     """Return the only text, which must be allowed. Raises ValueError."""
-    text = one(texts)
+    text = parse_only(texts)
     if text not in allowed:
         raise ValueError(f"it is {' or '.join(allowed)}")
     return text
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text in one line, of at most LONGEST letters."""
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026"

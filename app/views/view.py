@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """What a statement promises at every frame (T,), in the view named by `view`."""
+    """Values that a statement promises, one a frame (T,), in the view named by `view`."""
 
     name: str
     view: str

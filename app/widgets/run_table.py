@@ -1,4 +1,4 @@
-"""A table with a run in each row, which opens it."""
+"""Tables with a run in each row, which they open."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 
 class RunTable(QTableView):
-    """A table whose runs a double click or Return opens. run_requested(path, beside)."""
+    """Table whose runs a double click or Return opens."""
 
-    run_requested = Signal(object, bool)
+    run_requested = Signal(object, bool)  # path, whether beside what is shown
 
     def __init__(self, model: QAbstractItemModel, name: str, parent: QWidget | None) -> None:
         super().__init__(parent)

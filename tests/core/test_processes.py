@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def process() -> Iterator[KillableProcess]:
-    """One that is stopped, and leaves no worker."""
+    """Make a process that is stopped, and leaves no worker."""
     process = KillableProcess("It was not done")
     yield process
     process.stop()

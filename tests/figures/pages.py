@@ -28,7 +28,7 @@ def data_of(text: str) -> dict[str, Any]:
 
 
 def decoded(item: dict[str, Any]) -> np.ndarray:
-    """An array, as a page reads it."""
+    """Return an array, as a page reads it."""
     planes = np.frombuffer(zlib.decompress(base64.b64decode(item["data"])), dtype=np.uint8)
     content = planes.reshape(int(item["type"][1:]), -1).T.tobytes()
     return np.frombuffer(content, dtype=f"<{item['type']}").reshape(item["shape"])

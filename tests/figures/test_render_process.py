@@ -37,14 +37,14 @@ from tests.processes import die, draw_for_long, never, posix, workers
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> tuple[Path, ...]:
-    """Two recorded runs of one study."""
+    """Record two runs of one study."""
     folder = tmp_path_factory.mktemp("runs")
     return tuple(run_file(folder / f"study__m={m}.msrun", f"network.m={m}") for m in (6, 9))
 
 
 @pytest.fixture(scope="module")
 def scene(runs) -> FigureScene:
-    """Every panel of one row that a run has, in other colours than usual."""
+    """Build every panel of one row that a run has, in other colours than usual."""
     with open_run(runs[0]) as run:
         panels = [name for name in EVERY_PANEL if name not in ("waves", "phases")]
         return build_scene(
@@ -54,7 +54,7 @@ def scene(runs) -> FigureScene:
 
 @pytest.fixture
 def process() -> Iterator[FigureProcess]:
-    """One that is stopped, and leaves no worker."""
+    """Make a process that is stopped, and leaves no worker."""
     process = FigureProcess()
     yield process
     process.stop()
@@ -110,7 +110,7 @@ def whole_options() -> FigureOptions:
 
 
 def report(done: int, total: int) -> None:
-    """Be told how far a film is."""
+    """Take the progress of a film."""
 
 
 def test_another_process_makes_the_same_film(runs, tmp_path: Path) -> None:

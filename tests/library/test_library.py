@@ -374,7 +374,7 @@ def test_an_index_that_cannot_be_kept_is_made_in_memory(tmp_path: Path) -> None:
 
 
 def through_the_index(facts: Facts) -> Facts | None:
-    """Facts as the next start has them; None where their file is read again."""
+    """Return facts as the next start has them; None where their file is read again."""
     with tempfile.TemporaryDirectory() as name:
         for index in (RunIndex(Path(name) / "index"), RunIndex(Path(name) / "index")):
             index.put({"/a.msrun": Row("stamp", facts)})

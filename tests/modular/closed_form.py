@@ -1,4 +1,4 @@
-"""The quadratic network of largest margin on addition modulo p, and its margin by NumPy alone."""
+"""Quadratic network of largest margin on addition modulo p, and its margin by NumPy alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PHASES = 6  # of the nodes of one frequency
 
 
 def best_network(p: int) -> tuple[Array, Array, Array]:
-    """U, V and W, each (3 (p - 1), p), of a network that has margin / N = gamma*.
+    """Return U, V and W, each (3 (p - 1), p), of a network that has margin / N = gamma*.
 
     Six nodes for each frequency k = 1, ..., (p - 1)/2: phases 2 pi j/6 of u, four times that of
     v, and the sum of both of w; every |theta_j| is 1. Six are enough because the means over them of
@@ -30,13 +30,13 @@ def best_network(p: int) -> tuple[Array, Array, Array]:
 
 
 def quadratic_outputs(U: Array, V: Array, W: Array) -> Array:
-    """f(a, b)[c] for all pairs, (p, p, p)."""
+    """Return f(a, b)[c] for all pairs, (p, p, p)."""
     hidden = (U[:, :, None] + V[:, None, :]) ** 2
     return np.asarray(np.einsum("jab,jc->abc", hidden, W))
 
 
 def quadratic_margin(U: Array, V: Array, W: Array) -> float:
-    """min over a, b and c != a + b of f(a, b)[a + b] - f(a, b)[c]."""
+    """Return min over a, b and c != a + b of f(a, b)[a + b] - f(a, b)[c]."""
     p = U.shape[1]
     f = quadratic_outputs(U, V, W)
     own = (np.arange(p)[:, None] + np.arange(p)[None, :]) % p
@@ -46,6 +46,6 @@ def quadratic_margin(U: Array, V: Array, W: Array) -> float:
 
 
 def cubed_norms(U: Array, V: Array, W: Array) -> float:
-    """N = sum_j |theta_j|_2^3, theta_j = (u_j, v_j, w_j)."""
+    """Return N = sum_j |theta_j|_2^3, theta_j = (u_j, v_j, w_j)."""
     squared = (U**2).sum(axis=1) + (V**2).sum(axis=1) + (W**2).sum(axis=1)
     return float((squared**1.5).sum())

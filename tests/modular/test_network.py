@@ -97,7 +97,7 @@ def test_the_compiled_twin_agrees(p: int, m: int, dtype: str, tolerance: float) 
 
 @pytest.mark.parametrize("p", [5, 7, 11, 13])
 def test_the_best_network_has_the_largest_margin_here_too(p: int) -> None:
-    """The explicit network of largest margin, as parameters of this one."""
+    """Return the explicit network of largest margin, as parameters of this one."""
     x, y = all_pairs(p)
     U, V, W = best_network(p)
     m = len(U)

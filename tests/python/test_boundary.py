@@ -1,4 +1,4 @@
-"""The boundary of the public module: what it loads, its names, its types, who hides it."""
+"""Boundary of the public module: what it loads, its names, its types, who hides it."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def made(job: FigureJob | FilmJob) -> Path:
     """
     if isinstance(job, FilmJob):
         with opened(job.runs) as runs:
-            assert save_film(runs, job.path, job.options, **job.film())
+            assert save_film(runs, job.path, job.options, **job.film_arguments())
     else:
         assert job.work(lambda done, total: None, bool) == f"Saved {job.path}."
     return job.path

@@ -74,7 +74,7 @@ def test_a_film_of_the_window_is_drawn_by_another_process(
     )
     assert not workers()
     with opened(job.runs) as runs:
-        assert save_film(runs, films / "here.gif", job.options, **job.film())
+        assert save_film(runs, films / "here.gif", job.options, **job.film_arguments())
     assert (films / "here.gif").read_bytes() == job.path.read_bytes()
 
 

@@ -91,9 +91,12 @@ def test_it_is_searched_by_names_and_keys(page: ShortcutDialog) -> None:
         ("clipboard", "copy_figure", "quit"),
     ):
         page.search.clear()
+        page.tree.setCurrentItem(page.rows["quit"])
+        assert page.clear.isEnabled()
         QTest.keyClicks(page.search, text)
         assert not page.rows[there].isHidden()
         assert page.rows[gone].isHidden()
+        assert page.clear.isEnabled() == (gone != "quit")  # a button changes no hidden action
     assert "Help" not in headings(page)
     QTest.keyClicks(page.search, "zzzzz")
     assert page.nothing.isVisibleTo(page)

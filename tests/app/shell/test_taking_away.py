@@ -129,7 +129,7 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     )
     # Drawn here: tests.app.shell.test_films_beside has it drawn by another process.
     with opened(short.runs) as runs:
-        assert save_film(runs, short.path, short.options, **short.film())
+        assert save_film(runs, short.path, short.options, **short.film_arguments())
     assert (tmp_path / "film.gif").stat().st_size > 0
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     program.display.ask(views=("neurons", "rotations", "norms", "margins", "curves"))

@@ -61,12 +61,12 @@ def check_start(bundle: Path, work: Path) -> str:
 
 
 def waited(program: Program) -> float:
-    """Seconds for which the main thread could have run and other programs did."""
+    """Return the seconds for which the main thread could have run and other programs did."""
     return int(Path(f"/proc/{program.pid}/schedstat").read_text("ascii").split()[1]) / 1e9
 
 
 def is_drawn(pixels: Pixels) -> bool:
-    """Whether a picture has more colours than an empty screen and an empty window."""
+    """Return True if a picture has more colours than an empty screen or window."""
     return len(np.unique(pixels[::4, ::4].reshape(-1, 3), axis=0)) > COLOURS
 
 
@@ -74,7 +74,7 @@ def is_drawn(pixels: Pixels) -> bool:
 def shown(
     bundle: Path, home: Path
 ) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[], Pixels]]]:
-    """A bundle that has just been started on a screen of its own, and what reads that screen."""
+    """Start a bundle on a screen of its own, and hand out what reads that screen."""
     with tempfile.TemporaryDirectory() as name:
         words = ["Xvfb", ":73", "-screen", "0", "1280x800x24", "-fbdir", name, "-nolisten", "tcp"]
         server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
@@ -95,7 +95,7 @@ def shown(
 
 
 def check_picture(bundle: Path, work: Path) -> str:
-    """What is on the screen after some seconds, as a file, and that it is more than a colour."""
+    """Save what is on the screen after some seconds; check that it is more than a colour."""
     if shutil.which("Xvfb") is None:
         return "left out: Xvfb is not installed"
     target = work / "screen.png"
