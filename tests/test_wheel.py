@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import pytest
 from marginscope._wheel import INNER, with_outer_name
 
 ROOT = Path(__file__).parents[1]
+MODULE = re.compile(r"(?:core|app|resources)(?:\.[a-z_]+)+")
 PARTS = ("marginscope", *INNER)
 BESIDE = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "docs")
 # As the scripts that an installer writes; the name is that of the script.
@@ -151,6 +154,27 @@ def test_every_module_can_be_moved_within_the_one_name(subtests: pytest.Subtests
         for path in (ROOT / part).rglob("*.py"):
             with subtests.test(path.relative_to(ROOT).as_posix()):
                 compile(with_outer_name(path.read_text("utf-8")), path, "exec")
+
+
+def test_names_of_modules_in_strings_are_given_by_one_function() -> None:
+    """`core.program.package` knows what a module is called in a wheel."""
+    found = set()
+    for part in PARTS:
+        for path in (ROOT / part).rglob("*.py"):
+            nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+            calls = [one for one in nodes if isinstance(one, ast.Call)]
+            given = {
+                id(one)
+                for call in calls
+                if ast.unparse(call.func) == "package"
+                for one in call.args
+            }
+            for node in nodes:
+                is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+                if is_text and MODULE.fullmatch(node.value) and id(node) not in given:
+                    found.add((path.name, node.value))
+    # The public module's table goes through `package`, too.
+    assert found == {("__init__.py", "core.errors"), ("__init__.py", "core.program")}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from core.files import remove_left, scratch
 from core.processes import KillableProcess, run_in_process
+from core.program import package
 from core.reference.watch import CancelledError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class FigureProcess:
 
     def prestart(self) -> None:
         """Start the process and load matplotlib in it, for a figure that is requested soon."""
-        self._process.prestart(import_module, "core.figures.draw")
+        self._process.prestart(import_module, package("core.figures.draw"))
 
     def draw(
         self,
