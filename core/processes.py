@@ -75,7 +75,10 @@ class KillableProcess:
         if self._turn.acquire(blocking=False):
             given = (function, *arguments)
             # Importing joblib takes 0.2 s, and starting the process 10 ms.
-            threading.Thread(target=self._prestart, args=given, daemon=True).start()
+            try:
+                threading.Thread(target=self._prestart, args=given, daemon=True).start()
+            except RuntimeError:  # no further thread: the first call starts the process
+                self._turn.release()
 
     def run(
         self, is_cancelled: Callable[[], bool], function: Callable[..., T], *arguments: Any

@@ -37,6 +37,18 @@ def refuse(text: str) -> None:
     raise InputError(text, where="here", remedy="do better")
 
 
+def test_without_a_thread_for_the_prestart_a_call_starts_the_process(
+    process: KillableProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        process.prestart(os.getpid)
+    assert process.run(never, os.getpid) != os.getpid()
+
+
 def test_one_process_answers_until_it_is_stopped(process: KillableProcess) -> None:
     """Also after errors of the functions, which arrive as they were raised, and prestarted."""
     process.prestart(os.getpid)
