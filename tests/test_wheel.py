@@ -149,11 +149,14 @@ def test_it_works_within_a_repository_that_has_the_same_names(
             assert answer in done.stdout
 
 
-def test_every_module_can_be_moved_within_the_one_name(subtests: pytest.Subtests) -> None:
-    for part in PARTS:
-        for path in (ROOT / part).rglob("*.py"):
-            with subtests.test(path.relative_to(ROOT).as_posix()):
-                compile(with_outer_name(path.read_text("utf-8")), path, "exec")
+def test_every_module_can_be_moved_within_the_one_name() -> None:
+    wrong = []
+    for path in (path for part in PARTS for path in (ROOT / part).rglob("*.py")):
+        try:
+            ast.parse(with_outer_name(path.read_text("utf-8")))
+        except (SyntaxError, ValueError) as error:
+            wrong.append(f"{path.relative_to(ROOT)}: {error}")
+    assert not wrong
 
 
 def test_names_of_modules_in_strings_are_given_by_one_function() -> None:

@@ -20,6 +20,7 @@ from app.state.exports import COPY_FORMATS, CopyJob, _scene
 from core.figures import draw, export, scene
 from core.figures.export import figure_bytes
 from core.figures.primitives import FigureScene
+from core.processes import KillableProcess
 from tests.app.mouse import keys
 from tests.processes import fail, workers
 
@@ -125,12 +126,23 @@ def test_closing_the_window_ends_the_process(program: Marginscope, qtbot: QtBot)
 
 
 @pytest.mark.usefixtures("many")
-def test_leaving_the_dialog_ends_a_preview(program: Marginscope, qtbot: QtBot) -> None:
+def test_leaving_the_dialog_ends_a_preview(
+    program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted = []
+
+    def submit(process: KillableProcess, function: Any, *given: Any) -> Any:
+        future = real(process, function, *given)
+        submitted.append(function)
+        return future
+
+    real = KillableProcess._submit
+    monkeypatch.setattr(KillableProcess, "_submit", submit)
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
-    qtbot.waitUntil(lambda: bool(workers()))
     dialog = program.export.dialog
     assert dialog is not None
-    qtbot.waitUntil(program.export.waited_for)  # one that draws nothing is kept for a while
+    # The prestart, then the preview: a process that draws nothing is kept for a while.
+    qtbot.waitUntil(lambda: len(submitted) == 2)
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: not workers())
     qtbot.waitUntil(lambda: not program.export.waited_for())
