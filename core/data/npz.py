@@ -129,7 +129,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
                 raise
             self.others[name] = error
             return None
-        # Deflate can have packed no more than RATIO to one; SLACK is for small files.
+        # Deflate packs at most RATIO to one; SLACK allows for the headers of small files.
         length = header.start + header.size * header.dtype.itemsize
         if info.file_size != length or length > RATIO * info.compress_size + SLACK:
             raise InputError(

@@ -63,7 +63,7 @@ class GramDescent(FullBatch):
         return code
 
     def _packed(self, alpha: np.ndarray, U: np.ndarray) -> np.ndarray:
-        """The trained parameters of effective weights: here their transpose gives them back."""
+        """Return the trained parameters of effective weights (`direct` networks: by `pull`)."""
         network = self.problem.network
         assert isinstance(network, TwoLayer)
         outer = alpha if network.k > 1 else alpha[:, 0]

@@ -1,7 +1,7 @@
 """Which engine a run of gradient descent gets, by size and device; all give the same numbers.
 
 On one core torch is about as fast as the compiled kernel where sizes are large (decision 0044).
-With no more examples than coordinates the coefficients on the examples halve the work.
+Where n <= d, training the coefficients on the examples halves the work.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ BARS = {"sd": "one standard deviation each way", "2se": "two standard errors eac
 @final
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What stands around the panels: title, source, note, and the verdicts on the claims."""
+    """Texts around the panels: title, source, note, and the verdicts on the claims."""
 
     title: str
     source: str = ""
@@ -52,9 +52,9 @@ class Caption:
 def study_scene(
     layout: FigureLayout, cells: Sequence[StudyCell], caption: Caption, palette: Palette = LIGHT
 ) -> FigureScene:
-    """The figure of a study's runs.
+    """Return the figure of a study's runs.
 
-    Raises InputError when no run is there, or a formula of the layout names what there is not.
+    Raises InputError without runs, and for a formula of the layout with an unknown name.
     """
     if not cells:
         raise InputError(f"{caption.title}: no run of it has frames yet; run the study first.")
@@ -140,7 +140,7 @@ def _footer(
 
 
 def settings_text(cells: Sequence[StudyCell]) -> str:
-    """What all runs have in common, in words."""
+    """Return the settings that all runs share, in words."""
     parts = []
     for key in SETTINGS:
         values = {str(cell.settings.get(key)) for cell in cells}

@@ -102,7 +102,7 @@ PREFERRED = {"seed": "run.seed"} | {name: f"{name}.kind" for name in KINDS}
 
 @cache
 def settings() -> dict[str, tuple[str, ...]]:
-    """The dotted keys that settings can have, by their last parts."""
+    """Return the dotted keys of settings by their last parts."""
     keys: dict[str, dict[str, None]] = {}
     for section, kinds in KINDS.items():
         for one in kinds.values():
@@ -131,7 +131,7 @@ def readers() -> dict[str, Reader]:
 
 
 def reader(name: str, text: str) -> Reader:
-    """What a name stands for. Raises InputError for one that is not known, or is several."""
+    """Return the reader of a name. Raises InputError for an unknown or ambiguous name."""
     known = readers()
     if name in known:
         return known[name]

@@ -16,7 +16,7 @@ from core.network import phi
 from core.network.bias import with_biases, with_ones
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import NetworkSection
-from core.run_files.forms import UNKNOWN, Form
+from core.run_files.forms import UNKNOWN, ActivationName, Form
 from core.settings import setting
 
 NOT_TRAINED = (
@@ -30,23 +30,9 @@ class RecordedNetwork(NetworkSection):
     source: ClassVar[str] = "the user's own"
 
     kind: Literal["recorded"] = "recorded"
-    activation: Literal[
-        "relu",
-        "leaky_relu",
-        "smooth_leaky_relu",
-        "linear",
-        "quadratic",
-        "tanh",
-        "sigmoid",
-        "softplus",
-        "gelu",
-        "gelu_tanh",
-        "silu",
-        "elu",
-        "erf",
-        "hardtanh",
-        "unknown",
-    ] = setting("relu", meaning="phi by name; unknown: f is not known")
+    activation: Literal[ActivationName, "unknown"] = setting(
+        "relu", meaning="phi by name; unknown: f is not known"
+    )
     slope: float = setting(0.01, meaning="slope of a leaky ReLU on the left")
     biases: bool = setting(False, meaning="whether the nodes have biases b")
     offset: bool = setting(False, meaning="whether there is an outer bias c")

@@ -7,13 +7,13 @@ networks, and a test compares both.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final, get_args
 
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
 # phi by name. A leaky ReLU has a slope g on the left, and g z + (1 - g) ln((1 + e^z)/2) is the
 # smooth one (frei23, section F.1); gelu is that of the normal distribution itself, gelu_tanh the
 # usual approximation of it.
-ACTIVATIONS = (
+ActivationName = Literal[
     "relu",
     "leaky_relu",
     "smooth_leaky_relu",
@@ -28,7 +28,8 @@ ACTIVATIONS = (
     "elu",
     "erf",
     "hardtanh",
-)
+]
+ACTIVATIONS: tuple[str, ...] = get_args(ActivationName)
 LEAKY = ("leaky_relu", "smooth_leaky_relu")
 UNKNOWN = "unknown"  # an activation without a name
 DEFAULT_SLOPE = 0.01  # that of PyTorch's LeakyReLU
