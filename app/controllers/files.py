@@ -20,7 +20,7 @@ from app.state.headings import headings_of_files
 from app.state.link import SUFFIX as VIEW
 from app.state.link import is_link
 from app.state.session import MOST_RUNS, OpenRun, Session
-from core.data.suffixes import DATA_FILTER, DATA_PATTERNS, is_data_file
+from core.data.files import DATA_FILTER, DATA_PATTERNS, is_data_file
 from core.errors import MarginscopeError
 from core.files import write_whole
 from core.problem.schedule import coordinate

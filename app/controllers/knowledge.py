@@ -15,7 +15,7 @@ from core.figures.numbers import time_text
 from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
-    from core.observables.final_bracket import FinalMargin
+    from core.observables.final_margin import FinalMargin
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
 
@@ -42,13 +42,13 @@ class Knowledge:
     @property
     def proved(self) -> dict[str, ReferenceMargin]:
         """The margins that no network exceeds, as far as they are known."""
-        from core.observables.final_bracket import PROVED
+        from core.observables.final_margin import PROVED
 
         return {name: one for name, one in self.margins.items() if name in PROVED}
 
     def final_ends(self) -> tuple[tuple[str, Any], ...]:
         """The ends of the final margin's bracket as lines: names, and values at the frames."""
-        from core.observables.final_bracket import traces
+        from core.observables.final_margin import traces
 
         return () if self.final is None else traces(self.final)
 

@@ -250,9 +250,8 @@ def _bounds(
 
 def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ...]:
     """The ends of the run's final margin, where there is a bracket."""
-    from core.observables.final_bracket import traces
-    from core.observables.final_margin import DRAWN, final_margin, refusal
-    from core.reference.kept import Kept
+    from core.observables.final_margin import DRAWN, final_margin, refusal, traces
+    from core.reference.gated import Kept
 
     if refusal(run) or run.frames == 0:
         return ()

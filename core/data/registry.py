@@ -17,17 +17,16 @@ from core.data.constructions import (
     Wei19Data,
 )
 from core.data.dataset import Dataset
-from core.data.digits import DigitsData
 from core.data.files import FileData
+from core.data.images import DigitsData
 from core.data.mixtures import MixtureData, XorData
 from core.data.mnist import MnistData
 from core.data.modular import ModularData
 from core.data.parity import ParityData
 from core.data.points import PointsData
-from core.data.regression import OrthonormalData, RegressionData, SpuriousData
+from core.data.regression import OrthonormalData, RegressionData, SpuriousData, TeacherData
 from core.data.scaling import check_range
 from core.data.section import DataSection
-from core.data.teacher import TeacherData
 from core.errors import InputError
 from core.settings import Registry, kind_of
 

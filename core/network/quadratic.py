@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.random import Generator
 
-from core.network.activation import SQUARE, Activation
-from core.network.codes import PLAIN
+from core.network.activation import PLAIN, SQUARE, Activation
 from core.network.parametrisation import (
     Array,
     Arrays,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.data.cones import ConesData
 from core.data.parity import ParityData
 from core.losses import softplus
-from core.network.fixed_outer import FixedOuter
+from core.network.standard import FixedOuter
 from core.observables.features import has_pbar, reference_distribution, signed_features
 from core.observables.margins import dual_margin, flat_scores, scale
 from core.observables.nodes import unit_rows

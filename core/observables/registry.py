@@ -1,8 +1,13 @@
-"""All observables by name, in the order of tables."""
+"""All observables by name, in the order of tables; those of recorded loops.
+
+`loop.NAME` is always such a number. NAME alone is one too where it is the name of nothing else, so
+that a loop that passes `risk` replaces no computed risk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 from operator import attrgetter
 
 from core.observables import (
@@ -12,41 +17,81 @@ from core.observables import (
     features,
     fourier,
     integration,
-    loop_numbers,
     margins,
-    mirror,
     nodes,
     proof_potentials,
     proofs,
-    rotations,
     sharpness,
     spectrum,
     testing,
 )
-from core.observables.observable import LOOP, Observable, Shape
+from core.observables.observable import LOOP, Observable, Shape, memoised
 from core.run_files.schema import NUMBER_NAME
 from core.runs import Run
 from core.settings import Registry
 
-MODULES = (
-    margins,
-    nodes,
-    rotations,
-    testing,
-    spectrum,
-    certificates,
-    features,
-    displacements,
-    mirror,
-    proofs,
-    proof_potentials,
-    integration,
-    sharpness,
-    extremal,
-    fourier,
-)
+WHERE = "recordings whose loop passed this number to `frame`"
+# Columns of tables and arrays of data sets beside the observables.
+TAKEN = {
+    *("frame", "step", "time", "t", "log10_time", "log10_t", "rho"),
+    *("x", "y", "x_test", "y_test", "W", "V", "a", "A", "b", "c"),
+    *("node", "coordinate", "example", "class"),
+}
+
+
+@lru_cache(1024)
+def loop_number(name: str, known_as: str) -> Observable:
+    """Return the observable of the number that a loop called `name`, under the name `known_as`."""
+    words = name.replace("_", " ")
+    return Observable(
+        known_as,
+        words if known_as == name else f"{words}, passed by the loop",
+        f"{name} as the recorded loop passed it beside the frame",
+        "the recorded loop",
+        partial(_value, name),
+        applies=partial(_has, name),
+        where=WHERE,
+        normalisation="as the loop passed it",
+    )
+
+
+def name_in(name: str) -> str | None:
+    """Return what a loop called the number `loop.NAME`; None for no such name."""
+    inner = name.removeprefix(LOOP)
+    return inner if inner != name and NUMBER_NAME.fullmatch(inner) else None
+
+
+@memoised
+def _numbers(run: Run, index: int) -> dict[str, float]:
+    return run.diagnostics(index)
+
+
+def _value(name: str, run: Run, index: int) -> float:
+    return _numbers(run, index).get(name, float("nan")) if run.recorded else float("nan")
+
+
+def _has(name: str, run: Run) -> bool:
+    return name in run.loop_names
+
+
+# ------------------------------------------------------------------------------- all observables
+
 OBSERVABLES: Registry[Observable] = Registry(
-    attrgetter("name"), *(one for module in MODULES for one in module.OBSERVABLES)
+    attrgetter("name"),
+    *margins.OBSERVABLES,
+    *nodes.OBSERVABLES,
+    *spectrum.ROTATIONS,
+    *testing.OBSERVABLES,
+    *spectrum.OBSERVABLES,
+    *certificates.OBSERVABLES,
+    *features.OBSERVABLES,
+    *displacements.OBSERVABLES,
+    *proofs.OBSERVABLES,
+    *proof_potentials.OBSERVABLES,
+    *integration.OBSERVABLES,
+    *sharpness.OBSERVABLES,
+    *extremal.OBSERVABLES,
+    *fourier.OBSERVABLES,
 )
 
 
@@ -65,13 +110,14 @@ def numbers_of(run: Run) -> tuple[Observable, ...]:
     """The numbers that a recorded loop passed beside its frames: NAME, or `loop.NAME` where NAME is
     something else."""
     return tuple(
-        loop_numbers.loop_number(name, name if _is_free(name) else f"{LOOP}{name}")
-        for name in run.loop_names
+        loop_number(name, name if _is_free(name) else f"{LOOP}{name}") for name in run.loop_names
     )
 
 
 def _is_free(name: str) -> bool:
-    return is_loop_number(name) and loop_numbers.is_free(name)
+    """Return True if NAME alone, which no observable has, may stand for a number of the loop."""
+    reserved = name in TAKEN or name.startswith((LOOP, "gamma_", "theta_"))
+    return is_loop_number(name) and not reserved
 
 
 def find_observable(name: str) -> Observable | None:
@@ -81,10 +127,10 @@ def find_observable(name: str) -> Observable | None:
     """
     if name in OBSERVABLES:
         return OBSERVABLES[name]
-    inner = loop_numbers.name_in(name)
+    inner = name_in(name)
     if inner is None and NUMBER_NAME.fullmatch(name) and _is_free(name):
         inner = name
-    return None if inner is None else loop_numbers.loop_number(inner, name)
+    return None if inner is None else loop_number(inner, name)
 
 
 def observable_of(name: str) -> Observable:

@@ -17,7 +17,7 @@ from app.controllers.session_keeper import try_lock
 from app.errors import LOG_FILE, open_log
 from app.places import Places
 from app.settings import MOST_RECENT, Settings, load_settings
-from core.reference.cache import load
+from core.reference.margin import load
 from tests.app.shell.conftest import Opener
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
