@@ -12,7 +12,6 @@ from app.widgets.screen_text import raised, shown_number
 from app.widgets.symbols import greek, rich
 from app.workers.judge import Judgement
 from core.figures.numbers import time_text
-from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
     from core.observables.final_margin import FinalMargin
@@ -56,7 +55,7 @@ class Knowledge:
         """Yield key, name, view, values at the frames and tool tip of each wanted bound."""
         for one in self.judgement.assessments if self.judgement else ():
             trace, view = one.comparison.bound_trace, one.comparison.view
-            key, statement = key_of(one.statement), one.statement
+            key, statement = one.statement.key, one.statement
             if trace is not None and key in wanted and view:
                 tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
                 yield key, statement.name, view, trace, tip

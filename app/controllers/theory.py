@@ -16,7 +16,6 @@ from app.state.session import OpenRun
 from app.widgets.symbols import greek, margin_tip, short_name
 from app.workers.judge import Case, Judge, Judgement
 from app.workers.margin_worker import MarginWorker
-from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
     from app.views.view import Bound
@@ -253,7 +252,7 @@ class TheoryController(QObject):
         for known in self._known.values():
             for one in known.judgement.assessments if known.judgement else ():
                 view = one.comparison.view
-                if key_of(one.statement) != key or not view:
+                if one.statement.key != key or not view:
                     continue
                 curves = intent.shown_curves
                 if view != "margins" and view not in curves:

@@ -25,8 +25,16 @@ from core.data.dataset import Dataset, Distribution
 from core.data.labels import coding_of
 from core.data.mat import MatFile
 from core.data.numpy_files import NpyFiles, NpzFile
-from core.data.scaling import SCALE_MEANING, Scale, ScaledSource
-from core.data.section import CONTENT_MEANING, TARGETS, FileSection, check_sizes, check_stated
+from core.data.section import (
+    CONTENT_MEANING,
+    SCALE_MEANING,
+    TARGETS,
+    FileSection,
+    Scale,
+    ScaledSource,
+    check_sizes,
+    check_stated,
+)
 from core.data.text_lines import Wanted
 from core.data.text_table import read_text, sentence_of
 from core.errors import InputError

@@ -28,8 +28,8 @@ from core.dynamics.lanczos import Top, top_eigenvalues
 from core.dynamics.step_size import jacobian
 from core.errors import InputError
 from core.network import custom
-from core.network.groups import cubed_norm_curvature
 from core.network.parametrisation import Network, TwoLayer
+from core.network.quadratic import cubed_norm_curvature
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]

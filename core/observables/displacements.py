@@ -25,7 +25,7 @@ def outer_displacement(run: Run, index: int) -> float:
         return float("nan")
     scaled = run.network.scaled
     with np.errstate(over="ignore"):
-        physical = run.network.physical(run.parameters(index), float(run.rho[index]))
+        physical = run.physical_parameters(index)
         return float(np.linalg.norm(physical[:scaled] - run.origin[:scaled]))
 
 

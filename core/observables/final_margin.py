@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import TwoLayer
 from core.observables.alarms import tolerance
-from core.observables.integration import has_error, integration_error
+from core.observables.certificates import has_error, integration_error
 from core.observables.margins import ATOM, hard_margin, smoothed_margin
 from core.reference.gated import GatedLimit, Gates, Kept, gated_limit, gates_and_nodes, leaky_limit
 from core.reference.margin import ReferenceMargin

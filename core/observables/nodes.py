@@ -23,8 +23,7 @@ def norm_squared(run: Run, index: int) -> float:
 
 def distance(run: Run, index: int) -> float:
     with np.errstate(over="ignore"):
-        physical = run.network.physical(run.parameters(index), float(run.rho[index]))
-        return float(np.linalg.norm(physical - run.origin))
+        return float(np.linalg.norm(run.physical_parameters(index) - run.origin))
 
 
 def balance_drift(run: Run, index: int) -> float:

@@ -140,8 +140,7 @@ def batch_norm_potential(run: Run, index: int) -> float:
     if reference is None:
         return float("nan")
     scaled = run.network.scaled
-    physical = run.network.physical(run.parameters(index), float(run.rho[index]))
-    displacement = np.asarray(physical - run.origin)
+    displacement = run.physical_parameters(index) - run.origin
     U, V = displacement[:scaled], displacement[scaled:]
     return float(U @ U - 2.0 * reference.r * (reference.direction @ U) + reference.al * (V @ V))
 

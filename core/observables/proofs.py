@@ -213,8 +213,7 @@ def proxy_pl(run: Run, index: int) -> float:
         # The factor is free, since it cancels: with the largest at 1 none of them overflows.
         weights = np.exp(slopes - slopes.max())
     weights /= weights.sum()
-    physical = network.physical(run.parameters(index), float(run.rho[index]))
-    slope = network.gradient(physical, run.inputs, run.dataset.y * weights)
+    slope = network.gradient(run.physical_parameters(index), run.inputs, run.dataset.y * weights)
     lengths = np.linalg.norm(run.dataset.x, axis=1)
     smallest, ratio = float(lengths.min()), float(lengths.max() / lengths.min())
     gamma = float(network.activation.slope)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -103,7 +104,7 @@ def displacement(run: Run, index: int) -> Array:
     """V(t) - V(0), flat, in the run's coordinates, which keep inner products only per node."""
     network = run.network
     with np.errstate(over="ignore", invalid="ignore"):
-        physical = network.physical(run.parameters(index), float(run.rho[index]))
+        physical = run.physical_parameters(index)
         return np.asarray(network.directions(physical) - network.directions(run.origin)).reshape(-1)
 
 
@@ -192,49 +193,42 @@ def moves_inner(run: Run) -> bool:
 
 
 WHERE = "networks with inner weight vectors"
+of_inner = partial(Observable, applies=has_inner, where=WHERE)
 OBSERVABLES = (
-    Observable(
+    of_inner(
         "stable_rank",
         "stable rank",
         "|V|_F^2 / |V|_2^2",
         "frei23, Definition 4.1",
         stable_rank,
-        applies=has_inner,
-        where=WHERE,
         tex=r"\frac{|V|_F^2}{|V|_2^2}",
         normalisation="scale-free",
         costly=True,
     ),
-    Observable(
+    of_inner(
         "sigma_1",
         "largest singular value",
         "|V|_2",
         "frei23, Theorem 3.2",
         sigma(1),
-        applies=has_inner,
-        where=WHERE,
         tex=r"\sigma_1(V)=|V|_2",
         costly=True,
     ),
-    Observable(
+    of_inner(
         "sigma_2",
         "second singular value",
         "the second singular value of V, not normalised",
         "definition",
         sigma(2),
-        applies=has_inner,
-        where=WHERE,
         tex=r"\sigma_2(V)",
         costly=True,
     ),
-    Observable(
+    of_inner(
         "sigma_3",
         "third singular value",
         "the third singular value of V, not normalised",
         "definition",
         sigma(3),
-        applies=has_inner,
-        where=WHERE,
         tex=r"\sigma_3(V)",
         costly=True,
     ),

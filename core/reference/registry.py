@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from operator import attrgetter
 
-from core.data.scaling import range_fault
+from core.data.section import range_fault
 from core.problem.problem import Problem
 from core.reference.extremal import NegativeGrowth, PositiveGrowth
 from core.reference.global_margin import GlobalMargin

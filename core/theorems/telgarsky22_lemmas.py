@@ -153,7 +153,7 @@ def mixed(context: Context, share: Array) -> Array:
     run, direction = context.run, outer_transport(context.run).direction
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(np.isfinite(share)):
-        now = run.network.physical(run.parameters(int(k)), float(run.rho[k]))
+        now = run.physical_parameters(int(k))
         along = run.network.derivative(now, run.inputs, share[k] * direction + run.origin)
         p = run.network.margins(now, run.inputs, run.dataset.y)
         least[k] = (run.dataset.y * along - p).min()

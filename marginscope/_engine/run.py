@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.data.files import FileData
-from core.data.scaling import scale_points
+from core.data.section import scale_points
 from core.errors import InputError
 from core.observables.table import weights_at
 from core.runs import RunFile

@@ -16,7 +16,6 @@ from core.studies.cell_table import rows_of
 from core.studies.row import Row
 from core.studies.study import shipped_ids
 from core.sweep.control import SweepControl, SweepStatus
-from core.sweep.folder import existing_sweeps
 from core.sweep.ledger import Ledger
 from core.sweep.loop import sweep as statuses
 from core.sweep.plan import Plan, plan
@@ -284,6 +283,8 @@ def check(
     if not isinstance(study, Study) and _is_folder(study):
         if folder is not None or settings:
             raise InputError("The folder of a sweep has its own settings; give it alone.")
+        from core.sweep.folder import existing_sweeps  # loads Numba, as do verdicts
+
         return _judged(Path(study), existing_sweeps(Path(study), values=False), size)
     chosen = found(study, {}, size)
     if size_of(chosen) is None:

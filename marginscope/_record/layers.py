@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.run_files.activations import activation_value
 from core.run_files.forms import ACTIVATIONS, LEAKY, UNKNOWN
-from marginscope._record.arrays import as_numpy
-from marginscope._record.network import NetworkOptions
+from marginscope._record.arrays import NetworkOptions, as_numpy
 
 ORDER = ("inner", "outer")
 ASK = "give layers=(inner, outer)"

@@ -14,8 +14,7 @@ from core.errors import InputError
 from core.run_files.activations import softplus
 from core.run_files.forms import UNKNOWN
 from marginscope._record import arrays
-from marginscope._record.arrays import Examples
-from marginscope._record.network import NetworkArrays
+from marginscope._record.arrays import Examples, NetworkArrays
 from marginscope._record.options import Options
 
 Floats = NDArray[Any]

@@ -20,8 +20,7 @@ from core.run_files.forms import ACTIVATIONS, UNKNOWN, Form
 from core.run_files.frame import Frame
 from core.run_files.meta import Description
 from core.run_files.schema import FIXED
-from marginscope._record.arrays import Examples
-from marginscope._record.network import NetworkOptions
+from marginscope._record.arrays import Examples, NetworkOptions
 from marginscope._record.optimizer import DYNAMICS, STEPPED, Optimizer
 
 LOSSES = ("logistic", "exponential", "squared", "least_squares", "mse", "cross_entropy")

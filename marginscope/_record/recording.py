@@ -23,7 +23,7 @@ from core.run_files.schedule import Schedule
 from core.run_files.schema import MAX_FRAMES, NOT_FINITE, is_time
 from core.run_files.writer import RunWriter
 from marginscope._record import arrays
-from marginscope._record.arrays import Examples
+from marginscope._record.arrays import Examples, Weights, describe_shapes
 from marginscope._record.frames import (
     LoopNumbers,
     OrderError,
@@ -34,7 +34,6 @@ from marginscope._record.frames import (
     is_number,
     warn_user,
 )
-from marginscope._record.network import Weights, describe_shapes
 from marginscope._record.network_reader import NetworkReader, Source
 from marginscope._record.options import Options, describe_file, with_end
 from marginscope._record.resume import Found, with_titles

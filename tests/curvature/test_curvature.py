@@ -18,7 +18,7 @@ from core.dynamics.lanczos import top_eigenvalues
 from core.dynamics.step_size import lambda_0
 from core.errors import InputError
 from core.network import custom
-from core.network.groups import cubed_norm_curvature, cubed_norm_gradient, node_blocks
+from core.network.quadratic import cubed_norm_curvature, cubed_norm_gradient, node_blocks
 from core.problem.problem import Problem
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 
