@@ -18,7 +18,6 @@ from app.theory.margin_worker import MarginWorker
 from app.theory.panel import TheoryPanel
 from app.theory.theorem_times import TheoremTimes
 from app.widgets.symbols import greek, short_name
-from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
     from app.theory.final_margin import Ahead
@@ -259,7 +258,7 @@ class TheoryController(QObject):
         for known in self._known.values():
             for one in known.judgement.assessments if known.judgement else ():
                 view = one.comparison.view
-                if key_of(one.statement) != key or not view:
+                if one.statement.key != key or not view:
                     continue
                 curves = intent.shown_curves
                 if view != "margins" and view not in curves:

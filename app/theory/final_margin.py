@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 from app.worker import Request
 
 if TYPE_CHECKING:
-    from core.observables.final_bracket import FinalMargin
+    from core.observables.final_margin import FinalMargin
     from core.reference.margin import ReferenceMargin
 
 # Of work, of a run that grows and of one that has ended; the bound at hand then holds all the same.
@@ -37,7 +37,7 @@ def look_ahead(
     """The bracket of a run at its last frame, under the weakest condition; `before` is the one that
     is known already, of which nothing but the reference margin may be another."""
     from core.observables.final_margin import DRAWN, final_margin, refusal, upper_end
-    from core.reference.kept import Kept
+    from core.reference.gated import Kept
     from core.runs import open_run
 
     with open_run(path) as run:
