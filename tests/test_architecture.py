@@ -618,7 +618,7 @@ INTERNALS = (
     ("from numba.core.caching import _Cache", True),
     ("from scipy.optimize._highspy import _core", True),
     ("import scipy._lib.deprecation", True),
-    ("from core.run_files.forms import read", False),
+    ("from core.run_files.networks import read", False),
     ("from __future__ import annotations", False),
     ("import numpy as np\nnp._core.multiarray", True),
     ("import numpy as np\nnp.linalg.__name__", False),

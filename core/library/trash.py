@@ -27,7 +27,7 @@ from core.files import has_no_writer, is_there, read_text, remove_left, write_wh
 from core.library.about import LONGEST_FILE_NAME
 from core.library.about import SUFFIX as NOTES
 from core.library.scan import RUN, TRASH, WAL, Found, in_folder, listed
-from core.run_files.machine import machine_name
+from core.run_files.in_use import machine_name
 
 ORIGIN, GOING = "origin.json", ".purged"
 BESIDE = (WAL, NOTES)

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.activation import LEAKY, RELU, SMOOTH, Activation
-from core.run_files.activations import (
+from core.run_files.networks import (
     CUBIC,
     ROOT,
+    UNKNOWN,
     VALUES,
     gelu_tanh_inner,
     sigmoid,
 )
-from core.run_files.forms import UNKNOWN
 
 Array = NDArray[np.float64]
 OTHER = 3  # beside those of compiled kernels (core.network.activation), of which it has none

@@ -16,7 +16,7 @@ from core.network import phi
 from core.network.bias import with_biases, with_ones
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import NetworkSection
-from core.run_files.forms import UNKNOWN, ActivationName, Form
+from core.run_files.networks import UNKNOWN, ActivationName, Form
 from core.settings import setting
 
 NOT_TRAINED = (

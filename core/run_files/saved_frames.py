@@ -1,18 +1,19 @@
-"""Frames of a run file that may be damaged, each by itself and checked."""
+"""Reading what a run file holds before another one may replace it: its status and its frames."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from core.run_files.frame import Frame
-from core.run_files.journal import connect_to_read
-from core.run_files.schema import DTYPES, frame_crc
+from core.run_files.journal import connect_to_read, read_meta
+from core.run_files.meta import dump_json
+from core.run_files.schema import DTYPES, WHOLE, frame_crc
 
 COLUMNS = "idx, step, time, log10_time, rho, parameters, dual"
 
@@ -56,3 +57,12 @@ def is_intact(path: Path, sums: Sequence[int], dtype: str) -> bool:
             return all(frame is not None for frame in frames) and not bare
     except (sqlite3.Error, OSError):
         return False
+
+
+def is_whole(path: Path) -> bool:
+    """Return True for a run that came to its end, which no shorter one may replace."""
+    with suppress(sqlite3.Error, OSError), closing(connect_to_read(path)) as connection:
+        said = read_meta(connection, ("status", "reason"))
+        whole = {dump_json(reason) for reason in WHOLE}
+        return said.get("status") == '"finished"' and said.get("reason") in whole
+    return False

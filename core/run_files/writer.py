@@ -15,19 +15,17 @@ from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError
 from core.program import headless_program
-from core.run_files.ending import is_whole
-from core.run_files.file_system import explain_refusal
 from core.run_files.frame import Frame
 from core.run_files.held_file import CUT, REMOVED, FileLostError, HeldFile, Loss
-from core.run_files.in_use import TAKING, hold, let_go, lock_journal
-from core.run_files.journal import Opened, close_as
-from core.run_files.machine import WriterLock
+from core.run_files.in_use import TAKING, WriterLock, beside, hold, let_go, lock_journal
+from core.run_files.journal import Opened, close_as, explain_refusal
 from core.run_files.meta import Description, dump_json
 from core.run_files.new_file import SIDE_FILES, claim, created, remove, take_place
 from core.run_files.reopening import Earlier
-from core.run_files.saved_frames import is_intact
+from core.run_files.saved_frames import is_intact, is_whole
 from core.run_files.schema import (
     DTYPES,
+    INSERT_EVENT,
     MAX_EVENTS,
     MAX_FRAMES,
     MAX_METRICS,
@@ -37,12 +35,12 @@ from core.run_files.schema import (
     MIN_RHO,
     REASONS,
     WHOLE,
+    Statement,
     frame_crc,
+    insert_rows,
     is_time,
     time_of,
 )
-from core.run_files.statements import INSERT_EVENT, Statement, insert_rows
-from core.run_files.wal import beside
 
 # Whichever is first. A crash costs 50 ms of training, and what waits in memory stays below 16 MiB.
 FRAMES_PER_COMMIT = 64

@@ -17,8 +17,8 @@ import numpy as np
 from core.data.dataset import Array
 from core.errors import InputError, RunFileError
 from core.problem.start import History, State
+from core.run_files.in_use import beside
 from core.run_files.new_file import place_of
-from core.run_files.wal import beside
 from core.runs.base import Run
 from core.runs.connection import Connection, check_wal, connect
 from core.runs.ending import check_counts, read_ending

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.run_files.digest import digest
+from core.run_files.frame import digest
 from core.run_files.schema import MAX_ELEMENTS
 
 Floats = NDArray[Any]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.run_files.forms import Form
 from core.run_files.frame import Frame
 from core.run_files.meta import Description
+from core.run_files.networks import Form
 from core.run_files.schema import FIXED
 from marginscope._record.arrays import Examples
 from marginscope._record.options import Options

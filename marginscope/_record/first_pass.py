@@ -9,8 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.run_files.activations import activation_value
-from core.run_files.forms import ACTIVATIONS, LEAKY, UNKNOWN
+from core.run_files.networks import ACTIVATIONS, LEAKY, UNKNOWN, activation_value
 from marginscope._record.arrays import as_numpy
 from marginscope._record.network import NetworkOptions
 

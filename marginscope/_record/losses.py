@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.run_files.activations import softplus
-from core.run_files.forms import UNKNOWN
+from core.run_files.networks import UNKNOWN, softplus
 
 Floats = NDArray[Any]
 REDUCTIONS = ("mean", "sum")

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.run_files.activations import activation_value
-from core.run_files.forms import UNKNOWN, Form
+from core.run_files.networks import UNKNOWN, Form, activation_value
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 

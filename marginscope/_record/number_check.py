@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.run_files.forms import UNKNOWN
+from core.run_files.networks import UNKNOWN
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples
 from marginscope._record.losses import losses, risk

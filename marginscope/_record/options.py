@@ -12,7 +12,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.numbers import whole_text
-from core.run_files.forms import ACTIVATIONS, UNKNOWN
+from core.run_files.networks import ACTIVATIONS, UNKNOWN
 from marginscope._record.network import NetworkOptions
 from marginscope._record.optimizer import DYNAMICS, STEPPED, Optimizer
 

@@ -11,7 +11,7 @@ from typing import Any, final
 from core.errors import MarginscopeError
 from core.run_files.frame import Frame
 from core.run_files.held_file import FileLostError
-from core.run_files.statements import UPDATE_META
+from core.run_files.schema import UPDATE_META
 from core.run_files.writer import RunWriter
 from marginscope._record.rescue import Describe, rescue
 

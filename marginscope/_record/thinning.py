@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from core.numbers import whole_text
-from core.run_files.schedule import A_DECADE, Schedule
+from core.run_files.frame import A_DECADE, Schedule
 from core.run_files.schema import MAX_FRAMES
 
 DENSE = 1000  # frames from which others are thinned
