@@ -12,8 +12,7 @@ from core.data.scaling import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run
-from core.runs.left import left_words, was_left
-from core.runs.settings import known_settings, optimizer_text
+from core.runs.settings import known_settings, left_words, optimizer_text, was_left
 from core.studies.code import codes_of, files_of
 from core.studies.study import load_study, shipped_ids
 

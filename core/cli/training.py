@@ -15,7 +15,7 @@ from core.errors import InputError
 from core.problem.problem import Problem
 from core.problem.schedule import time_text
 from core.runs import RecordedRun, RecorderAt, estimated_bytes, open_run
-from core.runs.lineage import Changes, changes_text
+from core.runs.meta import Changes, changes_text
 from core.studies.code import check_code, trust_files
 from core.studies.study import Study, load_study
 from core.study_file.weight import check_room
