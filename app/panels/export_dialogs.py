@@ -29,8 +29,8 @@ from core.figures.film_sizes import LEAST, MOST, USUAL, kinds_of, mp4_problem
 from core.figures.names import EVERY_PANEL
 from core.figures.options import FigureOptions
 from core.figures.palette import PALETTES
+from core.numbers import duration_text
 from core.problem.schedule import parse_time
-from core.study_file.amounts import duration_text
 
 FILM_FORMATS = {".gif": "GIF", ".webp": "WebP", ".mp4": "MP4"}
 DATA_FORMATS = {".npz": "NPZ: also node by node", ".csv": "CSV: one row a frame"}

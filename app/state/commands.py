@@ -15,7 +15,7 @@ from core.figures.sheet import POINTS, size_text
 from core.observables.node_sets import nodes_text
 from core.observables.planes import COORDINATES, NodePlane
 from core.program import headless_program
-from core.terminal.command_lines import join_words, path_argument
+from core.terminal.text import join_words, path_argument
 
 
 def command_of(job: ExportJob, shown: Exportable) -> str:

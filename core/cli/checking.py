@@ -12,8 +12,7 @@ from core.files import scratch
 from core.studies.code import check_code
 from core.studies.study import load_study, shipped_ids
 from core.studies.verdicts import Judged
-from core.sweep.folder import existing_sweeps
-from core.sweep.results import judged_in, judged_rows
+from core.sweep.folder import existing_sweeps, judged_in, judged_rows
 
 INDENT = " " * 4  # of where a claim comes from, under its line
 

@@ -9,10 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from core.cli.output import print_line, progress, say
-from core.comparison.comparison import Comparison
-from core.comparison.differing import Differing
+from core.comparison.comparison import Comparison, table
 from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
-from core.comparison.table import table
+from core.comparison.recorded import Differing
 from core.errors import InputError
 from core.figures.sheet import parse_size
 from core.files import write_whole

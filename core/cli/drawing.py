@@ -92,7 +92,7 @@ def study_figure(
     arguments: argparse.Namespace, stack: ExitStack, palette: Palette
 ) -> FigureScene | None:
     """The figure of a study with a layout, or of a folder of its runs; None for all else."""
-    from core.sweep.results import folder_figure
+    from core.sweep.folder import folder_figure
 
     if len(arguments.targets) != 1:
         return None

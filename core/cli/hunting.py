@@ -10,8 +10,7 @@ from core.cli.output import print_indented, print_line, progress, say
 from core.cli.waiting import NO_WORKERS, stopped_by_signals
 from core.compiled.warming import compiling_words
 from core.errors import InputError
-from core.extremes.answering import hunt_for, pool_of
-from core.extremes.findings import seeds_words, state_of, table
+from core.extremes.answering import hunt_for, pool_of, seeds_words, state_of, table
 from core.extremes.hunt import BEST, Budget, Hunt, HuntStatus, Keeping
 from core.extremes.objective import VERDICT, verdict_words
 from core.extremes.question import Frames, Question, limit_of, range_of

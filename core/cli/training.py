@@ -23,8 +23,7 @@ from core.sweep.plan import problems, run_paths
 from core.terminal.bar import Bar
 from core.training.branching import asked_for, branched, file_stem, frame_of, made_changes
 from core.training.continuation import continued, frame_to_begin, note_of
-from core.training.control import Control, FinishReason, Status
-from core.training.ending import ending_sentences
+from core.training.control import Control, FinishReason, Status, ending_sentences
 
 RUN = ".msrun"
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger

@@ -22,8 +22,7 @@ import numpy as np
 
 from core.errors import InputError, MarginscopeError
 from core.extremes.objective import VALUE, Asked, Objective
-from core.extremes.search import Candidate, Search
-from core.extremes.space import Space
+from core.extremes.search import Candidate, Search, Space
 from core.files import write_whole
 from core.problem.problem import resolve
 from core.studies.code import trusted_codes

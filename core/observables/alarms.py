@@ -15,7 +15,8 @@ from core.observables.nodes import balance_drift
 from core.observables.observable import once
 from core.run_files.schema import NOT_FINITE
 from core.runs import Run
-from core.study_file.dynamics import GradientDescent, GradientFlow
+from core.study_file.descent import GradientDescent
+from core.study_file.dynamics import GradientFlow
 
 Kind = Literal["margin", "balance", "resolution", "risk", "edge", "not_finite"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

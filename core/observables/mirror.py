@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.dynamics.mirror_field import MirrorField, is_balanced
 from core.observables.observable import Observable, once
 from core.runs import Run
-from core.study_file.dynamics import GradientDescent
+from core.study_file.descent import GradientDescent
 
 Array = NDArray[np.float64]
 MOST_STEPS = 20_000  # of the companion: seconds of one core

@@ -25,7 +25,7 @@ from core.run_files.writer import RunWriter
 from core.runs.meta import meta_of
 from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
 from core.settings import MAX_ELEMENTS
-from core.study_file.size import frames_bytes
+from core.study_file.weight import frames_bytes
 
 # --------------------------------------------------------------------- the arrays before the frames
 

@@ -34,7 +34,7 @@ from core.studies.settings import as_typed, change_kind, is_dropped, is_one_valu
 from core.studies.tables import StudyFile, parse_setting, split_key
 from core.studies.window import WindowTable, parse_window
 from core.study_file.experiment import KINDS
-from core.study_file.toml import parse_toml
+from core.study_file.tables import parse_toml
 from core.study_file.validation import (
     SECTIONS,
     build_experiment,

@@ -19,8 +19,7 @@ from core.errors import InputError, did_you_mean
 from core.numbers import NARROW_SPACE
 from core.studies.derived import FACTOR, FORMULA, VARIANT
 from core.studies.settings import depth_of
-from core.study_file.tables import Table
-from core.study_file.toml import reason
+from core.study_file.tables import Table, reason
 from core.study_file.validation import SECTIONS, section_class
 
 SIZES = ("quick", "paper")

@@ -15,8 +15,7 @@ from core.errors import Clause, InputError, did_you_mean
 from core.numbers import is_ambiguous
 from core.settings import Section
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS, Experiment
-from core.study_file.tables import Table
-from core.study_file.toml import NUMBER
+from core.study_file.tables import NUMBER, Table
 
 # pydantic writes bounds such as 2^63 - 1 with all their digits. Fractions keep theirs: 0.7071...
 LONG_NUMBER = re.compile(r"(?<![\d.])\d{12,}(?![\d.])")

@@ -10,8 +10,7 @@ from typing import Any
 from core.errors import InputError
 from core.studies.study import shipped_ids
 from core.studies.verdicts import Judged
-from core.sweep.folder import existing_sweeps
-from core.sweep.results import judged_in
+from core.sweep.folder import existing_sweeps, judged_in
 from marginscope._engine.boundary import public
 from marginscope._engine.studies import Study, found, size_of
 from marginscope._engine.sweeping import Sweep, swept

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cli.grammar import Parser
-from core.cli.hunt_options import add_hunt
+from core.cli.grammar import Parser, add_hunt
 from core.cli.hunting import budget_of, hunt_asked_for
 from core.cli.main import main
 from core.errors import InputError

@@ -21,7 +21,7 @@ from core.problem.schedule import log10_schedule
 from core.run_files.networks import ACTIVATIONS, UNKNOWN, activation_value
 from core.runs import open_run
 from core.study_file.dynamics import DYNAMICS
-from core.study_file.loss import LOSSES
+from core.study_file.experiment import LOSSES
 from marginscope._record import optimizer, options
 from tests.python.loops import loop, recorded
 
