@@ -14,7 +14,8 @@ from app.panels.form_words import in_words
 from app.state.headings import heading_of
 from app.state.session import MOST_RUNS
 from core.errors import InputError
-from core.studies.study import Study, name_of
+from core.studies.study import Study
+from core.studies.tables import name_of
 from core.studies.watching import MOST_LOOKED_AT
 
 ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."

@@ -155,7 +155,7 @@ class ExportController(QObject):
 
     def cite(self) -> None:
         """Put BibTeX of the program, and of the papers of what is shown, into the clipboard."""
-        from core.studies.citing import bibtex, papers_in
+        from core.studies.papers import bibtex, papers_in
 
         shown = self._shown()
         if not shown.runs:

@@ -20,7 +20,7 @@ from core.studies.study import Study
 
 if TYPE_CHECKING:
     from core.runs import Run
-    from core.studies.row import Row
+    from core.studies.cell_table import Row
     from core.studies.verdicts import Judged
     from core.sweep.cost import Cost
 

@@ -16,8 +16,8 @@ from core.extremes.objective import VERDICT, verdict_words
 from core.extremes.question import Frames, Question, limit_of, range_of
 from core.problem.schedule import parse_time
 from core.studies.cell_table import check_table, write_rows
+from core.studies.claims import Counts, HuntTable, hunt_of
 from core.studies.code import check_code
-from core.studies.hunt import Counts, HuntTable, hunt_of
 from core.studies.study import Study, load_study
 from core.studies.tables import MAX_CELLS
 from core.sweep.control import SweepControl

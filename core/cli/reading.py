@@ -14,8 +14,8 @@ from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run, runs_in
 from core.runs.settings import known_settings, left_words, optimizer_text, was_left
-from core.studies.citing import bibtex
 from core.studies.code import codes_of, files_of
+from core.studies.papers import bibtex
 from core.studies.study import load_study, shipped_ids
 
 PARTS = (("biases", "biases"), ("offset", "outer bias"))

@@ -28,7 +28,7 @@ from core.runs import Run
 from core.runs.settings import known_settings
 from core.settings import NOT_RECORDED
 from core.studies.cells import flattened
-from core.studies.grouping import is_seed
+from core.studies.statistics import is_seed
 from core.studies.tables import value_text
 from core.study_file.dynamics import RecordedLoop
 

@@ -51,7 +51,7 @@ def hunt_for(study: Study, question: Question, keeping: Keeping, size: str | Non
 
 def symbols(study: Study) -> tuple[str, ...]:
     """Names of sizes and factors that formulas may use."""
-    from core.studies.derived import FACTOR, SYMBOLS
+    from core.studies.formulas import FACTOR, SYMBOLS
 
     factors = [key.partition(".")[2] for key in study.axes if key.startswith(f"{FACTOR}.")]
     return (*SYMBOLS, *factors)

@@ -25,10 +25,9 @@ from core.extremes.objective import VALUE, Asked, Objective
 from core.extremes.search import Candidate, Search, Space
 from core.files import write_whole
 from core.problem.problem import resolve
+from core.studies.cell_table import Row
 from core.studies.code import trusted_codes
-from core.studies.row import Row
-from core.studies.study import Cell
-from core.studies.tables import MAX_CELLS
+from core.studies.tables import MAX_CELLS, Cell
 from core.study_file.weight import check_room
 from core.sweep.cell import Task
 from core.sweep.control import SweepControl, SweepStatus

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from core.errors import InputError
-from core.studies.study import Cell, Study
+from core.studies.study import Study
+from core.studies.tables import Cell
 from core.study_file.experiment import Experiment
 from core.study_file.validation import clauses_of
 

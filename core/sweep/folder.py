@@ -16,8 +16,8 @@ from core.errors import InputError
 from core.figures.palette import Palette
 from core.figures.primitives import FigureScene
 from core.figures.study_figure import figure_of_runs, layout_of
+from core.studies.cell_table import Known, Row, known_values
 from core.studies.cells import runs_of, studies_in
-from core.studies.row import Known, Row, known_values
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import SIZES
 from core.studies.trials import trials_of

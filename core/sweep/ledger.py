@@ -18,7 +18,7 @@ from typing import Any, final, get_args
 
 from core.errors import InputError
 from core.files import read_whole, write_whole
-from core.studies.row import Row, State
+from core.studies.cell_table import Row, State
 from core.studies.study import Study, parse_study
 from core.studies.tables import MAX_CELLS
 from core.study_file.experiment import Experiment

@@ -12,9 +12,10 @@ from typing import final
 from core.errors import InputError, RunFileError
 from core.problem.problem import Problem, resolve
 from core.runs import open_run
+from core.studies.cell_table import Row
 from core.studies.code import trusted_codes
-from core.studies.row import Row
-from core.studies.study import Cell, Study
+from core.studies.study import Study
+from core.studies.tables import Cell
 from core.study_file.experiment import Experiment
 from core.study_file.weight import check_room
 from core.sweep.cell import Task, expected, finished, row_of

@@ -12,8 +12,7 @@ from typing import Any, final, overload
 
 from core.compiled.warming import compiling_words
 from core.errors import InputError
-from core.studies.cell_table import rows_of
-from core.studies.row import Row
+from core.studies.cell_table import Row, rows_of
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.loop import sweep as statuses
 from core.sweep.plan import Plan, plan

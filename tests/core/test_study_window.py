@@ -8,8 +8,8 @@ import app.state.intent
 import core.figures.look
 from app.state.views import VIEWS
 from core.errors import InputError
+from core.studies.layout import MOST_CURVES, MOST_VIEWS
 from core.studies.study import load_study, parse_study, shipped_ids
-from core.studies.window import MOST_CURVES, MOST_VIEWS
 
 STUDY = 'title = "A"\n[data]\nd = 4\nn = 8\n[network]\nm = 4\n'
 

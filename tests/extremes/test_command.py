@@ -16,7 +16,7 @@ from core.errors import InputError
 from core.extremes.question import range_of
 from core.observables.registry import last_values
 from core.runs import open_run
-from core.studies.hunt import Counts, hunt_of
+from core.studies.claims import Counts, hunt_of
 from core.studies.study import load_study, parse_study, shipped_ids
 from tests.beside import ran
 from tests.extremes.made_up import TEXT

@@ -13,9 +13,7 @@ from core.cli.main import main
 from core.dynamics import step_size
 from core.errors import InputError
 from core.runs import open_run
-from core.studies.cell_table import by_setting, rows_of, statistics, write_table
-from core.studies.points import points
-from core.studies.row import Row
+from core.studies.cell_table import Row, by_setting, points, rows_of, statistics, write_table
 from core.studies.statistics import spread
 from core.studies.study import Study, parse_study
 from core.sweep.control import SweepControl, SweepStatus

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.studies.claims import Quantity
-from core.studies.grouping import grouped
-from core.studies.statistics import NAN, aggregate, mean_interval
+from core.studies.statistics import NAN, aggregate, grouped, mean_interval
 from core.studies.trials import Trial
 
 Array = NDArray[np.float64]

@@ -32,8 +32,7 @@ from core.figures.sheet import Sheet
 from core.observables.node_sets import NodeSet
 from core.observables.planes import NodePlane
 from core.runs import open_run
-from core.studies.citing import bibtex, escaped
-from core.studies.papers import PAPERS
+from core.studies.papers import PAPERS, bibtex, escaped
 from tests.app.panels.made_up import run_file
 from tests.recording import recorded
 

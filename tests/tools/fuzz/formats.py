@@ -19,8 +19,8 @@ from core.data.files import FileSource
 from core.data.images import Choice, ImageFiles
 from core.data.mnist import IMAGES, LABELS, read_mnist
 from core.runs import code_of, open_run
+from core.studies.cell_table import Row
 from core.studies.code import codes_of
-from core.studies.row import Row
 from core.studies.study import parse_study, shipped_ids
 from core.sweep.ledger import Ledger, read_ledger
 from core.sweep.plan import ledger_rows
