@@ -9,9 +9,8 @@ from functools import singledispatch
 from app.state.compare_exports import TABLE, USUAL, CompareJob
 from app.state.data_exports import DataJob
 from app.state.exports import Exportable, ExportJob, FigureJob, FilmJob, PageJob
-from core.figures.look import FIRST_CURVES, Look
-from core.figures.names import PAGE_COLOURS, PAGE_FRAMES
-from core.figures.sheet import POINTS, size_text
+from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, POINTS, size_text
+from core.figures.options import FIRST_CURVES, Look
 from core.observables.node_sets import nodes_text
 from core.observables.planes import COORDINATES, NodePlane
 from core.program import headless_program

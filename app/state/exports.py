@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from core.figures.look import PLAIN, BoundCurve, Look, Region
 from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS
-from core.figures.options import USUAL, FigureOptions
+from core.figures.options import PLAIN, USUAL, BoundCurve, FigureOptions, Look, Region
 from core.figures.palette import LIGHT, PALETTES, Palette
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane

@@ -13,7 +13,7 @@ from core.comparison.comparison import Comparison, table
 from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
 from core.comparison.recorded import Differing
 from core.errors import InputError
-from core.figures.sheet import parse_size
+from core.figures.names import parse_size
 from core.files import write_whole
 from core.problem.schedule import parse_time
 from core.runs import open_run

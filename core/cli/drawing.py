@@ -13,9 +13,7 @@ from core.cli.looks import ALL, options_of, sheet_of, time_of
 from core.cli.output import print_line, progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
-from core.figures.film_sizes import parse_pixels
-from core.figures.names import EVERY_PANEL, PANELS
-from core.figures.sheet import Sheet
+from core.figures.names import EVERY_PANEL, PANELS, Sheet, parse_pixels
 from core.files import scratch
 from core.observables.planes import COORDINATES, NodePlane, parse_plane
 from core.runs import Run, open_run, runs_in

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from core.cli.margins import computed, stopped
 from core.cli.output import MARGIN_SECONDS
 from core.errors import InputError
-from core.figures.look import FIRST_CURVES, BoundCurve, Look, Region
-from core.figures.options import USUAL, FigureOptions
+from core.figures.names import Sheet, parse_size
+from core.figures.options import FIRST_CURVES, USUAL, BoundCurve, FigureOptions, Look, Region
 from core.figures.palette import Palette
-from core.figures.sheet import Sheet, parse_size
 from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import NodePlane
 from core.problem.schedule import parse_time

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import final
 
 from core.errors import InputError
+from core.figures.names import POINTS, Sheet
 from core.figures.palette import Palette
 from core.figures.primitives import MM_PER_INCH, NO_BREAK, Box, Text
-from core.figures.sheet import POINTS, Sheet
 
 MM_PER_POINT = MM_PER_INCH / 72.0
 # Width of the figure by number of panels in a row: one column of a journal, or two.

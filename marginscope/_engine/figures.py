@@ -17,13 +17,11 @@ from core.figures.export import (
     figure_bytes,
     save_figure,
 )
-from core.figures.look import FIRST_CURVES, Look
-from core.figures.names import ACROSS, PANELS
-from core.figures.options import FigureOptions
+from core.figures.names import ACROSS, PANELS, Sheet
+from core.figures.options import FIRST_CURVES, FigureOptions, Look
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene
 from core.figures.scene import build_scene
-from core.figures.sheet import Sheet
 from core.observables.observable import Shape
 from core.observables.planes import COORDINATES, parse_plane
 from core.observables.registry import numbers_of, observable_in, of_shape

@@ -16,9 +16,8 @@ from core.errors import InputError, MarginscopeError
 from core.figures import render_process
 from core.figures.export import figure_bytes, save_figure
 from core.figures.film import save_film
-from core.figures.look import BoundCurve, Look, Region
 from core.figures.names import EVERY_PANEL
-from core.figures.options import USUAL, FigureOptions
+from core.figures.options import USUAL, BoundCurve, FigureOptions, Look, Region
 from core.figures.palette import DARK
 from core.figures.primitives import FigureScene
 from core.figures.render_process import FigureProcess, render_film
