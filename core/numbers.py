@@ -68,7 +68,7 @@ def finite(value: Any) -> Any:
 
 
 def duration_text(seconds: float) -> str:
-    """A time to wait, coarser the longer it is.
+    """Return a time to wait as text, the coarser the longer it is.
 
     >>> duration_text(0.4), duration_text(12.3), duration_text(200), duration_text(7300)
     ('< 1 s', '12 s', '3 min', '2 h 2 min')
@@ -86,7 +86,7 @@ def duration_text(seconds: float) -> str:
 
 
 def size_text(size: float) -> str:
-    """Bytes as people read them.
+    """Return a size in bytes as text, in kB to TB.
 
     >>> size_text(999), size_text(18_400_000), size_text(2.5e9), size_text(3e12)
     ('1 kB', '18.4 MB', '2.5 GB', '3.0 TB')

@@ -44,8 +44,8 @@ from app.state.exports import (
 )
 from app.workers.worker import Request, Worker
 from core.errors import InputError
+from core.figures.export import FigureProcess
 from core.figures.options import FigureOptions
-from core.figures.render_process import FigureProcess
 from core.reference.watch import CancelledError
 
 BUSY = "An export is under way; wait for it, or cancel it first."

@@ -244,7 +244,7 @@ class FilmJob(ExportJob):
         return f"Drawing {self.path.name}"
 
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
-        from core.figures.render_process import render_film
+        from core.figures.export import render_film
 
         given = (self.runs, self.path, self.options, progress, cancelled)
         return done_words([self.path]) if render_film(*given, **self.film_arguments()) else ""

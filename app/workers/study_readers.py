@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, final
 from app.state.study_runs import StudyRuns
 from app.workers.worker import Request
 from core.errors import InputError
+from core.figures.export import FigureProcess
 from core.figures.palette import PALETTES
-from core.figures.render_process import FigureProcess
 from core.studies.study import Study
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`margins`, `theorems` and `directions`: what theory says of a run, or of a study's problems."""
+"""`margins`, `theorems`, `limit`, `directions`: what theory says of a run or of a study's data."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from core.cli.output import (
     progress,
     say,
 )
-from core.cli.waiting import first_signal
 from core.errors import InputError
+from core.figures.numbers import time_text
 from core.problem.problem import Problem
+from core.problem.schedule import parse_time
 from core.reference.margin import Reference, ReferenceMargin
 from core.reference.watch import CancelledError, Watch
-from core.runs import open_run
+from core.runs import Run, open_run
+from core.stopping import first_signal
 from core.studies.code import check_code
 from core.studies.papers import PAPERS
 from core.studies.study import load_study, shipped_ids
@@ -267,3 +269,99 @@ def _print_vectors(cell: str, slope: float, vectors: Any, problem: Problem) -> N
 def _coordinates(u: Any) -> str:
     shown = ", ".join(f"{value:.4f}" for value in u[:MOST_SHOWN])
     return f"({shown}{', ...' if len(u) > MOST_SHOWN else ''})"
+
+
+# ------------------------------------------- the limit of a margin, as a bracket with its condition
+
+MOST_EXAMPLES = 12  # examples, and groups of nodes; JSON has all
+
+
+def limit(arguments: argparse.Namespace) -> int:
+    """Print the bracket; 130 and no traceback when interrupted."""
+    check_limit(arguments.limit)
+    time = time_of(arguments.at, "--at")
+    try:
+        with open_run(Path(arguments.run)) as run:
+            found, steps = _limit_of(run, time, arguments), run.counts_steps
+    except CancelledError:
+        raise KeyboardInterrupt from None
+    if arguments.json:
+        print_json(found.as_json())
+    else:
+        _print_limit(found, steps)
+    return 0
+
+
+def _limit_of(run: Run, time: float | None, arguments: argparse.Namespace) -> Any:
+    from core.figures.scene import last_frame
+    from core.observables.final_bracket import PROVED
+    from core.observables.final_margin import final_margin, refusal
+    from core.reference.registry import references_of
+
+    if sentence := refusal(run):
+        raise InputError(sentence)
+    if run.frames == 0:
+        raise InputError(f"{run.path} has no frames yet; wait for the first or run it again.")
+    index = last_frame(run, time)
+    proved = [one for one in references_of(run.problem) if one.name in PROVED]
+    margins = computed(run.problem, arguments.limit, arguments.quiet, proved)
+    known = {one.reference.name: one for one in margins}
+    with stopped(Watch(arguments.limit)) as watch:
+        return final_margin(run, index, known, watch)
+
+
+def _print_limit(found: Any, steps: bool) -> None:
+    ends = f"[{_number(found.below)}, {_number(found.above)}]"
+    closed = " (closed)" if found.closed else ""
+    print_line(
+        f"final margin in {ends}{closed}" + (f" while {found.condition}" if found.condition else "")
+    )
+    print_line(
+        f"  at {time_text(found.log10_time, steps)}, frame {found.frame}: "
+        f"hard margin {found.hard:.6g}"
+    )
+    _line("below: " + (found.why if found.why else f"{found.below:.6g}, the smoothed margin"))
+    if not math.isnan(found.above_always):
+        _line(f"above, always: {found.above_always:.6g}, {found.always}")
+    for one in found.above_while:
+        _line(f"above, while {one.condition}: {one.above:.6g}")
+        began = "since the start" if one.frame == 0 else f"since {time_text(one.since, steps)}"
+        _line(f"  which has held {began} (frame {one.frame})")
+        _line("  carried by examples " + _examples(one.examples))
+        _line("  and by nodes " + _nodes(one.nodes))
+
+
+def _number(value: float) -> str:
+    return "not known" if math.isnan(value) else f"{value:.6g}"
+
+
+def _examples(pairs: Any) -> str:
+    words = [f"{i} ({q:.3f})" for i, q in pairs[:MOST_EXAMPLES]]
+    return _listed(words, len(pairs))
+
+
+def _nodes(carriers: Any) -> str:
+    words = []
+    for one in carriers[:MOST_EXAMPLES]:
+        numbers = ", ".join(map(str, one.nodes[:4])) + (", ..." if len(one.nodes) > 4 else "")
+        words.append(f"{numbers} ({'+' if one.sign > 0 else '-'}, {one.weight:.3f})")
+    return _listed(words, len(carriers))
+
+
+def _listed(words: list[str], count: int) -> str:
+    more = f"; {count - len(words)} more" if count > len(words) else ""
+    return ("; ".join(words) or "none") + more
+
+
+def _line(text: str) -> None:
+    indent = "  " + " " * (len(text) - len(text.lstrip()))
+    print_indented(text.strip(), indent, indent + "  ")
+
+
+def time_of(text: str | None, option: str) -> float | None:
+    """Return log10 t of an option."""
+    if text is None:
+        return None
+    if (time := parse_time(text)) is None:
+        raise InputError(f"{text[:60]!r} is no time; give one such as 10^2.5 or 0.", option=option)
+    return time

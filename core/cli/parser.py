@@ -65,7 +65,7 @@ def _training(commands: Any) -> None:
     )
 
     command = command_of(
-        commands, "check", "checking.check", "the claims of a study, judged by its runs"
+        commands, "check", "sweeping.check", "the claims of a study, judged by its runs"
     )
     command.add_argument("target", metavar="STUDY|DIR", help="a study is run first, quick size")
     command.add_argument("--out", default=None, metavar="DIR", help="keep the runs of a study here")
@@ -218,7 +218,7 @@ def _theory(commands: Any) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
     command = command_of(
-        commands, "limit", "limiting.limit", "where a run's margin is going, as a bracket"
+        commands, "limit", "margins.limit", "where a run's margin is going, as a bracket"
     )
     command.add_argument("run", metavar="RUN")
     command.add_argument("--json", action="store_true", help="as JSON")

@@ -31,9 +31,8 @@ from core.studies.tables import MAX_CELLS, Cell
 from core.study_file.weight import check_room
 from core.sweep.cell import Task
 from core.sweep.control import SweepControl, SweepStatus
-from core.sweep.ledger import HUNT_SUFFIX, Ledger, digest_of, read_ledger
 from core.sweep.loop import sweep
-from core.sweep.plan import LONGEST_NAME, Plan, task_of
+from core.sweep.plan import HUNT_SUFFIX, LONGEST_NAME, Ledger, Plan, digest_of, read_ledger, task_of
 from core.sweep.pools import Pool, Rows
 
 BEST = 10  # runs whose files are kept

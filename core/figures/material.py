@@ -24,12 +24,13 @@ from core.figures.neurons import (
     track,
     trail_frames,
 )
+from core.figures.node_panels import KINDS as WAVES
+from core.figures.node_panels import Chosen, WavePanel, sorted_ink, sorted_panel, value_axis
 from core.figures.options import FigureOptions, Region
 from core.figures.palette import Palette, faint
 from core.figures.predictor import PredictorPanel, widened
 from core.figures.primitives import Axis as PanelAxis
 from core.figures.primitives import Box, Dots, Ink, Marker, Panel
-from core.figures.sorted_nodes import Chosen, sorted_ink, sorted_panel, value_axis
 from core.figures.ticks import ranged
 from core.figures.time_axis import Across, Moments, TimeAxis, across, moments, time_axis
 from core.figures.trace_panels import (
@@ -40,8 +41,6 @@ from core.figures.trace_panels import (
     spectrum_panels,
     taken,
 )
-from core.figures.waves import KINDS as WAVES
-from core.figures.waves import WavePanel
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES
 from core.observables.projection import Projection, checked_projection

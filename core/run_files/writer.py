@@ -16,13 +16,20 @@ from numpy.typing import NDArray
 from core.errors import DiskError, InputError
 from core.program import headless_program
 from core.run_files.frame import Frame
-from core.run_files.held_file import CUT, REMOVED, FileLostError, HeldFile, Loss
+from core.run_files.held_file import (
+    CUT,
+    REMOVED,
+    FileLostError,
+    HeldFile,
+    Loss,
+    is_intact,
+    is_whole,
+)
 from core.run_files.in_use import TAKING, WriterLock, beside, hold, let_go, lock_journal
 from core.run_files.journal import Opened, close_as, explain_refusal
 from core.run_files.meta import Description, dump_json
 from core.run_files.new_file import SIDE_FILES, claim, created, remove, take_place
 from core.run_files.reopening import Earlier
-from core.run_files.saved_frames import is_intact, is_whole
 from core.run_files.schema import (
     DTYPES,
     INSERT_EVENT,

@@ -39,8 +39,7 @@ from core.errors import InputError
 from core.settings import MAX_SEED
 from core.studies.hunt_kinds import Over, Take
 from core.studies.tables import MAX_CELLS
-from core.study_file.tables import Table, Where, listed
-from core.study_file.validation import table_of
+from core.study_file.validation import Table, Where, listed, table_of
 
 Size = Literal["quick", "paper"]
 SIZES: tuple[Size, ...] = get_args(Size)

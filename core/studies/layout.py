@@ -27,8 +27,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from core.errors import InputError, did_you_mean
 from core.observables.planes import ALONE, COORDINATES
-from core.study_file.tables import Numbers, Table, Texts, Where, listed, several
-from core.study_file.validation import table_of
+from core.study_file.validation import Numbers, Table, Texts, Where, listed, several, table_of
 
 Kind = Literal["traces", "sweep", "crossing", "activation", "points", "function"]
 PICTURES = ("activation", "points", "function")  # of data and functions, on linear axes

@@ -28,11 +28,11 @@ from core.studies.formulas import FACTOR, FORMULA, VARIANT, apply_formulas
 from core.studies.layout import FigureLayout, WindowTable, parse_layout, parse_window
 from core.studies.tables import Cell, Place, StudyFile, as_typed, name_of, parse_setting, split_key
 from core.study_file.experiment import KINDS
-from core.study_file.tables import parse_toml
 from core.study_file.validation import (
     SECTIONS,
     build_experiment,
     check_keys,
+    parse_toml,
     section_class,
     table_of,
 )

@@ -22,8 +22,7 @@ from core.numbers import NARROW_SPACE
 from core.settings import Section
 from core.studies.formulas import FACTOR, FORMULA, VARIANT
 from core.study_file.experiment import Experiment
-from core.study_file.tables import Table, reason
-from core.study_file.validation import SECTIONS, section_class
+from core.study_file.validation import SECTIONS, Table, reason, section_class
 
 # --------------------------------------------- settings: lists that are axes, and kinds that change
 

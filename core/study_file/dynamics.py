@@ -15,6 +15,19 @@ from core.settings import Registry, kind_of, setting
 from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
 
+FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
+FLOW_RATE = 3e4  # of such work a second: the steps of a unit of log10 t are not counted by it
+KERNEL_TESTS = 4096.0  # test points of a kernel predictor, about
+FLOW_ANEW = (
+    "the flow's steps begin anew there, and agree with those of an uninterrupted run within the "
+    "integration error"
+)
+
+
+def log_time_work(n: float, m: float, until: float) -> float:
+    """n m + 1e4 a step, as many steps as cells that were measured took to the same horizon."""
+    return (n * m + FLOW_STEP) * max(1.0, until)
+
 
 @final
 class PlainFlow(DynamicsSection):
@@ -59,20 +72,6 @@ class RecordedLoop(DynamicsSection):
     until_log10_time: float = setting(
         0.0, meaning="where the recording ends, as far as it was said", unit="log10 t", ge=-8, le=15
     )
-
-
-FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
-FLOW_RATE = 3e4  # of such work a second: the steps of a unit of log10 t are not counted by it
-KERNEL_TESTS = 4096.0  # test points of a kernel predictor, about
-FLOW_ANEW = (
-    "the flow's steps begin anew there, and agree with those of an uninterrupted run within the "
-    "integration error"
-)
-
-
-def log_time_work(n: float, m: float, until: float) -> float:
-    """n m + 1e4 a step, as many steps as cells that were measured took to the same horizon."""
-    return (n * m + FLOW_STEP) * max(1.0, until)
 
 
 @final

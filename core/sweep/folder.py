@@ -22,8 +22,17 @@ from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import SIZES
 from core.studies.trials import trials_of
 from core.studies.verdicts import Judged, judge
-from core.sweep.ledger import SUFFIX, Ledger, digest_of, place, read_ledger
-from core.sweep.plan import recorded_row, run_file, run_paths, task_of
+from core.sweep.plan import (
+    SUFFIX,
+    Ledger,
+    digest_of,
+    place,
+    read_ledger,
+    recorded_row,
+    run_file,
+    run_paths,
+    task_of,
+)
 
 
 def sweeps_in(folder: Path, values: bool = True) -> list[Ledger]:

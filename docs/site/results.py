@@ -28,8 +28,7 @@ from core.studies.cell_table import known_values
 from core.studies.cells import runs_of
 from core.studies.study import Study, load_study
 from core.sweep.folder import sweeps_in
-from core.sweep.ledger import Ledger
-from core.sweep.plan import run_file
+from core.sweep.plan import Ledger, run_file
 from docs.site.places import RESULTS, ROOT
 
 SIZE = "quick"

@@ -18,9 +18,8 @@ from core.studies.statistics import spread
 from core.studies.study import Study, parse_study
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.folder import judged_in
-from core.sweep.ledger import Ledger, read_ledger
 from core.sweep.loop import sweep
-from core.sweep.plan import Plan, plan
+from core.sweep.plan import Ledger, Plan, plan, read_ledger
 from core.sweep.pools import HerePool, ProcessPool, pool_for
 from tests.chunked import trajectory
 from tests.sweep.studies import BASE, QUICK

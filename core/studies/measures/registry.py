@@ -19,13 +19,14 @@ from core.studies.measures.measured import (
     Array,
     Measured,
     aggregated,
+    edge,
     formula_values,
     option,
+    paired,
     with_interval,
 )
 from core.studies.measures.of_run import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
 from core.studies.measures.over_frames import fall, rises, span, statement, when
-from core.studies.measures.paired import edge, paired
 from core.studies.statistics import NAN, aggregate, by_setting, crossings, slope_of
 from core.studies.trials import Trial
 

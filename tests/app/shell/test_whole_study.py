@@ -26,8 +26,8 @@ from app.workers.study_readers import figure_drawn
 from app.workers.sweep_worker import OUR_ERROR, SweepWorker
 from app.workers.worker import Request
 from core.errors import InputError
+from core.figures.export import FigureProcess
 from core.figures.palette import DARK
-from core.figures.render_process import FigureProcess
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.studies.study import load_study
