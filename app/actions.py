@@ -20,7 +20,7 @@ ICON = "shownIcon"
 @final
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """One action; what it does is in app.parts."""
+    """One action; what it does is in app.shell.parts."""
 
     key: str
     text: str

@@ -26,10 +26,10 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
-from app.application import Marginscope
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import Places
 from app.process import prepare
+from app.shell.application import Marginscope
 from core.cli.bundled import is_bundled
 from core.compiled import store
 from core.program.version import __version__

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QIcon
 
-from app.application import Marginscope
-from app.controllers.serving import ShowServer, refusal, tell, training
 from app.desktop import FILES, FOLDER, SIZES
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import user_places
 from app.process import prepare
 from app.qt_application import QtApplication
+from app.shell.application import Marginscope
+from app.shell.serving import ShowServer, refusal, tell, training
 from app.termination import Termination
 from core.cli.bundled import QT, give_back, is_bundled
 from core.program.window_address import OK, REFUSED, address
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     """Open the window and stay until it is closed.
 
     `shown`: for a program that has started this process, reads how it stands, and may ask the
-    window for more (app.controllers.serving).
+    window for more (app.shell.serving).
     """
     # Ctrl-C in the terminal ends the program at once; what is committed is safe in the run files.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -336,8 +336,8 @@ def test_a_sweep_in_worker_processes(call: Call, study: Path, tmp_path: Path) ->
 
 
 def test_the_form_offers_it(qtbot: Any, study: Path) -> None:
-    from app.panels.experiment_form import ExperimentForm
-    from app.panels.inputs import ChoiceBox
+    from app.training.experiment_form import ExperimentForm
+    from app.widgets.inputs import ChoiceBox
     from core.studies.study import load_study
 
     form = ExperimentForm()

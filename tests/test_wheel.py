@@ -139,7 +139,7 @@ def test_it_works_within_a_repository_that_has_the_same_names(
         ("-m", "marginscope.core", "--version"): "marginscope ",
         ("-m", "marginscope.core", "list"): "telgarsky22-figure-1",
         ("-m", "marginscope.app", "--help"): "usage: marginscope",
-        ("-c", "import marginscope.app.application"): "",
+        ("-c", "import marginscope.app.shell.application"): "",
         ("-m", "marginscope.core", "warm", "--help"): "usage: ",
         ("-c", loop): "True",
     }.items():

@@ -6,9 +6,9 @@ from __future__ import annotations
 STARTED = """
 import sys
 from PySide6.QtCore import QTimer
-import app.application as application
+import app.shell.application as application
 import app.start as beginning
-from app.main_window import MainWindow
+from app.shell.main_window import MainWindow
 
 paint = MainWindow.paintEvent
 def paint_event(self, event):

@@ -1,6 +1,6 @@
 """Numbers of a run that take longer than a frame of the screen, computed outside its thread.
 
-The screen asks and goes on; `work` is called by app.workers.calculator in a thread of its own. An
+The screen asks and goes on; `work` is called by app.playback.calculator in a thread of its own. An
 array element is written before it is marked as known, so that readers never see one half made.
 """
 

@@ -343,22 +343,17 @@ class RunWriter:
         The recording is then closed, unless it is rescuable.
         """
         how, journal = self._file.find_loss(), self._journal.find_loss()
-        if journal == CUT and not how:
-            # Another program of SQLite may move everything into the file, and empty the `-wal`.
-            whole = is_intact(self.path, self.sums, self.description.dtype)
-            journal = "" if whole else journal
+        # Another program of SQLite may move everything into the file, and empty the `-wal`.
+        if journal == CUT and not how and is_intact(self.path, self.sums, self.description.dtype):
+            journal = ""
         if not how and not journal:
             return
         loss = Loss(how or journal, of_journal=not how)
         if not self._rescuable:
             self.discard(loss)
         what = f"{self._shown}-wal" if loss.of_journal else self._shown
-        raise FileLostError(
-            f"The run file {what} was {loss.how} while it was being recorded, and its frames "
-            "with it",
-            loss,
-            remedy="record the run again",
-        )
+        text = f"The run file {what} was {loss.how} while it was being recorded"
+        raise FileLostError(f"{text}, and its frames with it", loss, remedy="record the run again")
 
     def seems_lost(self) -> bool:
         """Return True if the file, or its `-wal`, may be lost; any thread may ask."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.panels.drawing_window import DrawingWindow
+from app.data.drawing_window import DrawingWindow
 from tests.app.mouse import pixel, pull
 
 FOUR = ((-0.5, 0.0, -1.0), (0.5, 0.0, 1.0), (0.0, 0.5, 1.0), (0.0, -0.5, -1.0))

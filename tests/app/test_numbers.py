@@ -10,7 +10,7 @@ import sys
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.panels.study_edits import StudyEdits
+from app.training.study_edits import StudyEdits
 from app.widgets.number_boxes import DecimalBox, WholeBox
 from core.errors import InputError
 from core.studies.study import load_study
@@ -18,7 +18,7 @@ from tests.problems import FIGURE_1
 
 GERMAN = """
 from PySide6.QtCore import QLocale
-from app.panels.theory import DecimalBox
+from app.theory.panel import DecimalBox
 from app.qt_application import QtApplication
 application = QtApplication([])
 assert QLocale.system().decimalPoint() == ",", QLocale.system().name()

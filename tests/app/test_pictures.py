@@ -16,8 +16,8 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
 from app.places import Places
+from app.shell.application import Marginscope
 
 KEPT = Path(__file__).parent / "pictures"
 SIZE = (1280, 800)

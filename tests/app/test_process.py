@@ -56,7 +56,7 @@ HEAVY = (*HEAVY_MODULES, "core.studies.thumbnails")
 STARTED = f"""
 import builtins, linecache, sys, types
 def window(names):
-    import app.application, app.state.display, app.views.run_panel
+    import app.shell.application, app.state.display, app.views.run_panel
     heavy = [name for name in {HEAVY!r} if name in sys.modules]
     import core.figures.draw
     print(builtins.__import__.__name__, len(linecache.cache), *heavy)

@@ -10,9 +10,9 @@ from typing import final
 
 import numpy as np
 
-from app.workers.final_margin import Ahead
-from app.workers.judge import Case
-from app.workers.worker import Request
+from app.theory.final_margin import Ahead
+from app.theory.judge import Case
+from app.worker import Request
 from core.problem.problem import Problem
 from core.reference.margin import Bracket, Reference, ReferenceMargin
 from core.reference.watch import Watch
@@ -63,7 +63,7 @@ class MadeUp(Reference):
 
 
 def look_ahead(request: Request, key: int, path: Path, *_: object) -> Ahead:
-    """Say what app.workers.final_margin.look_ahead does of a run of which nothing is known."""
+    """Say what app.theory.final_margin.look_ahead does of a run of which nothing is known."""
     with open_run(path) as run:
         return Ahead(key, run.frames)
 

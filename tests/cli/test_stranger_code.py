@@ -15,13 +15,13 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 import marginscope as ms
-from app.controllers.experiment import ExperimentController
-from app.controllers.files import FileController
 from app.places import Places
 from app.state.link import parse_link, study_in
 from app.state.scene import Scene
 from app.state.session import Session
-from app.workers.recipes import FromExperiment
+from app.training.experiment import ExperimentController
+from app.training.files import FileController
+from app.training.recipes import FromExperiment
 from core import trust
 from core.cli.main import main
 from core.cli.parser import build_parser

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.controllers.serving import one_line
+from app.shell.serving import one_line
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
 from app.state.record import Deed, script

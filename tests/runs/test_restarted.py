@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.controllers.experiment import ExperimentController
 from app.state.session import OpenRun, Session
-from app.workers.recipes import FromExperiment, FromRun
+from app.training.experiment import ExperimentController
+from app.training.recipes import FromExperiment, FromRun
 from core.data.mnist import IMAGES, LABELS
 from core.problem.problem import resolve
 from core.runs import Recorder, open_run

@@ -41,7 +41,7 @@ Edges = Counter[tuple[str, str]]
 def layers() -> list[list[str]]:
     """The layers of app and of core by the import contracts, most dependent first.
 
-    Of app its folders, and what wires them up.
+    Of app its folders.
     """
     with (ROOT / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
@@ -59,17 +59,13 @@ def layers() -> list[list[str]]:
 def is_shown(name: str) -> bool:
     """Whether a package or module has a row."""
     path = ROOT / Path(*name.split("."))
-    return name.startswith("core.") or name == "app.application" or ("." in name and path.is_dir())
+    return name.startswith("core.") or ("." in name and path.is_dir())
 
 
 # Modules that are one with the application: its parts and their wires.
-PUT_TOGETHER = ("app.parts", "app.wiring")
-
-
 def package_of(module: str) -> str:
     """The package, or the module at the top, that a module belongs to."""
-    name = ".".join(module.split(".")[:2])
-    return "app.application" if name in PUT_TOGETHER else name
+    return ".".join(module.split(".")[:2])
 
 
 def imports(names: set[str]) -> Edges:

@@ -14,10 +14,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.controllers.export import COPIED, ExportController
-from app.panels.export_dialogs import DataDialog, FilmDialog
-from app.panels.export_progress import ProgressWindow
-from app.panels.figure_dialog import FigureDialog
+from app.export.controller import COPIED, ExportController
+from app.export.export_dialogs import DataDialog, FilmDialog
+from app.export.export_progress import ProgressWindow
+from app.export.figure_dialog import FigureDialog
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
 from app.state.exports import Exportable, FigureJob, FilmJob, PageJob, completed, opened
@@ -312,7 +312,7 @@ def test_mp4_is_offered_where_there_is_an_encoder(
     qtbot, controller, monkeypatch, there: bool
 ) -> None:
     said = "" if there else "an .mp4 needs the extra named movie"
-    monkeypatch.setattr("app.panels.export_dialogs.mp4_problem", lambda: said)
+    monkeypatch.setattr("app.export.export_dialogs.mp4_problem", lambda: said)
     controller.film()
     dialog = controller.dialog
     dialog.format.setFocus()

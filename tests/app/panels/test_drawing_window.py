@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from app.panels.drawing_table import PointTable
-from app.panels.drawing_window import FULL, NO_ROOM, OTHERS, DrawingWindow
+from app.data.drawing_table import PointTable
+from app.data.drawing_window import FULL, NO_ROOM, OTHERS, DrawingWindow
 from core.data.points import MAX_POINTS
 from core.data.shapes import shape
 from core.figures.palette import LIGHT

@@ -11,9 +11,9 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QToolButton
 
-from app.panels.experiment_form import ExperimentForm
-from app.panels.form_words import in_words
-from app.panels.inputs import ChoiceBox, ValueEdit
+from app.training.experiment_form import ExperimentForm
+from app.training.form_words import in_words
+from app.widgets.inputs import ChoiceBox, ValueEdit
 from core.errors import InputError
 from core.studies.study import Study, load_study, parse_study, shipped_ids
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from app.controllers import readout
-from app.controllers.readout import Rate
+from app.playback import readout
+from app.playback.readout import Rate
 from core.problem.schedule import coordinate
 from core.training.control import Status
 

@@ -13,13 +13,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.panels.final_line import FinalLine
-from app.panels.inspector import NODE_HINT, Inspector
-from app.panels.status import StatusLine
-from app.panels.study_chooser import OPEN_TEXT, StudyChooser
-from app.panels.welcome import WelcomePage
+from app.playback.inspector import NODE_HINT, Inspector
+from app.playback.status import StatusLine
+from app.shell.welcome_page import WelcomePage
 from app.state.node_values import NodeFacts
+from app.study.chooser import OPEN_TEXT, StudyChooser
 from app.style import style_sheet
+from app.theory.final_line import FinalLine
 from app.widgets.elided import ElidedLabel
 from app.widgets.symbols import rich
 from core.figures.palette import LIGHT
@@ -80,7 +80,7 @@ def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> N
 
 
 def _quiet():
-    from app.panels.inputs import quiet_label
+    from app.widgets.inputs import quiet_label
 
     return quiet_label("")
 
@@ -267,12 +267,12 @@ def test_panels_load_no_numerical_package() -> None:
     code = (
         "from PySide6.QtWidgets import QApplication\n"
         "application = QApplication([])\n"
-        "from app.panels.inspector import Inspector\n"
-        "from app.panels.experiment_form import ExperimentForm\n"
-        "from app.panels.study_chooser import StudyChooser\n"
-        "from app.panels.status import StatusLine\n"
-        "from app.panels.welcome import WelcomePage\n"
-        "from app.controllers.export import ExportController\n"
+        "from app.playback.inspector import Inspector\n"
+        "from app.training.experiment_form import ExperimentForm\n"
+        "from app.study.chooser import StudyChooser\n"
+        "from app.playback.status import StatusLine\n"
+        "from app.shell.welcome_page import WelcomePage\n"
+        "from app.export.controller import ExportController\n"
         "from app.style import apply\n"
         "from core.figures.palette import DARK\n"
         "from core.studies.study import load_study\n"

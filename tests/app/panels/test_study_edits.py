@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.panels.fields import fields_of, value_of
-from app.panels.study_edits import StudyEdits
 from app.state.watched import watched
+from app.training.fields import fields_of, value_of
+from app.training.study_edits import StudyEdits
 from core.errors import InputError
 from core.studies.changes import changes_between, comes_from
 from core.studies.study import Study, load_study, shipped_ids

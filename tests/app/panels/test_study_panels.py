@@ -10,13 +10,13 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.panels.cell_table import CellModel, CellTable
-from app.panels.claim_list import ClaimList
-from app.panels.study_picture import StudyPicture
-from app.panels.sweep_axes import SweepAxes
-from app.panels.sweep_plot import NOTHING, SweepPlot
-from app.panels.sweep_progress import SweepProgress
 from app.state.sweep_lines import lines_of
+from app.study.claim_list import ClaimList
+from app.study.sweep_axes import SweepAxes
+from app.study.sweep_plot import NOTHING, SweepPlot
+from app.study.sweep_progress import SweepProgress
+from app.training.cell_table import CellModel, CellTable
+from app.widgets.study_picture import StudyPicture
 from core.figures.palette import DARK, LIGHT
 from core.studies.cell_table import Row, TableRow, rows_of
 from core.studies.study import Study, parse_study

@@ -11,11 +11,11 @@ from typing import final
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
 from app.places import Places
+from app.shell.application import Marginscope
 from app.state.intent import FIGURE_1
-from app.workers.judge import Judge
-from app.workers.margin_worker import MarginWorker
+from app.theory.judge import Judge
+from app.theory.margin_worker import MarginWorker
 from tests.app import theory_stand_ins as stand_ins
 from tests.app.shell.shared_window import SharedWindow, defer_painting, trained, wait_until
 from tests.guards import finish_deletions, guarded
@@ -40,18 +40,18 @@ PLAIN = STUDY.partition("[axes]")[0] + '[network]\nm = 8\n[window]\nviews = ["ma
 FRAMES = 24  # of the runs of windows: what they show costs less
 # Delays for people who read or type, by their names in `app`; tests use shorter ones.
 PACES = {
-    "controllers.compare.LOOK_MS": 50,
-    "controllers.export.PREVIEW_MS": 20,
-    "controllers.final_margins.SOON_MS": 20,
-    "controllers.following.LATER_MS": 50,
-    "controllers.following.REST_MS": 100,
-    "controllers.following.SOON_MS": 50,
-    "controllers.library.TYPING_MS": 10,
-    "controllers.readout.TEXT_MS": 60,
-    "controllers.study_display.LEAST_REST": 0.1,
-    "controllers.study_display.REDRAW_MS": 50,
-    "controllers.study_display.RESIZED_MS": 50,
-    "controllers.study_runner.LOOK_MS": 50,
+    "library.compare.LOOK_MS": 50,
+    "export.controller.PREVIEW_MS": 20,
+    "theory.final_margins.SOON_MS": 20,
+    "playback.following.LATER_MS": 50,
+    "playback.following.REST_MS": 100,
+    "playback.following.SOON_MS": 50,
+    "library.controller.TYPING_MS": 10,
+    "playback.readout.TEXT_MS": 60,
+    "study.display.LEAST_REST": 0.1,
+    "study.display.REDRAW_MS": 50,
+    "study.display.RESIZED_MS": 50,
+    "study.runner.LOOK_MS": 50,
 }
 # Descent with so small a step that it is still going on whenever a test looks at it.
 SLOW = """
@@ -151,7 +151,7 @@ def make_program(
     """
     with pytest.MonkeyPatch.context() as patch:
         if not looks_ahead:
-            patch.setattr("app.controllers.final_margins.look_ahead", stand_ins.look_ahead)
+            patch.setattr("app.theory.final_margins.look_ahead", stand_ins.look_ahead)
         program = Marginscope(
             Places.under(folder),
             [str(name) for name in names],

@@ -46,14 +46,18 @@ from shiboken6 import isValid
 
 from app import style
 from app.actions import set_keys
-from app.application import Marginscope
-from app.controllers.tour import TourController
+from app.shell.application import Marginscope
+from app.shell.tour import TourController
 from app.state.scene import Scene
 from app.state.shortcuts import DEFAULTS
-from app.workers.worker import Worker
+from app.worker import Worker
 from tests.conftest import PATIENCE
 
 LOG = logging.getLogger("tests.windows")
+FEATURES = (
+    *("app.playback.", "app.training.", "app.theory.", "app.scenes.", "app.data.", "app.library."),
+    *("app.export.", "app.study.", "app.shell."),
+)
 PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 # Clocks, counters, caches of computed values, and what the user did: no test looks at them in a
 # window that it shares.
@@ -159,7 +163,7 @@ def _widget(widget: QWidget) -> str:
     if isinstance(widget, QAbstractScrollArea):
         bars = widget.horizontalScrollBar(), widget.verticalScrollBar()
         parts.append([bar.value() for bar in bars])
-    if type(widget).__module__.startswith("app.panels."):  # what it paints by itself
+    if type(widget).__module__.startswith(FEATURES):  # what it paints by itself
         own = vars(widget).items()
         parts += [
             f"{name}={KEY.sub('key=', repr(value))}" for name, value in own if _counts(name, value)
@@ -494,7 +498,7 @@ def _values(program: Marginscope) -> Iterator[tuple[str, str, Any]]:
 def _dialogs(program: Marginscope) -> Iterator[tuple[str, str, QWidget]]:
     """Yield the windows that controllers keep for their next use: controller, attribute, window."""
     for owner, controller in vars(program).items():
-        if type(controller).__module__.startswith("app.controllers."):
+        if type(controller).__module__.startswith(FEATURES):
             for name, value in vars(controller).items():
                 if not isinstance(value, QWidget) or not isValid(value):
                     continue

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from tests.runs.helpers import tamper
 from tests.tools.fuzz.window import WORST, links, open_link, watchdog
 

@@ -12,14 +12,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.field_row import FieldRow
-from app.panels.library_columns import COLUMNS
-from app.panels.step_dialog import StepDialog
+from app.library.columns import COLUMNS
+from app.shell.application import Marginscope
 from app.state import past
 from app.state.intent import Intent
 from app.state.resolve import resolve, span_of
 from app.state.session import RunSnapshot, Snapshot
+from app.training.field_row import FieldRow
+from app.training.step_dialog import StepDialog
 from app.views.margins import MarginsView
 from core.runs import open_run
 from tests.app.mouse import pick

@@ -11,9 +11,9 @@ import pytest
 import threadpoolctl
 from pytestqt.qtbot import QtBot
 
+from app import one_core
+from app.playback.calculator import Calculator
 from app.state.later import Later
-from app.workers import one_core
-from app.workers.calculator import Calculator
 from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
 from tests.recording import recorded

@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.controllers.experiment import ExperimentController
-from app.controllers.files import FileController
 from app.places import Places
 from app.state.session import Session
+from app.training.experiment import ExperimentController
+from app.training.files import FileController
 from core import trust
 from core.studies.study import Study
 

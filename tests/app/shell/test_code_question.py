@@ -10,9 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.code_dialog import CANCEL, TRUST, CodeDialog
+from app.shell.application import Marginscope
 from app.state.link import view_text
+from app.training.code_dialog import CANCEL, TRUST, CodeDialog
 from core import trust
 from core.extremes.question import Question
 from core.studies.study import load_study
@@ -173,8 +173,8 @@ def test_the_training_thread_has_the_window_ask(
     program: Marginscope, stranger: Stranger, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file changes after the window's own check: the thread refuses, in another thread."""
-    monkeypatch.setattr("app.controllers.experiment.check_code", lambda *_: None)
-    monkeypatch.setattr("app.controllers.experiment.check_experiments", lambda *_: None)
+    monkeypatch.setattr("app.training.experiment.check_code", lambda *_: None)
+    monkeypatch.setattr("app.training.experiment.check_experiments", lambda *_: None)
     when_open(CodeDialog, trust_it)
     program.files.open_files([str(stranger.study)])
     qtbot.waitUntil(lambda: trained(program) and stranger.canary.exists())

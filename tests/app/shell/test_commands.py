@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS, why_not
-from app.application import Marginscope
-from app.controllers import commands
-from app.controllers.commands import MADE_AT_ONCE, run_entries
-from app.panels.command_palette import MOST_FOUND, CommandPalette
 from app.settings import load_settings
+from app.shell import commands
+from app.shell.application import Marginscope
+from app.shell.command_palette import MOST_FOUND, CommandPalette
+from app.shell.commands import MADE_AT_ONCE, run_entries
 from app.state.finding import Entry, entry
 from core.library.about import change_about
 from core.library.entry import Entry as RunEntry

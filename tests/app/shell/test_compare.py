@@ -12,9 +12,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.compare import ComparePanel
-from app.panels.help_card import HelpCard
+from app.library.compare_page import ComparePanel
+from app.shell.application import Marginscope
+from app.shell.help_card import HelpCard
 from app.state.compared import Compared
 from app.state.session import RunSnapshot
 from app.views.compare import CompareView, falling
@@ -61,7 +61,7 @@ def comparing(program: Marginscope, qtbot: QtBot) -> Marginscope:
     """The window that compares its two runs, asked for by the key."""
     program.display.ask(playing=False)
     QTest.keyClick(program.window, Key.Key_M, Modifier.ControlModifier | Modifier.ShiftModifier)
-    qtbot.waitUntil(lambda: program.window.middle.currentWidget() is program.compare.panel)
+    qtbot.waitUntil(lambda: program.window.pages.currentWidget() is program.compare.panel)
     settled(program, qtbot)
     return program
 
@@ -112,16 +112,16 @@ def test_the_key_and_the_button_show_the_runs_again(comparing: Marginscope, qtbo
     window = comparing.window
     assert comparing.actions["compare"].isChecked()
     qtbot.mouseClick(page(comparing).close_button, Qt.MouseButton.LeftButton)
-    assert window.middle.currentWidget() is window.views
+    assert window.pages.currentWidget() is window.views
     assert not comparing.actions["compare"].isChecked()
     assert comparing.display.intent.compared is None
     frames = [slot.panel.frame for slot in comparing.display.slots]
     assert frames == [run.frame for run in comparing.display.view.runs]
     comparing.actions["compare"].trigger()
-    assert window.middle.currentWidget() is comparing.compare.panel
+    assert window.pages.currentWidget() is comparing.compare.panel
     settled(comparing, qtbot)
     comparing.actions["compare"].trigger()
-    assert window.middle.currentWidget() is window.views
+    assert window.pages.currentWidget() is window.views
 
 
 def test_the_cursor_goes_along_and_a_click_asks_for_a_moment(
@@ -201,7 +201,7 @@ def test_a_comparison_stays_where_another_cannot_be_had(
     comparing.compare.compare([str(tmp_path / "none.msrun"), *paths])
     assert "none.msrun" in comparing.window.bar.text
     assert comparing.display.intent.compared == before
-    assert comparing.window.middle.currentWidget() is comparing.compare.panel
+    assert comparing.window.pages.currentWidget() is comparing.compare.panel
     assert comparing.actions["compare"].isChecked()
     choose(comparing, page(comparing).observable, "log10_risk", qtbot)  # its files are open
     assert len(lines(comparing)) == len(shown) == 2
@@ -221,7 +221,7 @@ def test_what_cannot_be_compared_is_one_sentence_and_changes_nothing(
         program.compare.compare(names)
         assert program.window.bar.text
         assert program.display.intent.compared is None
-        assert program.window.middle.currentWidget() is program.window.views
+        assert program.window.pages.currentWidget() is program.window.views
     program.compare.compare(paths * 6)
     assert "12 runs" in program.window.bar.text
     program.files.open_files(paths[:1])
@@ -247,7 +247,7 @@ def test_other_runs_end_the_comparison(comparing: Marginscope, qtbot: QtBot) -> 
     paths = [str(run.path) for run in comparing.session]
     comparing.files.open_files(paths[:1])
     qtbot.waitUntil(lambda: comparing.display.intent.compared is None)
-    assert comparing.window.middle.currentWidget() is comparing.window.views
+    assert comparing.window.pages.currentWidget() is comparing.window.views
     assert comparing.session.compared == ()
 
 

@@ -15,8 +15,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app import actions
-from app.application import Marginscope
-from app.panels.compare_dialog import CompareDialog
+from app.export.compare_dialog import CompareDialog
+from app.shell.application import Marginscope
 from app.state.compare_exports import CompareJob
 from app.state.compared import Compared
 from app.state.resolve import span_of

@@ -12,9 +12,9 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.documents import NO_SITE
-from app.panels.documents import MISSING, NONE, DocumentsWindow
+from app.shell.application import Marginscope
+from app.shell.documents import NO_SITE
+from app.shell.documents_window import MISSING, NONE, DocumentsWindow
 from app.state import documents as state
 from app.state.documents import Document, documents, folder, found, slug
 from tests.app.mouse import keys, pick

@@ -14,14 +14,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.drawing import MEND_FIRST, WAITS, points_of, with_points
-from app.panels.drawing_window import DrawingWindow
-from app.panels.field_row import FieldRow
-from app.panels.fields import text_of
-from app.panels.study_edits import StudyEdits
+from app.data.drawing import MEND_FIRST, WAITS, points_of, with_points
+from app.data.drawing_window import DrawingWindow
+from app.shell.application import Marginscope
 from app.state.edits import Edits
 from app.state.last_session import LastSession, parse_session, session_text
+from app.training.field_row import FieldRow
+from app.training.fields import text_of
+from app.training.study_edits import StudyEdits
 from core.data.points import ISLAND, MAX_POINTS, PointsData
 from core.errors import InputError
 from core.library.about import change_about

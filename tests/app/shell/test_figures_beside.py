@@ -12,10 +12,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.export import CANCELLED
-from app.panels.figure_dialog import FigureDialog
-from app.panels.page_dialog import PageDialog
+from app.export.controller import CANCELLED
+from app.export.figure_dialog import FigureDialog
+from app.export.page_dialog import PageDialog
+from app.shell.application import Marginscope
 from app.state.exports import COPY_FORMATS, CopyJob, _scene
 from core.figures import draw, export, scene
 from core.figures.export import figure_bytes

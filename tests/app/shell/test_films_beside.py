@@ -9,9 +9,9 @@ from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.export import CANCELLED
-from app.panels.export_dialogs import FilmDialog
+from app.export.controller import CANCELLED
+from app.export.export_dialogs import FilmDialog
+from app.shell.application import Marginscope
 from app.state.exports import FilmJob, opened
 from core.figures import export
 from core.figures.film import save_film

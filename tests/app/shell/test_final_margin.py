@@ -9,11 +9,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.final_line import FINAL
+from app.shell.application import Marginscope
+from app.theory.final_line import FINAL
+from app.theory.final_margin import look_ahead
 from app.views.margins import MarginsView
-from app.workers.final_margin import look_ahead
-from app.workers.worker import Request
+from app.worker import Request
 from core.observables.final_bracket import KEY
 from core.observables.final_margin import final_margin
 from core.reference.kept import Kept
@@ -128,7 +128,7 @@ def check_that_a_network_without_a_bracket_has_no_line(
 def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
     open_program: Opener, slow_study: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.controllers.final_margins.GROWING_MS", 1)
+    monkeypatch.setattr("app.theory.final_margins.GROWING_MS", 1)
     few = slow_study.read_text().replace("m = 256", "m = 8").replace("n = 64", "n = 16")
     slow_study.write_text(few.replace("step = 1e-5", "step = 1e-6"))
     program = open_program(slow_study, looks_ahead=True)

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from core.studies.study import load_study
 from tests.app.shell.conftest import Opener
 

@@ -17,11 +17,11 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.controllers.first_start import RECORDING, WAITING
-from app.panels.status import StatusLine
-from app.workers.kernels import CompilerProcess, Stage
-from app.workers.recipes import FromExperiment
-from app.workers.run_worker import RunWorker, TrainingJob
+from app.playback.status import StatusLine
+from app.theory.first_start import RECORDING, WAITING
+from app.training.kernels import CompilerProcess, Stage
+from app.training.recipes import FromExperiment
+from app.training.run_worker import RunWorker, TrainingJob
 from core.compiled import beside, warming
 from core.dynamics.needs import groups_of
 from core.runs import open_run
@@ -344,7 +344,7 @@ def test_single_precision_has_kernels_of_its_own() -> None:
 LOADS = """
 import importlib.abc, sys, threading
 from app import application
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from app.places import Places
 from app.state.views import VIEWS
 from pathlib import Path

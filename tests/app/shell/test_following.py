@@ -15,8 +15,8 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers import following
+from app.playback import following
+from app.shell.application import Marginscope
 from app.state.intent import FIGURE_1
 from app.state.resolve import span_of
 from app.state.session import Growth, OpenRun

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from core.observables.registry import OBSERVABLES
 from core.runs import Recorder, open_run
 from core.training.trajectory import run

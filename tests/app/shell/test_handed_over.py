@@ -9,8 +9,8 @@ from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QFileOpenEvent
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
 from app.qt_application import QtApplication
+from app.shell.application import Marginscope
 from tests.app.shell.conftest import Opener, trained
 from tests.python.loops import recorded
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from app.state.differences import differences
 from app.state.edits import Edits
 from app.state.history import (

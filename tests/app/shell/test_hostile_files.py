@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QLockFile
 
-from app.controllers.session_keeper import try_lock
 from app.errors import LOG_FILE, open_log
 from app.places import Places
+from app.scenes.session_keeper import try_lock
 from app.settings import MOST_RECENT, Settings, load_settings
 from core.reference.cache import load
 from tests.app.shell.conftest import Opener

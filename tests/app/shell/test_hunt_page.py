@@ -11,11 +11,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.closing import KEEP, STOP
-from app.panels.hunt_page import HuntPage
-from app.panels.inputs import ChoiceBox
-from app.panels.study_window import HUNT, StudyWindow
+from app.shell.application import Marginscope
+from app.shell.closing import KEEP, STOP
+from app.study.hunt_page import HuntPage
+from app.study.window import HUNT, StudyWindow
+from app.widgets.inputs import ChoiceBox
 from core.extremes.question import Frames, Question
 from core.observables.registry import last_values
 from core.runs import open_run

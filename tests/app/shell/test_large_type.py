@@ -24,15 +24,15 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers import scale
-from app.controllers.tour import TourController
-from app.panels.inputs import text_width
-from app.panels.library import LibraryPanel
-from app.panels.step_dialog import StepDialog
+from app.library.panel import LibraryPanel
+from app.shell.application import Marginscope
+from app.shell.tour import TourController
 from app.state.scene import Scene
+from app.training import scale
+from app.training.step_dialog import StepDialog
 from app.widgets.elided import ElidedLabel
 from app.widgets.header import ViewHeader
+from app.widgets.inputs import text_width
 from core.study_file.weight import Room
 from tests.app.mouse import LEFT
 from tests.app.shell.conftest import STUDY, Opener, trained

@@ -17,9 +17,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QDialog, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
 from app.places import Places
 from app.qt_workarounds import ActionButtonSync
+from app.shell.application import Marginscope
 from core.library.entry import Entry
 from core.studies.study import load_study
 from tests.app.mouse import keys

@@ -12,13 +12,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton, QTableView
 from pytestqt.qtbot import QtBot
 
-from app.application import FIRST_STUDY, Marginscope
-from app.panels.library import LibraryPanel
-from app.panels.library_columns import COLUMNS, FIRST
-from app.panels.library_dialogs import TextDialog
-from app.parts import first_settings
+from app.library.columns import COLUMNS, FIRST
+from app.library.dialogs import TextDialog
+from app.library.librarian import Librarian
+from app.library.panel import LibraryPanel
 from app.places import Places
-from app.workers.librarian import Librarian
+from app.shell.application import FIRST_STUDY, Marginscope
+from app.shell.parts import first_settings
 from core.library.about import change_about, read_about
 from core.library.entry import Entry
 from core.library.library import Library
@@ -267,7 +267,7 @@ def check_that_runs_are_opened_and_compared(library: Marginscope, runs: Path, qt
     qtbot.waitUntil(lambda: library.display.intent.compared is not None)
     names_compared = [Path(name).name for name in library.display.intent.compared.runs]
     assert sorted(names_compared) == ["small__network.m=4.msrun", "small__network.m=5.msrun"]
-    assert library.window.middle.currentWidget() is library.compare.panel
+    assert library.window.pages.currentWidget() is library.compare.panel
     choose(library, qtbot, "m=5")
     assert not panel(library).deeds["compare"].isEnabled()
 

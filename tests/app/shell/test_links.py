@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import QRectF
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
 from app.settings import load_settings
+from app.shell.application import Marginscope
 from app.widgets.plot_item import Plot
 from tests.app.mouse import pick, wheel
 from tests.app.shell.conftest import Opener

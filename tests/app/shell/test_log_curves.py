@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from app.state.link import link_of, parse_link
 from app.state.scene import Scene
 from app.views.curves import CurvesView

@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.help import explanations_of
+from app.shell.application import Marginscope
+from app.shell.help import explanations_of
 from core.settings import NOT_RECORDED
 from tests.app.mouse import close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained

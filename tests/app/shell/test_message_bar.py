@@ -9,9 +9,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.drawing_window import DrawingWindow
-from app.panels.study_window import StudyWindow
+from app.data.drawing_window import DrawingWindow
+from app.shell.application import Marginscope
+from app.study.window import StudyWindow
 from app.widgets.message_bar import MessageBar
 from core.figures.palette import LIGHT
 from tests.app.shell.test_theory import settled
@@ -63,7 +63,7 @@ def test_nothing_moves_when_something_is_said(
         assert bar.isVisible()
         box = QRect(bar.mapTo(window, QPoint(0, 0)), bar.size())
         # A sentence that would cover the transport lies over the foot of the views instead.
-        below, middle = QRect(before[centre]), before[window.middle]
+        below, middle = QRect(before[centre]), before[window.pages]
         below.setTop(before[window.transport].bottom() + 1)
         whole = below if box.top() >= below.top() else middle
         assert words == LONG or whole is below

@@ -15,9 +15,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.time_slider import TimeSlider
+from app.playback.time_slider import TimeSlider
 from app.settings import load_settings
+from app.shell.application import Marginscope
 from app.state.history import Changed, History, reduce
 from app.state.layouts import LAYOUTS, checked_name, laid_out, layout_of
 from app.state.resolve import Span, advanced

@@ -23,11 +23,10 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.session_keeper import SessionKeeper
-from app.controllers.theory import WHILE_TRAINING
 from app.places import Places
+from app.scenes.session_keeper import SessionKeeper
 from app.settings import load_settings
+from app.shell.application import Marginscope
 from app.state.compared import Compared
 from app.state.edits import Edits
 from app.state.fields import OF_LAYOUT, OF_PICTURE
@@ -53,7 +52,8 @@ from app.state.link import (
 from app.state.scene import Scene, Zoom
 from app.state.value_kinds import moment_of
 from app.state.views import VIEWS
-from app.workers.judge import Case
+from app.theory.controller import WHILE_TRAINING
+from app.theory.judge import Case
 from core.comparison.question import AGAINST, BANDS, KINDS, RANK, SORTED, CompareQuestion
 from core.errors import InputError
 from core.observables.planes import NodePlane
@@ -390,9 +390,9 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
     link = link_of(before)
     program.experiment.close_runs()
     qtbot.waitUntil(lambda: at_rest(program))
-    monkeypatch.setattr("app.controllers.reading.READ_SECONDS", 0.0)
-    monkeypatch.setattr("app.controllers.reading.LONG_READ", 0.0)
-    monkeypatch.setattr("app.controllers.display.UNDRAWN", 1e9)
+    monkeypatch.setattr("app.playback.reading.READ_SECONDS", 0.0)
+    monkeypatch.setattr("app.playback.reading.LONG_READ", 0.0)
+    monkeypatch.setattr("app.playback.display.UNDRAWN", 1e9)
     display, judge = program.display, program.theory.judge
     shares: list[float] = []
     judged: list[bool] = []

@@ -27,10 +27,10 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.library_model import LibraryModel
-from app.panels.line_dialog import line_dialog
+from app.library.model import LibraryModel
+from app.shell.application import Marginscope
 from app.widgets import plain_text
+from app.widgets.line_dialog import line_dialog
 from app.widgets.plain_text import menu_text, plain_label, plain_tip, window_title
 from app.widgets.question import Question
 from core.library.about import change_about

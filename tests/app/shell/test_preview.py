@@ -11,10 +11,10 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.preview import OUR_ERROR, WRONG, drawn
-from app.panels.preview import PreviewDialog, class_styles
-from app.workers.worker import Worker
+from app.data.preview import OUR_ERROR, WRONG, drawn
+from app.data.preview_dialog import PreviewDialog, class_styles
+from app.shell.application import Marginscope
+from app.worker import Worker
 from core.data.points import PointsData
 from core.data.preview import Preview, preview
 from core.figures.palette import DARK, LIGHT, PALETTES

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
 from app.settings import Settings
+from app.shell.application import Marginscope
 from app.state.fields import OF_SESSION, written
 from app.state.intent import FIGURE_1, FIRST_CURVES, NEURON_POINTS
 from app.state.views import NEXT, ON_A_LINE, VIEWS, suited

@@ -11,10 +11,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.field_row import FieldRow
+from app.shell.application import Marginscope
 from app.state.intent import FIGURE_1
 from app.style import shades
+from app.training.field_row import FieldRow
 from app.views.neurons import NeuronsView
 from app.widgets.plot_item import Plot
 from core.figures.palette import LIGHT

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from app.state.record import MOST_DEEDS, Deed, kept, script
 from core.runs import open_run
 from core.studies.tables import parse_setting, setting_text

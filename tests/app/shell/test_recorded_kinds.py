@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 import marginscope as ms
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from app.state.display import DisplayData
 from core.figures.margin_curves import margin_traces
 from core.runs import open_run

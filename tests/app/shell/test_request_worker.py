@@ -11,7 +11,7 @@ import pytest
 import threadpoolctl
 from pytestqt.qtbot import QtBot
 
-from app.workers.worker import NO_MEMORY, OUR_ERROR, Request, Worker
+from app.worker import NO_MEMORY, OUR_ERROR, Request, Worker
 from core.errors import InputError
 
 

@@ -11,11 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers import scale
-from app.controllers.scale import CANCEL, TRAIN
-from app.panels.section_form import FieldRow
+from app.shell.application import Marginscope
 from app.state.watched import watched
+from app.training import scale
+from app.training.scale import CANCEL, TRAIN
+from app.training.section_form import FieldRow
 from core.studies.study import load_study, shipped_summaries
 from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment

@@ -18,7 +18,6 @@ from PySide6.QtSvg import QSvgRenderer
 from pytestqt.qtbot import QtBot
 
 from app import scheme
-from app.application import Marginscope
 from app.desktop import (
     FILES,
     FOLDER,
@@ -31,6 +30,7 @@ from app.desktop import (
     files,
 )
 from app.scheme import DONE, NO_TOOL, UNDONE
+from app.shell.application import Marginscope
 from tests.app.mouse import pick
 
 pytestmark = pytest.mark.skipif(

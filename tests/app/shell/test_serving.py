@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.serving import MOST_CALLERS, ShowServer, training
+from app.shell.application import Marginscope
+from app.shell.serving import MOST_CALLERS, ShowServer, training
 from app.state.session import Growth
 from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
 from tests.app.shell.apart import Apart

@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.closing import KEEP, STOP
-from app.panels.inputs import ValueEdit
+from app.shell.application import Marginscope
+from app.shell.closing import KEEP, STOP
 from app.state.intent import MARGIN_AXES, PACES
 from app.state.resolve import resolve
+from app.widgets.inputs import ValueEdit
 from core.runs import open_run
 from tests.app.mouse import LEFT, click_on, pick, press_in_box, pull, when_open
 from tests.app.shell.conftest import Opener, trained
@@ -449,7 +449,7 @@ def test_the_view_is_what_resolve_says(program: Marginscope) -> None:
 def test_closing_the_runs_leaves_an_invitation(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
     assert len(program.session) == 0
-    assert program.window.middle.currentWidget() is program.window.welcome
+    assert program.window.pages.currentWidget() is program.window.welcome
     qtbot.mouseClick(program.window.welcome.run_button, LEFT)
     assert len(program.session) == 2
     qtbot.waitUntil(lambda: trained(program))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.controllers.closing import OPEN, UNSAVED
 from app.places import Places
 from app.settings import Settings, load_settings, save_settings
+from app.shell.closing import OPEN, UNSAVED
 from core.errors import DiskError
 from tests.app.mouse import press_in_box
 from tests.app.shell.conftest import Opener, trained

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from core.reference.margin import Bracket
 from core.reference.share import first_reach
 from tests.app import theory_stand_ins as stand_ins

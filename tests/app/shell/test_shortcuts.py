@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QKeySequenceEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.actions import MENUS, ROWS
-from app.application import Marginscope
-from app.panels.fixed_keys import fixed_keys
-from app.panels.shortcut_dialog import KEYS, SPOKEN, ShortcutDialog
 from app.places import Places
 from app.settings import Settings, load_settings, save_settings
+from app.shell.application import Marginscope
+from app.shell.fixed_keys import fixed_keys
+from app.shell.shortcut_dialog import KEYS, SPOKEN, ShortcutDialog
 from app.state.link import study_link
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from app import style
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from app.state.session import MOST_RUNS
 from app.widgets.run_grid import RunGrid, columns_of
 from tests.app.mouse import wheel

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS, TOOL_BAR, TOOL_BAR_RIGHT
-from app.application import Marginscope
-from app.controllers.folding import is_open
+from app.scenes.folding import is_open
 from app.settings import load_settings
+from app.shell.application import Marginscope
 from tests.app.shell.conftest import Opener, trained
 
 

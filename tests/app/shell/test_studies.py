@@ -7,9 +7,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.study_chooser import BROWSE_TEXT
-from app.panels.study_list import StudyDialog
+from app.shell.application import Marginscope
+from app.study.chooser import BROWSE_TEXT
+from app.study.list import StudyDialog
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_ids, shipped_summaries
 from core.studies.thumbnails import thumbnails

@@ -8,8 +8,8 @@ from PySide6.QtGui import QGuiApplication
 from pytest import MonkeyPatch
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
 from app.settings import Settings, load_settings
+from app.shell.application import Marginscope
 from app.state.link import study_link
 from tests.app.mouse import click_on, pick
 from tests.app.shell.conftest import Opener
@@ -24,7 +24,7 @@ class System:
     def __init__(self, monkeypatch: MonkeyPatch) -> None:
         self.palette = "light"
         for module in ("memory", "system_theme"):
-            monkeypatch.setattr(f"app.controllers.{module}.system_palette", lambda: self.palette)
+            monkeypatch.setattr(f"app.shell.{module}.system_palette", lambda: self.palette)
 
     def turn(self, palette: str) -> None:
         """Its user chooses another theme."""

@@ -12,9 +12,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.export_dialogs import FilmDialog
-from app.panels.figure_dialog import FigureDialog
+from app.export.export_dialogs import FilmDialog
+from app.export.figure_dialog import FigureDialog
+from app.shell.application import Marginscope
 from app.state.exports import FigureJob, FilmJob, completed, opened
 from app.state.resolve import span_of
 from core.figures.film import save_film

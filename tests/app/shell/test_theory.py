@@ -12,14 +12,14 @@ from PySide6.QtGui import QContextMenuEvent, QCursor
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.theory import WHILE_TRAINING
-from app.panels.help_card import HelpCard
-from app.panels.margin_list import COMPUTING, STOPPED
+from app.shell.application import Marginscope
+from app.shell.help_card import HelpCard
+from app.theory.controller import WHILE_TRAINING
+from app.theory.judge import Judge
+from app.theory.margin_list import COMPUTING, STOPPED
+from app.theory.margin_worker import MarginWorker
 from app.views.margins import MarginsView
 from app.widgets.screen_text import raised
-from app.workers.judge import Judge
-from app.workers.margin_worker import MarginWorker
 from core.figures.numbers import time_text
 from core.problem.problem import Problem
 from core.problem.schedule import coordinate
@@ -428,8 +428,8 @@ def test_margins_and_verdicts_keep_to_their_share(problem: Problem, qtbot: QtBot
 
 
 def test_a_card_says_each_formula_once(qtbot: QtBot) -> None:
-    from app.controllers.help import explanations_of
-    from app.panels.formula import FormulaLabel
+    from app.shell.help import explanations_of
+    from app.theory.formula import FormulaLabel
 
     parent = QWidget()
     qtbot.addWidget(parent)
@@ -450,7 +450,7 @@ def test_a_card_says_each_formula_once(qtbot: QtBot) -> None:
 
 
 def test_a_card_says_once_what_its_margins_are_divided_by(qtbot: QtBot) -> None:
-    from app.controllers.help import explanations_of
+    from app.shell.help import explanations_of
 
     owner = QWidget()
     qtbot.addWidget(owner)

@@ -10,9 +10,9 @@ from PySide6.QtGui import QKeySequence
 from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS
-from app.application import Marginscope
-from app.controllers.tour import TourController
-from app.panels.tour_card import TourCard
+from app.shell.application import Marginscope
+from app.shell.tour import TourController
+from app.shell.tour_card import TourCard
 from app.state.tour import STEPS
 from app.state.views import VIEWS
 from tests.app.mouse import pick

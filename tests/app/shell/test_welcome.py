@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.panels.welcome import WelcomePage
-from app.panels.welcome_card import Card
+from app.shell.application import Marginscope
+from app.shell.welcome_card import Card
+from app.shell.welcome_page import WelcomePage
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_summaries
 from tests.app.mouse import pick

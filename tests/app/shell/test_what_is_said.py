@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from app.state.headings import headings_of, headings_of_files
 from core.figures.numbers import MINUS, clock_text
 from tests.app.shell.conftest import STUDY, Opener, trained

@@ -16,15 +16,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers import study_display
-from app.controllers.closing import KEEP, STOP
-from app.controllers.study_runner import NO_ADDRESS
-from app.panels.study_window import StudyWindow
-from app.panels.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
-from app.workers.study_readers import figure_drawn
-from app.workers.sweep_worker import OUR_ERROR, SweepWorker
-from app.workers.worker import Request
+from app.shell.application import Marginscope
+from app.shell.closing import KEEP, STOP
+from app.study import display as study_display
+from app.study.readers import figure_drawn
+from app.study.runner import NO_ADDRESS
+from app.study.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
+from app.study.sweep_worker import OUR_ERROR, SweepWorker
+from app.study.window import StudyWindow
+from app.worker import Request
 from core.errors import InputError
 from core.figures.export import FigureProcess
 from core.figures.palette import DARK

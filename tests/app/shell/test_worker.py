@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.workers.recipes import FromExperiment, FromRun, Further, Recipe
-from app.workers.run_worker import RunWorker, TrainingJob
+from app.training.recipes import FromExperiment, FromRun, Further, Recipe
+from app.training.run_worker import RunWorker, TrainingJob
 from core.problem.problem import Problem
 from core.runs import open_run
 from core.studies.study import load_study

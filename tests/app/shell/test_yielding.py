@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
-from app.application import Marginscope
-from app.controllers.pace import LONGEST_MS, SHARE, TICK_MS, TickPace
+from app.playback.pace import LONGEST_MS, SHARE, TICK_MS, TickPace
+from app.shell.application import Marginscope
 from app.state.intent import Intent
 from app.state.views import VIEWS
 from app.views.run_panel import RunPanel

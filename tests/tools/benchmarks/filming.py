@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtWidgets import QApplication
 
-from app.application import Marginscope
 from app.process import prepare
+from app.shell.application import Marginscope
 from app.state.exports import FilmJob
 from tests.recording import recorded
 from tests.tools.benchmarks.measure import heading, row

@@ -12,8 +12,8 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
-from app.application import Marginscope
 from app.process import prepare
+from app.shell.application import Marginscope
 from app.state.link import link_of
 from core.figures.film import film_frames
 from core.figures.options import FigureOptions

@@ -53,7 +53,7 @@ def _typed(entries: Sequence[Entry]) -> float:
     """Seconds from a condition in the window to the table that shows what it finds, sorted."""
     from PySide6.QtWidgets import QApplication
 
-    from app.panels.library import LibraryPanel
+    from app.library.panel import LibraryPanel
     from core.figures.palette import LIGHT
 
     application = QApplication.instance() or QApplication([])

@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from app.controllers.commands import MADE_AT_ONCE, run_entries
+from app.shell.commands import MADE_AT_ONCE, run_entries
 from app.state.finding import entry
 from core.library.entry import Entry
 from tests.tools.benchmarks.measure import row
@@ -20,7 +20,7 @@ def main(entries: Sequence[Entry]) -> None:
     from PySide6.QtTest import QTest
     from PySide6.QtWidgets import QApplication, QWidget
 
-    from app.panels.command_palette import CommandPalette
+    from app.shell.command_palette import CommandPalette
 
     application = QApplication.instance() or QApplication([])
     window = QWidget()

@@ -19,9 +19,9 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.application import Marginscope
 from app.places import Places
 from app.process import prepare
+from app.shell.application import Marginscope
 from app.state.views import VIEWS
 from core.runs import Recorder
 from core.training.trajectory import run

@@ -23,10 +23,10 @@ from typing import Any, final
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.application import Marginscope
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import Places
 from app.process import prepare
+from app.shell.application import Marginscope
 from app.state.resolve import span_of
 from tests.tools.faults.processes import Program
 

@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
-from app.application import Marginscope
+from app.shell.application import Marginscope
 from app.state.intent import MARGIN_AXES, NEURON_RANGES
 from app.state.link import view_text
 from app.state.views import VIEWS

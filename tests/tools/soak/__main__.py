@@ -17,10 +17,10 @@ from typing import final
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.application import Marginscope
 from app.errors import LOG_FILE, Reporter, open_log
 from app.places import Places
 from app.process import prepare
+from app.shell.application import Marginscope
 from tests.tools.soak.holdings import Holdings, grown, held, kinds, trim
 from tests.tools.soak.log import errors_in
 from tests.tools.soak.walk import Walk

@@ -13,10 +13,10 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QLineEdit
 
-from app.application import Marginscope
-from app.controllers.opening import FIRST_STUDY
-from app.panels.export_dialog import ExportDialog
-from app.panels.export_dialogs import FilmDialog
+from app.export.export_dialog import ExportDialog
+from app.export.export_dialogs import FilmDialog
+from app.shell.application import Marginscope
+from app.shell.opening import FIRST_STUDY
 from app.state.resolve import span_of
 from tests.runs.helpers import crash
 

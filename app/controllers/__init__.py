@@ -1,1 +1,0 @@
-"""What happens when something is asked for: between state, workers and widgets."""

@@ -1,0 +1,363 @@
+"""Data drawn by hand: between the window they are drawn in, the form, and the training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.flag import Flag
+from app.scenes.controller import SceneController
+from app.state.edits import Edits
+from app.training.experiment import MEND_FIRST, ExperimentController
+from app.training.experiment_form import ExperimentForm
+from app.training.fields import text_of
+from app.training.form_words import in_words
+from app.training.study_edits import StudyEdits
+from core.data.pasted import Pasted
+from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Points, PointsData, fault_of
+from core.data.suffixes import DATA_FILTER
+from core.errors import InputError
+from core.figures.palette import PALETTES, Palette
+from core.studies.study import Study
+
+if TYPE_CHECKING:
+    from app.data.drawing_window import DrawingWindow
+
+KIND, BIASES = "points", "bias"
+WORDS = "Draw the data"
+WHILE_DRAWING = "Draw and train"
+PAUSE = 400  # while somebody is still drawing, nothing is trained
+MOST_BYTES = 10_000_000  # of a file of at most 2,000 points
+NO_STUDY = "Choose a study in the experiment panel first; its network is trained on the points."
+THROUGH_ORIGIN = "A network of kind {kind} has no biases: its nodes see the points from the origin."
+WAITS = "The points that were drawn are kept, but are not in the form: {fault}."
+MANY = "The points of the form have {d} coordinates; one or two can be drawn."
+FRESH = (
+    "This study cannot be trained on points: its variants {names} draw fresh examples from a "
+    "distribution at each step, and points are none; choose another study."
+)
+FILE_KEY = "data.path"  # what readers of data files call the file
+INSTEAD = "choose file as the kind of data in the experiment panel to train on them."
+TOO_LARGE = "{path} is too large for points to be edited; " + INSTEAD
+NOT_DRAWN = (
+    "{path} has n = {n} points of d = {d} coordinates and {classes} classes; at most {most} points "
+    "of one or two coordinates and two classes can be drawn; " + INSTEAD
+)
+
+
+@final
+class DrawingController(QObject):
+    """Owns the window in which data are drawn, None before it was asked for.
+
+    The points get into the form as one step by name: when Train is pressed, and when the window is
+    left or closed after a change. trained(study): training was begun on them; its views are those
+    that suit such data. passed(paths): runs of a drawing that went on since, which are of use to
+    nobody who has not kept them. message(sentence): for the main window's bar.
+    """
+
+    trained = Signal(object)
+    passed = Signal(list)
+    message = Signal(str)
+
+    def __init__(
+        self,
+        window: QWidget,
+        form: ExperimentForm,
+        experiment: ExperimentController,
+        scenes: SceneController,
+    ) -> None:
+        super().__init__(window)
+        self._main, self._form = window, form
+        self._experiment, self._scenes = experiment, scenes
+        self._palette = PALETTES["light"]
+        self._put: Points = ()  # as the form has them, or as they were when the window opened
+        self._putting = Flag()
+        # Of training while drawing: the runs that were begun last, and those before them.
+        self._latest: tuple[Path, ...] = ()
+        self._before: list[Path] = []
+        self.window: DrawingWindow | None = None
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE)
+        self._pause.timeout.connect(self._train_again)
+        form.changed.connect(self.refresh)
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        if self.window is not None:
+            self.window.set_colours(palette)
+
+    # ------------------------------------------------------------------------------- the window
+
+    def show(self) -> None:
+        """Open the window on the points of the form, or bring it to the front."""
+        first = self.window is None
+        window = self.window or self._made()
+        in_form = self._points_of_form()
+        if in_form and len(in_form[0]) <= 3 and in_form != window.sketch.points:
+            self._put = in_form
+            window.begin(in_form)
+        elif in_form and len(in_form[0]) > 3:
+            window.bar.say(MANY.format(d=len(in_form[0]) - 1))
+        if not window.sketch.points and first:
+            self._put = tuple(tuple(map(float, row)) for row in ISLAND)
+            window.begin(self._put)
+        self._show_network()
+        window.show()
+        window.raise_()
+        window.activateWindow()
+        window.canvas.plot.setFocus()
+
+    def _made(self) -> DrawingWindow:
+        from app.data.drawing_window import DrawingWindow  # the plot is slow to load
+
+        self.window = window = DrawingWindow(self._palette)
+        window.setWindowIcon(self._main.windowIcon())
+        window.changed.connect(self._changed)
+        window.left.connect(self._left)
+        window.closed.connect(self._closed)
+        window.train_requested.connect(self.train)
+        window.biases_requested.connect(self._use_biases)
+        window.open_requested.connect(self._ask_for_file)
+        return window
+
+    def close(self) -> None:
+        """Put the window away."""
+        self._pause.stop()
+        if self.window is not None:
+            self.window.close()  # it says that it is left
+            self.window.deleteLater()
+            self.window = None
+
+    # --------------------------------------------------------------------------------- the form
+
+    def refresh(self) -> None:
+        """The form says something else: its points are shown, as a step of their own."""
+        window = self.window
+        if window is None or self._putting:
+            return
+        self._show_network()
+        in_form = self._points_of_form()
+        if in_form and len(in_form[0]) <= 3 and in_form != self._put:
+            self._put = in_form
+            if in_form != window.sketch.points:
+                window.replace(in_form, "Points of the form")
+
+    def _points_of_form(self) -> Points:
+        """Those of the study in the form; none where its data are others, or wrong."""
+        study = self._form.study()
+        if study is None:
+            return ()
+        data = next(study.each()).experiment.data
+        return data.points if isinstance(data, PointsData) and not data.real else ()
+
+    def _left(self) -> None:
+        window = self.window
+        if window is None or window.sketch.points == self._put:
+            return
+        if not fault_of(window.sketch.points):  # else they wait here until they are data
+            self._put_into_form()
+
+    def _closed(self) -> None:
+        """What is no data is not lost, and not in the form."""
+        self._left()
+        points = () if self.window is None else self.window.sketch.points
+        fault = fault_of(points)
+        if points and fault:
+            self.message.emit(WAITS.format(fault=fault))
+
+    def _put_into_form(self, goes_on: str = "") -> bool:
+        """Make the points the data of the form, a step by name or a part of one that goes on.
+
+        Returns whether there is a form.
+        """
+        window, edits = self.window, self._form.edits
+        if window is None or edits is None:
+            return False
+        points = window.sketch.points
+        if points != self._points_of_form():
+            self._edit(with_points(edits, points), WORDS, goes_on)
+        self._put = points
+        return True
+
+    def _edit(self, edits: Edits, words: str, goes_on: str = "") -> None:
+        self._scenes.note()  # what was changed before is a step of its own
+        with self._putting:
+            if goes_on:
+                self._scenes.go_on(goes_on)
+            else:
+                self._scenes.name(words)
+            self._experiment.show_edits(edits)
+        self._scenes.note()
+
+    # ------------------------------------------------------------------------------ the network
+
+    def _show_network(self) -> None:
+        window, study = self.window, self._form.study()
+        if window is None:
+            return
+        if study is None:
+            window.set_note("", biases=False)
+            return
+        network = next(study.each()).experiment.network
+        none = network.kind not in (BIASES, "custom")
+        note = THROUGH_ORIGIN.format(kind=network.kind) if none else ""
+        window.set_note(note, biases=none)
+
+    def _use_biases(self) -> None:
+        edits = self._form.edits
+        if edits is not None:
+            kinds = [pair for pair in edits.kinds if pair[0] != "network"]
+            changed = replace(edits, kinds=(*kinds, ("network", BIASES)))
+            self._edit(changed, f"network = {BIASES}")
+            self._show_network()
+            self._changed()
+
+    # ---------------------------------------------------------------------------------- training
+
+    def train(self) -> None:
+        """Train what stands in the form on the points, and show the run."""
+        if self._ready():
+            self._before += self._latest
+            self._latest = ()
+            self._experiment.run()
+            self._main.raise_()
+            self._main.activateWindow()
+
+    def _changed(self) -> None:
+        if self.window is not None and self.window.always.isChecked():
+            self._pause.start()
+
+    def _train_again(self) -> None:
+        """Train on the points as they are now, in place of the run before."""
+        window = self.window
+        if window is None or fault_of(window.sketch.points):
+            return
+        self._scenes.note()  # what was changed before is a step of its own
+        if not self._ready(WHILE_DRAWING):
+            return
+        study = self._form.study()
+        assert study is not None
+        self._scenes.go_on(WHILE_DRAWING)
+        self._experiment.begin(study)
+        self._scenes.note()
+        self._before += self._latest
+        self._latest = self._experiment.paths
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Tell of the runs that were trained while something was drawn, and are there still."""
+        self._before = [path for path in self._before if path.exists()]
+        wanted = self._scenes.runs_named
+        if passed := [path for path in self._before if path not in wanted]:
+            self.passed.emit(passed)
+
+    def _ready(self, words: str = "") -> bool:
+        """Whether the form can be trained on the points; else the window says why not. `words` name
+        a step that goes on."""
+        window = self.window
+        if window is None:
+            return False
+        if not self._put_into_form(words):
+            window.bar.say(NO_STUDY)
+            return False
+        study = self._form.study()
+        if study is None:
+            sentence = next(iter(self._form.problems().values()), "")
+            edits = self._form.edits
+            fresh = () if edits is None else variants_with_fresh(edits.base)
+            if fresh:  # the form has no field for what variants say
+                window.bar.say(FRESH.format(names=", ".join(fresh)))
+            else:
+                window.bar.say(f"{MEND_FIRST} {in_words(sentence)}".strip())
+            return False
+        window.bar.clear()
+        self.trained.emit(as_drawn(study))
+        return True
+
+    # ------------------------------------------------------------------------------------- files
+
+    def _ask_for_file(self) -> None:
+        path, _ = QFileDialog.getOpenFileName(self.window, "Open points", "", DATA_FILTER)
+        if path:
+            self.open(Path(path))
+
+    def open(self, path: Path) -> None:
+        """Show the points of a data file in place of the others."""
+        window = self.window
+        assert window is not None
+        try:
+            read = points_of(path)
+        except InputError as error:
+            window.bar.say(error.sentence.removeprefix(f"{FILE_KEY}: "))
+            return
+        window.replace(read.points, f"Open {path.name}")
+        if read.note:
+            window.bar.say(read.note)
+
+
+def with_points(edits: Edits, points: Points) -> Edits:
+    """Edits with points as the data; what was typed of n and d is of other data.
+
+    How many there are follows from the points, and is said where the study cannot do without: its
+    formulas or variants may name n and d.
+    """
+    plain = _with_texts(edits, points, "", "")
+    wrong = StudyEdits.of(plain).outcome()
+    if wrong.study is not None:
+        return plain
+    stated = _with_texts(edits, points, str(len(points)), str(len(points[0]) - 1))
+    # Where both are refused the one is shown whose reason is about a setting: that a formula lacks
+    # n or d is no reason, as they are known.
+    helps = StudyEdits.of(stated).outcome().study is not None or "" in wrong.problems
+    return stated if helps else plain
+
+
+def variants_with_fresh(study: Study) -> tuple[str, ...]:
+    """The variants of a study that draw fresh examples at each step."""
+    return tuple(name for name, keys in study.variants.items() if keys.get("dynamics.fresh"))
+
+
+def _with_texts(edits: Edits, points: Points, n: str, d: str) -> Edits:
+    texts = {"data.points": text_of(points), "data.n": n, "data.d": d}
+    kept = [pair for pair in edits.texts if pair[0] not in texts]
+    kinds = [pair for pair in edits.kinds if pair[0] != "data"]
+    latest = [key for key in edits.latest if key not in ("data.kind", *texts)]
+    return replace(
+        edits,
+        kinds=(*kinds, ("data", KIND)),
+        texts=(*kept, *texts.items()),
+        latest=(*latest, "data.kind", "data.points"),
+    )
+
+
+def as_drawn(study: Study) -> Study:
+    """A study that leaves its views to its data: those it names are of the data it came with."""
+    return replace(study, window={})
+
+
+def points_of(path: Path) -> Pasted:
+    """Return the points of a data file. Raises InputError where they are not to be drawn."""
+    import numpy as np
+
+    from core.data.dataset import UNDERSTOOD
+    from core.data.files import FileSource, stated_size
+
+    large = path.is_file() and path.stat().st_size > MOST_BYTES
+    # What is packed may be small all the same.
+    if large or stated_size(path) > MAX_NUMBERS:
+        raise InputError(TOO_LARGE.format(path=path.name))
+    data = FileSource(path).sample(np.random.default_rng(0))
+    if data.n > MAX_POINTS or data.d > 2 or data.classes != 2:
+        words = NOT_DRAWN.format(
+            path=path.name, n=data.n, d=data.d, classes=data.classes, most=MAX_POINTS
+        )
+        raise InputError(words)
+    points = tuple(
+        (*(float(value) for value in x), float(y)) for x, y in zip(data.x, data.y, strict=True)
+    )
+    if fault := fault_of(points):
+        raise InputError(f"{path.name}: {fault}.")
+    return Pasted(points, f"{UNDERSTOOD} {data.note}" if data.is_guess else "")

@@ -1,0 +1,386 @@
+"""The window in which data are drawn: a plot, a table, what to begin with, and Train."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import final
+
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QHBoxLayout,
+    QMenu,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.data.drawing_plot import DrawingPlot
+from app.data.drawing_table import PointTable
+from app.qt_workarounds import ActionButtonSync
+from app.state.sketch import (
+    Row,
+    Sketch,
+    SketchHistory,
+    added,
+    counted,
+    flipped,
+    in_dimension,
+    moved,
+    sketch_of,
+    without,
+)
+from app.widgets.inputs import ChoiceBox, push_button, quiet_label, set_property
+from app.widgets.layouts import filled, laid
+from app.widgets.message_bar import MessageBar
+from app.widgets.plain_text import plain_tip
+from core.data.pasted import parse_points, points_csv
+from core.data.points import MAX_POINTS, Points, fault_of
+from core.data.shapes import NAMES, shape
+from core.errors import InputError
+from core.figures.palette import Palette
+
+DIMENSIONS = ("in the plane", "on a line")
+BEGIN = "Begin with ..."
+FULL = f"There are {MAX_POINTS} points, the most there may be; delete some first."
+NO_ROOM = f"With these there would be more than {MAX_POINTS} points. Nothing was pasted."
+OTHERS = "The pasted points took the place of the others, which have another dimension."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """An action of the window."""
+
+    key: str
+    text: str
+    tip: str
+    keys: tuple[str, ...]
+
+
+DEEDS = (
+    Deed("undo", "Undo", "Take back the latest change to the points", ("Ctrl+Z",)),
+    Deed("redo", "Redo", "Make the change once more that was taken back", ("Ctrl+Shift+Z",)),
+    Deed("add", "Add", "A point in the middle, which the arrow keys move", ("Ins",)),
+    Deed("flip", "Flip", "Give the selected points the other label", ("F",)),
+    Deed("delete", "Delete", "Delete the selected points", ("Del", "Backspace")),
+    Deed("clear", "Clear", "Delete all points", ()),
+    Deed("all", "Select all", "Select all points", ("Ctrl+A",)),
+    Deed("paste", "Paste", "Points from the clipboard: coordinates, then the label", ("Ctrl+V",)),
+    Deed("copy", "Copy", "The selected points, or all, as CSV into the clipboard", ("Ctrl+C",)),
+    Deed("open", "Open ...", "The points of an NPZ or CSV file", ("Ctrl+O",)),
+    Deed("fit", "Fit", "A range with all points in it", ("Ctrl+0",)),
+)
+
+
+@final
+class DrawingWindow(QWidget):
+    """A window of its own, so that runs stay in sight.
+
+    changed: the points are others. left: another window is active. closed: by its user.
+    train_requested, biases_requested, open_requested: buttons were pressed.
+    """
+
+    changed = Signal()
+    left = Signal()
+    closed = Signal()
+    train_requested = Signal()
+    biases_requested = Signal()
+    open_requested = Signal()
+
+    def __init__(self, palette: Palette) -> None:
+        # Without a parent, in front of which window systems would always keep it.
+        super().__init__(None, Qt.WindowType.Window)
+        self.setObjectName("drawing")
+        self.setWindowTitle("Draw data")
+        self.resize(940, 600)
+        self.history = SketchHistory(self)
+        self._seed = -1  # of the shape chosen last
+        self.bar = MessageBar(self)
+        self.canvas = DrawingPlot(palette, self)
+        self.table = PointTable(self)
+        self.actions_of = self._made_actions()
+        self._make_choices()
+        self._make_foot()
+        self._arrange()
+        self._connect()
+        self._show()
+
+    # ---------------------------------------------------------------------------------- making
+
+    def _made_actions(self) -> dict[str, QAction]:
+        answers: dict[str, Callable[[], None]] = {
+            "undo": self.history.undo,
+            "redo": self.history.redo,
+            "add": self._add_middle,
+            "flip": self._flip_selected,
+            "delete": self._delete,
+            "clear": self._clear,
+            "all": self._select_all,
+            "paste": self.paste,
+            "copy": self._copy,
+            "open": self.open_requested.emit,
+            "fit": self.canvas.fit,
+        }
+        actions = {}
+        for deed in DEEDS:
+            action = QAction(deed.text, self)
+            action.setObjectName(deed.key)
+            action.setShortcuts([QKeySequence(keys) for keys in deed.keys])
+            named = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            action.setToolTip(plain_tip(f"{deed.tip} ({named})" if named else deed.tip))
+            action.triggered.connect(answers[deed.key])
+            self.addAction(action)
+            actions[deed.key] = action
+        return actions
+
+    def _make_choices(self) -> None:
+        self.dimension = ChoiceBox(self, "Points", letters=11)
+        self.dimension.addItems(list(DIMENSIONS))
+        self.labels = (QToolButton(self), QToolButton(self))
+        group = QButtonGroup(self)
+        for button, text, key in zip(self.labels, ("+1", "\u22121"), ("+", "-"), strict=True):
+            group.addButton(button)
+            button.setText(text)
+            button.setCheckable(True)
+            button.setAccessibleName(f"New points are {button.text()}")
+            button.setToolTip(
+                plain_tip(f"New points have the label {button.text()} ({key} in the plot)")
+            )
+            action = QAction(button.text(), self.canvas)
+            action.setShortcut(QKeySequence(key))
+            # Not in the table, where a number may begin so.
+            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            action.triggered.connect(button.click)
+            self.canvas.addAction(action)
+        self.labels[0].setChecked(True)
+        self.snaps = QCheckBox("&Grid", self)
+        self.snaps.setToolTip("Points that are added and moved lie on a grid")
+        # A menu and no choice: what is chosen does not stay, and the same may be chosen again.
+        self.shapes = QToolButton(self)
+        self.shapes.setText(BEGIN)
+        self.shapes.setToolTip("Well-known data in place of the points; each choice draws others")
+        self.shapes.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self)
+        for name in NAMES:
+            menu.addAction(name)
+        menu.triggered.connect(self._on_shape)
+        self.shapes.setMenu(menu)
+
+    def _make_foot(self) -> None:
+        self.counts = quiet_label("", self)
+        self.note = quiet_label("", self, wrap=True)
+        self.biases = push_button("Use &biases", self, "Give the network in the form biases")
+        self.biases.hide()
+        self.always = QCheckBox("Train &while drawing", self)
+        self.always.setToolTip("Train anew with each change; the run before is stopped")
+        self.train = push_button("Train", self, "Train the network in the form on these points")
+        self.train.setShortcut(QKeySequence("Ctrl+R"))
+        set_property(self.train, "primary", True)
+
+    def _arrange(self) -> None:
+        head = laid(QHBoxLayout(), (16, 12, 16, 0), 8)
+        new = quiet_label("New points:", self)
+        filled(head, self.dimension, new, *self.labels, self.snaps, 1, self.shapes)
+        tools = laid(QHBoxLayout(), (12, 4, 12, 4), 0)
+        for key, action in self.actions_of.items():
+            if key == "all":
+                continue
+            button = QToolButton(self, autoRaise=True)
+            button.setDefaultAction(action)
+            ActionButtonSync(button)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            tools.addWidget(button)
+        tools.addStretch(1)
+        self.split = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
+        self.split.addWidget(self.canvas)
+        self.split.addWidget(self.table)
+        self.split.setStretchFactor(0, 1)
+        self.split.setSizes([650, 280])
+        said = filled(laid(QVBoxLayout(), spacing=0), self.counts, self.note)
+        foot = laid(QHBoxLayout(), (16, 8, 16, 12), 12)
+        filled(foot, (said, 1), self.biases, self.always, self.train)
+        whole = laid(QVBoxLayout(self), spacing=0)
+        filled(whole, head, tools, (self.split, 1), foot)
+        self.bar.float_over(self.split)
+
+    def _connect(self) -> None:
+        self.history.indexChanged.connect(self._on_step)
+        self.dimension.activated.connect(self._on_dimension)
+        self.labels[0].toggled.connect(self._on_label)
+        self.snaps.toggled.connect(self.canvas.set_snaps)
+        self.canvas.added.connect(self._add)
+        self.canvas.moved.connect(self._move)
+        self.canvas.flipped.connect(self._flip)
+        self.canvas.picked.connect(self.pick)
+        self.table.picked.connect(self.pick)
+        self.table.points.edited.connect(self._edit)
+        self.table.points.refused.connect(self.bar.say)
+        self.biases.clicked.connect(self.biases_requested)
+        self.train.clicked.connect(self.train_requested)
+
+    # --------------------------------------------------------------------------------- showing
+
+    @property
+    def sketch(self) -> Sketch:
+        """The points as they are now."""
+        return self.history.sketch
+
+    def begin(self, points: Points) -> None:
+        """Show points with nothing to be undone."""
+        with QSignalBlocker(self.history):
+            self.history.clear()
+        self._select(sketch_of(points))
+        self.canvas.fit()
+
+    def replace(self, points: Points, words: str) -> None:
+        """Show other points, as a step."""
+        self._do(sketch_of(points, self.sketch.d), words)
+        self.canvas.fit()
+
+    def set_note(self, note: str, biases: bool) -> None:
+        """What is to be known of the network, and whether it can be given biases."""
+        self.note.setText(note)
+        self.note.setVisible(bool(note))
+        self.biases.setVisible(biases)
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette for what paints itself."""
+        self.canvas.set_colours(palette)
+
+    def _show(self) -> None:
+        sketch, history = self.sketch, self.history
+        self.canvas.show_sketch(sketch)
+        self.table.show_sketch(sketch)
+        self.dimension.setCurrentIndex(0 if sketch.d == 2 else 1)
+        positive, negative = sketch.count(1.0), sketch.count(-1.0)
+        chosen = f", {len(sketch.selected)} selected" if sketch.selected else ""
+        self.counts.setText(
+            f"{counted(len(sketch.points))}: {positive} of +1, {negative} of \u22121{chosen}"
+        )
+        fault = fault_of(sketch.points)
+        self.train.setEnabled(not fault)
+        self.train.setToolTip(
+            plain_tip(
+                f"{fault[:1].upper()}{fault[1:]}."
+                if fault
+                else "Train the network in the form on these points"
+            )
+        )
+        for key in ("flip", "delete"):
+            self.actions_of[key].setEnabled(bool(sketch.selected))
+        for key in ("clear", "copy", "all"):
+            self.actions_of[key].setEnabled(bool(sketch.points))
+        for key, step in (("undo", history.undoText()), ("redo", history.redoText())):
+            action = self.actions_of[key]
+            action.setEnabled(step != "")
+            words = ": ".join(filter(None, (key.capitalize(), step)))
+            shortcut = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            action.setToolTip(plain_tip(f"{words} ({shortcut})"))
+
+    def _on_step(self) -> None:
+        self._show()
+        self.bar.clear()
+        self.changed.emit()
+
+    def _select(self, sketch: Sketch) -> None:
+        self.history.sketch = sketch
+        self._show()
+
+    def _do(self, sketch: Sketch, words: str, subject: str = "") -> None:
+        if (sketch.points, sketch.d) == (self.sketch.points, self.sketch.d):
+            self._select(sketch)
+        else:
+            self.history.change(sketch, words, subject)
+
+    # ---------------------------------------------------------------------------------- editing
+
+    def pick(self, which: frozenset[int]) -> None:
+        """Select other points."""
+        if which != self.sketch.selected:
+            self._select(replace(self.sketch, selected=frozenset(which)))
+
+    def _add(self, row: Row) -> None:
+        if len(self.sketch.points) >= MAX_POINTS:
+            self.bar.say(FULL)
+            return
+        self._do(added(self.sketch, row), "Add a point")
+
+    def _add_middle(self) -> None:
+        self._add(self.canvas.middle())
+        self.canvas.plot.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _move(self, sketch: Sketch, subject: str) -> None:
+        self._do(sketch, f"Move {counted(len(sketch.selected))}", subject)
+
+    def _flip(self, number: int) -> None:
+        """One point, or all that are selected with it."""
+        selected = self.sketch.selected
+        which = selected if number in selected else frozenset({number})
+        self._do(flipped(self.sketch, which), f"Flip {counted(len(which))}")
+
+    def _flip_selected(self) -> None:
+        which = self.sketch.selected
+        self._do(flipped(self.sketch, which), f"Flip {counted(len(which))}")
+
+    def _delete(self) -> None:
+        which = self.sketch.selected
+        self._do(without(self.sketch, which), f"Delete {counted(len(which))}")
+
+    def _clear(self) -> None:
+        self._do(without(self.sketch, range(len(self.sketch.points))), "Clear")
+
+    def _select_all(self) -> None:
+        self.pick(frozenset(range(len(self.sketch.points))))
+
+    def _edit(self, number: int, row: Row) -> None:
+        self._do(moved(self.sketch, {number: row}), f"Edit point {number + 1}")
+
+    def _on_dimension(self, place: int) -> None:
+        self._do(in_dimension(self.sketch, 2 - place), f"Points {DIMENSIONS[place]}")
+
+    def _on_label(self, positive: bool) -> None:
+        self.canvas.label = 1.0 if positive else -1.0
+
+    def _on_shape(self, chosen: QAction) -> None:
+        self._seed += 1
+        self.replace(shape(chosen.text(), self._seed), f"Begin with {chosen.text()}")
+
+    # -------------------------------------------------------------------------------- clipboard
+
+    def paste(self) -> None:
+        """Add the points that are in the clipboard as text."""
+        try:
+            pasted = parse_points(QGuiApplication.clipboard().text())
+        except InputError as error:
+            self.bar.say(error.sentence)
+            return
+        rows, sketch = pasted.points, self.sketch
+        other = bool(sketch.points) and len(rows[0]) - 1 != sketch.d
+        if not other and len(sketch.points) + len(rows) > MAX_POINTS:
+            self.bar.say(NO_ROOM)
+            return
+        base = Sketch(d=len(rows[0]) - 1) if other or not sketch.points else sketch
+        self._do(added(base, *rows), f"Paste {counted(len(rows))}")
+        self.canvas.fit()
+        self.bar.say(" ".join(filter(None, (pasted.note, OTHERS if other else ""))))
+
+    def _copy(self) -> None:
+        chosen = self.sketch.chosen or range(len(self.sketch.points))
+        rows = [self.sketch.points[number] for number in chosen]
+        QGuiApplication.clipboard().setText(points_csv(rows))
+
+    # ------------------------------------------------------------------------------------ events
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and not self.isActiveWindow():
+            self.left.emit()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        super().closeEvent(event)
+        self.closed.emit()

@@ -1,0 +1,96 @@
+"""The preview of the data in the form: opened by an action, kept up to date while it is open."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QWidget
+
+from app.training.experiment_form import ExperimentForm
+from app.worker import Request, Worker
+from core.figures.palette import PALETTES, Palette
+
+if TYPE_CHECKING:
+    from app.data.preview_dialog import PreviewDialog
+    from core.data.preview import Preview
+
+# While somebody types, the data are not drawn anew for every letter.
+PAUSE = 250
+MOST_COMPARED = 32  # runs of a study that are asked whether they have the same data
+WRONG = "Mend the values marked in the experiment panel; then the data are shown."
+NOT_YET = "Choose a study; then its data are shown."
+NO_MEMORY = "There is not enough memory for these data; choose a smaller n or d."
+OUR_ERROR = "The data cannot be shown because of an error in the program; the log says more."
+
+
+@final
+class PreviewController(QObject):
+    """Shows the data that Run would train on; of a study of several runs those of the first."""
+
+    def __init__(self, window: QWidget, form: ExperimentForm) -> None:
+        super().__init__(window)
+        self._window, self._form = window, form
+        self._palette = PALETTES["light"]
+        self.dialog: PreviewDialog | None = None
+        self.worker = Worker("preview", drawn, self, no_memory=NO_MEMORY, our_error=OUR_ERROR)
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE)
+        self._pause.timeout.connect(self._ask)
+        form.changed.connect(self.refresh)
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        if self.dialog is not None:
+            self.dialog.set_colours(palette)
+
+    def show(self) -> None:
+        """Open the preview, or bring it to the front."""
+        if self.dialog is None:
+            from app.data.preview_dialog import PreviewDialog  # the plots are slow to load
+
+            self.dialog = PreviewDialog(self._palette, self._window)
+            self.worker.result.connect(self.dialog.show_preview)
+            self.worker.error.connect(self.dialog.show_problem)
+        self.dialog.show()
+        self.dialog.raise_()
+        self.dialog.activateWindow()
+        self._ask()
+
+    def refresh(self) -> None:
+        """The form says something else."""
+        if self.dialog is not None and self.dialog.isVisible():
+            self._pause.start()
+
+    def close(self) -> None:
+        """Put the window and the thread away."""
+        self._pause.stop()
+        self.worker.close()
+        if self.dialog is not None:
+            self.dialog.close()
+
+    def _ask(self) -> None:
+        """Draw the data as the form stands now."""
+        if self.dialog is None:
+            return
+        study = self._form.study()
+        if study is None:
+            self.dialog.show_problem(WRONG if self._form.problems() else NOT_YET)
+            return
+        cells = tuple(islice(study.each(), MOST_COMPARED))
+        experiment = cells[0].experiment
+        same = all(
+            (cell.experiment.data, cell.experiment.run.seed)
+            == (experiment.data, experiment.run.seed)
+            for cell in cells
+        )
+        self.dialog.show_waiting("" if same else f"Of the first run of {study.count}.")
+        self.worker.ask(experiment.data, experiment.run.seed, study.folder)
+
+
+def drawn(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:
+    """The data of a section and of run.seed, drawn and described in the thread."""
+    from core.data.preview import preview  # loads readers of files, which a window need not
+
+    return preview(section, seed, folder)

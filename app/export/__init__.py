@@ -1,0 +1,1 @@
+"""Figures, films, pages and tables of what is shown: dialogs, previews, files."""

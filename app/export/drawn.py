@@ -1,0 +1,96 @@
+"""What the window shows now, for figures, films and data of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.playback.display import DisplayController
+from app.scenes.selections import SelectionController
+from app.state.exports import Ends, Exportable
+from app.state.resolve import NEAR, ResolvedView
+from app.state.session import OpenRun
+from app.theory.controller import TheoryController
+from core.figures.names import PANELS
+from core.figures.options import Look
+from core.figures.palette import PALETTES
+from core.problem.schedule import inverse_coordinate
+
+
+def drawn(
+    display: DisplayController, theory: TheoryController, selections: SelectionController
+) -> Exportable:
+    """The runs that are shown, as they are drawn."""
+    view, intent = display.view, display.intent
+    runs = [run for run in display.session if run.data is not None]
+    shown = {one.key: one for one in view.runs}
+    nothing = frozenset[int]()
+    pinned = tuple(
+        shown[run.key].pinned - shown[run.key].selected if run.key in shown else nothing
+        for run in runs
+    )
+    return Exportable(
+        tuple(run.source for run in runs),
+        intent.shown_plane,
+        PALETTES[intent.palette],
+        tuple(theory.lines_of(run.key) for run in runs),
+        tuple(selections.selected(run) for run in runs),
+        view.wishes.views or PANELS,
+        _look(view),
+        pinned,
+        tuple(theory.bounds_of(run.key) for run in runs),
+        _ranges(display, runs),
+        _moment(view),
+        _interval(view),
+        theory.delta,
+        tuple(source for run in runs for source in _sources(run, theory)),
+        tuple(theory.promise_of(run.key) for run in runs),
+        view.wishes.compared,
+    )
+
+
+def _sources(run: OpenRun, theory: TheoryController) -> tuple[str, ...]:
+    """Where the study of a run comes from, and what theory shows of it."""
+    own = "" if run.data is None else run.data.run.source
+    return (own, *theory.sources_of(run.key))
+
+
+def _look(view: ResolvedView) -> Look:
+    wishes = view.wishes
+    return Look(
+        wishes.shown_curves,
+        wishes.log_curves,
+        wishes.margin_axis,
+        wishes.shown_points,
+        wishes.neuron_range == "root" and wishes.shown_points == "weights",
+    )
+
+
+def _ranges(
+    display: DisplayController, runs: Sequence[OpenRun]
+) -> tuple[tuple[tuple[str, Ends], ...], ...]:
+    """Return the ranges of the views of each run."""
+    shown = {slot.run.key: slot.panel for slot in display.slots if slot.run is not None}
+    panels = [shown.get(run.key) for run in runs]
+    return tuple(() if panel is None else tuple(panel.regions()) for panel in panels)
+
+
+def _moment(view: ResolvedView) -> float | None:
+    """log10 t at the cursor; None at the end, where all is shown."""
+    span = view.span
+    if view.cursor >= span.edge - NEAR:
+        return None
+    # The frames shown are the last ones not after the cursor, by as much as coordinates may be off.
+    return _time(view.cursor + NEAR) if view.cursor > span.low else float("-inf")
+
+
+def _interval(view: ResolvedView) -> tuple[float, float] | None:
+    """The interval of the loop in log10 t."""
+    if view.wishes.interval is None:
+        return None
+    first, last = view.wishes.interval
+    low = float("-inf") if first <= view.span.low else _time(first)
+    return low, _time(last + NEAR)
+
+
+def _time(moment: float) -> float:
+    return float(inverse_coordinate(moment))

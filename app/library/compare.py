@@ -1,0 +1,379 @@
+"""Runs compared in one picture: opened by files, traced beside the window, shown at the cursor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.playback.calculator import Calculator
+from app.playback.display import DisplayController
+from app.playback.player import Playback
+from app.state.compared import Compared
+from app.state.compared_runs import ComparedRun, Known, ask, of_nodes, over_time
+from app.state.later import Later
+from app.state.resolve import frame_at
+from app.state.session import RunSnapshot, Session
+from app.widgets.page_stack import PageStack
+from core.comparison.question import MOST_COMPARED, SORTED, CompareQuestion, check_count
+from core.errors import InputError, MarginscopeError
+from core.figures.palette import PALETTES
+from core.problem.schedule import coordinate
+from core.trust import UntrustedCodeError
+
+if TYPE_CHECKING:
+    from app.library.compare_page import ComparePanel
+    from app.views.compare import CompareView
+    from core.comparison.alignment import Array
+    from core.comparison.comparison import Comparison
+    from core.comparison.recorded import Differing
+
+FIRST = "hard_margin"
+LOOK_MS = 500  # between looks at files that still grow
+TOO_FEW = "Two runs or more are compared; open one beside it, or select some in the library."
+
+
+@final
+class CompareController(QObject):
+    """Follows the wish `compared` of the intent. message(sentence): for the bar; shown(bool): the
+    page is shown, or was closed. code_refused(error, repeat): untrusted Python code, and the
+    request to repeat on consent."""
+
+    message = Signal(str)
+    code_refused = Signal(object, object)
+    shown = Signal(bool)
+    help_requested = Signal(object)  # tuple[str, ...]
+
+    def __init__(
+        self,
+        window: QWidget,
+        pages: PageStack,
+        session: Session,
+        display: DisplayController,
+        playback: Playback,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._pages = window, pages
+        self._session, self._display = session, display
+        self._playback = playback
+        self._of: Compared | None = None
+        self._palette, self._ended = "", False
+        self._open: tuple[ComparedRun, ...] = ()
+        self._named: Differing | None = None
+        self._known: Known | None = None
+        self._asked_at = math.nan  # the cursor when values were asked for
+        self.panel: ComparePanel | None = None
+        self.view: CompareView | None = None
+        self._calculator = Calculator(self)
+        self._calculator.computed.connect(self._computed)
+        self._timer = QTimer(self, interval=LOOK_MS)
+        self._timer.timeout.connect(self._look)
+        display.changed.connect(self._follow)
+
+    # -------------------------------------------------------------------------------- requests
+
+    def compare(self, names: Sequence[str]) -> None:
+        """Compare the runs of some files."""
+        try:
+            check_count(len(names))
+        except InputError as error:
+            self.message.emit(error.sentence)
+            return
+        self.message.emit("")
+        before = self._display.intent.compared
+        question = before.question if before is not None else CompareQuestion()
+        self._display.ask(compared=Compared(tuple(names), question))
+
+    def set_shown(self, on: bool) -> None:
+        """Compare the open runs, or show them again."""
+        if on == (self._display.intent.compared is not None):
+            return
+        if not on:
+            self._display.ask(compared=None)
+            return
+        names = [str(run.source) for run in self._session if run.data is not None]
+        if len(names) < 2:
+            self.message.emit(TOO_FEW)
+            self.shown.emit(False)
+            return
+        self.compare(names[:MOST_COMPARED])
+
+    def _asked(self, question: CompareQuestion) -> None:
+        compared = self._display.intent.compared
+        if compared is not None:
+            self._display.ask(compared=replace(compared, question=question))
+
+    def leave(self) -> None:
+        """Show the open runs, as there are others now."""
+        if self._display.intent.compared is not None:
+            self._display.ask(compared=None)
+
+    def _to_place(self, place: float) -> None:
+        """The moment at which the first line that comes so far gets there."""
+        if self._of is not None and self._of.question.against in ("log10_time", "time"):
+            self._playback.to_moment(float(coordinate(place)))
+            return
+        if self._known is None or not self._known.keys:  # nodes are not over time
+            return
+        for keys, one in zip(self._known.keys, self._open, strict=True):
+            there = np.flatnonzero(keys >= place)
+            if there.size:
+                moment = float(coordinate(max(float(one.run.log10_time[there[0]]), -300.0)))
+                self._playback.to_moment(moment)
+                return
+
+    # ------------------------------------------------------------------------------- following
+
+    def _follow(self) -> None:
+        """Show what the intent wants: other runs, another question, palette or moment."""
+        if self._ended:
+            return
+        wishes = self._display.view.wishes
+        if wishes.compared != self._of:
+            self._change(wishes.compared)
+        if self.view is not None and wishes.palette != self._palette:
+            self._palette = wishes.palette
+            self.view.set_colours(PALETTES[wishes.palette])
+            self._show_answer()
+        if self._of is not None:
+            self._show_moment()
+
+    def _change(self, wanted: Compared | None) -> None:
+        before, self._of = self._of, wanted
+        if wanted is None:
+            self._let_go()
+            self._pages.set_over(None)
+            self.shown.emit(False)
+            self._display.refresh()  # the slider's range is that of the open runs again
+            return
+        if before is None or before.runs != wanted.runs:
+            opened = self._open_runs(wanted.runs)
+            if not opened:  # what was compared before stays
+                self._of = before
+                self._display.ask(compared=before)
+                self.shown.emit(before is not None)
+                return
+            self._let_go()
+            self._take(opened)
+        self._make()
+        common = self._common()
+        if wanted.question.observable not in common:
+            name = FIRST if FIRST in common else next(iter(common))
+            self._asked(replace(wanted.question, observable=name))  # and is told of it
+            return
+        self._ask_for_values()
+        assert self.panel is not None
+        self.panel.offer(common)
+        self.panel.show_question(wanted.question)
+        self._rebuild()
+        self._pages.set_over(self.panel)
+        self.shown.emit(True)
+        self._display.refresh()  # the slider's range holds the compared runs, also while held
+
+    def _make(self) -> None:
+        """The page, when it is first shown."""
+        if self.panel is not None:
+            return
+        from app.library.compare_page import ComparePanel
+        from app.views.compare import CompareView
+
+        self._palette = self._display.intent.palette
+        self.view = CompareView(PALETTES[self._palette])
+        self.panel = ComparePanel(self.view, self._window)
+        self.panel.asked.connect(self._asked)
+        self.panel.closed.connect(self.leave)
+        self.view.place_asked.connect(self._to_place)
+        self.view.help_requested.connect(self.help_requested)
+
+    def _open_runs(self, names: Sequence[str]) -> tuple[ComparedRun, ...]:
+        """Open the files, or none of them and report which one cannot be read."""
+        from core.comparison.recorded import most_of
+        from core.runs import open_run
+
+        opened: list[ComparedRun] = []
+        try:
+            for name in names:
+                run = open_run(Path(name))
+                opened.append(ComparedRun(run, Later(run), most_of(run)))
+                if run.frames == 0:
+                    raise InputError(f"{run.path.name} has no frames yet; compare it later.")
+        except (MarginscopeError, OSError) as error:
+            for one in opened:
+                one.run.close()
+            words = getattr(error, "sentence", "") or f"{name} cannot be read: {error}."
+            self.message.emit(words)
+            if isinstance(error, UntrustedCodeError):
+                self.code_refused.emit(error, partial(self.compare, names))
+            return ()
+        return tuple(opened)
+
+    def _take(self, opened: tuple[ComparedRun, ...]) -> None:
+        """Compare runs that are open."""
+        from core.comparison.recorded import differing_of
+
+        self._open = opened
+        self._named = differing_of([one.run for one in opened])
+        self._tell_session()
+        if any(one.run.status != "finished" for one in opened):
+            self._timer.start()
+
+    def _let_go(self) -> None:
+        self._timer.stop()
+        self._calculator.watch(())
+        for one in self._open:
+            one.run.close()
+        self._open, self._known = (), None
+        self._session.compared = ()
+
+    def close(self) -> None:
+        """Compute no more, and close the files."""
+        self._ended = True
+        self._calculator.close()
+        self._let_go()
+
+    # -------------------------------------------------------------------------------- tracing
+
+    def _look(self) -> None:
+        """Read on in files that grow."""
+        growing = [one for one in self._open if one.run.status != "finished"]
+        if not growing:
+            self._timer.stop()
+            return
+        before = [one.run.frames for one in growing]
+        try:
+            after = [one.run.refresh() for one in growing]
+        except (MarginscopeError, OSError) as error:
+            self._timer.stop()
+            self.message.emit(getattr(error, "sentence", str(error)))
+            return
+        if after != before:
+            self._tell_session()
+            self._ask_for_values()
+            self._display.refresh()
+
+    def _tell_session(self) -> None:
+        """The cursor goes along these runs, too."""
+        from app.state.node_values import with_stand_in
+
+        snapshots = []
+        for one in self._open:
+            run = one.run
+            places = with_stand_in(coordinate(np.asarray(run.log10_time[: run.frames])))
+            snapshots.append(RunSnapshot(-1, places, float(places[-1]), False, 0))
+        self._session.compared = tuple(snapshots)
+
+    def _ask_for_values(self) -> None:
+        assert self._of is not None
+        self._asked_at = self._display.view.cursor
+        ask(self._of.question, self._open, self._asked_at)
+        self._calculator.watch([one.later for one in self._open])
+
+    def _common(self) -> dict[str, str]:
+        """The observables that all runs have, with their titles."""
+        from core.observables.registry import OBSERVABLES, scalars_of
+
+        names = [{item.name: item.title for item in scalars_of(one.run)} for one in self._open]
+        of_nodes = [OBSERVABLES[name] for name in SORTED]
+        for known, one in zip(names, self._open, strict=True):
+            known |= {x.name: f"{x.title}, sorted" for x in of_nodes if x.applies(one.run)}
+        return {k: v for k, v in names[0].items() if all(k in other for other in names[1:])}
+
+    def _computed(self) -> None:
+        if self._of is not None and self._open:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        """The answer from what is known so far."""
+        assert self._of is not None
+        assert self._named is not None
+        question, cursor = self._of.question, self._display.view.cursor
+        if question.ranked:
+            known = of_nodes(question, self._open, self._named, cursor)
+        else:
+            known = over_time(question, self._open, self._named)
+        if known is not None:
+            self._known = known
+            self._show_answer()
+            self._show_moment()
+
+    # -------------------------------------------------------------------------------- showing
+
+    def _show_answer(self) -> None:
+        if self.view is None or self.panel is None or self._known is None or self._named is None:
+            return
+        from core.figures.comparison import words_for
+
+        answer, named = self._known.answer, self._named
+        words = ", ".join(part for part in (words_for(answer.question), answer.moment) if part)
+        self.view.show_comparison(answer, f"{words}, {len(self._open)} runs")
+        self.panel.show_notes(answer.notes)
+        there = "median" if answer.question.ranked else "at the cursor"
+        titles = ("run", there, *named.keys)
+        rows = [(label, "", *row) for label, row in zip(named.labels, named.rows, strict=True)]
+        self.panel.show_table(titles, rows)
+        self.panel.show_colours([self._colour(k) for k in range(len(rows))])
+
+    def _line_of(self, run: int) -> int:
+        """The number of the line that is about a run; -1 for none of its own."""
+        assert self._known is not None
+        lines = self._known.answer.lines
+        if self._known.answer.question.kind == "differences":
+            return run - 1
+        return next((k for k, line in enumerate(lines) if run in line.members), -1)
+
+    def _colour(self, run: int) -> str:
+        assert self.view is not None
+        line = self._line_of(run)
+        return self.view.colours()[line] if line >= 0 else ""
+
+    def _show_moment(self) -> None:
+        """The lines up to where their runs are at the cursor, and their values there."""
+        from app.widgets.screen_text import shown_number
+
+        if self.view is None or self.panel is None or self._known is None:
+            return
+        cursor, known = self._display.view.cursor, self._known
+        if known.answer.question.ranked:
+            if cursor != self._asked_at:
+                self._ask_for_values()
+            self.panel.show_values([shown_number(one, 4) for one in medians(known.answer)])
+            return
+        here = []
+        for keys, run in zip(known.keys, known.snapshots, strict=True):
+            frame = frame_at(run, cursor)
+            here.append(float(keys[frame]) if frame >= 0 else math.nan)
+        if known.answer.question.against in ("log10_time", "time"):
+            # The cursor itself, between frames too, as long as a run goes.
+            from core.problem.schedule import inverse_coordinate
+
+            now = float(inverse_coordinate(cursor))
+            here = [now if math.isfinite(place) else place for place in here]
+        lines = known.answer.lines
+        self.view.show_places([min(here[k] for k in line.members) for line in lines])
+        if known.answer.question.kind == "differences":
+            values = [self.view.value(k - 1) if k > 0 else math.nan for k in range(len(here))]
+        else:
+            values = [value_at(*curve, at) for curve, at in zip(known.curves, here, strict=True)]
+        self.panel.show_values([shown_number(value, 4) for value in values])
+
+
+def value_at(places: Array, values: Array, place: float) -> float:
+    """The value at a place, of the last one beyond it; NaN before the first."""
+    from core.comparison.alignment import at
+
+    if places.size == 0:
+        return math.nan
+    found = at(places, values, np.array([min(place, float(places[-1]))]))
+    return float(found[0])
+
+
+def medians(answer: Comparison) -> list[float]:
+    """The middle of each line's values; NaN for one without any."""
+    return [float(np.median(x.values)) if x.values.size else math.nan for x in answer.lines]

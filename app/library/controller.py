@@ -1,0 +1,265 @@
+"""The library of runs: a dock that is made when it is first asked for, and what its deeds do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QMainWindow
+
+from app.library.deeds import LibraryDeeds
+from app.library.librarian import Librarian, Picture
+from app.places import Places
+from app.state.session import Session
+from core.errors import InputError
+from core.figures.palette import PALETTES, Palette
+
+if TYPE_CHECKING:
+    from app.library.panel import LibraryDock, LibraryPanel
+    from app.theory.judge import Judgement
+    from core.library.library import Listing
+    from core.library.query import Condition
+
+TYPING_MS, SEEN_MS = 150, 60
+AGAIN_MS = 30_000  # while it is shown: other programs record, too
+STARTS_MS = 20_000  # after the start, until it is looked how many runs of first starts there are
+TIDIED = "{count} old runs of first starts ({size}) are in the trash of the library now."
+
+
+@final
+class LibraryController(QObject):
+    """open_requested(names, beside): runs are to be opened. message(sentence): for the bar;
+    status(words): what it has done by itself. shown(bool): the dock was closed, or opened.
+    """
+
+    open_requested = Signal(list, bool)
+    message = Signal(str)
+    status = Signal(str)
+    shown = Signal(bool)
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        session: Session,
+        places: Places,
+        columns: Sequence[str],
+        plain: Callable[[], Sequence[Mapping[str, object]]],
+        limit: float,
+    ) -> None:
+        """`plain` are the settings of the runs that a start trains; those of them that take more
+        than `limit` bytes go to the trash."""
+        super().__init__(window)
+        self._window, self._session, self._places = window, session, places
+        self._columns, self._plain, self._limit = tuple(columns), plain, limit
+        self._palette = PALETTES["light"]
+        self.librarian = Librarian(places.runs, places.library, self)
+        self.librarian.listed.connect(self._on_listed)
+        self.librarian.drawn.connect(self._on_drawn)
+        self.deeds = LibraryDeeds(window, session, self.librarian)
+        self.deeds.message.connect(self.message)
+        self.deeds.open_requested.connect(self.open_requested)
+        self.librarian.error.connect(self.message)
+        self.dock: LibraryDock | None = None
+        self.panel: LibraryPanel | None = None
+        self._listing: Listing | None = None
+        self._condition: Condition | None = None
+        self._wanted: dict[Path, None] = {}
+        self._told: tuple[str, ...] = ()
+        self._ended = False
+        self._typing = self._timer(TYPING_MS, self._search, single=True)
+        self._seen = self._timer(SEEN_MS, self._draw, single=True)
+        self._again = self._timer(AGAIN_MS, self.refresh, single=False)
+        self._starts = self._timer(STARTS_MS, self._look_for_starts, single=True)
+        self._tidying = False
+
+    def _timer(self, interval: int, slot: Callable[[], object], single: bool) -> QTimer:
+        timer = QTimer(self, singleShot=single, interval=interval)
+        timer.timeout.connect(slot)
+        return timer
+
+    # --------------------------------------------------------------------------------- the dock
+
+    def set_shown(self, shown: bool) -> None:
+        """Show the library, or put it away."""
+        if shown and self.dock is None:
+            self._make()
+        if self.dock is None or self.panel is None:
+            return
+        self.dock.setVisible(shown)
+        if shown:
+            self._again.start()
+            self.refresh()
+        else:
+            self._again.stop()
+
+    def search(self, shown: bool) -> None:
+        """Its user has opened it, and may type: not so where a lecture ends, or at the start."""
+        if shown and self.panel is not None:
+            self.panel.search.setFocus()
+
+    def _make(self) -> None:
+        from app.library.panel import LibraryDock, LibraryPanel
+
+        self.panel = panel = LibraryPanel(self._palette, self._window)
+        panel.set_columns(self._columns)
+        self.dock = LibraryDock(panel, self._window)
+        self._window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
+        self.dock.closed.connect(self._on_closed)
+        panel.searched.connect(self._on_typed)
+        panel.trash_shown.connect(self._show)
+        panel.asked.connect(self._ask)
+        panel.model.picture_wanted.connect(self._want)
+
+    def _on_closed(self) -> None:
+        self._again.stop()
+        self.shown.emit(False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are shown, for settings."""
+        return self._columns if self.panel is None else self.panel.shown_columns
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        if self.panel is not None:
+            self.panel.set_colours(palette)
+
+    # --------------------------------------------------------------------------------- the runs
+
+    def begin(self) -> None:
+        """The libraries that read runs are loaded; before long there is time to tidy up."""
+        self._starts.start()
+        if self.dock is not None and self.dock.isVisible():
+            self.refresh()
+
+    def refresh(self) -> None:
+        """List the runs, if anybody sees them."""
+        if not self._ended and self.dock is not None and self.dock.isVisible():
+            self.librarian.list()
+
+    def _on_listed(self, listing: Listing) -> None:
+        if self._ended:
+            return
+        same, before = listing is self._listing, self._listing
+        self._listing = listing
+        new = tuple(sentence for sentence in listing.said if sentence not in self._told)
+        self._told += new
+        if new:
+            self.message.emit(" ".join(new))
+        if self.panel is not None and before is not None and not same:
+            model = self.panel.model
+            drawn = {one.path: one.modified for one in before.entries if one.path in model.drawn}
+            now = {one.path: one.modified for one in listing.entries if one.path in drawn}
+            model.forget_pictures(path for path in drawn if now.get(path) != drawn[path])
+        if not same:
+            self._show()
+        if self._tidying and not listing.left:
+            self._tidying = False
+            self._tidy(listing)
+
+    def _on_typed(self, _text: str) -> None:
+        self._typing.start()
+
+    def _search(self) -> None:
+        """Other words: the runs that they find, or what is wrong with them and the last result."""
+        if self.panel is None:
+            return
+        from core.library.query import query
+
+        try:
+            self._condition = query(self.panel.search.text())
+        except InputError as error:
+            self.panel.show_problem(error.sentence)
+            return
+        self.panel.show_problem("")
+        self._show()
+
+    def _show(self) -> None:
+        panel, listing = self.panel, self._listing
+        if panel is None or listing is None or self._ended:
+            return
+        from core.numbers import size_text
+
+        trashed, condition = panel.trash.isChecked(), self._condition
+        there = [entry for entry in listing.entries if entry.trashed == trashed]
+        found = there if condition is None else [one for one in there if condition(one)]
+        panel.show_entries(found, fit=not listing.left)
+        count = (
+            f"{len(found)} of {len(there)} runs" if len(found) < len(there) else _runs(len(there))
+        )
+        words = f"{count}, {size_text(sum(one.size for one in found))}"
+        words += f"; all runs take {size_text(listing.total(trashed=False))}"
+        thrown = listing.total(trashed=True)
+        words += f", the trash {size_text(thrown)}" if thrown else ", the trash is empty"
+        words += f"; {listing.left} are being read" if listing.left else ""
+        panel.show_total(words)
+
+    def _want(self, path: Path) -> None:
+        self._wanted[path] = None
+        if not self._seen.isActive():
+            self._seen.start()
+
+    def _draw(self) -> None:
+        """Draw the pictures that are seen and not there yet."""
+        if not self._ended and self._wanted:
+            wanted, self._wanted = tuple(self._wanted), {}
+            self.librarian.draw(wanted)
+
+    def _on_drawn(self, picture: Picture) -> None:
+        if self.panel is not None:
+            self.panel.model.set_picture(picture.path, picture.heights)
+
+    def keep_verdicts(self, judgement: Judgement) -> None:
+        """What statements say of a run that has ended, and lies among the user's."""
+        run = self._session.get(judgement.key)
+        if run is None or run.data is None or run.grows or run.stands_in or judgement.failed:
+            return
+        path = run.path.absolute()
+        whole = judgement.frames and judgement.frames == run.data.run.frames
+        if whole and path.is_relative_to(self._places.runs.absolute()):
+            words = [one.verdict.value for one in judgement.assessments]
+            self.librarian.judged(path, {word: words.count(word) for word in words})
+            self.refresh()
+
+    def _ask(self, deed: str) -> None:
+        assert self.panel is not None
+        chosen = self.panel.selected
+        if deed == "empty" and self._listing is not None:
+            deed, chosen = "purge", tuple(one for one in self._listing.entries if one.trashed)
+        self.deeds.ask(deed, chosen)
+
+    # --------------------------------------------------------------------- runs of first starts
+
+    def _look_for_starts(self) -> None:
+        """List the runs for once to see how many are of first starts, when nothing is trained."""
+        if self._session.live:
+            self._starts.start()
+            return
+        self._tidying = True
+        self.librarian.list()
+
+    def _tidy(self, listing: Listing) -> None:
+        from core.library.library import surplus
+        from core.numbers import size_text
+
+        root = self._places.runs.absolute()
+        shown = self.deeds.open_paths()
+        many = surplus(listing.entries, self._plain(), self._limit, root)
+        gone = [entry for entry in many if entry.path not in shown]
+        if gone:
+            self.deeds.throw(gone)
+            size = size_text(sum(entry.size for entry in gone))
+            self.status.emit(TIDIED.format(count=len(gone), size=size))
+
+    def close(self) -> None:
+        """Stop everything, and wait for it."""
+        self._ended = True
+        for timer in (self._typing, self._seen, self._again, self._starts):
+            timer.stop()
+        self.librarian.close()
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"

@@ -1,0 +1,227 @@
+"""The runs of the library as Qt's tables want them: sorted, and drawn as far as they are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any, final
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.library.columns import COLUMNS, PICTURE, Column, name_of
+from app.widgets.plain_text import plain_tip
+from app.widgets.sorted_rows import moving_rows, sorted_places
+from core.library.entry import GROWING, Entry, arranged
+
+Index = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+Role = Qt.ItemDataRole
+ENTRY = int(Role.UserRole)
+NO_HEIGHT = 255
+PICTURE_SIZE = QSize(64, 20)
+MARGIN = 3
+CHILD, STEP = "\u21b3 ", "\u2003"
+# Sorted by one of these, children stand below their parents.
+IN_A_TREE = ("picture", "name", "study", "date", "parent")
+
+
+@final
+class LibraryModel(QAbstractTableModel):
+    """A row a run. picture_wanted(path): a run is seen whose picture is not there yet."""
+
+    picture_wanted = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[Entry] = []
+        self._depths: list[int] = []  # of the rows: how many parents stand above
+        self._order = (COLUMNS[0], Qt.SortOrder.AscendingOrder)
+        self._pictures: dict[Path, bytes] = {}
+        self._danger, self._quiet = QColor(), QColor()
+
+    def set_entries(self, entries: Sequence[Entry]) -> None:
+        """Other runs, the latest first; they are sorted as the table is."""
+        self.beginResetModel()
+        self._arrange(entries)
+        self.endResetModel()
+
+    def set_picture(self, path: Path, picture: bytes) -> None:
+        self._pictures[path] = picture
+        for row, entry in enumerate(self._rows):
+            if entry.path == path:
+                self.dataChanged.emit(self.index(row, 0), self.index(row, 0))
+
+    def forget_pictures(self, paths: Iterable[Path]) -> None:
+        """These runs have grown."""
+        for path in paths:
+            self._pictures.pop(path, None)
+
+    @property
+    def drawn(self) -> Collection[Path]:
+        """The runs whose pictures are there."""
+        return self._pictures.keys()
+
+    def picture(self, path: Path) -> bytes | None:
+        return self._pictures.get(path)
+
+    def set_colours(self, danger: str, quiet: str) -> None:
+        """The colours of runs that cannot be read, and of those that are not read yet."""
+        self._danger, self._quiet = QColor(danger), QColor(quiet)
+
+    def entry(self, row: int) -> Entry:
+        return self._rows[row]
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The runs in the order of the rows."""
+        return self._rows
+
+    # ------------------------------------------------------------------------------- for Qt
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column."""
+        self._order = (COLUMNS[column] if 0 <= column < len(COLUMNS) else PICTURE, order)
+        with moving_rows(self, self._paths):
+            self._arrange(self._rows)
+
+    def _paths(self) -> list[Path]:
+        return [entry.path for entry in self._rows]
+
+    def _arrange(self, entries: Sequence[Entry]) -> None:
+        """Sort, and put runs that go on from others below them, unless a number is sorted by: then
+        the largest is to stand first, whoever its parent is."""
+        rows = self._sorted(entries)
+        tree = self._order[0].name in IN_A_TREE
+        placed = arranged(rows) if tree else [(entry, 0) for entry in rows]
+        self._rows, self._depths = [entry for entry, _ in placed], [depth for _, depth in placed]
+
+    def _sorted(self, entries: Sequence[Entry]) -> list[Entry]:
+        column, order = self._order
+        if column is PICTURE:
+            return list(entries)
+        places = sorted_places((column.key(entry) for entry in entries), order)
+        return [entries[place] for place in places]
+
+    def rowCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
+    ) -> Any:
+        if orientation == Qt.Orientation.Vertical:
+            return None
+        column = COLUMNS[section]
+        if role == Role.DisplayRole:
+            return column.title
+        if role == Role.ToolTipRole:
+            return plain_tip(column.tip)
+        if role == Role.AccessibleTextRole:
+            return column.title or "Picture"
+        if role == Role.TextAlignmentRole:
+            return _alignment(column)
+        return None
+
+    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+        entry, column = self._rows[index.row()], COLUMNS[index.column()]
+        if role == ENTRY:
+            return entry
+        if role == Role.DisplayRole:
+            text = column.text(entry)
+            return text if column.name != "name" else self._indented(text, index.row())
+        if role == Role.TextAlignmentRole:
+            return _alignment(column)
+        if role == Role.ToolTipRole:
+            return plain_tip(_tip(entry, column))
+        if role == Role.AccessibleTextRole and column is PICTURE:
+            return f"Picture of {name_of(entry)}"
+        if role == Role.AccessibleTextRole and column.name == "name" and entry.facts.parent:
+            return f"{name_of(entry)}, {entry.facts.lineage}"
+        if role == Role.ForegroundRole:
+            if entry.facts.wrong:
+                return self._danger
+            if not entry.readable or entry.state == GROWING:
+                return self._quiet
+        return None
+
+    def _indented(self, name: str, row: int) -> str:
+        """A run that goes on from another one carries a mark, and stands further right below it."""
+        child = bool(self._rows[row].facts.parent)
+        return f"{STEP * max(self._depths[row] - 1, 0)}{CHILD}{name}" if child else name
+
+
+def _alignment(column: Column) -> int:
+    side = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
+    return int(side | Qt.AlignmentFlag.AlignVCenter)
+
+
+def _tip(entry: Entry, column: Column) -> str:
+    if entry.facts.wrong:
+        return entry.facts.wrong
+    if column.name == "verdicts" and entry.verdicts:
+        return "\n".join(f"{count} {word}" for word, count in entry.verdicts.items())
+    if column.name == "note" and entry.about.note:
+        return entry.about.note
+    where = f"\nIt lay at {entry.origin}" if entry.origin is not None else ""
+    lineage = f"\n{entry.facts.lineage}" if entry.facts.parent else ""
+    return f"{name_of(entry)}\n{entry.facts.title}{lineage}\n{entry.state}, {entry.path}{where}"
+
+
+@final
+class CurveDelegate(QStyledItemDelegate):
+    """Draws the picture of a run: the curve of its margin, in the colour of the text."""
+
+    def __init__(self, model: LibraryModel, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._colour = QColor()
+
+    def set_colour(self, colour: str) -> None:
+        self._colour = QColor(colour)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return PICTURE_SIZE
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        entry = self._model.entry(index.row())
+        picture = self._model.picture(entry.path)
+        if picture is None:
+            # Asked for what is painted, which is what is seen.
+            if entry.readable and entry.facts.frames:
+                self._model.picture_wanted.emit(entry.path)
+            return
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._colour, 1.2))
+        inner = QRectF(option.rect).adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+        for piece in curve(picture, inner):
+            painter.drawPolyline(piece)
+        painter.restore()
+
+
+def curve(picture: bytes, room: QRectF) -> list[QPolygonF]:
+    """The pieces of a curve of heights in a rectangle, broken where there is no height."""
+    pieces, points = [], list[QPointF]()
+    for place, height in enumerate([*picture, NO_HEIGHT]):
+        if height == NO_HEIGHT:
+            if points:
+                pieces.append(QPolygonF(points))
+            points = []
+            continue
+        x = room.left() + room.width() * place / max(len(picture) - 1, 1)
+        points.append(QPointF(x, room.bottom() - room.height() * height / (NO_HEIGHT - 1)))
+    return pieces

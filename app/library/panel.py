@@ -1,0 +1,318 @@
+"""The library of runs: a field to search by, the table, and what can be done with its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QDockWidget,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QMenu,
+    QTableView,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.library.columns import COLUMNS, FIRST
+from app.library.model import PICTURE_SIZE, CurveDelegate, LibraryModel
+from app.style import shades
+from app.widgets.inputs import line_height, problem_label, quiet_label, set_property
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
+from core.comparison.question import MOST_COMPARED
+from core.figures.palette import Palette
+from core.library.entry import Entry
+
+EXAMPLE = "Search: words, or a condition such as  m >= 256 and hard_margin > .9 * gamma_gl / 2"
+LOWEST = 120
+WIDEST = 50  # letters of the middle size
+LEAST = {"name": 36, "study": 20}  # the first runs may be called by little
+ROOM = 8
+# What can be done: name, text, key, and where (in the trash, outside of it, or "").
+DEEDS = (
+    ("open", "&Open", "Return", ""),
+    ("beside", "Open &beside", "Shift+Return", ""),
+    ("compare", "&Compare", "", ""),
+    ("rename", "&Rename ...", "F2", "out"),
+    ("tags", "&Tags ...", "Ctrl+T", "out"),
+    ("note", "&Note ...", "Ctrl+M", "out"),
+    ("throw", "Move to the tras&h", "Del", "out"),
+    ("restore", "Re&store", "Ctrl+Backspace", "in"),
+    ("purge", "Remove for &good ...", "Shift+Del", "in"),
+    ("empty", "E&mpty the trash ...", "", "in"),
+    ("again", "List an&ew", "F5", ""),
+)
+FOR_ONE, FOR_ALL = ("rename",), ("empty", "again")
+
+
+@final
+class SearchEdit(QLineEdit):
+    """A line of words or a condition; Escape empties it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, clearButtonEnabled=True, placeholderText=EXAMPLE)
+        self.setFixedHeight(line_height(self))
+        self.setAccessibleName("Search the library of runs")
+
+    def event(self, event: QEvent) -> bool:
+        # Else Escape is the window's, and lets go of pinned nodes.
+        if event.type() == QEvent.Type.ShortcutOverride and _empties(self, event):
+            event.accept()
+            return True
+        if event.type() == QEvent.Type.KeyPress and _empties(self, event):
+            self.clear()
+            return True
+        return super().event(event)
+
+
+def _empties(search: QLineEdit, event: QEvent) -> bool:
+    escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
+    return escape and bool(search.text())
+
+
+@final
+class LibraryDock(QDockWidget):
+    """Where the library stands. closed: its user has put it away."""
+
+    closed = Signal()
+
+    def __init__(self, panel: LibraryPanel, parent: QWidget) -> None:
+        super().__init__("Library of runs", parent)
+        self.setObjectName("library")
+        self.setWidget(panel)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        super().closeEvent(event)
+        self.closed.emit()
+
+
+@final
+class LibraryPanel(QWidget):
+    """asked(deed): one of DEEDS is wanted for `selected`. searched(text), trash_shown(bool)."""
+
+    asked = Signal(str)
+    searched = Signal(str)
+    trash_shown = Signal(bool)
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.search = SearchEdit(self)
+        self.trash = QCheckBox("&Trash", self)
+        self.trash.setToolTip("Show the runs in the trash instead of the others")
+        self.columns = QToolButton(self)
+        self.columns.setText("Columns")
+        self.columns.setToolTip("Which columns are shown")
+        self.columns.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.problem = problem_label(self)
+        self.total = quiet_label("", self)
+        self.model = LibraryModel(self)
+        self.table = QTableView(self)
+        self.curves = CurveDelegate(self.model, self.table)
+        self._fitted = self._begun = False
+        self._set_table()
+        self.deeds = {name: self._deed(name, text, key) for name, text, key, _ in DEEDS}
+        self._menu = self._column_menu()
+        self.columns.setMenu(self._menu)
+        head = laid(QHBoxLayout(), (ROOM, 4, ROOM, 4), ROOM)
+        filled(head, (self.search, 1), self.trash, self.columns)
+        foot = filled(laid(QHBoxLayout(), (ROOM, 2, ROOM, 4)), (self.total, 1))
+        wrong = filled(laid(QHBoxLayout(), (ROOM, 0, ROOM, 2)), (self.problem, 1))
+        filled(laid(QVBoxLayout(self), spacing=0), head, wrong, (self.table, 1), foot)
+        self.search.textChanged.connect(self.searched)
+        self.trash.toggled.connect(self.trash_shown)
+        self.trash.toggled.connect(self._follow)
+        self.set_columns(FIRST)
+        self.set_colours(palette)
+        self.setMinimumHeight(max(LOWEST, self._least()))
+        self._follow()
+
+    def _least(self) -> int:
+        """The height of the search line, the headings and a row."""
+        head = self.columns.sizeHint().height() + 8
+        bar = self.table.horizontalScrollBar().sizeHint().height()
+        row = self.table.verticalHeader().defaultSectionSize()
+        return head + self.table.horizontalHeader().sizeHint().height() + row + bar + 12
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        # On a low screen a row is worth more than their number.
+        self.total.setVisible(self.height() >= self._least() + self.total.sizeHint().height())
+
+    def _set_table(self) -> None:
+        table = self.table
+        table.setModel(self.model)
+        table.setItemDelegateForColumn(0, self.curves)
+        table.setAccessibleName("Runs")
+        table.setFrameShape(QFrame.Shape.NoFrame)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.setTabKeyNavigation(False)  # Tab leaves the table, as it does any other control
+        rows, header = table.verticalHeader(), table.horizontalHeader()
+        rows.setVisible(False)
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(max(table.fontMetrics().height() + 6, PICTURE_SIZE.height() + 4))
+        # Before sorting is enabled, which sorts by the column of the indicator at once.
+        date = next(place for place, column in enumerate(COLUMNS) if column.name == "date")
+        header.setSortIndicator(date, Qt.SortOrder.DescendingOrder)
+        header.setResizeContentsPrecision(50)
+        header.setHighlightSections(False)
+        header.setSectionsMovable(True)
+        table.setSortingEnabled(True)
+        table.doubleClicked.connect(self._open)
+        table.customContextMenuRequested.connect(self._offer)
+        table.selectionModel().selectionChanged.connect(self._follow)
+
+    def _deed(self, name: str, text: str, key: str) -> QAction:
+        action = QAction(text, self.table)
+        action.setObjectName(name)
+        if key:
+            action.setShortcut(QKeySequence(key))
+            # Of the table alone: Delete and Return mean something else in the window's fields.
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action.triggered.connect(self._ask)
+        self.table.addAction(action)
+        return action
+
+    def _column_menu(self) -> QMenu:
+        menu = QMenu(self, toolTipsVisible=True)
+        for column in COLUMNS:
+            action = menu.addAction(column.title or "Picture")
+            action.setData(column.name)
+            action.setToolTip(plain_tip(column.tip))
+            action.setCheckable(True)
+        menu.triggered.connect(self._toggle_column)
+        return menu
+
+    # ------------------------------------------------------------------------------- showing
+
+    def sizeHint(self) -> QSize:
+        return QSize(800, 220)
+
+    def set_colours(self, palette: Palette) -> None:
+        shade = shades(palette)
+        self.model.set_colours(shade["danger"], shade["muted"])
+        self.curves.set_colour(palette.positive if palette.name == "light" else shade["accent"])
+        self.table.viewport().update()
+
+    def show_entries(self, entries: Sequence[Entry], fit: bool = True) -> None:
+        """Other runs; those that were selected stay so, and the table stays where it is. The first
+        ones for which columns are to `fit` say how wide they are."""
+        kept = {entry.path for entry in self.selected}
+        current = self.table.currentIndex()
+        here = self.model.entry(current.row()).path if current.isValid() else None
+        place = self.table.verticalScrollBar().value()
+        self.model.set_entries(entries)
+        self._select(kept, here)
+        self.table.verticalScrollBar().setValue(place)
+        # Once while they are read, so that no heading is cut, and once when they have been.
+        if entries and not self._fitted and (fit or not self._begun):
+            self._fitted, self._begun = fit, True
+            self._fit()
+
+    def _select(self, kept: set[Path], here: Path | None) -> None:
+        if not kept and here is None:  # there may be ten thousand rows to look at
+            self._follow()
+            return
+        selection = QItemSelection()
+        for row, entry in enumerate(self.model.entries):
+            index = self.model.index(row, 1)
+            if entry.path in kept:
+                selection.select(index, index)
+            if entry.path == here:
+                flag = QItemSelectionModel.SelectionFlag.NoUpdate
+                self.table.selectionModel().setCurrentIndex(index, flag)
+        flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
+        rows = QItemSelectionModel.SelectionFlag.Rows
+        self.table.selectionModel().select(selection, flags | rows)
+        self._follow()
+
+    def _fit(self) -> None:
+        letter = self.table.fontMetrics().averageCharWidth()
+        self.table.resizeColumnsToContents()
+        for place in range(len(COLUMNS)):
+            least = LEAST.get(COLUMNS[place].name, 0) * letter
+            width = max(least, min(self.table.columnWidth(place), WIDEST * letter))
+            self.table.setColumnWidth(place, width)
+        self.table.setColumnWidth(0, PICTURE_SIZE.width())
+
+    def show_total(self, words: str) -> None:
+        """How many runs there are, and what they take."""
+        self.total.setText(words)
+
+    def show_problem(self, sentence: str) -> None:
+        """What is wrong with the search; "" for nothing."""
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence))
+        set_property(self.search, "wrong", bool(sentence))
+
+    # ------------------------------------------------------------------------------- columns
+
+    @property
+    def shown_columns(self) -> tuple[str, ...]:
+        """The names of the columns that are shown."""
+        return tuple(
+            column.name
+            for place, column in enumerate(COLUMNS)
+            if not self.table.isColumnHidden(place)
+        )
+
+    def set_columns(self, names: Sequence[str]) -> None:
+        """Show these columns; the first ones where none of them is known."""
+        known = [column.name for column in COLUMNS if column.name in names] or FIRST
+        for place, column in enumerate(COLUMNS):
+            self.table.setColumnHidden(place, column.name not in known)
+        for action in self._menu.actions():
+            action.setChecked(action.data() in known)
+
+    def _toggle_column(self, action: QAction) -> None:
+        names = set(self.shown_columns)
+        self.set_columns(tuple(names ^ {action.data()}))
+        self._fit()
+
+    # ---------------------------------------------------------------------------------- deeds
+
+    @property
+    def selected(self) -> tuple[Entry, ...]:
+        """The runs that are selected, in the order of the rows."""
+        rows = sorted(index.row() for index in self.table.selectionModel().selectedRows(1))
+        return tuple(self.model.entry(row) for row in rows)
+
+    def _follow(self, *_: object) -> None:
+        """Enable what can be done with what is selected."""
+        count = len(self.table.selectionModel().selectedRows(1))
+        where = "in" if self.trash.isChecked() else "out"
+        for name, _text, _key, place in DEEDS:
+            action = self.deeds[name]
+            action.setVisible(place in ("", where))
+            if name not in FOR_ALL:
+                wanted = 2 <= count <= MOST_COMPARED if name == "compare" else count > 0
+                wanted = count == 1 if name in FOR_ONE else wanted
+                action.setEnabled(wanted and place in ("", where))
+
+    def _offer(self, here: QPoint) -> None:
+        menu = QMenu(self)
+        menu.addActions(list(self.deeds.values()))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.table.viewport().mapToGlobal(here))
+
+    def _open(self) -> None:
+        self.asked.emit("open")
+
+    def _ask(self) -> None:
+        sender = self.sender()
+        assert isinstance(sender, QAction)
+        self.asked.emit(sender.objectName())

@@ -1,0 +1,178 @@
+"""The panel at the right: the pinned node, the scalars at the cursor, and the run itself.
+
+Definitions come from core.observables.registry, which needs the numerical packages: it is loaded
+with the first values to be shown, never with the window.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.playback.facts import Fact, FactList
+from app.widgets.layouts import filled, laid
+from app.widgets.screen_text import raised, shown_number
+from app.widgets.scrolled import fill_scrolled
+from core.figures.numbers import MINUS, power_text
+
+if TYPE_CHECKING:
+    from app.state.node_values import NodeFacts
+    from core.observables.group import GroupFacts
+    from core.observables.observable import Observable
+
+NODE_HINT = (
+    "Hover a node in any view to mark it; click it to keep its numbers here, or draw a box around "
+    "several among the neurons."
+)
+SCALARS_HINT = "The values of a run at the chosen moment appear here."
+RUN_HINT = "Run a study, or open a run file, to see its settings here."
+
+# Significant digits, where three are not the right number.
+DIGITS = {
+    "hard_margin": 4,
+    "smoothed_margin": 4,
+    "l1_margin": 4,
+    "dual_margin": 4,
+    "balance_drift": 2,
+    "log10_risk": 4,
+    "norm_squared": 4,
+}
+NODE_MEANINGS = {
+    "a": "a_j: the outer weight of the node.",
+    "|v|": "|v_j|: the length of the node's inner weights.",
+    "angle": "The angle between v_j(t) and v_j(0).",
+    "sign flips": "How often a_j has changed its sign since t = 0.",
+    "position": "|a_j| v_j on the plane shown in the view of the neurons.",
+}
+
+GROUP_MEANINGS = {
+    "nodes": "How many nodes are selected, of all.",
+    "|a| |v|": "|a_j| |v_j| of the selected nodes: mean and standard deviation.",
+    "rotation": "cos of the angle between v_j(0) and v_j(t), of the selected nodes: mean and "
+    "standard deviation.",
+    "signs of a": "How many of the selected nodes have a_j > 0, and how many a_j < 0.",
+    "to the mean direction": "The mean angle between v_j and the mean direction of the selected "
+    "nodes, which is that of the sum of all v_j/|v_j|.",
+    "at most": "The largest angle between v_j and the mean direction of the selected nodes.",
+}
+GROUP_HINT = "Their numbers are being computed."
+
+
+@cache
+def definitions() -> dict[str, tuple[str, str]]:
+    """Title and explanation of each observable by its name."""
+    from core.observables.registry import OBSERVABLES
+
+    return {item.name: definition(item) for item in OBSERVABLES.values()}
+
+
+def definition(item: Observable) -> tuple[str, str]:
+    """Title and explanation of an observable."""
+    lines = [f"{item.title}: {item.formula}."]
+    if item.unit:
+        lines.append(f"Unit: {item.unit}.")
+    if item.source:
+        lines.append(f"Source: {item.source}.")
+    return item.title, raised("\n".join(lines))
+
+
+def _defined(name: str) -> tuple[str, str]:
+    return definitions().get(name, (name.replace("_", " "), ""))
+
+
+def node_facts(facts: NodeFacts) -> tuple[Fact, ...]:
+    """The lines about a node."""
+    first, second = facts.position
+    angle = "\u2013" if math.isnan(facts.angle) else f"{facts.angle:.1f}\u00b0"
+    rotation, relative = _defined("rotation"), _defined("relative_norm")
+    point = f"({shown_number(first)}, {shown_number(second)})"
+    return (
+        Fact("a", shown_number(facts.outer_weight, 4), NODE_MEANINGS["a"]),
+        Fact("|v|", shown_number(facts.inner_norm, 4), NODE_MEANINGS["|v|"]),
+        Fact("angle", angle, NODE_MEANINGS["angle"]),
+        Fact(rotation[0], shown_number(facts.rotation), rotation[1]),
+        Fact(relative[0], shown_number(facts.relative_norm), relative[1]),
+        Fact("|a| v", point, NODE_MEANINGS["position"]),
+        Fact("sign flips", str(facts.sign_flips), NODE_MEANINGS["sign flips"]),
+    )
+
+
+def group_lines(facts: GroupFacts) -> tuple[Fact, ...]:
+    """The lines about a selection."""
+    share = 100.0 * facts.count / max(facts.m, 1)
+    lines = {
+        "nodes": f"{facts.count} of {facts.m} ({share:.3g} %)",
+        "|a| |v|": _with_deviation(facts.norm, facts.norm_sd),
+        "rotation": _with_deviation(facts.rotation, facts.rotation_sd),
+        "signs of a": f"{facts.positive} +, {facts.negative} {MINUS}",
+        "to the mean direction": _degrees(facts.angle),
+        "at most": _degrees(facts.widest),
+    }
+    return tuple(Fact(name, text, GROUP_MEANINGS[name]) for name, text in lines.items())
+
+
+def _with_deviation(mean: float, deviation: float) -> str:
+    return f"{shown_number(mean)} \u00b1 {shown_number(deviation, 2)}"
+
+
+def _degrees(angle: float) -> str:
+    return "\u2013" if math.isnan(angle) else f"{angle:.1f}\u00b0"
+
+
+def scalar_facts(values: Mapping[str, float]) -> tuple[Fact, ...]:
+    """The lines about scalars; a risk too small for a float is told by its logarithm."""
+    lines = []
+    for name, value in values.items():
+        title, explanation = _defined(name)
+        text = shown_number(value, DIGITS.get(name, 3))
+        logarithm = values.get("log10_risk", math.nan)
+        if name == "log10_risk" and "risk" in values:  # one line tells both
+            continue
+        # The risk itself is below float64's least number from log10 R = -324 on, long before runs
+        # end.
+        if name == "risk" and value == 0.0 and math.isfinite(logarithm):
+            text = raised(power_text(logarithm)).replace("-", MINUS)
+        lines.append(Fact(title, text, explanation))
+    return tuple(lines)
+
+
+@final
+class Inspector(QWidget):
+    """Numbers about what is looked at; it only shows."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        content = QWidget(self)
+        column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
+        self.group = FactList("Selection", GROUP_HINT, content)
+        self.group.hide()
+        self.node = FactList("Node", NODE_HINT, content)
+        self.scalars = FactList("At the cursor", SCALARS_HINT, content)
+        self.run = FactList("Run", RUN_HINT, content)
+        filled(column, self.group, self.node, self.scalars, self.run, 1)
+        fill_scrolled(self, content)
+
+    def show_node(self, heading: str, facts: NodeFacts | None) -> None:
+        """Show one node's numbers under a heading; None shows how to choose one."""
+        self.node.set_heading(heading if facts is not None and heading else "Node")
+        self.node.show_facts(() if facts is None else node_facts(facts))
+
+    def show_group(self, heading: str, facts: GroupFacts | None) -> None:
+        """Show what selected nodes are like under a heading; no heading hides it all."""
+        self.group.setVisible(bool(heading))
+        self.group.set_heading(heading)
+        self.group.show_facts(() if facts is None else group_lines(facts))
+
+    def show_run(self, run_text: Mapping[str, str]) -> None:
+        """Show settings and status of a run as they are given."""
+        self.run.show_facts(
+            [Fact(name, raised(value), f"{name}: {value}") for name, value in run_text.items()]
+        )
+
+    def show_scalars(self, values: Mapping[str, float]) -> None:
+        """Show the values of observables, by their names, at the chosen moment."""
+        self.scalars.show_facts(scalar_facts(values) if values else ())

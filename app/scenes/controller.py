@@ -1,0 +1,277 @@
+"""Captures what is shown as a frozen scene, brings scenes back, and undoes.
+
+Whoever changes anything knows nothing of it: what changed is found by comparing scenes, once per
+turn of the loop (app.state.history).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject, QRectF, QTimer, Signal
+from PySide6.QtGui import QAction
+
+from app.playback.display import DisplayController
+from app.scenes.folding import Folding
+from app.state.history import Came, Changed, Event, History, Recoloured, Redo, Select, Undo, reduce
+from app.state.intent import with_proposals
+from app.state.scene import Scene, Zoom, keyed, placed
+from app.training.experiment import ExperimentController
+from app.training.experiment_form import ExperimentForm
+from app.training.files import FileController
+from app.training.training_roles import Repeat
+from app.widgets.plain_text import menu_text
+
+# The lecture first: it folds and opens the others.
+PANELS = ("lecture", "form", "inspector", "library", "times")
+
+
+@final
+class SceneController(QObject):
+    """Owns the history. `changed`: the scene or what can be undone is another one.
+
+    `message` carries a sentence about what cannot be brought back; stepped(words, on): a change
+    was made or undone, or the one before went `on`. Without words the change before was reverted.
+    """
+
+    changed = Signal()
+    message = Signal(str)
+    stepped = Signal(str, bool)
+
+    def __init__(
+        self,
+        form: ExperimentForm,
+        display: DisplayController,
+        experiment: ExperimentController,
+        files: FileController,
+    ) -> None:
+        super().__init__(display)
+        self._form, self._display = form, display
+        self._experiment, self._files = experiment, files
+        self._actions: Mapping[str, QAction] = {}
+        self._folding: Folding | None = None
+        self._words, self._joins = "", False
+        self._showing = False
+        self.history = History(Scene())
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.setObjectName("scene")
+        self._soon.timeout.connect(self.note)
+
+    def set_actions(self, actions: Mapping[str, QAction], folding: Folding) -> None:
+        """The actions of panels and of this part, and who else moves the panels."""
+        self._actions, self._folding = actions, folding
+        for told in (
+            self._display.changed,
+            self._display.runs_changed,
+            self._display.zoomed,
+            self._form.changed,
+            self._experiment.loaded,
+        ):
+            told.connect(self._wait)
+        for panel in PANELS:
+            self._actions[panel].toggled.connect(self._on_panel)
+        self.begin()
+
+    # ------------------------------------------------------------------------------- capture
+
+    @property
+    def scene(self) -> Scene:
+        """What is shown now."""
+        session = self._display.session
+        return Scene(
+            tuple(run.path for run in session),
+            self._form.edits,
+            placed(self._display.intent, [run.key for run in session]),
+            self._zooms(),
+            frozenset(panel for panel in PANELS if self._actions[panel].isChecked()),
+        )
+
+    @property
+    def runs_named(self) -> frozenset[Path]:
+        """The files that are shown, are compared, or come back by undo or redo."""
+        history = self.history
+        scenes = [self.scene, *(step.scene for step in (*history.past, *history.future))]
+        named = {path for scene in scenes for path in scene.runs}
+        compared = [scene.intent.compared for scene in scenes]
+        return frozenset(named | {Path(name) for one in compared if one for name in one.runs})
+
+    def picture(self, named: bool = True) -> Scene:
+        """The same with the cursor where it stands: that of the intent may be wished for a time
+        still to come. `named`: with the views, plane and curves that are shown, proposed or not."""
+        scene, view = self.scene, self._display.view
+        wishes = scene.intent
+        if wishes.cursor > view.span.low:
+            wishes = replace(wishes, cursor=view.cursor)
+        if named:
+            wishes = replace(with_proposals(wishes), views=view.wishes.views)
+        return replace(scene, intent=wishes)
+
+    def _zooms(self) -> tuple[Zoom, ...]:
+        zooms = []
+        for place, slot in enumerate(self._display.slots):
+            if slot.run is None:
+                continue
+            for name, box in slot.panel.zooms():
+                zooms.append(Zoom(place, name, box.left(), box.right(), box.top(), box.bottom()))
+        return tuple(zooms)
+
+    def begin(self) -> None:
+        """What is shown now is where everything begins: nothing before it is undone."""
+        self._soon.stop()
+        self.history = History(self.scene)
+        self._tell()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something was changed that is not in the history yet."""
+        return self._soon.isActive()
+
+    def _wait(self) -> None:
+        if not self._showing:
+            self._soon.start()
+
+    def _on_panel(self) -> None:
+        if self._folding is None or not self._folding.fitting:
+            self._wait()
+            return
+        # The window folded it, for want of room.
+        panels = self.scene.panels
+        self._take(Came(replace(self.history.scene, panels=panels)))
+
+    def note(self) -> None:
+        """Compare with what was shown, and remember what was changed."""
+        self._soon.stop()
+        words, joins = self._words, self._joins
+        self._words, self._joins = "", False
+        self._take(Changed(self.scene, time.monotonic(), words, joins))
+
+    def recolour(self, palette: str) -> None:
+        """Take over the palette of the system's theme, which is no step and keeps what was undone.
+
+        Call this before the palette changes.
+        """
+        if self.waiting:
+            self.note()
+        self._take(Recoloured(palette))
+
+    def go_on(self, words: str) -> None:
+        """What is changed in this turn of the loop belongs to the latest step, if it has this name,
+        and is one of this name otherwise."""
+        self.name(words)
+        self._joins = True
+
+    def name(self, words: str) -> None:
+        """What is changed in this turn of the loop is one step of this name."""
+        self._words = words
+        self._wait()
+
+    def _take(self, event: Event) -> None:
+        before = self.history
+        self.history = now = reduce(before, event)
+        # Not for a cursor that moves: this is called with every frame that plays.
+        if (now.past, now.future, now.place) != (before.past, before.future, before.place):
+            self._tell()
+        if len(now.past) < len(before.past):  # a change joined the latest step and reverted it
+            self.stepped.emit("", True)
+        elif now.past[-1:] != before.past[-1:]:
+            # A first step has no step before it, which an equal past alone would not say.
+            goes_on = bool(before.past) and now.past[:-1] == before.past[:-1]
+            self.stepped.emit(now.past[-1].words, goes_on)
+
+    def _tell(self) -> None:
+        history = self.history
+        for key, verb, steps in (
+            ("undo", "&Undo", history.past[-1:]),
+            ("redo", "&Redo", history.future[:1]),
+        ):
+            self._actions[key].setEnabled(bool(steps))
+            words = menu_text(steps[0].words) if steps else ""
+            self._actions[key].setText(f"{verb} {words}".rstrip())
+        self._actions["selection_back"].setEnabled(history.can_go_back)
+        self._actions["selection_forward"].setEnabled(history.can_go_forward)
+        self.changed.emit()
+
+    # ------------------------------------------------------------------------------- actions
+
+    def undo(self) -> None:
+        """Take back the latest change."""
+        self._go(Undo())
+
+    def redo(self) -> None:
+        """Make the change once more that was taken back last."""
+        self._go(Redo())
+
+    def back(self) -> None:
+        """The nodes that were selected before."""
+        self._go(Select(-1, time.monotonic()))
+
+    def forward(self) -> None:
+        """The nodes that were selected after these."""
+        self._go(Select(1, time.monotonic()))
+
+    def _go(self, event: Event) -> None:
+        if self.waiting:
+            self.note()
+        after = reduce(self.history, event)
+        before = self.history
+        if after is not before and self.show(after.scene, partial(self._go, event)):
+            self.history = after
+            if len(after.past) < len(before.past):
+                self.stepped.emit(f"Undo {before.past[-1].words}", False)
+            else:
+                self.stepped.emit(after.past[-1].words, False)
+            # As it came out: what a file or a run does not have is not shown.
+            self._take(Came(self.scene))
+            self._tell()
+
+    def show(self, scene: Scene, repeat: Repeat | None = None) -> bool:
+        """Bring a scene back; False, with a sentence, where its runs cannot be had.
+
+        `repeat` is the whole request, if showing the scene is only a part of it.
+        """
+        repeat = repeat or partial(self.show, scene)
+        present = self.scene
+        self._showing = True
+        try:
+            if scene.runs != present.runs and not self._files.replace(scene.runs, repeat):
+                return False
+            if scene.form is not None and scene.form != self._form.edits:
+                self._experiment.show_edits(scene.form)
+            keys = [run.key for run in self._display.session]
+            self._display.show(keyed(scene.intent, keys))
+            self._show_zooms(scene.zooms)
+            for panel in PANELS:
+                self._actions[panel].setChecked(panel in scene.panels)
+        finally:
+            self._showing = False
+        return True
+
+    def restore(self, scene: Scene, words: str) -> bool:
+        """Bring a scene back as a step that can be undone."""
+        if self.waiting:
+            self.note()
+        if not self.show(scene, partial(self.restore, scene, words)):
+            return False
+        self._take(Changed(self.scene, time.monotonic(), words))
+        return True
+
+    def _show_zooms(self, zooms: tuple[Zoom, ...]) -> None:
+        for place, slot in enumerate(self._display.slots):
+            mine = {
+                zoom.view: QRectF(
+                    zoom.left, zoom.bottom, zoom.right - zoom.left, zoom.top - zoom.bottom
+                )
+                for zoom in zooms
+                if zoom.place == place
+            }
+            slot.panel.set_zooms(mine)
+
+    def stop(self) -> None:
+        """Note nothing more."""
+        self._soon.stop()
+        self._showing = True

@@ -1,0 +1,155 @@
+"""Links and view files: made of what is shown, and opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+
+from app.scenes.controller import SceneController
+from app.scheme import change
+from app.state.intent import PROPOSED, Intent
+from app.state.link import (
+    MOST_BYTES,
+    SUFFIX,
+    absolute,
+    is_link,
+    link_of,
+    parse_link,
+    parse_view,
+    study_in,
+    view_text,
+)
+from app.state.scene import Scene
+from app.widgets.line_dialog import line_dialog
+from core.errors import MarginscopeError
+from core.files import read_text, write_whole
+
+COPIED = "The link to this picture is in the clipboard."
+NO_RUNS = "Open a run first: a link is to a picture of recorded runs."
+OFFERED = "The link's study is in the form."
+NOTHING = "The link names no run, so that there is nothing to show."
+ASK = "A link copied from this program, which begins with marginscope://"
+
+
+@final
+class LinkController(QObject):
+    """`message` carries a sentence about what cannot be done, `status` one about what was.
+
+    opened(path): a view file was opened or saved. study_requested(name): a link leads to a shipped
+    study, which is to stand in the form; a link trains nothing.
+    """
+
+    message = Signal(str)
+    status = Signal(str)
+    opened = Signal(str)
+    study_requested = Signal(str)
+
+    def __init__(self, window: QWidget, scenes: SceneController) -> None:
+        super().__init__(window)
+        self._window, self._scenes = window, scenes
+
+    def register(self) -> None:
+        """Have the system open links and runs by this program, or no longer."""
+        try:
+            self.status.emit(change())
+            self.message.emit("")
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+
+    # --------------------------------------------------------------------------------- give
+
+    def copy(self) -> None:
+        """Put the link to this picture into the clipboard."""
+        picture = self._scenes.picture()
+        if not picture.runs and picture.intent.compared is None:
+            self.message.emit(NO_RUNS)
+            return
+        QApplication.clipboard().setText(link_of(picture))
+        self.status.emit(COPIED)
+
+    def save(self) -> None:
+        """Save this picture as a view file, beside the first run unless the user goes elsewhere."""
+        picture = self._scenes.picture()
+        if not picture.runs and picture.intent.compared is None:
+            self.message.emit(NO_RUNS)
+            return
+        compared = picture.intent.compared
+        first = picture.runs[0] if picture.runs else Path(compared.runs[0] if compared else "")
+        usual = str(first.with_suffix(SUFFIX))
+        name, _ = QFileDialog.getSaveFileName(
+            self._window, "Save view", usual, f"Views (*{SUFFIX})"
+        )
+        if not name:
+            return
+        path = Path(name if name.endswith(SUFFIX) else f"{name}{SUFFIX}")
+        try:
+            write_whole(path, view_text(picture, path.parent).encode())
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        self.opened.emit(str(path))
+
+    # --------------------------------------------------------------------------------- take
+
+    def ask(self) -> None:
+        """Let the user paste a link; one in the clipboard is there already."""
+        there = QApplication.clipboard().text().strip()
+        given = there if is_link(there) else ""
+        dialog = line_dialog(self._window, "link", "Open link", ASK, given)
+        dialog.resize(480, dialog.sizeHint().height())
+        dialog.textValueSelected.connect(self._on_link)
+        dialog.open()
+
+    def _on_link(self, text: str) -> None:
+        if text.strip():
+            self._open_link(text)
+
+    def open(self, name: str) -> None:
+        """Show the picture of a link or of a view file."""
+        if is_link(name):
+            self._open_link(name)
+            return
+        path = Path(name)
+        try:
+            text = read_text(path, MOST_BYTES, "view file")
+            scene = parse_view(text, path.absolute().parent, self._base(), path.name)
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        if self._show(scene, f"Open {path.name}"):
+            self.opened.emit(name)
+
+    def _open_link(self, text: str) -> None:
+        try:
+            study = study_in(text)
+            scene = self._base() if study else parse_link(text, self._base())
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        if study:
+            self.message.emit("")
+            self.study_requested.emit(study)
+            self.status.emit(OFFERED)
+        else:
+            self._show(scene, "Open link")
+
+    def _base(self) -> Scene:
+        """What a link leaves out is as in a new window; how the window looks is the user's."""
+        present = self._scenes.scene
+        kept = Intent(
+            palette=present.intent.palette,
+            pace=present.intent.pace,
+            loop=present.intent.loop,
+            **{name: getattr(present.intent, name) for name in PROPOSED},
+        )
+        return Scene(intent=kept, panels=present.panels)
+
+    def _show(self, scene: Scene, words: str) -> bool:
+        self.message.emit("")
+        if not scene.runs and scene.intent.compared is None:
+            self.message.emit(NOTHING)
+            return False
+        return self._scenes.restore(absolute(scene), words)

@@ -1,0 +1,191 @@
+"""Keeps the session on the disk, so that the next start goes on where this one ended.
+
+It is written every few seconds while anything changes. One window at a time keeps it: of several
+the one that came first, as long as it lives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.places import Places
+from app.playback.display import DisplayController
+from app.scenes.controller import SceneController
+from app.state.last_session import MOST_BYTES, LastSession, parse_session, session_text
+from app.state.scene import Scene
+from app.widgets.question import Question, Role
+from core.errors import MarginscopeError
+from core.files import is_plain, read_text, set_aside, write_whole
+
+SAVE_MS = 5000
+LOCK_BYTES = 10_000  # more than the names of a process and a computer take
+WRITTEN_S = 10.0  # in which another window has written its lock
+CRASHED = "Marginscope was not closed properly last time."
+RESTORE, FRESH = "Restore", "Start fresh"
+ANSWERS = {RESTORE: Role.AcceptRole, FRESH: Role.RejectRole}
+
+
+def try_lock(lock: QLockFile) -> bool:
+    """Lock a session; what is no lock of a program is set aside, as nobody would release it.
+
+    A power cut can leave an empty lock. Qt would wait for a pipe, and read a device for ever.
+    """
+    place = Path(lock.fileName())
+    if not _may_be_lock(place) and set_aside(place) is None:
+        return False
+    if lock.tryLock(0):
+        return True
+    with contextlib.suppress(OSError):
+        if lock.getLockInfo()[0] or time.time() - place.lstat().st_mtime < WRITTEN_S:
+            return False
+        if set_aside(place) is not None:
+            return lock.tryLock(0)
+    return False
+
+
+def _may_be_lock(place: Path) -> bool:
+    if not is_plain(place):
+        return False
+    try:
+        return place.stat().st_size <= LOCK_BYTES
+    except OSError:  # there is none
+        return True
+
+
+@final
+class SessionKeeper(QObject):
+    """`previous`: how the last session was left, None where there was none.
+
+    answered(restore): the question after a crash. restored(): the session's runs are open and its
+    study is in the form. `message` carries a sentence.
+    """
+
+    answered = Signal(bool)
+    restored = Signal()
+    message = Signal(str)
+
+    def __init__(
+        self,
+        places: Places,
+        window: QWidget,
+        display: DisplayController,
+        scenes: SceneController,
+    ) -> None:
+        super().__init__(window)
+        self._scenes = scenes
+        self._path = places.session
+        self._lock = QLockFile(f"{self._path}.lock")
+        # Only a process that is gone gives up its lock, however long ago it took it.
+        self._lock.setStaleLockTime(0)
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        self.keeps = try_lock(self._lock)
+        self.warning = ""  # what is the matter with the session that was kept
+        self.previous = self._read() if self.keeps else None
+        self._question = Question(window, "restore")
+        self._question.answered.connect(self._on_answer)
+        self._written = ""
+        self._begun = False
+        self._soon = QTimer(self, singleShot=True, interval=SAVE_MS)
+        self._soon.setObjectName("session")
+        self._soon.timeout.connect(self.save)
+        scenes.changed.connect(self._wait)
+        display.changed.connect(self._wait)
+
+    def _read(self) -> LastSession | None:
+        if not os.path.lexists(self._path):
+            return None
+        try:
+            return parse_session(read_text(self._path, MOST_BYTES, "session"))
+        except (MarginscopeError, OSError):
+            aside = set_aside(self._path)
+            where = f"could not be read; it lies in {aside} now"
+            if aside is None:
+                where = f"in {self._path} could not be read, and is not kept"
+                self.keeps = False  # it would be written over
+            self.warning = f"The last session {where}."
+            return None
+
+    # -------------------------------------------------------------------------------- asked
+
+    def ask(self) -> None:
+        """Ask whether the session before a crash is to be restored; the window goes on."""
+        assert self.previous is not None
+        names = [path.stem for path in self.previous.scene.runs]
+        self._question.ask(
+            CRASHED,
+            f"Restore what was open: {', '.join(names)}? All recorded runs are in the library, "
+            "whatever you answer.",
+            ANSWERS,
+            default=RESTORE,
+        )
+
+    def _on_answer(self, answer: str) -> None:
+        self.answered.emit(answer == RESTORE)
+
+    def restore(self) -> bool:
+        """Show the last session, as far as its files are there; whether any was."""
+        if self.previous is None:
+            return False
+        scene = self.previous.scene
+        gone = [path for path in scene.runs if not path.exists()]
+        there = tuple(path for path in scene.runs if path not in gone)
+        if gone:
+            verb = "is" if len(gone) == 1 else "are"
+            names = ", ".join(path.name for path in gone)
+            self.message.emit(f"{names} {verb} not there any more, and so not shown.")
+        if not there:
+            return False
+        if not self._scenes.show(replace(self._coloured(scene), runs=there)):
+            return False
+        self.restored.emit()
+        return True
+
+    def again(self) -> None:
+        """Show the session that was left last, as a step that can be undone."""
+        if self.previous is not None and self._scenes.restore(
+            self._coloured(self.previous.scene), "The last session"
+        ):
+            self.restored.emit()
+
+    def _coloured(self, scene: Scene) -> Scene:
+        """Return a scene in the present colours: a setting of its own, or the system's by now."""
+        palette = self._scenes.scene.intent.palette
+        return replace(scene, intent=replace(scene.intent, palette=palette))
+
+    # ------------------------------------------------------------------------------- writing
+
+    def begin(self) -> None:
+        """The window shows what it opens with: from here on it is the session that is kept."""
+        self._begun = True
+        self._wait()  # also where nothing changes before it is killed
+
+    def _wait(self) -> None:
+        if self.keeps and self._begun and not self._soon.isActive():
+            self._soon.start()
+
+    def save(self, ended: bool = False) -> None:
+        """Write how the window stands; a folder that cannot be written is no reason to stop."""
+        if not (self.keeps and self._begun):
+            return
+        text = session_text(LastSession(self._scenes.picture(named=False), ended))
+        if text != self._written:
+            with contextlib.suppress(MarginscopeError, OSError):
+                write_whole(self._path, text.encode())
+                self._written = text
+
+    def stop(self) -> None:
+        """The window is closed: write it down, and let the next one have it."""
+        self._soon.stop()
+        self._question.withdraw()  # the next start asks again
+        self.save(ended=True)
+        self.keeps = False
+        self._lock.unlock()

@@ -1,0 +1,236 @@
+"""The command palette: a line to type into, and what it finds; the keyboard alone is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from PySide6.QtCore import (
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QFrame,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.state.finding import Entry, find, marks
+from app.style import small
+from app.widgets.inputs import quiet_label
+from app.widgets.layouts import laid
+from app.widgets.search_line import PAGE, SearchLine, moved_row
+from core.numbers import whole_text
+
+WIDTH, MOST_ROWS = 640, PAGE + 1
+ABOVE = 48  # of the window, above the palette
+# A list of thousands is typed into, not scrolled through.
+MOST_FOUND = 200
+HINT = "Find an action, study, run, observable, view, layout or bookmark"
+NOTHING = "Nothing is called so. Fewer letters find more."
+KEYS = "Up and Down choose, Return does it, Shift+Return opens a run beside, Escape closes"
+DOTS = Qt.TextElideMode.ElideRight
+
+
+def _item(one: Entry) -> QListWidgetItem:
+    item = QListWidgetItem(one.title)
+    spoken = (one.title, one.kind, one.shortcut, one.detail, one.reason)
+    item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(filter(None, spoken)))
+    item.setData(Qt.ItemDataRole.UserRole, one)
+    return item
+
+
+@final
+class FoundDelegate(QStyledItemDelegate):
+    """Two lines an entry: its title, the letters that were meant bold, and its keys; its kind and
+    what it does, or why not now."""
+
+    text = ""  # that was typed
+
+    def paint(self, painter: QPainter, option: Any, index: Any) -> None:
+        one: Entry = index.data(Qt.ItemDataRole.UserRole)
+        painter.save()
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        colours, group = option.palette, QPalette.ColorGroup.Active
+        if chosen:
+            painter.fillRect(option.rect, colours.color(group, QPalette.ColorRole.Highlight))
+        text = colours.color(group, _role(chosen))
+        quiet = text if chosen else colours.color(group, QPalette.ColorRole.PlaceholderText)
+        if one.reason:
+            text = quiet
+            painter.setOpacity(0.75)
+        room = option.rect.adjusted(12, 4, -12, -4)
+        first, second = QRect(room), QRect(room)
+        metrics = QFontMetrics(option.font)
+        first.setHeight(metrics.height())
+        second.setTop(first.bottom() + 2)
+        if one.shortcut:
+            painter.setFont(option.font)
+            painter.setPen(quiet)
+            painter.drawText(first, Qt.AlignmentFlag.AlignRight, one.shortcut)
+            first.setRight(first.right() - metrics.horizontalAdvance(one.shortcut) - 16)
+        _draw_title(painter, first, one.title, marks(self.text, one.title), option.font, text)
+        painter.setFont(small(option.font))
+        painter.setPen(quiet)
+        words = " \u00b7 ".join(filter(None, (one.kind, one.reason or one.detail)))
+        words = QFontMetrics(painter.font()).elidedText(words, DOTS, second.width())
+        painter.drawText(second, Qt.AlignmentFlag.AlignLeft, words)
+        painter.restore()
+
+    def sizeHint(self, option: Any, index: Any) -> QSize:
+        font: QFont = option.font
+        lines = QFontMetrics(font).height() + QFontMetrics(small(font)).height()
+        return QSize(WIDTH // 2, lines + 12)
+
+
+def _role(chosen: bool) -> QPalette.ColorRole:
+    return QPalette.ColorRole.HighlightedText if chosen else QPalette.ColorRole.Text
+
+
+def _draw_title(
+    painter: QPainter,
+    room: QRect,
+    title: str,
+    bold: Sequence[tuple[int, int]],
+    font: QFont,
+    colour: QColor,
+) -> None:
+    """A title whose letters between some places are bold, as much of it as there is room for."""
+    strong = QFont(font)
+    strong.setBold(True)
+    painter.setPen(colour)
+    left, place = room.left(), 0
+    for begin, end in (*bold, (len(title), len(title))):
+        for text, face in ((title[place:begin], font), (title[begin:end], strong)):
+            if not text or left >= room.right():
+                continue
+            metrics = QFontMetrics(face)
+            painter.setFont(face)
+            shown = metrics.elidedText(text, DOTS, room.right() - left)
+            part = QRect(left, room.top(), room.right() - left, room.height())
+            painter.drawText(part, Qt.AlignmentFlag.AlignLeft, shown)
+            left += metrics.horizontalAdvance(text)
+        place = end
+
+
+@final
+class CommandPalette(QFrame):
+    """Closes with Escape, by a choice, or when something else is clicked.
+
+    chosen(key, beside): what Return or a click was pressed at.
+    """
+
+    chosen = Signal(str, bool)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)  # which a click elsewhere closes
+        self.setObjectName("commandPalette")
+        self.setAccessibleName("Command palette")
+        self.setFrameShape(QFrame.Shape.Box)
+        self.setBackgroundRole(QPalette.ColorRole.Window)
+        self.setAutoFillBackground(True)
+        self.line = SearchLine(HINT, self, alone=True)
+        self.line.moved.connect(self._move)
+        self.line.accepted.connect(self._accept)
+        self.line.left.connect(self.close)
+        self.line.textChanged.connect(self._search)
+        self.found: list[Entry] = []
+        self.list = QListWidget(self)
+        self.delegate = FoundDelegate(self.list)
+        self.list.setItemDelegate(self.delegate)
+        self.list.setUniformItemSizes(True)
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setAccessibleName("What is found")
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.clicked.connect(self._on_clicked)
+        self.told = quiet_label("", self)
+        column = laid(QVBoxLayout(self), (8, 8, 8, 8), 8)
+        column.addWidget(self.line)
+        column.addWidget(self.list, 1)
+        column.addWidget(self.told)
+        self._entries: Sequence[Entry] = ()
+        self._used: Sequence[str] = ()
+
+    def open(self, entries: Sequence[Entry], used: Sequence[str]) -> None:
+        """Show these, those used before first, and wait for letters."""
+        window = self.parentWidget()
+        assert window is not None
+        self._entries, self._used = entries, used
+        self.line.clear()
+        self._search()
+        row = self.delegate.sizeHint(_option(self.list), None).height()
+        wanted = row * MOST_ROWS + self.line.sizeHint().height() + self.told.sizeHint().height()
+        size = QSize(WIDTH, wanted + 4 * 8 + 2).boundedTo(window.size() - QSize(32, ABOVE + 16))
+        self.resize(size)
+        self.move(window.mapToGlobal(_above(window, size)))
+        self.show()
+        self.line.setFocus()
+
+    def set_entries(self, entries: Sequence[Entry]) -> None:
+        """There are others now, such as runs that have been listed; what is chosen stays so."""
+        present = self.present()
+        self._entries = entries
+        self._search()
+        keys = [one.key for one in self.found]
+        if present is not None and present.key in keys:
+            self._choose(keys.index(present.key))
+
+    def present(self) -> Entry | None:
+        """What Return would do."""
+        row = self.list.currentRow()
+        return self.found[row] if 0 <= row < len(self.found) else None
+
+    def _search(self) -> None:
+        text = self.line.text()
+        found = find(text, self._entries, self._used)
+        self.delegate.text, self.found = text, found[:MOST_FOUND]
+        self.list.clear()
+        for one in self.found:
+            self.list.addItem(_item(one))
+        self._choose(0)
+        many = len(found) - MOST_FOUND
+        if not found:
+            self.told.setText(NOTHING)
+        elif many > 0:
+            self.told.setText(f"... and {whole_text(many)} more: other letters bring them up")
+        else:
+            self.told.setText(KEYS)
+
+    def _choose(self, row: int) -> None:
+        self.list.setCurrentRow(min(max(row, 0), len(self.found) - 1))
+
+    def _move(self, step: int) -> None:
+        self._choose(moved_row(self.list.currentRow(), step, len(self.found)))
+
+    def _on_clicked(self, _index: Any) -> None:
+        self._accept(beside=False)
+
+    def _accept(self, beside: bool) -> None:
+        one = self.present()
+        if one is None:
+            return
+        if one.reason:  # it stays open: something else may do
+            self.told.setText(one.reason)
+            return
+        self.close()
+        self.chosen.emit(one.key, beside)
+
+
+def _option(view: QListWidget) -> Any:
+    option: Any = QStyleOptionViewItem()
+    option.font = view.font()
+    return option
+
+
+def _above(window: QWidget, size: QSize) -> Any:
+    """Where a palette of a size begins in a window: in the middle, a little below its top."""
+    return QRect((window.width() - size.width()) // 2, ABOVE, 0, 0).topLeft()

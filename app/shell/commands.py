@@ -1,0 +1,264 @@
+"""The command palette: what can be found in it, and what a choice does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu
+
+from app.actions import MENUS, TIPS, why_not
+from app.library.librarian import Librarian
+from app.shell.looks import Looks
+from app.shell.main_window import MainWindow
+from app.state.finding import Entry, entry
+from core.studies.study import shipped_summaries
+
+if TYPE_CHECKING:
+    from app.shell.command_palette import CommandPalette
+    from core.library.entry import Entry as RunEntry
+    from core.library.library import Listing
+
+MOST_USED = 50
+MADE_AT_ONCE = 400  # entries of runs, in a turn of the event loop: three milliseconds
+ACTION, STUDY, CURVE, RUN = "action", "study", "curve", "run"
+OWN = "palette"  # the action that opens it
+NO_RUN = "No run is shown."
+NOT_OF_THESE = "The runs that are shown do not have it: it is for {where}."
+SEPARATED = " \u00b7 "
+
+
+@final
+class CommandController(QObject):
+    """`used`: the keys of what was chosen, the latest first.
+
+    study_chosen(id): a shipped study. open_requested(names, beside): runs.
+    """
+
+    study_chosen = Signal(str)
+    open_requested = Signal(list, bool)
+
+    def __init__(
+        self, window: MainWindow, looks: Looks, librarian: Librarian, used: Sequence[str]
+    ) -> None:
+        super().__init__(window)
+        self._window, self._looks, self._librarian = window, looks, librarian
+        self.used = tuple(used)
+        self.palette: CommandPalette | None = None
+        self._actions: Mapping[str, QAction] = {}
+        self._listing: Listing | None = None
+        self._runs: list[Entry] = []
+        self._coming: list[Entry] = []
+        self._waiting: Sequence[RunEntry] = ()  # runs whose entries are not made yet
+        self._stale = self._ready = False
+        self._rest = QTimer(self, interval=0)
+        self._rest.setObjectName("palette")
+        self._rest.timeout.connect(self._take_some)
+        librarian.listed.connect(self._on_listed)
+
+    def set_actions(self, actions: Mapping[str, QAction]) -> None:
+        """The actions of the table."""
+        self._actions = actions
+
+    def ready(self) -> None:
+        """The numerical libraries are loaded: observables are known, and runs can be read."""
+        self._ready = True
+
+    def show(self) -> None:
+        """Open the palette."""
+        if self.palette is None:
+            from app.shell.command_palette import CommandPalette
+
+            self.palette = CommandPalette(self._window)
+            self.palette.chosen.connect(self._chosen)
+        if self._ready:
+            self._librarian.list()  # the runs known from before are there until it has
+        if self._stale:
+            self._take_runs()
+        self._window.margin_choice.aboutToShow.emit()  # it is filled when somebody looks
+        self.palette.open(self._entries(), self.used)
+
+    # ------------------------------------------------------------------------ what there is
+
+    def _on_listed(self, listing: Listing) -> None:
+        if listing is self._listing:
+            return
+        self._listing, self._stale = listing, True
+        seen = self.palette is not None and self.palette.isVisible()
+        # While thousands are read a list comes each second, for nobody.
+        if seen or not listing.left:
+            self._take_runs()
+
+    def _take_runs(self) -> None:
+        """Make the entries of the runs, some in each turn of the loop; those of the listing before
+        are found until all are there."""
+        self._stale, self._coming = False, []
+        self._waiting = self._listing.entries if self._listing is not None else ()
+        self._take_some()
+
+    def _take_some(self) -> None:
+        self._coming += run_entries(self._waiting[:MADE_AT_ONCE])
+        self._waiting = self._waiting[MADE_AT_ONCE:]
+        if self._waiting:
+            self._rest.start()
+            return
+        self._rest.stop()
+        self._runs, self._coming = self._coming, []
+        if self.palette is not None and self.palette.isVisible():
+            self.palette.set_entries(self._entries())
+
+    def _entries(self) -> list[Entry]:
+        return [
+            *self._of_actions(),
+            *(
+                entry(
+                    f"{STUDY}:{one.id}",
+                    "Study",
+                    one.title,
+                    " ".join(one.note.split()),
+                    words=f"{one.id} {one.source}",
+                )
+                for one in shipped_summaries()
+            ),
+            *(
+                entry(
+                    key,
+                    kind,
+                    plain(action.text()),
+                    _detail(action),
+                    reason=_off(action),
+                    words=data if isinstance(data := action.data(), str) else "",
+                )
+                for key, kind, action in self._in_menus()
+            ),
+            *(self._curves() if self._ready else ()),
+            *self._runs,
+        ]
+
+    def _of_actions(self) -> Iterator[Entry]:
+        for menu, rows in MENUS.items():
+            for row in rows:
+                if row is None or row.key == OWN:
+                    continue
+                action = self._actions[row.key]
+                yield entry(
+                    f"{ACTION}:{row.key}",
+                    plain(menu),
+                    plain(action.text()),
+                    SEPARATED.join(filter(None, (_state(action), TIPS.get(row.key, "")))),
+                    shortcut=action.shortcut().toString(
+                        action.shortcut().SequenceFormat.NativeText
+                    ),
+                    reason="" if action.isEnabled() else why_not(row.key),
+                )
+
+    def _in_menus(self) -> Iterator[tuple[str, str, QAction]]:
+        """Key, kind and action of each entry of the menus that the table does not have."""
+        window = self._window
+        for kind, menu in (
+            ("View", window.view_choice),
+            ("Layout", window.layouts),
+            ("Bookmark", window.bookmarks),
+            ("Neurons", window.neuron_choice),
+            ("Curves against", window.margin_axes),
+            ("Reference margin", window.margin_choice),
+            ("Recent file", window.recent),
+        ):
+            yield from _within(kind, menu)
+
+    def _curves(self) -> Iterator[Entry]:
+        from core.observables.observable import Shape
+        from core.observables.registry import of_shape
+
+        here = self._looks.observables()
+        shown = self._looks.any_run
+        for one in of_shape(Shape.SCALAR):
+            reason = NOT_OF_THESE.format(where=one.where or "others") if shown else NO_RUN
+            yield entry(
+                f"{CURVE}:{one.name}",
+                "Curve",
+                one.title,
+                one.formula,
+                reason="" if one.name in here else reason,
+                words=one.name,
+            )
+        for name, (title, explanation, of_loop) in here.items():
+            if of_loop:
+                yield entry(f"{CURVE}:{name}", "Curve", title, explanation, words=name)
+
+    # ------------------------------------------------------------------------------- chosen
+
+    def _chosen(self, key: str, beside: bool) -> None:
+        self.used = (key, *(one for one in self.used if one != key))[:MOST_USED]
+        sort, _, name = key.partition(":")
+        if sort == ACTION:
+            self._actions[name].trigger()
+        elif sort == STUDY:
+            self.study_chosen.emit(name)
+        elif sort == CURVE:
+            self._looks.show_curve(name)
+        elif sort == RUN:
+            self.open_requested.emit([name], beside)
+        else:  # looked for again: a menu may have been filled anew since the palette was opened
+            action = next((one for there, _, one in self._in_menus() if there == key), None)
+            if action is not None:
+                action.trigger()
+
+
+def _within(kind: str, menu: QMenu) -> Iterator[tuple[str, str, QAction]]:
+    for action in menu.actions():
+        inner = action.menu()
+        if isinstance(inner, QMenu):
+            yield from _within(plain(action.text()), inner)
+        elif not action.isSeparator() and action.data() is not None:
+            yield f"{kind}:{plain(action.text())}", kind, action
+
+
+def _detail(action: QAction) -> str:
+    """Whether it is chosen, and its tip where that is not its text."""
+    tip = action.toolTip()
+    parts = (_state(action), "" if plain(tip) == plain(action.text()).rstrip(" .") else tip)
+    return SEPARATED.join(filter(None, parts))
+
+
+def _state(action: QAction) -> str:
+    return ("on" if action.isChecked() else "off") if action.isCheckable() else ""
+
+
+def _off(action: QAction) -> str:
+    return "" if action.isEnabled() else "It cannot be chosen now."
+
+
+def plain(text: str) -> str:
+    """The text of a menu's entry as people read it.
+
+    >>> plain("&Open ..."), plain("Runs && &figures"), plain("end\\tt = 10")
+    ('Open ...', 'Runs & figures', 'end, t = 10')
+    """
+    whole = text.replace("&&", "\0").replace("&", "").replace("\0", "&")
+    return whole.replace("\t", ", ")
+
+
+def run_entries(runs: Sequence[RunEntry]) -> list[Entry]:
+    """What is found of recorded runs: name or heading, study, tags, file and date."""
+    from app.library.columns import name_of
+
+    entries = []
+    for one in runs:
+        if one.trashed:
+            continue
+        tags = ", ".join(one.about.tags)
+        parts = (one.facts.title, tags, one.date[:10], one.path.name)
+        entries.append(
+            entry(
+                f"{RUN}:{one.path}",
+                "Run",
+                name_of(one),
+                SEPARATED.join(filter(None, parts)),
+                reason=one.facts.wrong,
+                words=f"{one.heading} {one.about.note}",
+            )
+        )
+    return entries

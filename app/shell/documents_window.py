@@ -1,0 +1,195 @@
+"""A window to read the program's documents in: their titles, the page, and a search in all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QImage, QTextCursor, QTextDocument
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QListWidget,
+    QSplitter,
+    QTextBrowser,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.state.documents import Document, found, slug
+from app.widgets.inputs import push_button, quiet_label
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
+from app.widgets.search_line import SearchLine, moved_row
+
+HINT = "Find words in all documents"
+NONE = "No document has all of these words."
+MISSING = "The documents are not there: they lie in the folder docs of the program's own folder."
+LIST_WIDTH = 220
+
+
+@final
+class Page(QTextBrowser):
+    """Shows pages; pictures are as wide as the page at most."""
+
+    def loadResource(self, kind: int, name: Any) -> Any:
+        loaded = super().loadResource(kind, name)
+        if kind != QTextDocument.ResourceType.ImageResource.value:
+            return loaded
+        path = self.source().resolved(QUrl(name)).toLocalFile()
+        image = QImage(path)
+        most = max(self.viewport().width() - 40, 200)
+        if image.isNull() or image.width() <= most:
+            return image if not image.isNull() else loaded
+        ratio = self.devicePixelRatioF()
+        mode = Qt.TransformationMode.SmoothTransformation
+        image = image.scaledToWidth(round(most * ratio), mode)
+        image.setDevicePixelRatio(ratio)
+        return image
+
+
+@final
+class DocumentsWindow(QDialog):
+    """A window of its own beside the program's, which goes on."""
+
+    def __init__(self, pages: Sequence[Document], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Documents")
+        self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
+        self._all = tuple(pages)
+        self._shown: tuple[Document, ...] = ()
+        self.line = SearchLine(HINT, self)
+        self.line.textChanged.connect(self._search)
+        self.line.moved.connect(self._move)
+        self.line.accepted.connect(self._find_next)
+        self.line.left.connect(self.reject)
+        self.back = push_button("Back", self, "The page before")
+        self.forward = push_button("Forward", self, "The page after")
+        self.titles = QListWidget(self)
+        self.titles.setAccessibleName("Documents")
+        self.titles.setSpacing(3)
+        self.titles.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.titles.setFrameShape(QFrame.Shape.NoFrame)
+        self.titles.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.titles.currentRowChanged.connect(self._on_row)
+        self.page = Page(self)
+        self.page.setAccessibleName("Document")
+        self.page.setFrameShape(QFrame.Shape.NoFrame)
+        self.page.setOpenLinks(False)
+        self.page.document().setDocumentMargin(16)
+        self.page.anchorClicked.connect(self._follow)
+        self.page.backwardAvailable.connect(self.back.setEnabled)
+        self.page.forwardAvailable.connect(self.forward.setEnabled)
+        self.page.sourceChanged.connect(self._to)
+        self.back.clicked.connect(self.page.backward)
+        self.forward.clicked.connect(self.page.forward)
+        self.told = quiet_label("" if pages else MISSING, self)
+        self.back.setEnabled(False)
+        self.forward.setEnabled(False)
+        self._arrange()
+        window = parent.size() - QSize(48, 80)
+        self.resize(QSize(1100, 720).boundedTo(window))
+        self._search()
+
+    def _arrange(self) -> None:
+        columns = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
+        columns.addWidget(self.titles)
+        columns.addWidget(self.page)
+        columns.setSizes([LIST_WIDTH, 860])
+        columns.setStretchFactor(1, 1)
+        row = filled(laid(QHBoxLayout(), spacing=8), (self.line, 1), self.back, self.forward)
+        filled(laid(QVBoxLayout(self), (16, 16, 16, 16), 8), row, (columns, 1), self.told)
+
+    # ------------------------------------------------------------------------------- asked
+
+    def _search(self) -> None:
+        """Offer the pages that have the words that are typed, and mark the first place."""
+        self._shown = found(self._all, self.line.text())
+        with QSignalBlocker(self.titles):
+            self.titles.clear()
+            self.titles.addItems([page.title for page in self._shown])
+            for place, page in enumerate(self._shown):
+                self.titles.item(place).setToolTip(plain_tip(page.title))
+        if self._all:
+            self.told.setText("" if self._shown else NONE)
+        self.told.setVisible(bool(self.told.text()))
+        paths = [page.path for page in self._shown]
+        present = self.present
+        if paths and present not in paths:
+            self.titles.setCurrentRow(0)
+        else:
+            self._mark(present)
+            self._find()
+
+    @property
+    def present(self) -> Any:
+        """The path of the page that is shown; None before the first."""
+        return self._page_of(self.page.source())
+
+    def _page_of(self, source: QUrl) -> Any:
+        name = source.toLocalFile()
+        return next((page.path for page in self._all if str(page.path) == name), None)
+
+    def _move(self, step: int) -> None:
+        if self._shown:
+            row = moved_row(self.titles.currentRow(), step, len(self._shown))
+            self.titles.setCurrentRow(row)
+
+    def _on_row(self, row: int) -> None:
+        if 0 <= row < len(self._shown):
+            self._open(QUrl.fromLocalFile(str(self._shown[row].path)))
+
+    def _to(self, source: QUrl) -> None:
+        """Another page comes, which the browser says before it has it as its source."""
+        self._mark(self._page_of(source))
+
+    def _mark(self, present: Any) -> None:
+        """The page that is shown is marked among the titles, if it is there."""
+        paths = [page.path for page in self._shown]
+        with QSignalBlocker(self.titles):
+            self.titles.setCurrentRow(paths.index(present) if present in paths else -1)
+
+    def _follow(self, link: QUrl) -> None:
+        """Open a link: within the documents here, what is elsewhere by the system."""
+        target = self.page.source().resolved(link)
+        if target.isLocalFile() and target.toLocalFile().endswith(".md"):
+            self._open(target)
+        else:
+            QDesktopServices.openUrl(target)
+
+    def _open(self, target: QUrl) -> None:
+        place = target.fragment()
+        target = QUrl.fromLocalFile(target.toLocalFile())
+        if target != self.page.source():
+            self.page.setSource(target, QTextDocument.ResourceType.MarkdownResource)
+        if place:
+            self._to_heading(place)
+        else:
+            self._find()
+
+    def _to_heading(self, name: str) -> None:
+        block = self.page.document().begin()
+        while block.isValid():
+            if block.blockFormat().headingLevel() and slug(block.text()) == name:
+                layout = self.page.document().documentLayout()
+                top = layout.blockBoundingRect(block).top()
+                self.page.verticalScrollBar().setValue(round(top) - 8)
+                return
+            block = block.next()
+
+    def _find(self) -> None:
+        """Mark the first place of the words, from the top."""
+        self.page.moveCursor(QTextCursor.MoveOperation.Start)
+        if words := self.line.text().split():
+            self.page.find(words[0])
+
+    def _find_next(self, backward: bool) -> None:
+        """The next place, or with Shift the one before; from the end it goes on at the start."""
+        words = self.line.text().split()
+        flag = QTextDocument.FindFlag.FindBackward if backward else QTextDocument.FindFlag(0)
+        if words and not self.page.find(words[0], flag):
+            end = QTextCursor.MoveOperation.End if backward else QTextCursor.MoveOperation.Start
+            self.page.moveCursor(end)
+            self.page.find(words[0], flag)

@@ -1,0 +1,263 @@
+"""The window: where everything stands. It knows no rules; controllers do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QSplitter,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.actions import SEPARATOR, TOOL_BAR, TOOL_BAR_RIGHT, WITH_TEXT, fill_menus
+from app.playback.status import StatusLine
+from app.playback.transport import TransportBar
+from app.qt_workarounds import ActionButtonSync
+from app.shell.side import SidePanel
+from app.shell.welcome_page import WelcomePage
+from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, Intent
+from app.state.views import VIEWS
+from app.study.chooser import StudyChooser
+from app.style import panel_width
+from app.theory.theorem_times import TheoremTimes
+from app.training.experiment_form import ExperimentForm
+from app.widgets.layouts import filled, laid
+from app.widgets.message_bar import MessageBar
+from app.widgets.page_stack import PageStack
+from app.widgets.plain_text import menu_text, plain_label, plain_tip
+from app.widgets.pressed import PressedByKeys
+from app.widgets.run_grid import RunGrid
+from app.widgets.tool_bar import ToolBar
+from core.figures.palette import Palette
+from core.observables.planes import PLANES
+
+OF_STUDY = "study"  # the entry of the menu of views for those that the study opens with
+LOADING = "Loading the numerical libraries ..."
+
+
+@final
+class MainWindow(QMainWindow):
+    """Tool bar, form | views | theory and inspector, transport, theorem time line, status line,
+    over which lies what there is to be said.
+
+    painted: it can be seen for the first time. dropped(names, beside): files. closing: it was
+    closed, which `may_close` decides.
+    """
+
+    painted = Signal()
+    dropped = Signal(list, bool)
+    closing = Signal()
+    resized = Signal()
+
+    def __init__(self, palette: Palette) -> None:
+        super().__init__()
+        self.setWindowTitle("Marginscope")
+        self.setAcceptDrops(True)
+        self.resize(1280, 800)
+        self.may_close = True
+        self._pressed = PressedByKeys(self)
+        self._was_painted = False
+        self._after_paint = QTimer(self, singleShot=True)
+        self._after_paint.timeout.connect(self.painted)
+        self.chooser = StudyChooser(self)
+        self.bar = MessageBar(self)
+        self.form = ExperimentForm(self)
+        self.side = SidePanel(palette, self)
+        self.inspector, self.theory = self.side.inspector, self.side.theory
+        self.transport = TransportBar(palette, self)
+        self.times = TheoremTimes(palette, self.transport.slider, self)
+        self.status = StatusLine(self)
+        self.welcome = WelcomePage(self)
+        self.loading = plain_label(LOADING, self)
+        self.loading.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.views = RunGrid(self)
+        self.pages = PageStack(self.loading, self)
+        for page in (self.welcome, self.views):
+            self.pages.addWidget(page)
+        self.recent = QMenu("Open &recent", self)
+        self.margin_axes = QMenu("Curves a&gainst", self)
+        self.view_choice = QMenu("&Views", self)
+        self.bookmarks = QMenu("&Go to a bookmark", self)
+        self.layouts = QMenu("La&youts", self)
+        self.selections = QMenu("Se&lections", self)
+        self.neuron_choice = QMenu("&Neurons", self)
+        self.curve_choice = QMenu("C&urves", self, toolTipsVisible=True)
+        self.margin_choice = QMenu("Reference &margins", self, toolTipsVisible=True)
+        self.setCentralWidget(self._arranged())
+
+    def _arranged(self) -> QWidget:
+        self.columns = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
+        for place, part in enumerate((self.form, self.pages, self.side)):
+            self.columns.addWidget(part)
+            self.columns.setStretchFactor(place, 1 if part is self.pages else 0)
+        panel = panel_width(self.font())
+        self.columns.setSizes([panel, max(self.width() - 2 * panel, 0), panel])
+        whole = QWidget(self)
+        column = laid(QVBoxLayout(whole), spacing=0)
+        filled(column, (self.columns, 1), self.transport, self.times, self.status)
+        self.bar.setParent(whole)
+        self.bar.float_over(whole, at_foot=True)  # over the status: views and titles stay seen
+        self.bar.keep_off(self.transport, self.pages)
+        return whole
+
+    def set_actions(self, actions: Mapping[str, QAction]) -> None:
+        """Menus, tool bar and transport from the table's actions."""
+        menus = fill_menus(self, actions)
+        menus["&File"].insertMenu(actions["save_study"], self.recent)
+        menus["&Play"].insertMenu(actions["slower"], self.bookmarks)
+        menus["&Edit"].insertMenu(actions["selection_back"], self.selections)
+        for menu in (
+            self.view_choice,
+            self.layouts,
+            self.neuron_choice,
+            self.curve_choice,
+            self.margin_choice,
+            self.margin_axes,
+        ):
+            menus["&View"].insertMenu(actions["coordinates"], menu)
+        self._fill_choices()
+        self.tools = bar = ToolBar("Tools", self)
+        bar.setObjectName("tools")
+        self.chooser.setMaximumWidth(400)
+        bar.addWidget(self.chooser)
+        self._fill(bar, actions, TOOL_BAR)
+        stretch = QWidget(bar)
+        stretch.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(stretch)
+        layout = QToolButton(bar)
+        layout.setText("Views")
+        layout.setToolTip("Which views of a run are shown")
+        layout.setMenu(self.view_choice)
+        layout.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        bar.addWidget(layout)
+        self._fill(bar, actions, TOOL_BAR_RIGHT)
+        self.addToolBar(bar)
+        self.transport.add_buttons(actions)
+        self.welcome.set_actions(actions)
+
+    def _fill_choices(self) -> None:
+        """The entries of the menus of views and of axes; that of curves depends on the run."""
+        self.view_choice.addAction("The &study's views").setData(OF_STUDY)
+        self.view_choice.addSeparator()
+        for kind in VIEWS.values():
+            action = self.view_choice.addAction(kind.title)
+            action.setData(kind.name)
+            action.setCheckable(True)
+        self._offer(self.margin_axes, "margin_axis", MARGIN_AXES)
+        self._offer(self.margin_axes, "margin_unit", MARGIN_UNITS)
+        self._offer(self.neuron_choice, "neuron_range", NEURON_RANGES)
+        self._offer(self.neuron_choice, "neuron_points", NEURON_POINTS)
+        self._offer(
+            self.neuron_choice, "plane", {kind.name: kind.title for kind in PLANES.values()}
+        )
+
+    def _offer(self, menu: QMenu, wish: str, titles: Mapping[str, str]) -> None:
+        """Entries of which one is chosen; their data are (wish, value) of app.state.intent."""
+        menu.addSeparator()
+        group = QActionGroup(menu)
+        for value, title in titles.items():
+            action = menu.addAction(title)
+            action.setData((wish, value))
+            action.setCheckable(True)
+            group.addAction(action)
+
+    def show_wishes(self, wishes: Intent) -> None:
+        """Mark what is chosen in the menus of one choice, and the views that are shown."""
+        for menu in (self.margin_axes, self.neuron_choice):
+            for action in menu.actions():
+                if not action.isSeparator():
+                    wish, value = action.data()
+                    chosen = getattr(wishes, wish)
+                    action.setChecked(value in (chosen, getattr(chosen, "kind", "")))
+        self.show_views(wishes.views)
+
+    def show_views(self, names: Sequence[str]) -> None:
+        """Mark the views that are shown."""
+        for action in self.view_choice.actions():
+            if action.isCheckable():
+                action.setChecked(action.data() in names)
+
+    def _fill(self, bar: ToolBar, actions: Mapping[str, QAction], keys: Sequence[str]) -> None:
+        for key in keys:
+            if key == SEPARATOR:
+                bar.addSeparator()
+                continue
+            bar.addAction(actions[key])
+            button = bar.widgetForAction(actions[key])
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # Qt gives those of tool bars none
+            self._pressed.add(button)
+            self.form.comes_after(button)
+            if not isinstance(button, QToolButton):
+                continue
+            ActionButtonSync(button)
+            if key in WITH_TEXT:
+                button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+                if key != "run":
+                    bar.drop_text(button)
+
+    def show_page(self, runs: bool) -> None:
+        """Show the runs, or the page without any."""
+        self.pages.set_page(self.views if runs else self.welcome)
+
+    def set_recent(self, paths: Sequence[str]) -> None:
+        """The files of the menu of recent ones."""
+        self.recent.clear()
+        for path in paths:
+            action = self.recent.addAction(menu_text(Path(path).name))
+            action.setData(path)
+            action.setToolTip(plain_tip(path))
+        self.recent.setEnabled(bool(paths))
+        self.welcome.set_recent(paths)
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette for the parts that paint themselves."""
+        self.transport.set_colours(palette)
+        self.times.set_colours(palette)
+        self.side.set_colours(palette)
+
+    # ------------------------------------------------------------------------------- events
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._was_painted:
+            self._was_painted = True
+            # Not from here: what follows takes long, and the picture is shown when this returns.
+            self._after_paint.start(0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        names = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if names:
+            beside = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            event.acceptProposedAction()
+            self.dropped.emit(names, beside)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.may_close = True
+        self.closing.emit()
+        # Answered by now: a signal within a thread calls its slots before it returns.
+        event.setAccepted(self.may_close)

@@ -1,0 +1,134 @@
+"""The record of the session: what was done, saved as study files and a script of commands."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QFileDialog
+
+from app.export.controller import ExportController
+from app.scenes.controller import SceneController
+from app.shell.main_window import MainWindow
+from app.state.record import STUDY, Deed, kept, script
+from app.training.branching import BranchController
+from app.training.experiment import ExperimentController
+from app.training.fields import PATHS
+from app.training.files import RUN, FileController
+from core.errors import InputError, MarginscopeError
+from core.files import write_whole
+from core.studies.study import Study
+
+
+@final
+class RecordController(QObject):
+    """Listens to whoever trains, opens, exports and changes the view."""
+
+    message = Signal(str)
+    status = Signal(str)
+
+    def __init__(
+        self,
+        window: MainWindow,
+        experiment: ExperimentController,
+        branching: BranchController,
+        files: FileController,
+        export: ExportController,
+        scenes: SceneController,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self.deeds: tuple[Deed, ...] = ()
+        self._begun = datetime.now().astimezone()
+        experiment.trained.connect(self._trained)
+        experiment.went_on.connect(self._went_on)
+        branching.branched.connect(self._branched)
+        files.opened.connect(self._opened)
+        files.saved.connect(self._saved)
+        export.finished.connect(self._exported)
+        scenes.stepped.connect(self._stepped)
+
+    def _note(
+        self, words: str, command: Sequence[str] = (), study: str = "", is_step: bool = False
+    ) -> None:
+        when = datetime.now().astimezone().strftime("%H:%M:%S")
+        self.deeds = kept(self.deeds, Deed(when, words, tuple(command), study, is_step))
+
+    def _trained(self, study: Study) -> None:
+        self._note(f"Train {study.title}", ("run", STUDY), _anywhere(study).to_toml())
+
+    def _went_on(self, path: str) -> None:
+        self._note("Continue further", ("continue", path))
+
+    def _branched(self, path: str, frame: int, changes: list[str]) -> None:
+        sets = [word for change in changes for word in ("--set", change)]
+        words = ("branch", path, "--frame", str(frame), *sets)
+        self._note(f"Branch from frame {frame}: {', '.join(changes)}", words)
+
+    def _opened(self, path: str) -> None:
+        self._note(f"Open {path}", ("info", path) if path.endswith(RUN) else ())
+
+    def _saved(self, path: str) -> None:
+        self._note(f"Save {path}")
+
+    def _exported(self, words: str) -> None:
+        if words:
+            self._note(words)
+
+    def _stepped(self, words: str, goes_on: bool) -> None:
+        if goes_on and self.deeds and self.deeds[-1].is_step:
+            self.deeds = self.deeds[:-1]
+        if words:
+            self._note(words, is_step=True)
+
+    # ---------------------------------------------------------------------------------- saving
+
+    def save(self) -> None:
+        """Let the user choose where; the study files are put beside the script."""
+        day = self._begun.strftime("%Y-%m-%d")
+        name, _ = QFileDialog.getSaveFileName(
+            self._window, "Save record of session", f"session-{day}.sh", "Scripts (*.sh)"
+        )
+        if name:
+            self.write(Path(name if name.endswith(".sh") else f"{name}.sh"))
+
+    def write(self, path: Path) -> None:
+        """Write the script, and the studies beside it under its name."""
+        title = f"A session of Marginscope, begun on {self._begun:%Y-%m-%d at %H:%M}."
+        try:
+            text, studies = script(self.deeds, title, path.stem)
+        except InputError as error:
+            self.message.emit(error.sentence)
+            return
+        if not path.parent.is_dir():
+            self.message.emit(f"There is no folder {path.parent}; choose one that is there.")
+            return
+        try:
+            for name, content in studies.items():
+                write_whole(path.with_name(name), content.encode())
+            write_whole(path, text.encode())
+            path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+        except OSError as error:
+            self.message.emit(f"{path} cannot be written: {error.strerror}.")
+        else:
+            count = len(studies)
+            files = f" with {count} study file{'s' if count > 1 else ''}" if count else ""
+            self.status.emit(f"The record is in {path.name}{files}.")
+
+
+def _anywhere(study: Study) -> Study:
+    """A study whose files are named from the root, since its text goes into another folder."""
+    if study.folder is None:
+        return study
+    for section, table in study.tables.items():
+        for key in PATHS:
+            value = table.get(key)
+            if isinstance(value, str) and value and not Path(value).is_absolute():
+                study = study.with_value(f"{section}.{key}", str(study.folder / value))
+    return study

@@ -1,0 +1,269 @@
+"""All keys on one page, menu by menu, to be looked at, searched and changed."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QKeyEvent, QKeySequence, QPalette, QShortcut
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QKeySequenceEdit,
+    QLabel,
+    QLineEdit,
+    QStyledItemDelegate,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.actions import MENUS, TIPS, name_of
+from app.shell.fixed_keys import fixed_keys
+from app.state.finding import entry, find
+from app.state.shortcuts import DEFAULTS, PORTABLE, Keys, native, portable
+from app.widgets.inputs import line_height, push_button, quiet_label
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
+
+HINT = "Find an action or its keys"
+EXPLANATION = (
+    "Click the keys of an action, or select it and press Return; then press the new keys. None "
+    "removes its keys, Reset restores the usual ones."
+)
+NOTHING = "No action has this name or these keys."
+COLUMNS = ("Action", "Keys", "What it does")
+NAME, KEYS, TIP = range(3)
+KEYS_LETTERS = 26
+TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
+SPOKEN = int(Qt.ItemDataRole.AccessibleTextRole)
+ACTION = int(Qt.ItemDataRole.UserRole)  # the action of a row; None where the keys are fixed
+
+
+@final
+class KeysDelegate(QStyledItemDelegate):
+    """Edits the keys of a row. changed(action, sequence): other keys were pressed."""
+
+    changed = Signal(str, str)
+
+    def createEditor(self, parent: QWidget, option: Any, index: Any) -> QWidget:
+        edit = QKeySequenceEdit(parent)
+        edit.setMaximumSequenceLength(1)
+        edit.setAccessibleName(f"Keys of {index.siblingAtColumn(NAME).data()}")
+        edit.editingFinished.connect(self._on_finished)
+        return edit
+
+    def setEditorData(self, editor: QWidget, index: Any) -> None:
+        editor.setProperty("keySequence", QKeySequence(index.data()))
+
+    def setModelData(self, editor: QWidget, model: Any, index: Any) -> None:
+        text = editor.property("keySequence").toString(PORTABLE)
+        if native(text) != index.data():
+            self.changed.emit(index.siblingAtColumn(NAME).data(ACTION), text)
+
+    def eventFilter(self, editor: QObject, event: QEvent) -> bool:
+        # Qt's filter ends with Return and Escape, which may be keys of an action.
+        leaves = isinstance(event, QKeyEvent) and event.key() in (TAB, BACKTAB)
+        if leaves and event.type() == QEvent.Type.KeyPress:
+            self._finish(editor)
+        return leaves
+
+    def sizeHint(self, option: Any, index: Any) -> QSize:
+        return QSize(super().sizeHint(option, index).width(), line_height(option.widget))
+
+    def initStyleOption(self, option: Any, index: Any) -> None:
+        super().initStyleOption(option, index)
+        name = index.siblingAtColumn(NAME)
+        if index.column() == TIP or (index.column() == KEYS and not name.data(ACTION)):
+            quiet = option.palette.color(QPalette.ColorRole.PlaceholderText)
+            option.palette.setColor(QPalette.ColorRole.Text, quiet)
+
+    def _on_finished(self) -> None:
+        self._finish(self.sender())
+
+    def _finish(self, editor: Any) -> None:
+        editor.editingFinished.disconnect(self._on_finished)  # comes again as the focus is lost
+        self.commitData.emit(editor)
+        self.closeEditor.emit(editor)
+
+
+@final
+class ShortcutDialog(QDialog):
+    """changed(key, sequence), moved(key, sequence) from another action, and all_reset() ask for
+    other keys; `show_keys` and `refuse` answer.
+    """
+
+    changed = Signal(str, str)
+    moved = Signal(str, str)
+    all_reset = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Keyboard shortcuts")
+        self._keys: Keys = {}
+        self._wanted = ("", "")
+        self.search = QLineEdit(self, placeholderText=HINT, clearButtonEnabled=True)
+        self.search.setAccessibleName(HINT)
+        self.search.textChanged.connect(self._show_found)
+        self.tree = QTreeWidget(self)
+        self.headings: dict[str, QTreeWidgetItem] = {}
+        self.rows: dict[str, QTreeWidgetItem] = {}  # by action, and by number where keys are fixed
+        self._titles: dict[str, str] = {}  # of the headings of rows
+        self._fill_tree()
+        self.nothing = quiet_label(NOTHING, self)
+        self.told = QLabel(EXPLANATION, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.told.setMinimumHeight(2 * self.told.fontMetrics().lineSpacing())
+        self.told.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        self.move_button = push_button("Move it here", self, "Take the keys away from there")
+        self.move_button.clicked.connect(self._on_move)
+        self.clear = push_button("None", self, "Remove the keys of the action")
+        self.clear.clicked.connect(self._on_clear)
+        self.reset = push_button("Reset", self)
+        self.reset.clicked.connect(self._on_reset)
+        self.reset_all = push_button("Reset all", self, "The usual keys of all actions")
+        self.reset_all.clicked.connect(self.all_reset)
+        done = push_button("Close", self)
+        done.clicked.connect(self.accept)
+        answer = filled(laid(QHBoxLayout(), spacing=8), (self.told, 1), self.move_button)
+        buttons = laid(QHBoxLayout(), spacing=8)
+        filled(buttons, self.clear, self.reset, self.reset_all, 1, done)
+        column = laid(QVBoxLayout(self), (16, 16, 16, 16), 12)
+        filled(column, self.search, self.nothing, (self.tree, 1), answer, buttons)
+        self.say("")
+        self.resize(self.sizeHint())
+        self.search.setFocus()
+
+    def sizeHint(self) -> QSize:
+        window = self.parentWidget()
+        room = window.size() - QSize(48, 96) if window is not None else QSize(860, 560)
+        return QSize(860, 560).boundedTo(room)
+
+    def _fill_tree(self) -> None:
+        tree = self.tree
+        for menu, rows in MENUS.items():
+            title = menu.replace("&", "")
+            self._add_heading(title)
+            for row in filter(None, rows):
+                self._add_row(title, row.key, name_of(row), "", TIPS.get(row.key, ""))
+                self.rows[row.key].setData(NAME, ACTION, row.key)
+        for title, fixed in fixed_keys().items():
+            self._add_heading(title)
+            for one in fixed:
+                self._add_row(title, str(len(self.rows)), one.name, one.keys)
+        tree.setRootIsDecorated(False)
+        tree.setItemsExpandable(False)
+        tree.setIndentation(0)
+        tree.setAccessibleName("Actions and their keys")
+        tree.setHeaderLabels(COLUMNS)
+        tree.setUniformRowHeights(True)
+        tree.setFrameShape(QTreeWidget.Shape.NoFrame)
+        tree.setEditTriggers(QTreeWidget.EditTrigger.NoEditTriggers)
+        delegate = KeysDelegate(tree)
+        delegate.changed.connect(self._on_changed)
+        tree.setItemDelegate(delegate)
+        tree.itemClicked.connect(self._on_clicked)
+        for key in ("Return", "Enter", "F2"):  # macOS edits the first column with Return
+            shortcut = QShortcut(QKeySequence(key), tree, context=Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(self._edit)
+        tree.currentItemChanged.connect(self._show_buttons)
+        tree.expandAll()
+        tree.resizeColumnToContents(NAME)
+        tree.setColumnWidth(KEYS, KEYS_LETTERS * self.fontMetrics().averageCharWidth())
+
+    def _add_heading(self, title: str) -> None:
+        heading = self.headings[title] = QTreeWidgetItem(self.tree, [title])
+        heading.setFirstColumnSpanned(True)
+        font = QFont(self.font())
+        font.setBold(True)
+        heading.setFont(NAME, font)
+        heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
+
+    def _add_row(self, title: str, key: str, *texts: str) -> None:
+        self._titles[key] = title
+        row = self.rows[key] = QTreeWidgetItem(self.headings[title], texts)
+        row.setFlags(row.flags() | Qt.ItemFlag.ItemIsEditable)
+        row.setToolTip(TIP, plain_tip(row.text(TIP)))
+
+    # --------------------------------------------------------------------------------- shown
+
+    def show_keys(self, keys: Keys) -> None:
+        """The keys of all actions as they are now."""
+        self._keys = dict(keys)
+        for key, text in keys.items():
+            row, words = self.rows[key], native(text)
+            row.setText(KEYS, words)
+            row.setData(KEYS, SPOKEN, f"Keys of {row.text(NAME)}: {words or 'none'}")
+        self.reset_all.setEnabled(self._keys != DEFAULTS)
+        self._show_found()
+
+    def say(self, words: str) -> None:
+        """Say what was done, or nothing."""
+        self.told.setText(words or EXPLANATION)
+        self.move_button.hide()
+        self._wanted = ("", "")
+
+    def refuse(self, key: str, text: str, words: str) -> None:
+        """Another action has these keys: say so, and offer them all the same."""
+        self.say(words)
+        self._wanted = (key, text)
+        self.move_button.show()
+
+    def _show_found(self) -> None:
+        entries = [
+            entry(key, "", row.text(NAME), row.text(TIP) or self._titles[key], words=row.text(KEYS))
+            for key, row in self.rows.items()
+        ]
+        found = {one.key for one in find(self.search.text(), entries)}
+        shown = {self._titles[key] for key in found}
+        for key, row in self.rows.items():
+            row.setHidden(key not in found)
+        for title, heading in self.headings.items():
+            heading.setHidden(title not in shown)
+        self.nothing.setVisible(not found)
+        self._show_buttons()
+
+    # --------------------------------------------------------------------------------- asked
+
+    @property
+    def _current(self) -> str:
+        """Action of the current row; "" for a heading, fixed keys, and a row not found."""
+        row = self.tree.currentItem()
+        if row is None or row.isHidden():
+            return ""
+        return row.data(NAME, ACTION) or ""
+
+    def _show_buttons(self) -> None:
+        key = self._current
+        name = self.rows[key].text(NAME) if key else "an action"
+        usual = native(DEFAULTS.get(key, ""))
+        self.clear.setEnabled(self._keys.get(key, "") != "")
+        self.clear.setAccessibleName(f"No keys for {name}")
+        self.reset.setEnabled(self._keys.get(key) != DEFAULTS.get(key))
+        self.reset.setAccessibleName(f"Reset the keys of {name}")
+        self.reset.setToolTip(
+            plain_tip(f"The usual keys: {usual}" if usual else "The action usually has no keys")
+        )
+
+    def _on_clicked(self, row: QTreeWidgetItem, column: int) -> None:
+        if column == KEYS:
+            self._edit()
+
+    def _edit(self) -> None:
+        if self._current:
+            self.tree.editItem(self.rows[self._current], KEYS)
+
+    def _on_changed(self, key: str, text: str) -> None:
+        self.changed.emit(key, portable(text))
+
+    def _on_clear(self) -> None:
+        self.changed.emit(self._current, "")
+
+    def _on_reset(self) -> None:
+        self.changed.emit(self._current, DEFAULTS[self._current])
+
+    def _on_move(self) -> None:
+        key, text = self._wanted
+        self.moved.emit(key, text)
+        self.tree.setCurrentItem(self.rows[key])
+        self.tree.setFocus()

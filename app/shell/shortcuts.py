@@ -1,0 +1,139 @@
+"""The keys of actions: shown on one page, changed there, and given to the actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
+
+from app.actions import ROWS, name_of, set_keys
+from app.shell.main_window import MainWindow
+from app.state.shortcuts import (
+    DEFAULTS,
+    Clash,
+    Keys,
+    differing,
+    holder,
+    native,
+    resolve_keys,
+    usual_if_free,
+)
+
+if TYPE_CHECKING:
+    from app.shell.shortcut_dialog import ShortcutDialog
+
+NAMES = {row.key: name_of(row) for row in ROWS}
+TAKEN = "{keys} is used by {other}, so that {name} keeps {before}."
+FIXED = "In the library of runs {keys} is for {deed}, so that {name} keeps {before}."
+MOVED = "{keys} is for {name} now; {other} has {left}."
+NO_KEYS = "no keys any more"
+CLASH = "The settings give {keys} to {winner}: {others}."
+CHOOSE = "Choose others in Help, Keyboard shortcuts."
+MOST_SENTENCES = 2
+
+
+@final
+class ShortcutController(QObject):
+    """`own`: the keys that are not the table's, for settings. `warning`: a sentence about keys that
+    the settings give to two actions."""
+
+    def __init__(self, window: MainWindow, own: Keys) -> None:
+        super().__init__(window)
+        self._window = window
+        self._keys, clashes = resolve_keys(own)
+        self.warning = warning_about(clashes)
+        self._actions: Mapping[str, QAction] = {}
+        self.dialog: ShortcutDialog | None = None
+
+    def set_actions(self, actions: Mapping[str, QAction]) -> None:
+        """The actions of the table, which get their keys."""
+        self._actions = actions
+        for key in differing(self._keys):
+            set_keys(actions[key], self._keys[key])
+
+    @property
+    def own(self) -> dict[str, str]:
+        return differing(self._keys)
+
+    def show(self) -> None:
+        """Open the page of all keys."""
+        if self.dialog is None:
+            from app.shell.shortcut_dialog import ShortcutDialog
+
+            self.dialog = ShortcutDialog(self._window)
+            self.dialog.changed.connect(self._change)
+            self.dialog.moved.connect(self._move)
+            self.dialog.all_reset.connect(self._reset)
+        self.dialog.search.clear()
+        self.dialog.say("")
+        self.dialog.show_keys(self._keys)
+        self.dialog.search.setFocus()
+        self.dialog.open()
+
+    def _change(self, key: str, text: str) -> None:
+        """Give an action other keys, unless they are another one's."""
+        from app.shell.fixed_keys import library_holder
+
+        assert self.dialog is not None
+        other, before = holder(self._keys, text, key), native(self._keys[key]) or "none"
+        if deed := library_holder(text):
+            name = NAMES[key]
+            words = FIXED.format(keys=native(text), deed=deed, name=name, before=before)
+            self.dialog.say(words)
+            return
+        if other:
+            words = TAKEN.format(
+                keys=native(text), other=NAMES[other], name=NAMES[key], before=before
+            )
+            self.dialog.refuse(key, text, words)
+            return
+        self._take({key: text})
+        keys = native(text)
+        self.dialog.say(f"{keys} is for {NAMES[key]}." if keys else f"{NAMES[key]} has no keys.")
+
+    def _move(self, key: str, text: str) -> None:
+        """Take keys away from the action that has them."""
+        assert self.dialog is not None
+        other = holder(self._keys, text, key)
+        left = usual_if_free({**self._keys, key: text}, other) if other else ""
+        self._take({other: left, key: text} if other else {key: text})
+        words = MOVED.format(
+            keys=native(text),
+            name=NAMES[key],
+            other=NAMES.get(other, "nothing"),
+            left=native(left) or NO_KEYS,
+        )
+        self.dialog.say(words)
+
+    def _reset(self) -> None:
+        """The keys of the table for all actions."""
+        assert self.dialog is not None
+        self._take(DEFAULTS)
+        self.dialog.say("All actions have their usual keys.")
+
+    def _take(self, changes: Keys) -> None:
+        assert self.dialog is not None
+        changed = {key: text for key, text in changes.items() if text != self._keys[key]}
+        self._keys |= changed
+        for key in changed:  # no two have the same keys at any time
+            set_keys(self._actions[key], "")
+        for key, text in changed.items():
+            set_keys(self._actions[key], text)
+        self.dialog.show_keys(self._keys)
+
+
+def warning_about(clashes: Sequence[Clash]) -> str:
+    """Return sentences about clashes in the settings, one for each winner; empty for none."""
+    others: dict[tuple[str, str], list[str]] = {}
+    for one in clashes:
+        words = f"{NAMES[one.other]} has {native(one.left) or NO_KEYS}"
+        others.setdefault((one.keys, one.winner), []).append(words)
+    sentences = [
+        CLASH.format(keys=native(keys), winner=NAMES[winner], others=", ".join(words))
+        for (keys, winner), words in others.items()
+    ]
+    rest = len(sentences) - MOST_SENTENCES
+    shown = [*sentences[:MOST_SENTENCES], *([f"({rest} more like it.)"] if rest > 0 else ())]
+    return " ".join((*shown, CHOOSE)) if shown else ""

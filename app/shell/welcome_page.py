@@ -1,0 +1,252 @@
+"""What stands where the views will be, while there is no run: the papers, what was open last, own
+files, and how to begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.widgets.inputs import heading_label, push_button, quiet_label
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import menu_text, plain_label, plain_tip
+from core.studies.papers import PAPERS
+from core.studies.study import shipped_summaries
+
+HEADLINE = "Watch a network learn"
+EXPLANATION = (
+    "Run trains {study}; its settings at the left can be changed first. Everything is recorded, so "
+    "that any moment can be gone back to."
+)
+if TYPE_CHECKING:
+    from app.shell.welcome_card import Card
+
+# Actions that begin something, and how they are called here; those that cannot be had are left out.
+OFFERED = {
+    "last": "Restore the last session",
+    "library": "Library of runs",
+    "tour": "Five-minute tour",
+    "documents": "Read the documents",
+}
+OWN = "own"
+OWN_WORDS = (
+    "Your own data",
+    "Draw points in the plane or on a line, paste them from a spreadsheet, or open a file.",
+    "NPZ, CSV, text",
+)
+MOST_RECENT = 4
+CARD_WIDTH = 300
+SIDES = 24
+
+
+@final
+class WelcomePage(QScrollArea):
+    """run_requested, open_requested: a button. paper_chosen(name), own_data_requested: a card.
+    file_chosen([path]): one of the recent files."""
+
+    run_requested = Signal()
+    open_requested = Signal()
+    paper_chosen = Signal(str)
+    file_chosen = Signal(list)
+    own_data_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._content = content = QWidget(self)
+        column = laid(QVBoxLayout(content), (SIDES, 24, SIDES, 24), 12)
+        headline = plain_label(HEADLINE, content, wrap=True)
+        font = headline.font()
+        font.setPointSizeF(font.pointSizeF() * 1.7)
+        headline.setFont(font)
+        self.explanation = quiet_label("", content, wrap=True)
+        self.run_button = QPushButton("Run the study", content)
+        self.run_button.setProperty("primary", True)
+        self.run_button.clicked.connect(self.run_requested)
+        self.open_button = QPushButton("Open a run file ...", content)
+        self.open_button.clicked.connect(self.open_requested)
+        self._buttons = filled(laid(QHBoxLayout(), spacing=8), self.run_button, self.open_button)
+        filled(column, headline, self.explanation, self._buttons)
+        column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
+        column.addSpacing(8)
+        papers = heading_label("Papers, and studies of what they state", content)
+        papers.setWordWrap(True)
+        column.addWidget(papers)
+        self._grid = laid(QGridLayout(), spacing=(12, 12))
+        column.addLayout(self._grid)
+        column.addSpacing(8)
+        self._begin = _Lines("Begin", content)
+        self._recent = _Lines("Open again", content)
+        self._begin.chosen.connect(self._on_begin)
+        self._recent.chosen.connect(self._on_file)
+        self._lists = filled(laid(QHBoxLayout(), spacing=32), self._begin, self._recent)
+        filled(column, self._lists, 1)
+        column.setAlignment(self._lists, Qt.AlignmentFlag.AlignLeft)
+        self._actions: Mapping[str, QAction] = {}
+        self.cards: tuple[Card, ...] = ()
+        self._columns = 0
+        self.setWidget(content)
+        self.set_study("")
+        self.set_recent(())
+
+    def _made_cards(self) -> Iterator[Card]:
+        from app.shell.welcome_card import Card, CurvePicture, PointsPicture
+        from core.studies.thumbnails import Thumbnail, thumbnails
+
+        studies, pictures = shipped_summaries(), thumbnails()
+        for paper in PAPERS.values():
+            here = [one.id for one in studies if one.source == paper.name]
+            drawn = [pictures.get(one, Thumbnail()).heights for one in here]
+            # The first one may have a moment only.
+            picture = CurvePicture(max(drawn, key=len, default=b""))
+            count = "1 study" if len(here) == 1 else f"{len(here)} studies"
+            card = Card(paper.name, (paper.short, paper.sentence, count), picture, self._content)
+            card.setToolTip(plain_tip(f"{paper.title}\n{paper.authors}"))
+            card.clicked.connect(self._on_card)
+            yield card
+        own = Card(OWN, OWN_WORDS, PointsPicture(), self._content)
+        own.clicked.connect(self.own_data_requested)
+        yield own
+
+    def sizeHint(self) -> QSize:
+        return QSize(560, 400)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self.cards:  # most windows open with runs
+            self.cards = tuple(self._made_cards())
+            self._arrange()
+            self._chain()
+
+    def _chain(self) -> None:
+        """Tab goes through the page as it is read; what was made last would come last."""
+        lines = (*self._begin.buttons, *self._recent.buttons)
+        for one, following in pairwise((self.run_button, self.open_button, *self.cards, *lines)):
+            QWidget.setTabOrder(one, following)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        room = self.viewport().width() - 2 * SIDES
+        for lines in (self._begin, self._recent):
+            lines.fit(room)
+        for row in (self._buttons, self._lists):
+            self._turn(row, room)
+        columns = max(1, room // CARD_WIDTH)
+        columns = min(columns, len(self.cards))
+        if columns != self._columns:
+            for place, card in enumerate(self.cards):
+                self._grid.addWidget(card, *divmod(place, columns))
+            for place in range(max(columns, self._columns)):
+                self._grid.setColumnStretch(place, int(place < columns))
+            self._columns = columns
+
+    @staticmethod
+    def _turn(row: QBoxLayout, room: int) -> None:
+        """Let parts stand side by side where there is room for them, else below one another."""
+        needed = row.spacing() * (row.count() - 1)
+        for place in range(row.count()):
+            item = row.itemAt(place)
+            assert item is not None
+            needed += item.sizeHint().width()
+        to = (
+            QBoxLayout.Direction.LeftToRight if needed <= room else QBoxLayout.Direction.TopToBottom
+        )
+        if row.direction() is not to:
+            row.setDirection(to)
+
+    # ------------------------------------------------------------------------------- content
+
+    def set_study(self, title: str) -> None:
+        """Name the study that Run would train."""
+        self.explanation.setText(EXPLANATION.format(study=title or "the study"))
+
+    def set_runnable(self, runnable: bool) -> None:
+        """Whether there is a study to run, whose values are all right."""
+        self.run_button.setEnabled(runnable)
+
+    def set_actions(self, actions: Mapping[str, QAction]) -> None:
+        """Offer those of the table's actions that begin something."""
+        self._actions = {key: actions[key] for key in OFFERED if key in actions}
+        for action in self._actions.values():
+            action.enabledChanged.connect(self._offer)
+        self._offer()
+
+    def _offer(self) -> None:
+        there = [key for key, action in self._actions.items() if action.isEnabled()]
+        self._begin.offer([(key, OFFERED[key], self._actions[key].toolTip()) for key in there])
+        self._arrange()
+        self._chain()
+
+    def set_recent(self, paths: Sequence[str]) -> None:
+        """The files that were opened last."""
+        self._recent.offer([(path, Path(path).stem, path) for path in paths[:MOST_RECENT]])
+        self._arrange()
+        self._chain()
+
+    def _on_begin(self, key: str) -> None:
+        self._actions[key].trigger()
+
+    def _on_file(self, path: str) -> None:
+        self.file_chosen.emit([path])
+
+    def _on_card(self) -> None:
+        self.paper_chosen.emit(self.sender().objectName())
+
+
+@final
+class _Lines(QWidget):
+    """A heading, and below it buttons that look like lines of text; nothing if there are none.
+    chosen(name): one of them was pressed."""
+
+    chosen = Signal(str)
+
+    def __init__(self, heading: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._column = filled(laid(QVBoxLayout(self), spacing=6), heading_label(heading, self))
+        self.buttons: list[QPushButton] = []
+
+    def offer(self, lines: Sequence[tuple[str, str, str]]) -> None:
+        """Buttons by name, text and tip."""
+        while len(self.buttons) < len(lines):
+            button = push_button("", self)
+            button.setProperty("line", True)
+            button.clicked.connect(self._on_clicked)
+            self._column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+            self.buttons.append(button)
+        for button, (name, text, tip) in zip(self.buttons, lines, strict=False):
+            button.setObjectName(name)
+            button.setAccessibleName(text)
+            button.setToolTip(plain_tip(tip))
+        for place, button in enumerate(self.buttons):
+            button.setVisible(place < len(lines))
+        self.setVisible(bool(lines))
+
+    def fit(self, room: int) -> None:
+        """Shorten what is longer than the room, as names of files may be."""
+        for button in self.buttons:
+            text = button.accessibleName()
+            short = button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, room - 4)
+            button.setText(menu_text(short))
+
+    def _on_clicked(self) -> None:
+        self.chosen.emit(self.sender().objectName())

@@ -1,0 +1,106 @@
+"""The list of studies to choose from: the shipped ones, and the one that is loaded."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from app.widgets.inputs import ChoiceBox, quiet_label
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
+from core.studies.study import Study, Summary, shipped_summaries
+
+OPEN_TEXT = "Open a study file ..."
+OPEN = "open"
+BROWSE_TEXT = "All studies, with pictures ..."
+BROWSE = "browse"
+Role = Qt.ItemDataRole
+
+
+@final
+class StudyChooser(QWidget):
+    """A list of the shipped studies by title, the present one among them wherever it is from."""
+
+    chosen = Signal(str)  # the id of a shipped study
+    open_requested = Signal()
+    browse_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None, labelled: bool = True) -> None:
+        super().__init__(parent)
+        label = quiet_label("Study", self)
+        self.box = ChoiceBox(self, "Study")
+        self.box.setMinimumWidth(240)
+        label.setBuddy(self.box)
+        label.setVisible(labelled)
+        filled(laid(QHBoxLayout(self), spacing=8), label, (self.box, 1))
+        self._browses = labelled  # the window has a page of all studies
+        self._shipped = 0
+        self._present = 0
+        self._fill()
+        self.box.activated.connect(self._on_activated)
+
+    def _fill(self) -> None:
+        for study in shipped_summaries():  # damaged ones do not keep the window from opening
+            self.box.addItem(study.title, study.id)
+            self.box.setItemData(
+                self.box.count() - 1, plain_tip(explanation(study)), Role.ToolTipRole
+            )
+        self._shipped = self.box.count()
+        self.box.insertSeparator(self._shipped)
+        if self._browses:
+            self.box.addItem(BROWSE_TEXT, BROWSE)
+        self.box.addItem(OPEN_TEXT, OPEN)
+        # None of them until one is loaded: the first of the list is not what is shown.
+        self.box.setCurrentIndex(-1)
+        self._present = -1
+
+    def announce(self, words: str) -> None:
+        """What is said while no study is loaded yet."""
+        self.box.setPlaceholderText(words)
+
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the studies that are offered."""
+        return tuple(self.box.itemData(position) for position in range(self._shipped))
+
+    def set_study(self, study: Study) -> None:
+        """Show which study is loaded; one that is not shipped is named at the end of the list."""
+        with QSignalBlocker(self.box):
+            # What stands behind that entry is the user's study that was shown before.
+            while self.box.itemData(self.box.count() - 1) != OPEN:
+                self.box.removeItem(self.box.count() - 1)
+            # A file of the user's own may bear the name of a shipped study; only those have no
+            # folder.
+            if study.folder is None and study.id in self.ids():
+                position = self.ids().index(study.id)
+            else:
+                position = self.box.count()
+                self.box.addItem(study.title)
+                self.box.setItemData(position, plain_tip(explanation(study)), Role.ToolTipRole)
+            self.box.setCurrentIndex(position)
+        self._present = position
+        self.box.setToolTip(plain_tip(explanation(study)))
+
+    def _on_activated(self, position: int) -> None:
+        identifier = self.box.itemData(position)
+        if identifier in (OPEN, BROWSE, None):
+            with QSignalBlocker(self.box):  # the present study stays until another one is open
+                self.box.setCurrentIndex(self._present)
+            if identifier == OPEN:
+                self.open_requested.emit()
+            elif identifier == BROWSE:
+                self.browse_requested.emit()
+            return
+        self._present = position
+        self.chosen.emit(identifier)
+
+
+def explanation(study: Study | Summary) -> str:
+    """Title, source and note of a study, for a tooltip."""
+    lines = [study.title]
+    if study.source:
+        lines.append(f"Source: {study.source}.")
+    if study.note:
+        lines.append(" ".join(study.note.split()))
+    return "\n".join(lines)

@@ -1,0 +1,171 @@
+"""The claims of a study with their verdicts, each a mark, its text and what was measured."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
+
+from app.widgets.inputs import heading_label, quiet_label, rich_label
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip, rich_tip
+from app.widgets.screen_text import RAISED
+from app.widgets.scrolled import fill_scrolled
+from app.widgets.symbols import rich
+from app.widgets.verdict_mark import Look, hue_of, paint_mark
+from core.figures.numbers import MINUS
+from core.figures.palette import Palette
+from core.studies.study import Study
+
+if TYPE_CHECKING:
+    from core.studies.verdicts import Judged
+
+MARK = 16
+NOT_HERE = "not at this size"
+# Whole powers only: in 10^2.5 a raised 2 before .5 would be another number.
+POWER = re.compile(r"(?<=[\w)])\^(\d+)(?![\d.])")
+# By the value of core.studies.verdicts.Verdict, and "waiting" for what is not judged yet.
+CLAIM_LOOKS: dict[str, Look] = {
+    "confirmed": Look("confirmed", "disc", "check", "positive", "These runs show it."),
+    "refuted": Look("refuted", "square", "cross", "negative", "These runs do not show it."),
+    NOT_HERE: Look(
+        "not at this size", "dash", "none", "muted", "Runs of this size cannot decide it."
+    ),
+    "waiting": Look(
+        "not judged yet",
+        "dots",
+        "none",
+        "muted",
+        "It is judged when the study is done, or is cancelled.",
+    ),
+}
+NO_CLAIMS = "This study makes no claims."
+
+
+def _signs(text: str) -> str:
+    """Words of a claim with the signs of mathematics, as rich text."""
+    # Hyphens within words stay, and so do the signs of exponents.
+    text = re.sub(r"(?<![\w^])-(?=\d)| - (?=\w)", _minus, text.replace("+-", "\u00b1"))
+    return rich(POWER.sub(_power, text))
+
+
+def _power(match: re.Match[str]) -> str:
+    return match[1].translate(RAISED)
+
+
+def _minus(match: re.Match[str]) -> str:
+    return match[0].replace("-", MINUS)
+
+
+@final
+class ClaimMark(QWidget):
+    """The sign of a verdict."""
+
+    def __init__(self, palette: Palette, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self.look = CLAIM_LOOKS["waiting"]
+        self.setFixedSize(QSize(MARK, MARK))
+
+    def show_look(self, look: Look, palette: Palette) -> None:
+        """Another verdict, or other colours."""
+        self.look, self._palette = look, palette
+        self.setToolTip(plain_tip(look.meaning))
+        self.setAccessibleName(look.word)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        paint_mark(painter, self.look, QRectF(0.0, 0.0, MARK, MARK), self._palette)
+        painter.end()
+
+
+@final
+class ClaimList(QWidget):
+    """Shows what it is told."""
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self._rows: list[tuple[ClaimMark, QLabel]] = []
+        self._texts: tuple[str, ...] = ()
+        self._judged: tuple[Judged, ...] = ()
+        self.heading = heading_label("Claims", self)
+        self.note = quiet_label("", self, wrap=True)
+        self._content = QWidget(self)
+        self._grid = laid(QGridLayout(), spacing=(8, 12))
+        self._grid.setColumnStretch(1, 1)
+        column = laid(QVBoxLayout(self._content), (16, 12, 16, 16), 8)
+        filled(column, self.heading, self.note, self._grid, 1)
+        fill_scrolled(self, self._content)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The verdict of each claim as it is shown."""
+        return tuple(mark.look.word for mark, _ in self._rows)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is said of each claim, as rich text."""
+        return tuple(label.text() for _, label in self._rows)
+
+    def show_study(self, study: Study) -> None:
+        """The claims of a study, not judged yet."""
+        self._judged = ()
+        texts = tuple(claim.text for claim in study.claims)
+        # Of the same claims the rows stay, and with them what is selected and where the list is
+        # scrolled.
+        if texts != self._texts:
+            self._texts = texts
+            self._rebuild()
+        self.note.setVisible(not texts)
+        self.note.setText(NO_CLAIMS)
+        self._show()
+
+    def show_judged(self, judged: Sequence[Judged], note: str = "") -> None:
+        """Verdicts, in the order of the claims; none for claims that wait."""
+        self._judged = tuple(judged)
+        self.note.setText(note if self._texts else NO_CLAIMS)
+        self.note.setVisible(bool(self.note.text()))
+        self._show()
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        self._show()
+
+    def _rebuild(self) -> None:
+        for mark, label in self._rows:
+            for part in (mark, label):
+                part.hide()  # till it is deleted, in the next turn of the event loop
+                part.deleteLater()
+        self._rows = []
+        for row in range(len(self._texts)):
+            mark = ClaimMark(self._palette, self._content)
+            label = rich_label(self._content)
+            self._grid.addWidget(mark, row, 0, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(label, row, 1)
+            self._rows.append((mark, label))
+
+    def _show(self) -> None:
+        for place, (mark, label) in enumerate(self._rows):
+            judged = self._judged[place] if place < len(self._judged) else None
+            look = CLAIM_LOOKS[judged.verdict if judged is not None else "waiting"]
+            mark.show_look(look, self._palette)
+            reasons = () if judged is None else (judged.why, judged.basis)
+            label.setToolTip(rich_tip("<br>".join(_signs(text) for text in reasons if text)))
+            label.setText(self._text(place, look, judged))
+
+    def _text(self, place: int, look: Look, judged: Judged | None) -> str:
+        colour = hue_of(look.hue, self._palette)
+        muted = f"<span style='color:{self._palette.muted}'>"
+        lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{look.word}</span>"]
+        if judged is not None and not math.isnan(judged.measured):
+            lines[-1] += f" {muted}{_signs(judged.measurement)}</span>"
+        if judged is not None and judged.why and judged.verdict == NOT_HERE:
+            lines.append(f"{muted}{_signs(judged.why)}</span>")
+        return "<br>".join(lines)

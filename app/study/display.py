@@ -1,0 +1,268 @@
+"""What the window of a whole study shows of its runs, and what is saved of it.
+
+The table and the points follow at once. A thread renders the figure; while cells run, redrawing
+takes at most a tenth of a processor. Claims are judged when the study rests.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog
+
+from app.export.controller import ExportController
+from app.state.study_exports import StudyFigureJob, TableJob
+from app.state.study_runs import StudyRuns
+from app.state.sweep_lines import SweepLines, lines_of
+from app.study.readers import StudyFigure, claims_judged, figure_drawn
+from app.study.window import StudyWindow
+from app.widgets.plain_text import window_title
+from app.worker import Worker
+from core.figures.palette import Palette
+from core.studies.formulas import VARIANT
+
+if TYPE_CHECKING:
+    from core.studies.verdicts import Judged
+
+REDRAW_MS = 250  # the table and the points, at most so often
+REST = 10.0  # times as long as the figure took are waited before it is drawn again
+LEAST_REST = 1.0  # seconds
+RESIZED_MS = 250  # from the last change of size to redrawing the figure of an idle study
+NO_RUNS = "The figure appears here as cells are done."
+PARTLY = "Judged by the cells that are there so far."
+DRAWING = "Drawing the figure ..."
+NO_FIGURE = "The figure could not be drawn because of an error; the log says more."
+NOT_JUDGED = "The claims could not be judged because of an error; the log says more."
+FIGURES = "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)"
+MEANS = "Means over seeds"
+TABLES = ";;".join(
+    f"{what}, {form}"
+    for what in ("Cells", MEANS)
+    for form in ("CSV (*.csv)", "NPZ (*.npz)", "Parquet (*.parquet)")
+)
+
+
+@final
+class StudyDisplay(QObject):
+    """Fills the window. run_requested(path, beside): a point or a row was clicked."""
+
+    run_requested = Signal(object, bool)
+
+    def __init__(self, window: StudyWindow, palette: Palette, parent: QObject) -> None:
+        super().__init__(parent)
+        self._window, self._palette = window, palette
+        self._runs: StudyRuns | None = None
+        self._resting = False
+        self._judged: tuple[Judged, ...] = ()
+        self._begun = self._rested = 0.0  # when the figure was begun, and when it may be again
+        self._to_judge = False
+        self._cells: object = None
+        self._has_figure = False
+        self._width = 0  # pixels of the last requested figure
+        self.painter = Worker(
+            "study figure", figure_drawn, self, our_error=NO_FIGURE, one_core=True
+        )
+        self.judge = Worker("claims", claims_judged, self, our_error=NOT_JUDGED, one_core=True)
+        self.export = ExportController(window)
+        self._redraw = QTimer(self, singleShot=True, interval=REDRAW_MS)
+        self._redraw.timeout.connect(self._show_rows)
+        self._draw = QTimer(self, singleShot=True)
+        self._draw.timeout.connect(self._ask_figure)
+        self.painter.result.connect(self._on_picture)
+        self.painter.error.connect(self._on_no_picture)
+        self.judge.result.connect(self._on_judged)
+        self.judge.error.connect(window.bar.say)
+        self.export.error.connect(window.bar.say)
+        self.export.finished.connect(window.bar.tell)
+        window.axes.changed.connect(self._show_points)
+        window.axes.scaled.connect(self._scale)
+        window.plot.run_requested.connect(self.run_requested)
+        window.table.run_requested.connect(self.run_requested)
+        window.picture.resized.connect(self._on_resized)
+        window.figure.clicked.connect(self._save_figure)
+        window.numbers.clicked.connect(self._save_table)
+
+    def close(self) -> None:
+        """Wait for the threads."""
+        self._redraw.stop()
+        self._draw.stop()
+        for worker in (self.painter, self.judge):
+            worker.close()
+        self.export.close()
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        self._window.set_colours(palette)
+        self._figure_soon(now=True)
+
+    # ---------------------------------------------------------------------------------- rows
+
+    @property
+    def rests(self) -> bool:
+        """Whether all is shown that there is to show."""
+        waits = self._to_judge or self._redraw.isActive() or self._draw.isActive()
+        return not (waits or self.painter.busy or self.judge.busy)
+
+    def show_runs(self, runs: StudyRuns, resting: bool) -> None:
+        """What came of the cells so far; the claims are judged where that is all for now."""
+        # What came of a grid is put beside the same cells; others are another study's.
+        new = runs.cells is not self._cells
+        self._runs, self._cells, self._resting = runs, runs.cells, resting
+        if new:
+            for worker in (self.painter, self.judge):
+                worker.cancel()  # what they are at is another study's
+            self._draw.stop()
+            self._show_grid(runs)
+        if new or resting:  # at once, and once: what was to come would show the same
+            self._redraw.stop()
+            self._show_rows()
+        elif not self._redraw.isActive():
+            self._redraw.start()
+        # A claim about 20 seeds that is refuted by three of them would tell nobody anything.
+        self._to_judge = resting and bool(runs.done and runs.study.claims)
+        self._figure_soon(now=resting)
+        if not self._draw.isActive():
+            self._judge_now()
+
+    def _show_grid(self, runs: StudyRuns) -> None:
+        study, window = runs.study, self._window
+        self._judged = ()
+        title = f"{study.title} \u2013 Whole study \u2013 Marginscope"
+        window.setWindowTitle(window_title(title))
+        axes = dict(study.axes)
+        if study.variants:
+            axes[VARIANT] = tuple(study.variants)
+        columns = study.sweep.columns
+        window.axes.show_study(axes, columns)
+        window.plot.set_logarithmic(None, None)
+        window.table.show_cells(runs.cells, runs.paths, columns)
+        window.claims.show_study(study)
+        from core.figures.study_figure import has_figure
+
+        self._has_figure = has_figure(study)
+        window.set_has_figure(self._has_figure)
+        window.picture.show_words(NO_RUNS)
+
+    def _show_rows(self) -> None:
+        """The table and the points; the next time not before ten times as long as this takes."""
+        runs, begin = self._runs, time.monotonic()
+        if runs is None:
+            return
+        self._window.table.show_rows(runs.rows)
+        for button in (self._window.figure, self._window.numbers):
+            button.setEnabled(bool(runs.done))
+        self._show_points()
+        took = time.monotonic() - begin
+        self._redraw.setInterval(max(REDRAW_MS, round(1000.0 * REST * took)))
+
+    def _show_points(self) -> None:
+        from core.studies.cell_table import rows_of
+
+        runs, window = self._runs, self._window
+        if runs is None:
+            return
+        axis, column = window.axes.axis_name, window.axes.column_name
+        lines = SweepLines()
+        if axis:
+            table, fit_only = rows_of(runs.study, runs.rows), runs.study.sweep.exclude_unfit
+            lines = lines_of(table, runs.paths, axis, column, window.axes.chosen, fit_only)
+        window.plot.show_lines(lines, axis, column)
+        window.axes.show_scales(*window.plot.logarithmic)
+        window.note.set_text(window.plot.note)
+
+    def _scale(self) -> None:
+        axes = self._window.axes
+        self._window.plot.set_logarithmic(axes.log_x.isChecked(), axes.log_y.isChecked())
+        axes.show_scales(*self._window.plot.logarithmic)
+
+    # -------------------------------------------------------------------------------- figure
+
+    def _figure_soon(self, now: bool = False) -> None:
+        """Draw the figure when it is its turn."""
+        runs = self._runs
+        if runs is None or not self._has_figure or not runs.done:
+            return
+        if now:
+            self._draw.start(0)
+        elif not self._draw.isActive() and not self.painter.busy:
+            wait = max(self._rested - time.monotonic(), LEAST_REST)
+            self._draw.start(round(1000.0 * wait))
+
+    def _on_resized(self) -> None:
+        # Showing a figure can toggle a scroll bar, which resizes the picture but not its room.
+        if self._window.picture.pixels_wide() == self._width:
+            return
+        if self._resting and self._has_figure and self._runs is not None and self._runs.done:
+            self._draw.start(RESIZED_MS)  # each change restarts the timer
+        else:
+            self._figure_soon()
+
+    def _ask_figure(self) -> None:
+        runs = self._runs
+        if runs is None:
+            return
+        if self._window.picture.image.isNull():
+            self._window.picture.show_words(DRAWING)
+        self._begun = time.monotonic()
+        self._width = self._window.picture.pixels_wide()
+        self.painter.ask(runs, self._palette.name, self._width, self.export.figure_process)
+
+    def _on_picture(self, picture: StudyFigure) -> None:
+        self._window.picture.show_png(picture.png)
+        now, runs = time.monotonic(), self._runs
+        self._rested = now + REST * (now - self._begun)
+        if runs is not None and len(runs.done) != picture.runs:  # cells were done meanwhile
+            self._figure_soon(now=self._resting)
+        self._judge_now()
+
+    def _on_no_picture(self, sentence: str) -> None:
+        self._window.picture.show_words(sentence)
+        self._judge_now()
+
+    # -------------------------------------------------------------------------------- claims
+
+    def _judge_now(self) -> None:
+        """Judge the claims, after the figure: two threads at once would keep the window waiting."""
+        if self._to_judge and self._runs is not None:
+            self._to_judge = False
+            self.judge.ask(self._runs)
+
+    def _on_judged(self, judged: tuple[Judged, ...]) -> None:
+        runs = self._runs
+        if runs is None or not self._resting:
+            return
+        self._judged = judged
+        note = "" if len(runs.done) == len(runs.cells) else PARTLY
+        self._window.claims.show_judged(judged, note)
+
+    # -------------------------------------------------------------------------------- saving
+
+    def _save_figure(self) -> None:
+        path, _ = self._ask_path("Save the figure", ".pdf", FIGURES)
+        if path is not None and self._runs is not None:
+            lines = tuple(one.line for one in self._judged)
+            runs = self._runs
+            job = StudyFigureJob(runs.study, runs.done, path, verdicts=lines, figures=runs.figures)
+            self.export.start(job)
+
+    def _save_table(self) -> None:
+        path, form = self._ask_path("Save the table", ".csv", TABLES)
+        if path is not None and self._runs is not None:
+            rows, means = dict(self._runs.rows), form.startswith(MEANS)
+            self.export.start(TableJob(self._runs.study, rows, path, means))
+
+    def _ask_path(self, title: str, suffix: str, formats: str) -> tuple[Path | None, str]:
+        """A path with an ending, and the format that was chosen; None where nothing was."""
+        if self._runs is None:
+            return None, ""
+        first = self._runs.folder / f"{self._runs.study.id}{suffix}"
+        name, chosen = QFileDialog.getSaveFileName(self._window, title, str(first), formats)
+        if not name:
+            return None, ""
+        # Qt adds no ending by itself where its own dialog is used.
+        ending = chosen.rpartition(".")[2].rstrip(")")
+        path = Path(name)
+        return path if path.suffix else path.with_suffix(f".{ending}"), chosen

@@ -1,0 +1,278 @@
+"""Runs a whole study in its window: started, paused, cancelled, gone on with.
+
+StudyRuns (what is there) <-- the reader, or the SweepWorker while it runs
+  |-> table, points, progress; figure; claims once it rests (app.study.display)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog
+
+from app.places import Places
+from app.state.study_runs import StudyRuns, WholeStudy, whole_study
+from app.study.display import StudyDisplay
+from app.study.hunting import HuntController
+from app.study.readers import cost_estimated, study_runs
+from app.study.sweep_progress import words_of
+from app.study.sweep_worker import Order, SweepWorker
+from app.study.window import StudyWindow
+from app.training.code_question import CodeQuestion
+from app.training.files import show_folder
+from app.training.training_roles import Repeat
+from app.worker import Worker
+from core.errors import MarginscopeError
+from core.figures.palette import Palette
+from core.studies.code import check_cells
+from core.studies.study import Study, load_study, shipped_ids
+from core.sweep.cost import summary
+from core.sweep.pools import cores
+from core.trust import UntrustedCodeError
+
+if TYPE_CHECKING:
+    from core.sweep.cost import Cost
+
+NO_FOLDER = "Say in which folder the runs are to be recorded."
+NO_ADDRESS = "Type the address of a Dask scheduler, such as tcp://host:8786."
+MEASURING = "Measuring a few cells ..."
+LOOK_MS = 300  # a cell may take hours, in which no other news comes
+NOT_READ = "The folder could not be read because of an error; the log says more."
+NO_COST = "The cost could not be estimated because of an error; the log says more."
+
+
+@final
+class StudyRunner(QObject):
+    """Owns the window of a whole study and what works for it.
+
+    run_requested(path, beside): a run is to be opened. status(words): how far a study is whose
+    window is hidden.
+    """
+
+    run_requested = Signal(object, bool)
+    status = Signal(str)
+
+    def __init__(self, palette: Palette, places: Places, study: Study, parent: QObject) -> None:
+        super().__init__(parent)
+        self._places = places
+        self.window = window = StudyWindow(palette, cores())
+        self.display = StudyDisplay(window, palette, self)
+        self.question = CodeQuestion(window)
+        self.question.message.connect(window.bar.say)
+        self.hunting = HuntController(window, self)
+        self.hunting.code_refused.connect(self.question.ask)
+        self.worker = SweepWorker(self)
+        self.reader = Worker("study", study_runs, self, our_error=NOT_READ)
+        self.cost = Worker("cost", cost_estimated, self, our_error=NO_COST)
+        self.shown: WholeStudy = whole_study(study)
+        self._look_again = QTimer(self, interval=LOOK_MS)
+        self._look_again.timeout.connect(self._show_status)
+        self.display.run_requested.connect(self.run_requested)
+        self.hunting.run_requested.connect(self.run_requested)
+        self.hunting.changed.connect(self._show_idle)
+        self.worker.planned.connect(self._on_progress)
+        self.worker.progress.connect(self._on_progress)
+        self.worker.finished.connect(self._on_finished)
+        self.reader.result.connect(self._on_runs)
+        self.reader.error.connect(self._refuse)
+        self.cost.result.connect(self._on_cost)
+        self.cost.error.connect(self._show_cost)
+        window.options.chooser.chosen.connect(self._choose)
+        window.options.chooser.open_requested.connect(self._open)
+        window.options.changed.connect(self._look)
+        window.options.cost_requested.connect(self._estimate)
+        window.progress.run_requested.connect(self.run)
+        window.progress.pause_requested.connect(self.pause)
+        window.progress.cancel_requested.connect(self.cancel)
+        window.place.clicked.connect(self._show_folder)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a study is being run, or hunted in."""
+        return self.worker.busy or self.hunting.busy
+
+    def close(self) -> None:
+        """Stop everything, wait for it, and put the window away."""
+        self._look_again.stop()
+        self.question.close()
+        for worker in (self.worker, self.reader, self.cost):
+            worker.close()
+        self.display.close()
+        self.hunting.close()
+        self.window.close()
+        self.window.deleteLater()
+
+    # ----------------------------------------------------------------------------- the study
+
+    def adopt(self, study: Study) -> None:
+        """Show another study."""
+        self.shown = shown = whole_study(study)
+        # A file of the user's own has sizes of its own; a shipped study that was edited, the
+        # settings.
+        self.window.options.show_study(study, edited=study.id in shipped_ids() and shown.edited)
+        self.window.bar.say("")
+        self._look()
+
+    def _choose(self, name: str) -> None:
+        try:
+            self.adopt(load_study(name))
+        except MarginscopeError as error:
+            self.window.bar.say(error.sentence)
+
+    def _open(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self.window, "Open", "", "Studies (*.toml)")
+        if name:
+            self._choose(name)
+
+    def _look(self) -> None:
+        """The study, its size or its folder are others: see what is there."""
+        if self.busy:
+            return
+        self.cost.cancel()  # of what was chosen before
+        options, study, edited = self.window.options, self.shown.study, self.shown.edited
+        size = options.size_name
+        try:
+            sized = study.at_size(size)
+        except MarginscopeError as error:
+            self._refuse(error.sentence)
+            return
+        options.offer_folder(
+            self._places.study_folder(study.id, size, sized.to_toml() if edited else "")
+        )
+        if options.path is None:
+            self._refuse(NO_FOLDER)
+            return
+        options.show_count(f"{sized.count} cells")
+        # In a thread: a folder may hold thousands of files, on a disk across the network.
+        self.reader.ask(sized, size, options.path)
+
+    def _refuse(self, sentence: str) -> None:
+        """Nothing can be run as it stands, nor as it stood before."""
+        self.reader.cancel()
+        self.shown = replace(self.shown, runs=StudyRuns(self.shown.study))
+        self.window.options.show_problem(sentence)
+        self._show_idle()
+
+    def _on_runs(self, runs: StudyRuns) -> None:
+        """What is there is known."""
+        if self.busy:
+            return
+        self.shown = replace(self.shown, runs=runs)
+        options = self.window.options
+        # An address is None on this computer, and "" where none is typed for a cluster.
+        options.show_problem(NO_ADDRESS if options.address == "" else "")
+        options.show_count(f"{len(runs.cells)} cells")
+        self.display.show_runs(runs, resting=True)
+        self._show_idle(possible=options.address != "")
+
+    def _show_idle(self, possible: bool = True) -> None:
+        """Nothing is run now, unless it is a hunt."""
+        runs, hunts = self.shown.runs, self.hunting.busy
+        done, failed, total = len(runs.done), len(runs.failed), len(runs.cells)
+        possible = possible and total > 0 and not hunts
+        self.window.options.set_locked(hunts)
+        self.window.progress.show_idle(done, failed, total, possible)
+        self.hunting.show_runs(runs, possible)
+
+    # --------------------------------------------------------------------------------- running
+
+    def run(self) -> None:
+        """Run what is left of the study."""
+        runs, options = self.shown.runs, self.window.options
+        if self.busy or not runs.cells:
+            return
+        if options.address == "":
+            options.show_problem(NO_ADDRESS)
+            return
+        if not self._is_trusted(runs.study, self.run):
+            return
+        self.cost.cancel()
+        self.window.bar.say("")
+        options.set_locked(True)
+        jobs = None if options.on_cluster else options.jobs.value()  # a cluster has its own workers
+        self.worker.start(Order(runs.study, runs.folder, runs.size, jobs, options.address))
+        self._look_again.start()
+        self.hunting.show_runs(runs, possible=False)
+        self._show_status()
+
+    def _is_trusted(self, study: Study, repeat: Repeat) -> bool:
+        """Return True if the user trusts the code of a study. Otherwise ask, and call `repeat`."""
+        try:
+            check_cells(study)
+        except UntrustedCodeError as error:
+            self.window.bar.say(error.sentence)
+            self.question.ask(error, repeat)
+            return False
+        return True
+
+    def pause(self, held: bool) -> None:
+        """Start no more cells, or go on."""
+        control = self.worker.control
+        (control.pause if held else control.resume)()
+        self._show_status()
+
+    def cancel(self) -> None:
+        """End the study; what is done stays."""
+        self.worker.control.stop()
+        self._show_status()
+
+    def _on_progress(self) -> None:
+        self._refresh(resting=False)
+        self._show_status()
+
+    def _refresh(self, resting: bool) -> None:
+        """Show what came of the cells; nothing is known where a plan could not be made."""
+        paths, rows = self.worker.paths, self.worker.rows
+        if paths:
+            runs = replace(self.shown.runs, paths=paths, rows=rows)
+            self.shown = replace(self.shown, runs=runs)
+            self.display.show_runs(runs, resting)
+
+    def _show_status(self) -> None:
+        if not self.worker.busy:
+            return
+        control = self.worker.control
+        how = control.status, control.pause_requested, control.stop_requested
+        self.window.progress.show_status(*how)
+        self.window.table.model_.set_at_work(control.status.at_work)
+        if control.status.total:
+            self._say_hidden(words_of(*how))
+
+    def _say_hidden(self, words: str) -> None:
+        """In the main window, how far the study is; its own says so itself where it is seen."""
+        if not self.window.isVisible():
+            self.status.emit(f"{self.shown.study.title}: {words}")
+
+    def _on_finished(self, wrong: str) -> None:
+        """It is done, or was cancelled, or could not go on."""
+        self._look_again.stop()
+        self._refresh(resting=True)
+        self.window.table.model_.set_resting()
+        self._show_idle()
+        self.window.bar.say(wrong or self.shown.runs.failures)
+        status = self.worker.control.status
+        self._say_hidden(wrong or f"{status.done} of {status.total} cells are there")
+
+    # -------------------------------------------------------------------------------- the rest
+
+    def _estimate(self) -> None:
+        """Measure what the study costs."""
+        runs, options = self.shown.runs, self.window.options
+        if runs.cells and self._is_trusted(runs.study, self._estimate):
+            self.window.bar.say("")
+            options.show_count(f"{len(runs.cells)} cells. {MEASURING}")
+            options.estimate.setEnabled(False)
+            self.cost.ask(runs.study, options.jobs.value(), dict(runs.rows))
+
+    def _on_cost(self, cost: Cost) -> None:
+        self._show_cost(summary(cost))
+
+    def _show_cost(self, words: str) -> None:
+        self.window.options.estimate.setEnabled(True)
+        self.window.options.show_count(f"{len(self.shown.runs.cells)} cells. {words}")
+
+    def _show_folder(self) -> None:
+        if self.shown.runs.cells:
+            self.window.bar.say(show_folder(self.shown.runs.folder))

@@ -1,0 +1,312 @@
+"""The live plot of a whole study: a column over an axis, a line for each value of the others.
+
+Means with one standard deviation each way; hollow points have runs that did not fit. A click opens
+the run of a point, or asks which one where it is a mean.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+from PySide6.QtCore import QPoint, QPointF, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QPainterPath, QPen
+from PySide6.QtWidgets import QLabel, QMenu, QToolTip, QVBoxLayout, QWidget
+
+from app.state.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, wide
+from app.training.cell_table import short_key
+from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
+from app.widgets.layouts import filled, laid
+from app.widgets.overlay import Overlay
+from app.widgets.plain_text import menu_text, show_tip
+from app.widgets.plot_focus import PlotFocus
+from app.widgets.plot_item import Home, Plot
+from app.widgets.screen_text import shown_number
+from app.widgets.ticks import Ticks, logarithmic, plain
+from core.figures.palette import LIGHT, Palette, rgba, time_colours
+from core.studies.tables import value_text
+
+if TYPE_CHECKING:
+    from core.studies.cell_table import Point
+
+MARKER = 8.0  # pixels
+CATEGORICAL = 6  # lines with a colour each; more of them run through the colours of time
+NOTHING = "The points appear here as cells are done."
+PEN = 1.6
+WIDEST = "0.00 \u00d7 10\u207b\u2070\u2070"
+
+
+@final
+class WordTicks:
+    """Ticks at 0, 1, 2, ... with words."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+
+    def __call__(self, low: float, high: float, most: int) -> Ticks:
+        return tuple(
+            (float(k), word.replace("_", " "))
+            for k, word in enumerate(self._words)
+            if low <= k <= high
+        )
+
+
+@final
+class SweepPlot(QWidget):
+    """Shows lines. run_requested(path, beside): a run is to be opened."""
+
+    run_requested = Signal(object, bool)
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self.shown = SweepLines()
+        self._axis = self._column = ""
+        self._log = [False, False]
+        self._forced: list[bool | None] = [None, None]
+        self._hit: Point | None = None
+        self.key = QLabel(self, textFormat=Qt.TextFormat.RichText, wordWrap=True)
+        self.key.setAccessibleName("Key of the lines")
+        self.key.setContentsMargins(8, 4, 8, 4)
+        self.plot = Plot(palette, horizontal=" ", vertical=" ", widest=WIDEST, parent=self)
+        self.plot.setAccessibleName("The cells of the study")
+        PlotFocus(self.plot)  # which keeps it
+        self.bars = self.plot.add(CurveStack(), 0.0)
+        self.means = self.plot.add(CurveStack(), 1.0)
+        self.markers = self.plot.add(Markers(), 2.0)
+        self.menu = QMenu(self)
+        self.menu.triggered.connect(self._chosen)
+        filled(laid(QVBoxLayout(self), spacing=0), (self.plot, 1), self.key)
+        self.plot.clicked.connect(self._clicked)
+        self.plot.hovered.connect(self._hovered)
+        self.plot.left.connect(QToolTip.hideText)
+        self.setMouseTracking(True)
+        self._draw()
+
+    # --------------------------------------------------------------------------------- showing
+
+    def show_lines(self, lines: SweepLines, axis: str, column: str) -> None:
+        """Other lines, or more of them; a zoom stays as long as the axes do."""
+        if (axis, column) != (self._axis, self._column):
+            self._axis, self._column = axis, column
+            self.plot.reset_range()
+        self.shown = lines
+        self._draw()
+
+    def set_logarithmic(self, horizontal: bool | None, vertical: bool | None) -> None:
+        """Which axes are logarithmic; None leaves it to the values."""
+        self._forced = [horizontal, vertical]
+        self.plot.reset_range()
+        self._draw()
+
+    @property
+    def logarithmic(self) -> tuple[bool, bool]:
+        """Which axes are logarithmic now."""
+        return self._log[0], self._log[1]
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        self.plot.set_colours(palette)
+        self._draw()
+
+    def _draw(self) -> None:
+        x, y = self.shown.spans()
+        words = self.shown.words
+        self._log = [not words and self._scale(0, x, WIDE_X), self._scale(1, y[y > 0.0], WIDE_Y, y)]
+        self.plot.bottom.set_ticks(
+            WordTicks(words) if words else logarithmic if self._log[0] else plain
+        )
+        self.plot.side.set_ticks(logarithmic if self._log[1] else plain)
+        name = short_key(self._axis) if self._axis else " "
+        self.plot.set_labels(name, self._column.replace("_", " ") or " ")
+        self.plot.set_overlay(Overlay(note="" if self.shown.lines else NOTHING))
+        self.plot.set_home(self._home(x, y))
+        self._draw_lines()
+        self._show_key()
+
+    def _scale(self, axis: int, positive: Floats, ratio: float, all_: Floats | None = None) -> bool:
+        """Whether an axis is logarithmic: as asked, where it can be, or by its values."""
+        if positive.size == 0:
+            return False
+        forced = self._forced[axis]
+        if forced is not None:
+            # Below 0 values can be left out of a logarithmic vertical axis, but no place of the
+            # horizontal one.
+            return forced and (axis == 1 or bool(positive.min() > 0.0))
+        if axis == 1 and self._column.endswith("error"):
+            return False  # 0 is what such numbers go to
+        means = [line.mean for line in self.shown.lines] if all_ is not None else [positive]
+        values = np.concatenate(means)
+        return wide(values[np.isfinite(values)], ratio)
+
+    def _placed(self, values: Floats, axis: int) -> Floats:
+        """Values as the axis has them; what a logarithm cannot show lies nowhere."""
+        if not self._log[axis]:
+            return values
+        placed = np.full(values.shape, np.nan)
+        positive = values > 0.0
+        placed[positive] = np.log10(values[positive])
+        return placed
+
+    def _home(self, x: Floats, y: Floats) -> Home:
+        across = _padded(self._placed(x, 0), 0.06)
+        up = _padded(self._placed(y, 1), 0.08)
+        return Home(across[0], across[1], up[0], up[1])
+
+    # ----------------------------------------------------------------------------------- lines
+
+    def _colours(self) -> list[str]:
+        count, palette = len(self.shown.lines), self._palette
+        if count <= CATEGORICAL:
+            first = palette.positive if palette.name == LIGHT.name else palette.references[3]
+            others = (palette.negative, *palette.references, palette.positive)
+            chosen = [first, *(colour for colour in others if colour != first)]
+            return chosen[:count]
+        ramp = time_colours(np.linspace(0.0, 1.0, count), palette)[:, :3]
+        return ["#" + "".join(f"{channel:02x}" for channel in row) for row in ramp.tolist()]
+
+    def _draw_lines(self) -> None:
+        means: list[tuple[QPainterPath, QPen]] = []
+        bars: list[tuple[QPainterPath, QPen]] = []
+        styles, shown, which = [], [np.empty((0, 2))], [np.empty(0, dtype=np.int64)]
+        coloured = zip(self.shown.lines, self._colours(), strict=True)
+        for number, (line, colour) in enumerate(coloured):
+            x, mean = self._placed(line.x, 0), self._placed(line.mean, 1)
+            # Words have no order, in which a line could lead from one to the next.
+            if not self.shown.words:
+                known = np.isfinite(mean) & np.isfinite(x)
+                means.append((path_of(x[known], mean[known]), pen_of(colour, PEN)))
+            bars.append((self._bar_path(line, x, mean), pen_of(rgba(colour, 0.6))))
+            # Two a line, full and hollow: `which` is 2 k, or 2 k + 1 where runs did not fit.
+            styles += [
+                Style(colour, MARKER, Symbol.DISC, self._palette.background),
+                Style(colour, MARKER, Symbol.RING, self._palette.background),
+            ]
+            shown.append(np.stack([x, mean], axis=1))
+            which.append(2 * number + line.hollow.astype(np.int64))
+        self.means.set_curves(means)
+        self.bars.set_curves(bars)
+        self.markers.set_styles(*styles)
+        self.markers.show_at(np.concatenate(shown), np.concatenate(which))
+
+    def _bar_path(self, line: SweepLine, x: Floats, mean: Floats) -> QPainterPath:
+        """A vertical bar at each point; where a logarithm has no lower end, a decade of it."""
+        low = self._placed(line.low, 1)
+        low = np.where(np.isfinite(low), low, mean - 1.0)
+        high = self._placed(line.high, 1)
+        drawn = np.isfinite(x) & np.isfinite(mean) & (line.high > line.low)
+        x, low, high = x[drawn], low[drawn], high[drawn]
+        across = np.repeat(x, 2)
+        up = np.stack([low, high], axis=1).ravel()
+        return path_of(across, up, np.tile([1, 0], x.size))
+
+    def _show_key(self) -> None:
+        keys = [dict(line.key) for line in self.shown.lines]
+        varied = [k for k in (keys[0] if keys else ()) if any(o.get(k) != keys[0][k] for o in keys)]
+        entries = [
+            f"<span style='color:{colour}'>\u25cf</span>\u00a0"
+            + html.escape(line_name([(k, key[k]) for k in varied])).replace(" ", "\u00a0")
+            for key, colour in zip(keys, self._colours(), strict=True)
+            if varied
+        ]
+        self.key.setText(" &nbsp; ".join(entries))
+        self.key.setVisible(bool(entries))
+
+    @property
+    def note(self) -> str:
+        """What the points are, in a line."""
+        most = self.shown.most
+        if most == 0:
+            return ""
+        text = "One run a point."
+        if most > 1:
+            text = f"Means over up to {most} runs; bars are one standard deviation each way."
+        return text + (" Hollow: some runs did not fit." if self.shown.any_hollow else "")
+
+    # ----------------------------------------------------------------------------------- mouse
+
+    def _at(self, x: float, y: float) -> Point | None:
+        places = [
+            np.stack([self._placed(line.x, 0), self._placed(line.mean, 1)], axis=1)
+            for line in self.shown.lines
+        ]
+        if not places:
+            return None
+        nearest = self.plot.nearest(np.concatenate(places), x, y)
+        points = [point for line in self.shown.lines for point in line.points]
+        return None if nearest < 0 else points[nearest]
+
+    def _hovered(self, x: float, y: float) -> None:
+        point = self._at(x, y)
+        # Its tooltip stays where it came up, instead of following the pointer.
+        if point is self._hit:
+            return
+        self._hit = point
+        self.plot.viewport().setCursor(
+            Qt.CursorShape.PointingHandCursor if point is not None else Qt.CursorShape.ArrowCursor
+        )
+        if point is None:
+            QToolTip.hideText()
+            return
+        place = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
+        show_tip(place, self.tip_of(point), self.plot.viewport())
+
+    def tip_of(self, point: Point) -> str:
+        """A point in words."""
+        where = line_name(((self._axis, point.x), *point.line))
+        spread = point.spread
+        value = f"{self._column.replace('_', ' ')} {shown_number(spread.mean, 4)}"
+        if spread.count > 1:
+            value += f" \u00b1 {shown_number(spread.sd, 2)} over {spread.count} runs"
+        unfit = f"\n{spread.unfit} of {len(point.runs)} did not fit" if spread.unfit else ""
+        if spread.unfit and spread.excluded:
+            unfit += " and are left out"
+        return f"{where}\n{value}{unfit}"
+
+    def _clicked(self, x: float, y: float) -> None:
+        point = self._at(x, y)
+        if point is None:
+            return
+        QToolTip.hideText()
+        if len(point.runs) == 1:
+            self._ask(point.runs[0].path)
+            return
+        self.menu.clear()
+        for run in sorted(point.runs, key=lambda member: member.value):
+            seeds = ", ".join(f"{short_key(k)} {value_text(v)}" for k, v in run.seeds)
+            fit = "" if run.fit is not False else " (did not fit)"
+            action = self.menu.addAction(menu_text(f"{seeds}: {shown_number(run.value, 4)}{fit}"))
+            action.setData(str(run.path))
+        place = QPointF(x, y).toPoint()
+        self.menu.popup(self.plot.viewport().mapToGlobal(place))
+
+    def _chosen(self, action: QAction) -> None:
+        self._ask(action.data())
+
+    def _ask(self, path: object) -> None:
+        beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
+        self.run_requested.emit(path, bool(beside))
+
+
+def line_name(key: Sequence[tuple[str, object]]) -> str:
+    """Values of axes as a name.
+
+    >>> line_name((("data.n", 16), ("variant", "normalised_gd")))
+    'n = 16, normalised gd'
+    """
+    parts = []
+    for name, value in key:
+        text = shown_number(value) if isinstance(value, float) else value_text(value)
+        parts.append(text.replace("_", " ") if name == "variant" else f"{short_key(name)} = {text}")
+    return ", ".join(parts)
+
+
+def _padded(values: Floats, share: float) -> tuple[float, float]:
+    values = values[np.isfinite(values)]
+    if values.size == 0:
+        return 0.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    pad = share * (high - low) or 0.1 * abs(high) or 0.5
+    return low - pad, high + pad

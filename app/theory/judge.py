@@ -1,0 +1,172 @@
+"""Judges runs by the theorems, and looks for alarms, beside the window.
+
+It reads the files through runs of its own, so that a run may grow, or be closed in the window,
+while it is being judged.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from PySide6.QtCore import QObject, Signal
+
+from app.errors import LOG
+from app.state.statement_lines import StatementLine, statement_lines
+from app.worker import Request, Worker
+
+if TYPE_CHECKING:
+    from core.reference.margin import ReferenceMargin
+    from core.reference.watch import Watch
+    from core.runs import Run
+    from core.theorems.statement import Assessment
+
+    Assess = Callable[[Run, "Case", Watch], Sequence[Assessment]]
+    Alarms = Callable[[Run, Watch], Sequence[Any]]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A run to be judged by the margins known of it so far."""
+
+    key: int
+    path: Path
+    margins: Mapping[str, ReferenceMargin]
+    delta: float
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """What the first `frames` frames of a run say; `alarms` are core.observables.alarms.Alarm, and
+    `lines` when the statements hold."""
+
+    key: int
+    frames: int
+    assessments: tuple[Assessment, ...] = ()
+    alarms: tuple[Any, ...] = ()
+    failed: bool = False
+    lines: tuple[StatementLine, ...] = ()
+
+
+def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
+    """Every statement of the papers that applies."""
+    import core.theorems.words  # noqa: F401 - for the window's thread, which is not to wait
+    from core.theorems.registry import assess_all
+
+    return assess_all(run, case.margins, case.delta, watch)
+
+
+def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
+    """Where a run is not to be trusted."""
+    from core.observables.alarms import alarms
+
+    return alarms(run, watch.look)
+
+
+@final
+class Judge(QObject):
+    """`result(Judgement)` arrives in the thread of the window, for cases still of interest."""
+
+    result = Signal(object)
+
+    def __init__(
+        self,
+        parent: QObject | None = None,
+        assess: Assess = assess_by_papers,
+        alarms: Alarms = usual_alarms,
+    ) -> None:
+        super().__init__(parent)
+        self._assess, self._alarms = assess, alarms
+        self._lock = threading.Lock()
+        self._open: dict[int, Run] = {}
+        self._kept: frozenset[int] = frozenset()
+        self._current: int | None = None
+        self._worker = Worker("judge", self._judged, self, one_core=True)
+        self._worker.result.connect(self.result)
+
+    # --------------------------------------------------------------- the thread of the window
+
+    @property
+    def busy(self) -> bool:
+        """Whether a case is at work or waits."""
+        return self._worker.busy
+
+    def sharing(self, share: Callable[[], float]) -> None:
+        """Take no more of a core than this at any time (core.reference.watch)."""
+        self._worker.share = share
+
+    def keep(self, keys: frozenset[int]) -> None:
+        """Only these runs are of interest from now on."""
+        self._worker.cancel(keep=keys)
+        self._kept = keys
+        self._let_go()
+
+    def ask(self, case: Case) -> None:
+        """Judge a run; of several cases of one run the last one counts."""
+        self._worker.ask(case, key=case.key)
+
+    def close(self) -> None:
+        """Cancel, and wait for the thread; nothing is said any more."""
+        self.keep(frozenset())
+        self._worker.close()
+
+    # ------------------------------------------------------------------------- any thread
+
+    def _let_go(self) -> None:
+        """Close the runs that are of no interest, but for the one at work."""
+        with self._lock:
+            kept = self._kept | {self._current}
+            for key in [key for key in self._open if key not in kept]:
+                self._open.pop(key).close()
+
+    # ----------------------------------------------------------------------- the other thread
+
+    def _judged(self, request: Request, case: Case) -> Judgement:
+        with self._lock:
+            self._current = case.key
+        try:
+            return self._judgement(case, request.watch)
+        finally:
+            with self._lock:
+                self._current = None
+            self._let_go()  # of this one too, if it was closed in the window meanwhile
+
+    def _judgement(self, case: Case, watch: Watch) -> Judgement:
+        run = self._opened(case)
+        frames = run.refresh()
+        if frames == 0:
+            return Judgement(case.key, 0)
+        alarms = tuple(self._alarms(run, watch))
+        watch.look()
+        assessments = self._assessments(run, case, watch)
+        if assessments is None:
+            return Judgement(case.key, frames, (), alarms, failed=True)
+        lines = statement_lines(assessments, run.log10_time[:frames])
+        return Judgement(case.key, frames, assessments, alarms, lines=lines)
+
+    def _assessments(self, run: Run, case: Case, watch: Watch) -> tuple[Assessment, ...] | None:
+        """The statements; None where judging fails, so that the alarms are told all the same."""
+        from core.reference.watch import CancelledError
+
+        try:
+            return tuple(self._assess(run, case, watch))
+        except CancelledError:
+            raise
+        except Exception:
+            LOG.exception("the statements about a run cannot be judged")
+            return None
+
+    def _opened(self, case: Case) -> Run:
+        from core.runs import open_run
+
+        with self._lock:
+            if case.key not in self._open:
+                # Kept from one judgement to the next, with what the statements have computed of its
+                # frames.
+                self._open[case.key] = open_run(case.path)
+            return self._open[case.key]

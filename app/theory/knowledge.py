@@ -1,0 +1,125 @@
+"""What is known of the theory of one run, and when its margin came to what is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+from app.state.session import OpenRun
+from app.theory.final_line import FINAL
+from app.theory.judge import Judgement
+from app.widgets.screen_text import raised, shown_number
+from app.widgets.symbols import greek, rich
+from core.figures.numbers import time_text
+from core.theorems.naming import key_of
+
+if TYPE_CHECKING:
+    from core.observables.final_bracket import FinalMargin
+    from core.reference.margin import Reference, ReferenceMargin
+    from core.reference.share import Promise
+
+SHOWN = 6  # examples and nodes that are named
+
+
+@final
+@dataclass(slots=True)
+class Knowledge:
+    """What is known of one run; `judged` says by how many frames and margins it was judged."""
+
+    references: tuple[Reference, ...] = ()
+    planned: bool = False
+    margins: dict[str, ReferenceMargin] = field(default_factory=dict)
+    judgement: Judgement | None = None
+    judged: tuple[int, int, float] = (0, 0, 0.0)
+    final: FinalMargin | None = None
+
+    @property
+    def in_order(self) -> tuple[ReferenceMargin, ...]:
+        """The margins that are there, in the order of the references."""
+        return tuple(self.margins[one.name] for one in self.references if one.name in self.margins)
+
+    @property
+    def proved(self) -> dict[str, ReferenceMargin]:
+        """The margins that no network exceeds, as far as they are known."""
+        from core.observables.final_bracket import PROVED
+
+        return {name: one for name, one in self.margins.items() if name in PROVED}
+
+    def final_ends(self) -> tuple[tuple[str, Any], ...]:
+        """The ends of the final margin's bracket as lines: names, and values at the frames."""
+        from core.observables.final_bracket import traces
+
+        return () if self.final is None else traces(self.final)
+
+    def find_bounds(self, wanted: Container[str]) -> Iterator[tuple[str, str, str, Any, str]]:
+        """Yield key, name, view, values at the frames and tool tip of each wanted bound."""
+        for one in self.judgement.assessments if self.judgement else ():
+            trace, view = one.comparison.bound_trace, one.comparison.view
+            key, statement = key_of(one.statement), one.statement
+            if trace is not None and key in wanted and view:
+                tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
+                yield key, statement.name, view, trace, tip
+        for name, trace in self.final_ends() if FINAL in wanted else ():
+            yield FINAL, name, "margins", trace, self.final_words()[2]
+
+    def final_words(self, run: OpenRun | None = None) -> tuple[str, str, str]:
+        """Between what the run's final margin is, under which condition and since when it has held,
+        and more of it; empty where nothing is known."""
+        found = self.final
+        if found is None:
+            return "", "", ""
+        low, high = (shown_number(value) for value in (found.below, found.above))
+        ends = f"\u2264 {high}" if found.why else f"{low} to {high}"
+        held = found.held
+        since = raised(time_text(held.since, run is not None and run.counts_steps))
+        began = "held from the start" if held.frame == 0 else f"held since {since}"
+        if held.frame == found.frame > 0:
+            began = "holds at the last frame alone"
+        condition = f"while {found.condition}; {began}" if found.condition else "in any case"
+        return ends, condition, _final_tip(found)
+
+    @property
+    def promise(self) -> Promise:
+        """What the run's margins are shares of."""
+        from core.reference.share import Promise, promise  # loads the numerical libraries
+
+        if not self.planned:
+            return Promise(None, (greek("gamma_gl"),))
+        return promise(self.references, self.margins)
+
+    def reach_of(self, run: OpenRun) -> tuple[str, str]:
+        """Of what 90 % are reached and when, as the view of margins marks it; why that is not
+        known; nothing where no margin is promised."""
+        data = run.data
+        if data is None or run.stands_in:
+            return "", ""
+        from core.reference.share import reach_of
+
+        promise = self.promise
+        if promise.margin is None:
+            waits = greek(", ".join(promise.waits))
+            return ("time to 90 %", f"waits for {waits}") if waits else ("", "")
+        reach = reach_of(data.margins[:, 0], data.log10_time, promise)
+        label = f"90 % of {greek(promise.label)}"
+        if reach is not None:
+            return label, raised(f"at {time_text(reach.log10_time, data.run.counts_steps)}")
+        return label, "not reached" if data.complete else "not reached yet"
+
+
+def _final_tip(found: FinalMargin) -> str:
+    """What the ends are, and which examples and nodes carry the upper one."""
+    below = f"none, since {found.why}" if found.why else "the smoothed margin, which never falls"
+    lines = [f"From below: {below}."]
+    if found.above_always == found.above_always:
+        lines.append(f"Always at most {shown_number(found.above_always)}, {found.always}.")
+    held = found.held
+    lines.append(f"At most {shown_number(held.above)} while {held.condition}.")
+    examples = ", ".join(f"{i} ({shown_number(q, 2)})" for i, q in held.examples[:SHOWN])
+    nodes = "; ".join(
+        f"{', '.join(map(str, one.nodes[:SHOWN]))} ({shown_number(one.weight, 2)})"
+        for one in held.nodes[:SHOWN]
+    )
+    lines.append(f"Carried by the examples {examples or 'none'}, with their weights q,")
+    lines.append(f"and by the nodes {nodes or 'none'}, with their shares.")
+    return "".join(f"<p>{rich(line)}</p>" for line in lines)

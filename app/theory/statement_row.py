@@ -1,0 +1,311 @@
+"""One statement of a paper: what it says, its verdict with time and slack, and what lies behind it
+when it is opened."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QSizePolicy, QVBoxLayout, QWidget
+
+from app.theory.formula import FormulaLabel
+from app.widgets.inputs import line_height, rich_label
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import rich_tip
+from app.widgets.screen_text import raised, shown_number
+from app.widgets.symbols import greek, rich, short_name
+from app.widgets.verdict_mark import LOOKS, MET, Look, hue_of, paint_mark
+from core.figures.numbers import time_text
+from core.figures.palette import Palette
+from core.studies.papers import PAPERS
+
+if TYPE_CHECKING:
+    from core.theorems.statement import Assessment
+
+MARK = 14.0
+RELATIONS = {"<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">", "=": "="}
+SHOW_BOUND = "Show the bound in the views"
+INDENT = 24.0  # of what stands beside the mark
+SMALL = 0.92  # of the type: the sentence, the time and the slack
+WRAPPED = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
+
+
+def takes_key(event: QEvent) -> bool:
+    """Keep a key that presses a button from the window, where the space bar plays the run."""
+    mine = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
+    if event.type() is not QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+        return False
+    if event.key() in mine and not event.modifiers():
+        event.accept()
+        return True
+    return False
+
+
+@final
+class BoundBox(QCheckBox):
+    """A box that the space bar checks."""
+
+    def event(self, event: QEvent) -> bool:
+        return takes_key(event) or super().event(event)
+
+
+@final
+class VerdictLine(QAbstractButton):
+    """Mark, numbering and verdict, what is stated in a sentence, and since when and by how much it
+    holds; pressing it opens or closes the statement."""
+
+    def __init__(self, palette: Palette, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self._look: Look = LOOKS["not decided"]
+        self._name = self._sentence = self._timing = ""
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        # The name is shortened to the panel, and does not widen it.
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def show_verdict(self, names: tuple[str, str], look: Look, timing: str, tip: str) -> None:
+        """Another verdict of a statement by its numbering and its sentence."""
+        before = self._sentence, self._timing
+        (self._name, self._sentence), self._look, self._timing = names, look, timing
+        self.setText(f"{self._name}: {look.word}")
+        self.setAccessibleName(self.text())
+        self.setAccessibleDescription(" ".join(part for part in (names[1], timing) if part))
+        self.setToolTip(rich_tip(tip))
+        if before != (self._sentence, self._timing):
+            self.updateGeometry()
+        self.update()
+
+    @property
+    def sentence(self) -> str:
+        """What is stated, as it stands there."""
+        return self._sentence
+
+    @property
+    def timing(self) -> str:
+        """Since when and by how much it holds, as it stands there."""
+        return self._timing
+
+    @property
+    def word(self) -> str:
+        """The verdict as it stands there."""
+        return self._look.word
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        self.update()
+
+    def event(self, event: QEvent) -> bool:
+        return takes_key(event) or super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.heightForWidth(max(self.width(), 200)))
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        sizes = [self._size(text, width).height() for text in self._small_texts()]
+        return math.ceil(line_height(self) + sum(sizes) + (5.0 if sizes else 0.0))
+
+    def _small_texts(self) -> list[str]:
+        return [text for text in (self._sentence, self._timing) if text]
+
+    def _small(self) -> QFont:
+        font = QFont(self.font())
+        font.setPointSizeF(SMALL * font.pointSizeF())
+        return font
+
+    def _size(self, text: str, width: int) -> QSizeF:
+        room = QRectF(0.0, 0.0, max(width - INDENT - 4.0, 40.0), 1e4)
+        return QFontMetricsF(self._small()).boundingRect(room, WRAPPED, text).size()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ground = QColor(self._palette.foreground)
+        ground.setAlpha(24 if self.isDown() else 14 if self.underMouse() else 0)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(ground)
+        painter.drawRoundedRect(QRectF(self.rect()), 4.0, 4.0)
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QColor(hue_of("positive", self._palette)))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4.0, 4.0)
+        middle = 0.5 * line_height(self)
+        paint_mark(painter, self._look, QRectF(4.0, middle - MARK / 2, MARK, MARK), self._palette)
+        self._paint_texts(painter)
+        painter.end()
+
+    def _paint_texts(self, painter: QPainter) -> None:
+        metrics = self.fontMetrics()
+        wide = metrics.horizontalAdvance(self._look.word)
+        height = float(line_height(self))
+        box = QRectF(INDENT, 0.0, self.width() - INDENT - 4.0, height)
+        painter.setPen(QColor(hue_of(self._look.hue, self._palette)))
+        painter.drawText(
+            box, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), self._look.word
+        )
+        room = max(box.width() - wide - 8.0, 0.0)
+        name = metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, int(room))
+        painter.setPen(self.palette().windowText().color())
+        painter.drawText(
+            QRectF(INDENT, 0.0, room, height),
+            int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter),
+            name,
+        )
+        painter.setFont(self._small())
+        painter.setPen(QColor(self._palette.muted))
+        place = QPointF(INDENT, height - 3.0)
+        for text in self._small_texts():
+            size = QSizeF(box.width(), self._size(text, self.width()).height())
+            painter.drawText(QRectF(place, size), WRAPPED, text)
+            place += QPointF(0.0, size.height())
+
+
+def citation_of(assessment: Assessment) -> str:
+    """Authors, title and year of the paper, and the statement's own numbering in it."""
+    statement = assessment.statement
+    source, _, section = statement.source.partition(",")
+    paper = PAPERS.get(source.strip())
+    place = f"{statement.name},{section}" if section else statement.name
+    return f"{place}. {source}." if paper is None else paper.citation(place)
+
+
+def timing_of(assessment: Assessment) -> str:
+    """The verdict's time and slack, in the window's own figures."""
+    from core.theorems.words import Style, timing_words  # loads the numerical libraries
+
+    words = timing_words(assessment, Style(shown_number, _moment))
+    return words[:1].upper() + words[1:]
+
+
+def _moment(log10_time: float, steps: bool) -> str:
+    return raised(time_text(log10_time, steps))
+
+
+@final
+class StatementRow(QWidget):
+    """A statement. bound_requested(key, shown): its bound is wanted in the views, or no more."""
+
+    bound_requested = Signal(str, bool)
+
+    def __init__(self, key: str, palette: Palette, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._key = key
+        self._palette = palette
+        self._assessment: Assessment | None = None
+        self._opened: QWidget | None = None
+        self.line = VerdictLine(palette, self)
+        self.line.toggled.connect(self._toggled)
+        self._column = laid(QVBoxLayout(self), spacing=0)
+        self._column.addWidget(self.line)
+        self.shows_bound = False
+
+    @property
+    def assessment(self) -> Assessment | None:
+        return self._assessment
+
+    def show_assessment(self, assessment: Assessment) -> None:
+        """Another judgement of the same statement."""
+        self._assessment = assessment
+        statement, look = assessment.statement, LOOKS[assessment.verdict.value]
+        words = f"{statement.name} of {statement.source}. {statement.text}"
+        tip = f"<p>{rich(words)}</p><p>{rich(look.meaning)}</p>"
+        names = short_name(statement.name), greek(statement.text)
+        self.line.show_verdict(names, look, timing_of(assessment), tip)
+        self._fill()
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        self.line.set_colours(palette)
+        self._fill()
+
+    # ------------------------------------------------------------------------------- details
+
+    def _toggled(self, opened: bool) -> None:
+        # Made when it is first opened: a run has dozens of statements, and mathtext sets each
+        # formula.
+        if opened and self._opened is None:
+            self._make()
+        if self._opened is not None:
+            self._opened.setVisible(opened)
+
+    def _make(self) -> None:
+        opened = QWidget(self)
+        column = laid(QVBoxLayout(opened), (24, 4, 4, 12), 8)
+        self.formula = FormulaLabel(opened)
+        self.hypotheses = rich_label(opened)
+        self.comparison = rich_label(opened)
+        self.slip = rich_label(opened)
+        self.citation = rich_label(opened)
+        self.citation.setProperty("quiet", True)
+        self.bound = BoundBox(SHOW_BOUND, opened)
+        self.bound.setChecked(self.shows_bound)
+        self.bound.toggled.connect(self._bound_toggled)
+        told = (self.formula, self.hypotheses, self.comparison, self.slip)
+        filled(column, *told, self.citation, self.bound)
+        self._opened = opened
+        self._column.addWidget(opened)
+        self._fill()
+
+    def _bound_toggled(self, shown: bool) -> None:
+        self.shows_bound = shown
+        self.bound_requested.emit(self._key, shown)
+
+    def _fill(self) -> None:
+        assessment = self._assessment
+        if self._opened is None or assessment is None:
+            return
+        statement = assessment.statement
+        self.formula.set_tex(statement.formula)
+        self.formula.setVisible(bool(statement.formula))
+        self.hypotheses.setText(self._hypotheses(assessment))
+        self.hypotheses.setVisible(bool(assessment.hypotheses))
+        self.comparison.setText(self._comparison(assessment))
+        self.slip.setText(f"<i>{rich(statement.slip)}</i>")
+        self.slip.setVisible(bool(statement.slip))
+        self.citation.setText(html.escape(citation_of(assessment)))
+        comparison = assessment.comparison
+        self.bound.setVisible(comparison.bound_trace is not None and bool(comparison.view))
+
+    def _hypotheses(self, assessment: Assessment) -> str:
+        """A table of what is needed and what is there."""
+        rows = []
+        for hypothesis in assessment.hypotheses:
+            sign, hue, word = MET[hypothesis.met]
+            colour = hue_of(hue, self._palette)
+            rows.append(
+                f"<tr><td style='color:{colour}; padding-right:6px' rowspan='2'>{sign}</td>"
+                f"<td>{rich(hypothesis.text)} <span style='color:{colour}'>{word}</span></td></tr>"
+                f"<tr><td style='color:{self._palette.muted}; padding-bottom:4px'>needed "
+                f"{rich(hypothesis.needed)}; present {rich(hypothesis.present)}</td></tr>"
+            )
+        return f"<b>Hypotheses</b><table cellspacing='0'>{''.join(rows)}</table>"
+
+    def _comparison(self, assessment: Assessment) -> str:
+        comparison = assessment.comparison
+        words = []
+        if math.isfinite(comparison.bound) or math.isfinite(comparison.measured):
+            relation = html.escape(RELATIONS.get(comparison.sense, comparison.sense))
+            words.append(
+                f"<b>Measured</b> {shown_number(comparison.measured, 4)}, promised {relation} "
+                f"{shown_number(comparison.bound, 4)}"
+            )
+        if comparison.why:
+            words.append(rich(comparison.why))
+        if not words:
+            words.append(html.escape(greek(LOOKS[assessment.verdict.value].meaning)))
+        return "<br>".join(words)

@@ -1,0 +1,374 @@
+"""The theorem time line: for each statement when its hypotheses hold, and when its conclusion.
+
+Under the slider and on its axis. It is painted once for each verdict; while a run plays only the
+line at the cursor moves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import final
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPixmap,
+)
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+
+from app.playback.stretches import LEGEND, hue_of_stretch, paint_legend, paint_stretch
+from app.playback.time_slider import TimeSlider
+from app.state.statement_lines import StatementLine, Stretch
+from app.widgets.inputs import quiet_label
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_label, show_tip
+from app.widgets.screen_text import raised
+from app.widgets.scrolled import fill_scrolled
+from app.widgets.symbols import greek, short_name
+from app.widgets.verdict_mark import LOOKS, hue_of, paint_mark
+from core.figures.palette import Palette
+
+TITLE = "Theorem time line"
+NO_LINES = "None of the statements about this run says when something holds."
+WAITING = "The run is being judged ..."
+NO_RUN = "When statements hold stands here once a run is shown."
+SMALL = 0.88  # of the type
+MOST_ROWS = 6  # seen at once; more are scrolled to
+SIDE = 16.0
+MARK = 10.0
+GAP = 10.0  # between the names and the axis
+UPPER, LOWER = (0.12, 0.34), (0.46, 0.90)  # of a row's height: the lanes
+MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Right)
+PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+@final
+class TimeRows(QWidget):
+    """The rows. moment_requested(moment): the beginning of a stretch was chosen."""
+
+    moment_requested = Signal(float)
+    reached = Signal(int, int)  # top and bottom of the row that the keyboard is at
+
+    def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._palette, self._slider = palette, slider
+        self.lines: tuple[StatementLine, ...] = ()
+        self._picture: QPixmap | None = None
+        self._cursor = -1
+        # Where the keyboard is: row, whether in the upper lane, stretch.
+        self.place = (0, False, 0)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMouseTracking(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAccessibleName(TITLE)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        slider.axis_changed.connect(self.repaint_all)
+        slider.value_changed.connect(self._move_cursor)
+
+    # ---------------------------------------------------------------------------- what is shown
+
+    def show_lines(self, lines: Sequence[StatementLine]) -> None:
+        """Other statements, or other states of them."""
+        if tuple(lines) == self.lines:
+            return
+        self.lines = tuple(lines)
+        self.place = (0, False, 0)
+        self.setAccessibleDescription("")
+        self.updateGeometry()
+        self.repaint_all()
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        self.repaint_all()
+
+    def repaint_all(self) -> None:
+        """The picture is not as it was."""
+        self._picture = None
+        self.update()
+
+    # -------------------------------------------------------------------------------- geometry
+
+    def row_height(self) -> int:
+        """Of a row, by the type."""
+        return math.ceil(QFontMetricsF(self._font()).height()) + 2
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, max(len(self.lines), 1) * self.row_height())
+
+    def _font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPointSizeF(SMALL * font.pointSizeF())
+        return font
+
+    def _offset(self) -> float:
+        """How far the slider is to the right of the rows."""
+        top = self.window()
+        origin = QPoint(0, 0)
+        return float(self._slider.mapTo(top, origin).x() - self.mapTo(top, origin).x())
+
+    def x_of(self, moment: float) -> float:
+        """Where a moment lies: exactly under the slider's."""
+        return self._slider.position_of(moment) + self._offset()
+
+    def box_of(self, row: int, upper: bool, stretch: Stretch) -> QRectF:
+        """Where a stretch is."""
+        height = self.row_height()
+        begin, end = (self.x_of(moment) for moment in (stretch.begin, stretch.end))
+        top, bottom = UPPER if upper else LOWER
+        top, bottom = (row * height + part * height for part in (top, bottom))
+        # What is true at one frame alone is seen all the same.
+        return QRectF(begin, top, max(end - begin, 2.0), bottom - top)
+
+    def stretch_at(self, x: float, y: float) -> tuple[StatementLine, bool, Stretch] | None:
+        """The row, the lane and the stretch at a place; None beside the axis and below the rows."""
+        height = self.row_height()
+        row = int(y // height)
+        if not 0 <= row < len(self.lines):
+            return None
+        line = self.lines[row]
+        upper = (y - row * height) / height < 0.5 * (UPPER[1] + LOWER[0])
+        lane = line.lane(upper)
+        if not lane or not self.x_of(lane[0].begin) - 2.0 <= x <= self.x_of(lane[-1].end) + 2.0:
+            return None
+        begun = [stretch for stretch in lane if self.x_of(stretch.begin) <= x + 1.0]
+        return line, upper, (begun or lane[:1])[-1]
+
+    # ---------------------------------------------------------------------------------- mouse
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        found = self.stretch_at(event.position().x(), event.position().y())
+        if event.button() is Qt.MouseButton.LeftButton and found is not None:
+            line, upper, stretch = found
+            lane = line.lane(upper)
+            self.place = (self.lines.index(line), upper, lane.index(stretch))
+            self.moment_requested.emit(stretch.begin)
+            self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        place = event.position()
+        found = self.stretch_at(place.x(), place.y())
+        row = int(place.y() // self.row_height())
+        if found is not None:
+            line, _, stretch = found
+            show_tip(event.globalPosition().toPoint(), words_of(line, stretch), self)
+        elif 0 <= row < len(self.lines) and place.x() < self.x_of(-math.inf):
+            line = self.lines[row]
+            look = LOOKS[line.verdict]
+            words = f"{greek(line.key)}: {look.word}.\n{greek(line.text)}\n{look.meaning}"
+            show_tip(event.globalPosition().toPoint(), words, self)
+        else:
+            QToolTip.hideText()
+
+    # ------------------------------------------------------------------------------- keyboard
+
+    def event(self, event: QEvent) -> bool:
+        # The arrows and the space bar play the run elsewhere.
+        mine = event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent)
+        if mine and isinstance(event, QKeyEvent) and self._takes(event):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def _takes(self, event: QKeyEvent) -> bool:
+        return bool(self.lines) and not event.modifiers() and event.key() in (*MOVES, *PRESSES)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not self._takes(event):
+            event.ignore()
+            return
+        row, upper, number = self.place
+        if event.key() in PRESSES:
+            self.moment_requested.emit(self.lines[row].lane(upper)[number].begin)
+            return
+        self._go(event.key())
+
+    def _go(self, key: int) -> None:
+        """Up and down through the lanes, left and right through a lane's stretches."""
+        row, upper, number = self.place
+        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            lanes = 2 * len(self.lines)
+            lane = 2 * row + (not upper) + (1 if key == Qt.Key.Key_Down else -1)
+            lane = min(max(lane, 0), lanes - 1)
+            row, upper, number = lane // 2, lane % 2 == 0, 0
+        else:
+            number += 1 if key == Qt.Key.Key_Right else -1
+        line = self.lines[row]
+        number = min(max(number, 0), len(line.lane(upper)) - 1)
+        self.place = (row, upper, number)
+        stretch = line.lane(upper)[number]
+        words = words_of(line, stretch)
+        self.setAccessibleDescription(words)
+        self.reached.emit(row * self.row_height(), (row + 1) * self.row_height())
+        box = self.box_of(row, upper, stretch)
+        show_tip(self.mapToGlobal(box.bottomLeft().toPoint()), words, self)
+        self.update()
+
+    # ------------------------------------------------------------------------------- painting
+
+    def _move_cursor(self) -> None:
+        """Paint the two places anew where the cursor's line was and is."""
+        if not self.isVisible():
+            return
+        before, self._cursor = self._cursor, round(self.x_of(self._slider.value))
+        for x in {before, self._cursor}:
+            self.update(QRect(x - 2, 0, 5, self.height()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        if self._picture is None:
+            self._picture = self._painted()
+        painter.drawPixmap(0, 0, self._picture)
+        if self.lines:
+            self._cursor = round(self.x_of(self._slider.value))
+            colour = QColor(self._palette.foreground)
+            colour.setAlpha(150)
+            painter.fillRect(QRect(self._cursor, 0, 1, self.height()), colour)
+        if self.hasFocus() and self.lines:
+            row, upper, number = self.place
+            box = self.box_of(row, upper, self.lines[row].lane(upper)[number])
+            painter.setPen(QColor(self._palette.foreground))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(box.adjusted(-2.0, -1.5, 1.5, 1.5))
+        painter.end()
+
+    def _painted(self) -> QPixmap:
+        """All rows, as they are until another verdict comes."""
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(picture)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._font())
+        for row, line in enumerate(self.lines):
+            self._paint_name(painter, row, line)
+            for upper in (True, False):
+                for stretch in line.lane(upper):
+                    box = self.box_of(row, upper, stretch)
+                    hue = hue_of(hue_of_stretch(stretch, upper), self._palette)
+                    paint_stretch(painter, box, stretch.state, QColor(hue), upper)
+        painter.end()
+        return picture
+
+    def _paint_name(self, painter: QPainter, row: int, line: StatementLine) -> None:
+        """The verdict's mark, the numbering, and as much of the sentence as there is room for."""
+        height = self.row_height()
+        top, right = float(row * height), self.x_of(-math.inf) - GAP
+        mark = QRectF(SIDE, top + 0.5 * (height - MARK), MARK, MARK)
+        paint_mark(painter, LOOKS[line.verdict], mark, self._palette)
+        metrics = QFontMetricsF(painter.font())
+        left = mark.right() + 6.0
+        flags = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        name = short_name(line.name)
+        elide = Qt.TextElideMode.ElideRight
+        room = max(right - left, 0.0)
+        painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
+        painter.drawText(
+            QRectF(left, top, room, height), flags, metrics.elidedText(name, elide, room)
+        )
+        left += metrics.horizontalAdvance(name) + 10.0
+        room = right - left
+        if room > 60.0:
+            painter.setPen(QColor(self._palette.muted))
+            text = metrics.elidedText(greek(line.text), elide, room)
+            painter.drawText(QRectF(left, top, room, height), flags, text)
+
+
+def words_of(line: StatementLine, stretch: Stretch) -> str:
+    """A stretch in words: whose, what, from when to when."""
+    return raised(f"{line.key}: {stretch.words}.")
+
+
+@final
+class Legend(QWidget):
+    """What the shapes mean."""
+
+    def __init__(self, palette: Palette, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._palette = palette
+        self.setAccessibleName(LEGEND)
+        self.setToolTip(LEGEND)
+
+    def set_colours(self, palette: Palette) -> None:
+        self._palette = palette
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(120, self.fontMetrics().height() + 2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        paint_legend(painter, QRectF(self.rect()), self._palette)
+        painter.end()
+
+
+@final
+class TheoremTimes(QWidget):
+    """Heading, legend and rows, as high as a few of them."""
+
+    moment_requested = Signal(float)
+
+    def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("times")
+        self.heading = plain_label(TITLE, self)
+        self.heading.setProperty("heading", True)
+        self.legend = Legend(palette, self)
+        self.note = quiet_label(NO_RUN, self)
+        body = QWidget(self)
+        self.rows = TimeRows(palette, slider, body)
+        self.rows.moment_requested.connect(self.moment_requested)
+        self.rows.reached.connect(self._reach)
+        self._area = fill_scrolled(body, self.rows)
+        column = laid(QVBoxLayout(self), (0, 4, 0, 0), 2)
+        line = laid(QHBoxLayout(), (int(SIDE), 0, int(SIDE), 0), 16)
+        filled(line, self.heading, (self.note, 1), (self.legend, 1))
+        filled(column, line, body)
+        self._body = body
+        self._waits = False
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._fit()
+
+    def show_lines(
+        self, heading: str, lines: Sequence[StatementLine] | None, any_run: bool
+    ) -> None:
+        """The statements of a run; None while it is not judged."""
+        self.heading.setText(f"{TITLE} of {heading}" if heading else TITLE)
+        self.rows.show_lines(lines or ())
+        words = NO_LINES if lines is not None else WAITING if any_run else NO_RUN
+        self.note.setText(words)
+        self.note.setVisible(not lines)
+        self.legend.setVisible(bool(lines))
+        self._waits = any_run and lines is None
+        self._fit()
+
+    def set_colours(self, palette: Palette) -> None:
+        """Another palette; the type may be another one as well."""
+        self.rows.set_colours(palette)
+        self.legend.set_colours(palette)
+        self._fit()
+
+    def _fit(self) -> None:
+        # While a run is judged there is room already: the views would else be resized by a verdict.
+        # The line above has the highest of its parts, shown or not, for the same reason.
+        parts = (self.heading, self.note, self.legend)
+        self.heading.setMinimumHeight(max(part.sizeHint().height() for part in parts))
+        rows = MOST_ROWS if self._waits else min(len(self.rows.lines), MOST_ROWS)
+        self._body.setFixedHeight(rows * self.rows.row_height())
+        self.rows.setFixedHeight(self.rows.sizeHint().height())
+
+    def _reach(self, top: int, bottom: int) -> None:
+        bar = self._area.verticalScrollBar()
+        if top < bar.value():
+            bar.setValue(top)
+        elif bottom > bar.value() + self._area.viewport().height():
+            bar.setValue(bottom - self._area.viewport().height())

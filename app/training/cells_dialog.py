@@ -1,0 +1,101 @@
+"""Chooses which cells of a study are trained in the window."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import final
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.widgets.inputs import quiet_label
+from app.widgets.layouts import filled, laid
+from core.numbers import whole_text
+
+WIDTH, HEIGHT = 460, 480
+MOST_LISTED = 2000
+Row = tuple[str, str]  # the name of a cell, and its heading
+
+
+@final
+class CellsDialog(QDialog):
+    """A list to search in, with a mark before each cell; at most so many are marked."""
+
+    def __init__(
+        self, title: str, rows: Sequence[Row], chosen: Collection[str], most: int, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Choose runs")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._rows, self._most = tuple(rows), most
+        self._chosen = list(dict.fromkeys(name for name, _ in rows if name in chosen))
+        words = (
+            f"{title}: {whole_text(len(rows))} runs. Mark up to {most} to be trained side by side."
+        )
+        label = QLabel(words, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.search = QLineEdit(self, clearButtonEnabled=True, placeholderText="m = 64 seed = 0")
+        self.search.setAccessibleName("Search runs")
+        self.search.textChanged.connect(self._fill)
+        self.list = QListWidget(self)
+        self.list.setUniformItemSizes(True)
+        self.list.setAccessibleName("Runs of the study")
+        self.list.itemChanged.connect(self._on_mark)
+        self.note = quiet_label("", self, wrap=True)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel, self)
+        self.train = self.buttons.addButton("Train", QDialogButtonBox.ButtonRole.AcceptRole)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        column = laid(QVBoxLayout(self), (16, 16, 16, 16), 8)
+        filled(column, label, self.search, (self.list, 1), self.note, self.buttons)
+        self.resize(WIDTH, HEIGHT)
+        self._fill()
+        self.search.setFocus()
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The names of the cells that are marked."""
+        return tuple(self._chosen)
+
+    def _fill(self) -> None:
+        """List the cells whose headings have all the words."""
+        words = self.search.text().lower().replace(" = ", "=").split()
+        rows = [
+            row for row in self._rows if all(w in row[1].lower().replace(" = ", "=") for w in words)
+        ]
+        with QSignalBlocker(self.list):
+            self.list.clear()
+            for name, heading in rows[:MOST_LISTED]:
+                item = QListWidgetItem(heading, self.list)
+                item.setData(Qt.ItemDataRole.UserRole, name)
+                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+        self._show_marks()
+        more = len(rows) - MOST_LISTED
+        self.note.setText(
+            f"{whole_text(more)} more are found; type more of what they are." if more > 0 else ""
+        )
+        self.note.setVisible(more > 0)
+
+    def _on_mark(self, item: QListWidgetItem) -> None:
+        name = item.data(Qt.ItemDataRole.UserRole)
+        self._chosen = [one for one in self._chosen if one != name]
+        if item.checkState() is Qt.CheckState.Checked:
+            # The one marked first makes room.
+            self._chosen = [*self._chosen, name][-self._most :]
+        self._show_marks()
+
+    def _show_marks(self) -> None:
+        with QSignalBlocker(self.list):
+            for row in range(self.list.count()):
+                item = self.list.item(row)
+                marked = item.data(Qt.ItemDataRole.UserRole) in self._chosen
+                item.setCheckState(Qt.CheckState.Checked if marked else Qt.CheckState.Unchecked)
+        self.train.setEnabled(bool(self._chosen))

@@ -1,0 +1,194 @@
+"""The form: every setting of a study, generated from the sections of an experiment."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import final
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.state.edits import Edits
+from app.style import panel_width, small
+from app.training.branch_line import BranchLine
+from app.training.fields import VARIED, section_of_key
+from app.training.form_words import in_words, key_in
+from app.training.section_form import SectionForm
+from app.training.study_edits import EditOutcome, StudyEdits
+from app.widgets.inputs import problem_label, quiet_label, set_property
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
+from app.widgets.scrolled import fill_scrolled
+from core.studies.changes import is_modified
+from core.studies.study import Study
+from core.study_file.experiment import KINDS
+from core.study_file.validation import SECTIONS
+
+
+@final
+class ExperimentForm(QWidget):
+    """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
+
+    branch_given_up = Signal()  # Cancel was pressed on the line that names a branch
+    drawing_requested = Signal()  # the button of data that are points was pressed
+    changed = Signal()  # a valid or invalid edit was made
+    submitted = Signal()  # Return was pressed in a field, and all values are right
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._edits: StudyEdits | None = None
+        self._before: QWidget | None = None  # what Tab goes on from to the first field
+        self._outcome = EditOutcome(None, {})
+        self.branch = BranchLine(self)  # first, as in the order of Tab
+        self.branch.cancelled.connect(self.branch_given_up)
+        self._content = content = QWidget(self)
+        column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
+        self.modified = quiet_label("", content, wrap=True)  # what was changed of the study
+        self.modified.hide()
+        self.problem = problem_label(content)
+        self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
+        filled(column, self.modified, self.problem, *self.sections.values(), 1)
+        for section in self.sections.values():
+            section.edited.connect(self._on_edited)
+            section.restored.connect(self._on_restored)
+            section.kind_chosen.connect(self._on_kind)
+            section.fold_changed.connect(self._show_problems)
+            section.submitted.connect(self._on_submitted)
+            section.drawing_requested.connect(self.drawing_requested)
+        self._scroll = fill_scrolled(self, content)
+        whole = self.layout()
+        assert isinstance(whole, QVBoxLayout)
+        whole.insertWidget(0, self.branch)
+        self.scale = quiet_label("", self, wrap=True)  # what Run would take
+        self.scale.setFont(small(self.scale.font()))
+        self.scale.setMinimumHeight(2 * self.scale.fontMetrics().lineSpacing())
+        # Not margins of its own: under a style sheet Qt 6.11.3 sets those of a label to 0.
+        whole.addLayout(filled(laid(QVBoxLayout(), (16, 4, 16, 4)), self.scale))
+        content.setEnabled(False)
+
+    def sizeHint(self) -> QSize:
+        return QSize(panel_width(self.font()), 640)
+
+    def comes_after(self, widget: QWidget) -> None:
+        """Tab goes on from a widget to the first field."""
+        self._before = widget
+
+    # --------------------------------------------------------------------------------- study
+
+    def set_study(self, study: Study) -> None:
+        """Show a study; edits of the one before are gone."""
+        self.set_edits(Edits(study))
+
+    @property
+    def edits(self) -> Edits | None:
+        """The study and what was changed of it, right or wrong; None before there is one."""
+        return None if self._edits is None else self._edits.value
+
+    def set_edits(self, edits: Edits) -> None:
+        """Show a study as it was edited."""
+        self._edits = StudyEdits.of(edits)
+        self._outcome = self._edits.outcome()
+        self._content.setEnabled(True)
+        for section in self.sections.values():
+            # What was put into a list of kinds for an axis of the study before is no choice in this
+            # one.
+            section.forget_axis()
+        self._show_all()
+
+    def study(self) -> Study | None:
+        """The study as edited; None while a value is wrong, and before there is one."""
+        return self._outcome.study
+
+    def problems(self) -> dict[str, str]:
+        """The sentences shown now, by the key that each is about ("" for the whole study)."""
+        return dict(self._outcome.problems)
+
+    # ------------------------------------------------------------------------------- showing
+
+    def _show_all(self) -> None:
+        assert self._edits is not None
+        for section in self.sections.values():
+            section.show_edits(self._edits)
+        self._show_problems()
+        # Rows that were made anew come last in Qt's own order, which is that of creation.
+        controls = [item for section in self.sections.values() for item in section.controls()]
+        if self._before is not None:
+            controls.insert(0, self._before)
+        for before, after in pairwise(controls):
+            QWidget.setTabOrder(before, after)
+
+    def _show_problems(self) -> None:
+        if self._edits is None:
+            return
+        problems = {key: in_words(text) for key, text in self._outcome.problems.items()}
+        study = self._outcome.study
+        notes = {} if study is None else self._edits.notes(study)
+        for section in self.sections.values():
+            section.show_problems(problems, self._edits)
+            section.show_notes(notes)
+        title = study.title if study is not None and is_modified(study.title) else ""
+        self.modified.setText(title)
+        self.modified.setVisible(bool(title))
+        self.problem.setText(problems.get("", ""))
+        self.problem.setVisible("" in problems)
+
+    def show_scale(self, words: str, tip: str, large: bool) -> None:
+        """What Run would take, in a few words; whether that is more than usual."""
+        self.scale.setText(words)
+        self.scale.setToolTip(plain_tip(tip))
+        set_property(self.scale, "problem", large)
+
+    def refuse(self, sentence: str) -> None:
+        """Say at the field that it names why what stands there cannot be trained, till it is
+        edited."""
+        key = key_in(sentence)
+        if self._edits is None or not key or self._edits.field(key) is None:
+            return
+        self.sections[section_of_key(key)].show_problems({key: in_words(sentence)}, self._edits)
+        self._show_first_problem()
+
+    def _show_first_problem(self) -> None:
+        for section in self.sections.values():
+            for row in section.rows:
+                if row.problem.text():
+                    row.control.setFocus()
+                    self._scroll.ensureWidgetVisible(row.problem)
+                    return
+
+    # ------------------------------------------------------------------------------- editing
+
+    def _on_edited(self, key: str, text: str) -> None:
+        assert self._edits is not None
+        self._edits.set_text(key, text)
+        self._after_edit(key)
+
+    def _on_restored(self, key: str) -> None:
+        assert self._edits is not None
+        self._edits.restore(key)
+        self._after_edit(key)
+
+    def _after_edit(self, key: str) -> None:
+        assert self._edits is not None
+        self._outcome = self._edits.outcome()
+        for row in self.sections[section_of_key(key)].rows:
+            # Only its own row: the others may be half typed.
+            if row.field.key == key:
+                row.show_text(self._edits.text(row.field), self._edits.edited(row.field))
+        self._show_problems()
+        self.changed.emit()
+
+    def _on_kind(self, section: str, kind: str) -> None:
+        assert self._edits is not None
+        if kind in KINDS[section]:
+            self._edits.set_kind(section, kind)
+        else:
+            self._edits.keep_kinds(section)
+        self._outcome = self._edits.outcome()
+        self._show_all()
+        self.changed.emit()
+
+    def _on_submitted(self) -> None:
+        if self._outcome.study is None:
+            self._show_first_problem()
+        else:
+            self.submitted.emit()

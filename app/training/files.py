@@ -1,0 +1,289 @@
+"""Files: opened by menu, drop, command line or from the recent ones; studies saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import final
+
+import tomli_w
+from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.places import Places
+from app.state.headings import headings_of_files
+from app.state.link import SUFFIX as VIEW
+from app.state.link import is_link
+from app.state.session import MOST_RUNS, OpenRun, Session
+from app.training.experiment import STILL_GOING, ExperimentController
+from app.training.experiment_form import ExperimentForm
+from app.training.training_roles import Repeat
+from core.data.suffixes import DATA_FILTER, DATA_PATTERNS, is_data_file
+from core.errors import MarginscopeError
+from core.files import write_whole
+from core.problem.schedule import coordinate
+from core.studies.study import parse_study, shipped_ids
+from core.trust import UntrustedCodeError
+
+RUN, STUDY = ".msrun", ".toml"
+MOST_NAMED = 3  # files in a sentence
+FILTER = (
+    f"Runs, studies, views and data (*.msrun *.toml *.msview {DATA_PATTERNS});;"
+    "Runs, studies and views (*.msrun *.toml *.msview);;"
+    f"{DATA_FILTER};;All files (*)"
+)
+OWN_DATA_M = 64  # nodes of the network of a study of a data file
+
+
+@final
+class FileController(QObject):
+    """Opens and saves. opened(path) and saved(path) follow each file that was opened or saved.
+
+    replaced: other runs are open, to be played from t = 0. restored: other runs are open, to be
+    shown as they were. view_requested(name): a link or a view file. code_refused(error, repeat):
+    untrusted Python code, and the request to repeat on consent.
+    """
+
+    opened = Signal(str)
+    saved = Signal(str)
+    message = Signal(str)
+    replaced = Signal()
+    restored = Signal()
+    view_requested = Signal(str)
+    code_refused = Signal(object, object)
+    data_offered = Signal()  # a study of a data file is in the form
+
+    def __init__(
+        self,
+        session: Session,
+        experiment: ExperimentController,
+        form: ExperimentForm,
+        places: Places,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._session = session
+        self._experiment = experiment
+        self._form = form
+        self._places = places
+        self._window = window
+        self._ready = False
+        self._waiting: list[tuple[list[str], bool]] = []
+        self._left_out: list[str] = []
+
+    def ready(self) -> None:
+        """The libraries that read runs are loaded: open what was asked for before."""
+        self._ready = True
+        waiting, self._waiting = self._waiting, []
+        for names, beside in waiting:
+            self.open_files(names, beside)
+
+    # ------------------------------------------------------------------------------- asked
+
+    def open(self) -> None:
+        """Let the user choose files."""
+        self._choose(beside=False)
+
+    def open_beside(self) -> None:
+        """Let the user choose runs that stand beside those that are open."""
+        self._choose(beside=True)
+
+    def _choose(self, beside: bool) -> None:
+        folder = str(self._places.runs) if self._places.runs.is_dir() else ""
+        names, _ = QFileDialog.getOpenFileNames(self._window, "Open", folder, FILTER)
+        if names:
+            self.open_files(names, beside)
+
+    def open_recent(self, action: QAction) -> None:
+        """Open the file that an action of the menu of recent files stands for."""
+        name = action.data()
+        if isinstance(name, str):
+            self.open_files([name])
+
+    def open_files(self, names: Sequence[str], beside: bool = False) -> None:
+        """Open runs (MOST_RUNS side by side, of more the first ones) or a study; a sentence is told
+        about what cannot be opened, and what is shown stays then."""
+        if not self._ready:
+            self._waiting.append((list(names), beside))
+            return
+        self.message.emit("")
+        views = [name for name in names if is_link(name) or name.endswith(VIEW)]
+        if views:
+            self.view_requested.emit(views[0])
+            return
+        # A study takes the place of all runs, so that whatever came with it is left out.
+        studies = [name for name in names if name in shipped_ids() or name.endswith(STUDY)]
+        if studies:
+            others = [name for name in names if name != studies[0]]
+            if others:
+                self._left_out.append(
+                    f"{Path(studies[0]).name} is a study, which takes the place of all runs; "
+                    f"{_listed(others)} not opened."
+                )
+            if not self._experiment.choose(studies[0], partial(self.open_files, names, beside)):
+                self._left_out.clear()
+            elif studies[0].endswith(STUDY):
+                self.opened.emit(studies[0])
+            self._say_left_out()
+            return
+        data = [name for name in names if is_data_file(name)]
+        if data:
+            self._offer_data(data[0])
+            others = [name for name in names if name != data[0]]
+            if others:
+                self.message.emit(f"A study has one data file; {_listed(others)} not opened.")
+            return
+        wrong = [name for name in names if not name.endswith(RUN)]
+        if wrong:
+            self.message.emit(
+                f"{Path(wrong[0]).name} is neither a recorded run ({RUN}) nor a view "
+                f"({VIEW}) nor a study ({STUDY}) nor data (.csv, .tsv, .txt, .npz, .npy, .mat); "
+                "shipped studies are in Experiment, Choose a study."
+            )
+            return
+        if len(names) > MOST_RUNS:
+            self._left_out.append(
+                f"{MOST_RUNS} runs stand side by side; {_listed(names[MOST_RUNS:])} not opened."
+            )
+        self._open_runs([Path(name) for name in names[:MOST_RUNS]], beside)
+        self._say_left_out()
+
+    def _offer_data(self, name: str) -> None:
+        """Put a study of a data file into the form, and show how the file is read."""
+        path = Path(name).absolute()
+        tables = {
+            "title": f"Data of {path.name}",
+            "data": {"kind": "file", "path": str(path)},
+            "network": {"m": OWN_DATA_M},
+        }
+        try:
+            study = parse_study(tomli_w.dumps(tables), path.stem, path.parent)
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        self._experiment.offer(study)
+        self.opened.emit(str(path))
+        self.data_offered.emit()
+
+    def _say_left_out(self) -> None:
+        """Name the files for which there was no room, unless something worse was said."""
+        for words in self._left_out:
+            self.message.emit(words)
+        self._left_out.clear()
+
+    def _open_runs(self, paths: Sequence[Path], beside: bool) -> None:
+        names = [str(path) for path in paths]
+        runs = self._opened(paths, partial(self.open_files, names, beside))
+        if not runs:
+            self._left_out.clear()
+            return
+        if not beside:
+            self._experiment.clear_runs()
+            assert runs[0].data is not None
+            self._experiment.show_settings_of(runs[0].data.run, runs[0].path.stem)
+        for one in runs:
+            self._experiment.make_room()
+            self._session.add(one)
+            self.opened.emit(str(one.path))
+        self.replaced.emit()
+
+    def replace(self, paths: Sequence[Path], repeat: Repeat | None = None) -> bool:
+        """Have these runs open and no others, with nothing played; a sentence and False where they
+        cannot be had, and what is shown stays then. `repeat` is the whole request, if opening runs
+        is only a part of it."""
+        if self._session.live:
+            self.message.emit(STILL_GOING)
+            return False
+        shown = paths[:MOST_RUNS]
+        runs = self._opened(shown, repeat or partial(self.replace, shown))
+        if paths and not runs:
+            return False
+        self._experiment.clear_runs()
+        for run in runs:
+            self._session.add(run)
+        self.restored.emit()
+        return True
+
+    def _opened(self, paths: Sequence[Path], repeat: Repeat) -> list[OpenRun]:
+        """The runs of some files; none, with a sentence, where one cannot be read."""
+        from app.state.display import DisplayData
+        from core.runs import open_run
+
+        runs: list[OpenRun] = []
+        for path, heading in zip(paths, headings_of_files(paths), strict=True):
+            try:
+                run = open_run(path)
+            except (MarginscopeError, OSError) as error:
+                self.message.emit(_words(error, path))
+                # What was opened before it is let go: neither of two is shown where one cannot be.
+                for other in runs:
+                    other.close()
+                if isinstance(error, UntrustedCodeError):
+                    self.code_refused.emit(error, repeat)
+                return []
+            lineage, data = run.lineage, DisplayData(run)
+            # A run that has ended goes no further than its frames, wherever it was to end.
+            times = [data.until] if run.status != "finished" else []
+            times += run.log10_time[1:].tolist() or [0.0]
+            until, key = float(coordinate(max(times))), self._session.new_key()
+            heading = (lineage.heading if lineage is not None else "") or heading
+            runs.append(OpenRun(key, path, heading, until, data=data))
+        return runs
+
+    def save_study(self) -> None:
+        """Save what stands in the form as a study file."""
+        study = self._form.study()
+        if study is None:
+            self.message.emit("Mend the values marked in the experiment panel before saving them.")
+            return
+        name, _ = QFileDialog.getSaveFileName(
+            self._window, "Save study", f"{study.id}{STUDY}", f"Studies (*{STUDY})"
+        )
+        if not name:
+            return
+        path = Path(name if name.endswith(STUDY) else f"{name}{STUDY}")
+        try:
+            write_whole(path, study.to_toml().encode())
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return
+        self.saved.emit(str(path))
+
+    def show_folder(self) -> None:
+        """Show where runs are recorded."""
+        self._show(self._places.runs)
+
+    def show_log(self) -> None:
+        """Show where the log is."""
+        self._show(self._places.logs)
+
+    def _show(self, folder: Path) -> None:
+        sentence = show_folder(folder)
+        if sentence:
+            self.message.emit(sentence)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some files and a verb: the first ones by name, the others by their number."""
+    shown = [Path(name).name for name in names[:MOST_NAMED]]
+    rest = len(names) - len(shown)
+    words = ", ".join(shown) + (f" and {rest} more" if rest else "")
+    return f"{words} {'was' if len(names) == 1 else 'were'}"
+
+
+def show_folder(folder: Path) -> str:
+    """Open a folder in the system's own way; a sentence where that cannot be done."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return f"{folder} cannot be made: {error.strerror}."
+    opened = QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+    return "" if opened else f"The folder is {folder}."
+
+
+def _words(error: MarginscopeError | OSError, path: Path) -> str:
+    if isinstance(error, MarginscopeError):
+        return error.sentence
+    return f"{path} cannot be read: {error.strerror or error}."

@@ -1,0 +1,230 @@
+"""One section of the form: its heading with the kind, and a row for each field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QWidget
+
+from app.training.field_row import FieldRow
+from app.training.fields import VARIED, section_of
+from app.training.study_edits import StudyEdits
+from app.widgets.inputs import (
+    ChoiceBox,
+    ValueEdit,
+    heading_label,
+    line_height,
+    problem_label,
+    quiet_label,
+    show_short,
+    text_width,
+)
+from app.widgets.layouts import laid
+from app.widgets.plain_text import plain_tip
+from core.study_file.experiment import KINDS
+
+LABEL_WIDTH = 96
+BETWEEN, GAP = 8, 4
+ROWS = 4  # of the grid for each line: label, control where it stands below, note, problem
+
+
+@final
+class SectionForm(QWidget):
+    """The fields of one section; what is typed is asked for, and shown when the form says so."""
+
+    edited = Signal(str, str)
+    restored = Signal(str)
+    submitted = Signal()
+    kind_chosen = Signal(str, str)  # section, kind; the present axis of kinds as its text
+    fold_changed = Signal()
+    drawing_requested = Signal()
+
+    def __init__(self, section: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.section = section
+        self.rows: list[FieldRow] = []
+        self._built: tuple[object, ...] = ()
+        self._unfolded = False
+        self._grid = laid(QGridLayout(self), spacing=(BETWEEN, GAP))
+        self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
+        self._grid.setColumnStretch(1, 1)
+        self._heading = heading_label("Varied" if section == VARIED else section.capitalize(), self)
+        self._heading.setFixedHeight(line_height(self))
+        self.problem = problem_label(self)
+        self.kinds: ChoiceBox | None = None
+        self._kind_label: QLabel | None = None
+        self._add_kinds()
+        self._wrapped: dict[
+            QWidget, bool
+        ] = {}  # of each control, whether it stands below its label
+        self.note = quiet_label("", self, wrap=True)  # what variants do to the kind
+        self.note.hide()
+        self._grid.addWidget(self.note, 2, 1)
+        self._grid.addWidget(self.problem, 3, 0, 1, 2)
+        self.draw = QPushButton("Draw data ...", self)
+        self.draw.setToolTip("Draw and edit the points with the mouse, paste them, train at once")
+        self.draw.clicked.connect(self.drawing_requested)
+        self.draw.hide()
+        self.more = QPushButton(self)
+        self.more.setProperty("quiet", True)
+        self.more.setAccessibleName(f"More settings of {section}")
+        self.more.clicked.connect(self._on_more)
+        self._wrap()
+
+    def _add_kinds(self) -> None:
+        kinds = list(KINDS.get(self.section, {}))
+        if len(kinds) > 1:
+            self.kinds = ChoiceBox(self)
+            self.kinds.setObjectName(f"{self.section}.kind")
+            self.kinds.setAccessibleName(f"{self._heading.text()}: kind")
+            self.kinds.addItems(kinds)
+            # Activated, not changed: what the form itself puts in is no choice of the user's.
+            self.kinds.textActivated.connect(self._on_kind)
+            self._heading.setBuddy(self.kinds)
+        elif kinds:
+            self._kind_label = quiet_label(kinds[0], self)
+            self._kind_label.setIndent(8)
+            self._grid.addWidget(self._kind_label, 0, 1)
+        if self.kinds is None:
+            self._grid.addWidget(self._heading, 0, 0)
+
+    # ------------------------------------------------------------------------------- showing
+
+    def show_edits(self, edits: StudyEdits) -> None:
+        """Show what the edits say; rows are made anew only for another kind."""
+        fields = edits.fields(self.section)
+        editable = [edits.can_be_edited(field) for field in fields]
+        # Rows that stay keep the focus and the cursor of whoever is typing.
+        shape = (
+            edits.kind(self.section),
+            tuple(editable),
+            tuple((field.key, field.unknown) for field in fields),
+        )
+        if shape != self._built:
+            self._built = shape
+            self._remove_rows()
+            for field, may in zip(fields, editable, strict=True):
+                self._add_row(FieldRow(field, may, self))
+            below = ROWS * (1 + len(self.rows))
+            self._grid.addWidget(self.draw, below, 1)
+            self._grid.addWidget(self.more, below + 1, 0, 1, 2)
+            self.draw.setVisible(any(field.rows for field in fields))
+        if self.section == VARIED:
+            self.setVisible(bool(fields))
+        else:
+            self._show_kind(edits)
+        for row, field in zip(self.rows, fields, strict=True):
+            row.field = field
+            row.show_text(edits.text(field), edits.edited(field))
+        self._wrap()
+        self.show_problems({}, edits)
+
+    def show_problems(self, problems: dict[str, str], edits: StudyEdits) -> None:
+        """Mark the wrong values, clear the others, and show the rows that count."""
+        sentence = problems.get(f"{self.section}.kind", "")
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence))
+        for row in self.rows:
+            row.show_problem(problems.get(row.field.key, ""))
+            # What is not as it was before is never folded away.
+            unfolded = self._unfolded or not row.field.advanced or edits.edited(row.field)
+            row.set_shown(edits.is_shown(row.field) and unfolded)
+        foldable = (row.field.advanced and edits.is_shown(row.field) for row in self.rows)
+        self.more.setVisible(any(foldable))
+        self.more.setText("Fewer settings" if self._unfolded else "More settings ...")
+
+    def show_notes(self, notes: Mapping[str, str]) -> None:
+        """Say beside the fields what their texts do not."""
+        own = notes.get(f"{self.section}.kind", "")
+        show_short(self.note, own)
+        self.note.setVisible(bool(own))
+        for row in self.rows:
+            row.show_note(notes.get(row.field.key, ""))
+
+    def _show_kind(self, edits: StudyEdits) -> None:
+        cls = section_of(self.section, edits.kind(self.section))
+        title = cls.title + (f"\nSource: {cls.source}." if cls.source else "")
+        self._heading.setToolTip(plain_tip(title))
+        if self._kind_label is not None:
+            self._kind_label.setToolTip(plain_tip(title))
+        if self.kinds is None:
+            return
+        with QSignalBlocker(self.kinds):
+            # Kinds that the study varies over, or one that only recordings have, are offered too.
+            shown = ", ".join(edits.kind_axis(self.section)) or edits.kind(self.section)
+            if self.kinds.findText(shown) < 0:
+                self.kinds.addItem(shown)
+            self.kinds.setCurrentIndex(self.kinds.findText(shown))
+        self.kinds.setToolTip(plain_tip(title))
+
+    def forget_axis(self) -> None:
+        """Offer the plain kinds only, for another study."""
+        if self.kinds is not None:
+            with QSignalBlocker(self.kinds):
+                while self.kinds.count() > len(KINDS[self.section]):
+                    self.kinds.removeItem(self.kinds.count() - 1)
+
+    def _add_row(self, row: FieldRow) -> None:
+        self.rows.append(row)
+        place = ROWS * len(self.rows)
+        self._grid.addWidget(row.note, place + 2, 1)
+        self._grid.addWidget(row.problem, place + 3, 0, 1, 2)
+        row.edited.connect(self.edited)
+        row.restored.connect(self.restored)
+        row.submitted.connect(self.submitted)
+
+    def _wrap(self) -> None:
+        """Each control beside its label, or below it where its text would be cut."""
+        lines: list[tuple[QLabel, ValueEdit | ChoiceBox]] = []
+        if self.kinds is not None:
+            lines.append((self._heading, self.kinds))
+        first = 0 if self.kinds is not None else 1
+        lines += [(row.label, row.control) for row in self.rows]
+        column = max([LABEL_WIDTH, *(label.sizeHint().width() for label, _ in lines)])
+        room = self.width() - column - BETWEEN
+        for number, (label, control) in enumerate(lines, first):
+            below = text_width(control) > room
+            if self._wrapped.get(control) == below:
+                continue
+            self._wrapped[control] = below
+            for widget in (label, control):
+                self._grid.removeWidget(widget)
+            place = ROWS * number
+            self._grid.addWidget(label, place, 0, 1, 2 if below else 1)
+            where = (place + 1, 0, 1, 2) if below else (place, 1, 1, 1)
+            self._grid.addWidget(control, *where)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._wrap()
+
+    def _remove_rows(self) -> None:
+        for row in self.rows:
+            self._wrapped.pop(row.control, None)
+            # Later: one of them may be sending the signal that this answers. Hidden until then.
+            for widget in (row.label, row.control, row.note, row.problem):
+                self._grid.removeWidget(widget)
+                widget.hide()
+                widget.deleteLater()
+            row.deleteLater()
+        self.rows = []
+        for button in (self.draw, self.more):
+            self._grid.removeWidget(button)
+
+    def controls(self) -> list[QWidget]:
+        """All that Tab goes through, in order."""
+        first: list[QWidget] = [] if self.kinds is None else [self.kinds]
+        return [*first, *(row.control for row in self.rows), self.draw, self.more]
+
+    # ------------------------------------------------------------------------------- editing
+
+    def _on_kind(self, kind: str) -> None:
+        self.kind_chosen.emit(self.section, kind)
+
+    def _on_more(self) -> None:
+        self._unfolded = not self._unfolded
+        self.fold_changed.emit()

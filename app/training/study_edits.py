@@ -1,0 +1,282 @@
+"""A study being edited: what was typed, the study that follows from it, and what is wrong.
+
+Without Qt. Nothing typed is ever lost: the texts stay as they are while they are wrong, and those
+of one kind come back when the kind does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, final
+
+from app.state.edits import Edits
+from app.training.fields import (
+    EMPTY_LIST,
+    ONLY_WITH,
+    VARIED,
+    Field,
+    axis_text,
+    fields_of,
+    refusal,
+    section_of_key,
+    text_of,
+    value_of,
+    varied_fields,
+)
+from core.errors import Clause, InputError
+from core.settings import NOT_RECORDED
+from core.studies.changes import origin_of, retitled
+from core.studies.formulas import FORMULA, VARIANT
+from core.studies.study import Study
+from core.study_file.experiment import KINDS
+from core.study_file.validation import DEFAULT_KINDS, SECTIONS
+
+DERIVED = "="  # before a formula
+BETWEEN = ";"  # names of variants
+MOST_SHOWN = 3  # values of a formula
+MOST_LOOKED_AT = 60  # cells that they are taken from
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EditOutcome:
+    """The study as edited, None while something is wrong; problems by key, or by "" for all."""
+
+    study: Study | None
+    problems: Mapping[str, str]
+
+
+@final
+class StudyEdits:
+    """The edits of one study."""
+
+    def __init__(self, study: Study) -> None:
+        self.base = study
+        self._kinds: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
+        self._latest: list[str] = []  # keys in the order of their last edit
+        self._switched = study
+
+    @classmethod
+    def of(cls, value: Edits) -> StudyEdits:
+        """Those of a frozen value; kinds and keys that there are none of are left out."""
+        edits = cls(value.base)
+        for section, kind in value.kinds:
+            if kind in KINDS.get(section, ()):
+                edits.set_kind(section, kind)
+        edits._texts = {key: text for key, text in value.texts if "." in key}
+        edits._latest = list(value.latest)
+        return edits
+
+    @property
+    def value(self) -> Edits:
+        """All edits as one frozen value; texts that say what stood there before are none."""
+        typed = tuple(
+            (key, text)
+            for key, text in self._texts.items()
+            if (field := self.field(key)) is None or text != self.original(field)
+        )
+        kinds = tuple(
+            (section, kind)
+            for section, kind in self._kinds.items()
+            if kind != self._kind_before(section) or f"{section}.kind" in self.base.axes
+        )
+        return Edits(self.base, kinds, typed, tuple(self._latest))
+
+    def _kind_before(self, section: str) -> str:
+        return str(self.base.tables.get(section, {}).get("kind", DEFAULT_KINDS[section]))
+
+    # ------------------------------------------------------------------------------- reading
+
+    def kind(self, section: str) -> str:
+        """The present kind of a section; a plain section has none."""
+        if section not in KINDS:
+            return ""
+        table = self._switched.tables.get(section, {})
+        return str(table.get("kind", DEFAULT_KINDS[section]))
+
+    def kind_axis(self, section: str) -> tuple[str, ...]:
+        """The kinds that the study varies over, as long as no other one was chosen."""
+        return self._switched.axes.get(f"{section}.kind", ())
+
+    def fields(self, section: str) -> tuple[Field, ...]:
+        """The fields that the section has now."""
+        if section == VARIED:
+            return varied_fields(self._switched)
+        fields, unknown = fields_of(section, self.kind(section)), self.base.unknown
+        changed = section in KINDS and self.kind(section) != self._kind_before(section)
+        if not unknown or changed:
+            return fields
+        return tuple(replace(one, unknown=one.key in unknown) for one in fields)
+
+    def field(self, key: str) -> Field | None:
+        """The field of a dotted key, None where the present kind has no such key."""
+        section = section_of_key(key)
+        return next((field for field in self.fields(section) if field.key == key), None)
+
+    def text(self, field: Field) -> str:
+        """What stands in a field now."""
+        return self._texts.get(field.key, self.original(field))
+
+    def original(self, field: Field) -> str:
+        """What stood in a field before it was edited."""
+        study = self._switched
+        axis = study.axes.get(field.key)
+        if axis is not None:
+            return axis_text(axis)
+        if field.key == VARIANT:
+            return f"{BETWEEN} ".join(study.variants)
+        if field.key in study.derived:
+            return f"{DERIVED} {study.derived[field.key]}"
+        table = study.tables.get(field.section, {})
+        if field.unknown and field.name not in table:
+            return NOT_RECORDED if field.choices else ""
+        value = table.get(field.name, field.default)
+        if field.many and value is not None and not value and field.default:
+            return EMPTY_LIST.get(field.key, "[]")
+        return text_of(value)
+
+    def edited(self, field: Field) -> bool:
+        """Whether a field says something else than before."""
+        return self.text(field).strip() != self.original(field)
+
+    def is_axis(self, field: Field) -> bool:
+        """Whether the study as loaded varies over a field."""
+        return field.key in self._switched.axes or field.key == VARIANT
+
+    def can_be_edited(self, field: Field) -> bool:
+        """Whether a text can say all that the study says: an axis of lists is for study files."""
+        axis = self._switched.axes.get(field.key, ())
+        return not field.read_only and not any(isinstance(value, list | tuple) for value in axis)
+
+    def is_shown(self, field: Field) -> bool:
+        """Whether a field means something beside the present value of the one it depends on.
+
+        What only the program sets is shown where there is something.
+        """
+        if field.read_only:
+            return bool(self.text(field))
+        if field.key not in ONLY_WITH:
+            return True
+        other_key, values = ONLY_WITH[field.key]
+        other, text = self.field(other_key), self.text(field)
+        meant = other is not None and any(value in self.text(other) for value in values)
+        return meant or text not in ("", text_of(field.default))
+
+    # ------------------------------------------------------------------------------- editing
+
+    def set_text(self, key: str, text: str) -> None:
+        """What was typed into a field."""
+        self._texts[key] = text
+        self._note(key)
+
+    def restore(self, key: str) -> None:
+        """Take back what was typed into a field."""
+        self._texts.pop(key, None)
+
+    def set_kind(self, section: str, kind: str) -> None:
+        """Another kind of a section; keys that both kinds have keep their values."""
+        self._kinds[section] = kind
+        self._note(f"{section}.kind")
+        # From the start again: keys that a kind dropped are there once more when it goes.
+        self._switched = self.base
+        for part, chosen in self._kinds.items():
+            if chosen != self._kind_before(part) or f"{part}.kind" in self.base.axes:
+                self._switched = self._switched.with_value(f"{part}.kind", chosen)
+
+    def _note(self, key: str) -> None:
+        self._latest = [other for other in self._latest if other != key] + [key]
+
+    def keep_kinds(self, section: str) -> None:
+        """Vary over the kinds again that the study came with."""
+        self._kinds.pop(section, None)
+        for part, chosen in dict(self._kinds).items():
+            self.set_kind(part, chosen)
+        if not self._kinds:
+            self._switched = self.base
+
+    def outcome(self) -> EditOutcome:
+        """The study that follows from all edits, or what is wrong with them."""
+        study = self._switched
+        typed: dict[str, str] = {}
+        for key in self._texts:
+            field = self.field(key)
+            # A text of a key that the present kind does not have waits for the kind that has it.
+            if field is None or not self.edited(field):
+                continue
+            try:
+                study = self._with(study, field)
+            except InputError as error:
+                typed[key] = _sentence(error.text)
+        problems: dict[str, str] = {}
+        for refused in study.errors():
+            problems = self._located(refused) | problems  # the first refusal of a key is said
+        # Last: what could not even be put into the study is the sentence that its field shows.
+        problems |= typed
+        if problems:
+            return EditOutcome(None, problems)
+        return EditOutcome(retitled(study, origin_of(self.base)), problems)
+
+    def _formula_edited(self) -> str:
+        """The key edited last, if it has a formula or goes into one: what is wrong with formulas
+        names no key. "" for another one."""
+        key = self._latest[-1] if self._latest else ""
+        is_formula = self._texts.get(key, "").strip().startswith(DERIVED)
+        return key if is_formula or section_of_key(key) == VARIED else ""
+
+    def _with(self, study: Study, field: Field) -> Study:
+        """A study with what stands in a field; a text that begins with = is a formula."""
+        text = self.text(field).strip()
+        if text.startswith(DERIVED) and field.section in SECTIONS:
+            formula = text.removeprefix(DERIVED).strip()
+            plain = study.with_value(field.key, None) if field.key in study.axes else study
+            return replace(plain, derived={**plain.derived, field.key: formula})
+        if field.key == VARIANT:  # names may have commas
+            names = [name.strip() for name in text.split(BETWEEN) if name.strip()]
+            return study.with_value(VARIANT, names or [text])
+        if wrong := refusal(field, text):
+            raise InputError(f"{wrong}.", clauses=[Clause(f"{wrong}.", (field.key,))])
+        return study.with_value(field.key, value_of(field, text, self.is_axis(field)))
+
+    @staticmethod
+    def notes(study: Study) -> Mapping[str, str]:
+        """By key, what a field's text does not say of a study that is right: the values of a
+        formula in the runs, and what the variants set."""
+        said: dict[str, list[str]] = {}
+        for name, settings in study.variants.items():
+            for key, value in settings.items():
+                formula = f"{DERIVED} " if key.startswith(FORMULA) else ""
+                words = f"{name}: {formula}{_short(value)}"
+                said.setdefault(key.removeprefix(FORMULA), []).append(words)
+        notes = {key: "\n".join(words) for key, words in said.items()}
+        if study.optimizer:
+            notes["dynamics.kind"] = f"recorded with {study.optimizer}"
+        cells = tuple(islice(study.each(), MOST_LOOKED_AT)) if study.derived else ()
+        for key in study.derived:
+            section, name = key.split(".", 1)
+            values = [getattr(getattr(cell.experiment, section), name) for cell in cells]
+            texts = list(dict.fromkeys(map(_short, values)))
+            more = ", ..." if len(texts) > MOST_SHOWN or study.count > len(cells) else ""
+            notes[key] = f"{DERIVED} {', '.join(texts[:MOST_SHOWN])}{more}"
+        return notes
+
+    def _located(self, error: InputError) -> dict[str, str]:
+        """What is wrong by the key that it is about: of several the one edited last."""
+        sentences: dict[str, str] = {}
+        for clause in error.clauses or (Clause(error.text),):
+            keys = [key for key in clause.keys if key.endswith(".kind") or self.field(key)]
+            edited = [key for key in self._latest if key in keys]
+            key = edited[-1] if edited else next(iter(keys), self._formula_edited())
+            sentences.setdefault(key, _sentence(clause.text))
+        return sentences
+
+
+def _sentence(clause: str) -> str:
+    return clause if clause.endswith((".", "?")) else f"{clause}."
+
+
+def _short(value: Any) -> str:
+    """A value with six digits, enough to be told."""
+    return f"{value:.6g}" if isinstance(value, float) else text_of(value)

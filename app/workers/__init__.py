@@ -1,1 +1,0 @@
-"""Work that goes on behind the window, in threads of its own."""
