@@ -63,6 +63,18 @@ class FirstSignal:
         self._stop()
 
 
+@contextmanager
+def first_signal(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` at the first Ctrl-C or SIGTERM within the block; a second interrupts at once."""
+    handle = FirstSignal(stop)
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def end_now(number: int) -> NoReturn:
     """Leave the program as after this signal: 130 with a line for Ctrl-C, 143 for SIGTERM."""
     for place in tuple(_temporary):

@@ -20,7 +20,7 @@ from platformdirs import user_data_path
 
 from core.errors import DiskError, InputError, RunFileError
 from core.program import headless_program
-from core.terminal.command_lines import join_words, path_argument
+from core.terminal.text import join_words, path_argument
 
 LONGEST_LINE = 200  # columns; what stands further right is easily overlooked, or cut off
 LONGEST_GAP = 40  # spaces within a line, and empty lines: what follows looks like the end

@@ -130,7 +130,7 @@ LIGHT = (
     "core.studies.study",
     "core.observables.registry",
     "core.theorems.registry",
-    "core.figures.render_process",
+    "core.figures.export",
     "core.figures.scene",
     "core.cli.drawing",
     "core.cli.sweeping",
@@ -449,7 +449,7 @@ def find_references_to_all_objects() -> list[str]:
 
 
 def find_drawing_in_the_window() -> list[str]:
-    """The window draws figures itself; a process must do so (core.figures.render_process).
+    """The window draws figures itself; a process must do so (core.figures.export).
 
     matplotlib holds the interpreter's lock.
     """
@@ -462,7 +462,7 @@ def find_drawing_in_the_window() -> list[str]:
         )
     }
     drawn_in = "app/state/exports.py"  # where a job is done without a window, as in tests
-    assert places >= {drawn_in, "core/figures/render_process.py"}
+    assert places >= {drawn_in, "core/figures/export.py"}
     return [place for place in places if place.startswith("app/") and place != drawn_in]
 
 
@@ -618,7 +618,7 @@ INTERNALS = (
     ("from numba.core.caching import _Cache", True),
     ("from scipy.optimize._highspy import _core", True),
     ("import scipy._lib.deprecation", True),
-    ("from core.run_files.forms import read", False),
+    ("from core.run_files.networks import read", False),
     ("from __future__ import annotations", False),
     ("import numpy as np\nnp._core.multiarray", True),
     ("import numpy as np\nnp.linalg.__name__", False),

@@ -16,7 +16,7 @@ from app.state.exports import ExportJob
 from app.widgets.inputs import ChoiceBox
 from app.widgets.number_boxes import DecimalBox, WholeBox
 from core.errors import InputError
-from core.figures.sheet import COLUMN, PAGE
+from core.figures.names import COLUMN, PAGE
 
 WIDTHS: dict[str, float] = {
     f"{USUAL:g} mm": USUAL,

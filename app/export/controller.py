@@ -44,8 +44,8 @@ from app.state.exports import (
 )
 from app.worker import Request, Worker
 from core.errors import InputError
+from core.figures.export import FigureProcess
 from core.figures.options import FigureOptions
-from core.figures.render_process import FigureProcess
 from core.reference.watch import CancelledError
 
 BUSY = "An export is under way; wait for it, or cancel it first."
@@ -155,7 +155,7 @@ class ExportController(QObject):
 
     def cite(self) -> None:
         """Put BibTeX of the program, and of the papers of what is shown, into the clipboard."""
-        from core.studies.citing import bibtex, papers_in
+        from core.studies.papers import bibtex, papers_in
 
         shown = self._shown()
         if not shown.runs:

@@ -10,8 +10,8 @@ from app.state.exports import Ends, Exportable
 from app.state.resolve import NEAR, ResolvedView
 from app.state.session import OpenRun
 from app.theory.controller import TheoryController
-from core.figures.look import Look
 from core.figures.names import PANELS
+from core.figures.options import Look
 from core.figures.palette import PALETTES
 from core.problem.schedule import inverse_coordinate
 

@@ -25,12 +25,18 @@ from app.widgets.layouts import filled, laid
 from app.widgets.number_boxes import DecimalBox, WholeBox
 from app.widgets.plain_text import plain_tip
 from core.errors import InputError
-from core.figures.film_sizes import LEAST, MOST, USUAL, kinds_of, mp4_problem
-from core.figures.names import EVERY_PANEL
+from core.figures.names import (
+    EVERY_PANEL,
+    FILM_SIZES,
+    LEAST_SIZE,
+    MOST_SIZE,
+    kinds_of,
+    mp4_problem,
+)
 from core.figures.options import FigureOptions
 from core.figures.palette import PALETTES
+from core.numbers import duration_text
 from core.problem.schedule import parse_time
-from core.study_file.amounts import duration_text
 
 FILM_FORMATS = {".gif": "GIF", ".webp": "WebP", ".mp4": "MP4"}
 DATA_FORMATS = {".npz": "NPZ: also node by node", ".csv": "CSV: one row a frame"}
@@ -43,7 +49,7 @@ FILM_RANGES = {"the moment's": True, "the whole run's": False}
 OPEN_VIEWS = "the open views"
 PIXELS: dict[str, tuple[int, int] | None] = {
     "as the panels need": None,
-    **{f"{name}: {w} \u00d7 {h}": (w, h) for name, (w, h) in USUAL.items()},
+    **{f"{name}: {w} \u00d7 {h}": (w, h) for name, (w, h) in FILM_SIZES.items()},
     "own size": (0, 0),
 }
 OWN = len(PIXELS) - 1
@@ -157,11 +163,11 @@ class FilmDialog(ExportDialog):
             self.interval()
         except ValueError as error:
             return str(error)
-        wide, high = self.pixels() or LEAST
-        if not (LEAST[0] <= wide <= MOST[0] and LEAST[1] <= high <= MOST[1]):
+        wide, high = self.pixels() or LEAST_SIZE
+        if not (LEAST_SIZE[0] <= wide <= MOST_SIZE[0] and LEAST_SIZE[1] <= high <= MOST_SIZE[1]):
             return (
-                f"A film of {wide} \u00d7 {high} pixels: it is {LEAST[0]} to {MOST[0]} wide and "
-                f"{LEAST[1]} to {MOST[1]} high."
+                f"A film of {wide} \u00d7 {high} pixels: it is {LEAST_SIZE[0]} to {MOST_SIZE[0]} "
+                f"wide and {LEAST_SIZE[1]} to {MOST_SIZE[1]} high."
             )
         return too_many(runs)
 

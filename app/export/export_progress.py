@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from app.state.time_left import TimeLeft
 from app.widgets.inputs import quiet_label
 from app.widgets.layouts import filled, laid
-from core.study_file.amounts import duration_text
+from core.numbers import duration_text
 
 
 @final

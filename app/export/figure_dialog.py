@@ -16,10 +16,9 @@ from app.widgets.layouts import filled, laid
 from app.widgets.number_boxes import DecimalBox, WholeBox
 from app.widgets.study_picture import StudyPicture
 from core.errors import InputError
-from core.figures.names import EVERY_PANEL, FAMILIES
+from core.figures.names import COLUMN, EVERY_PANEL, FAMILIES, PAGE, POINTS, Sheet, check_sheet
 from core.figures.numbers import time_text
 from core.figures.options import FigureOptions
-from core.figures.sheet import COLUMN, PAGE, POINTS, Sheet, check_sheet
 
 FIGURE_FORMATS = {".pdf": "PDF", ".svg": "SVG", ".png": "PNG"}
 SIZES: dict[str, float | None] = {

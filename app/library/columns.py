@@ -10,8 +10,8 @@ from typing import final
 
 from app.widgets.screen_text import raised, shown_number
 from core.library.entry import Entry, Setting, shown
+from core.numbers import size_text
 from core.problem.schedule import time_text
-from core.study_file.amounts import size_text
 
 Key = float | str
 DASH = "\u2013"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from app.views.compare import CompareView
     from core.comparison.alignment import Array
     from core.comparison.comparison import Comparison
-    from core.comparison.differing import Differing
+    from core.comparison.recorded import Differing
 
 FIRST = "hard_margin"
 LOOK_MS = 500  # between looks at files that still grow

@@ -180,7 +180,7 @@ class LibraryController(QObject):
         panel, listing = self.panel, self._listing
         if panel is None or listing is None or self._ended:
             return
-        from core.study_file.amounts import size_text
+        from core.numbers import size_text
 
         trashed, condition = panel.trash.isChecked(), self._condition
         there = [entry for entry in listing.entries if entry.trashed == trashed]
@@ -242,7 +242,7 @@ class LibraryController(QObject):
 
     def _tidy(self, listing: Listing) -> None:
         from core.library.library import surplus
-        from core.study_file.amounts import size_text
+        from core.numbers import size_text
 
         root = self._places.runs.absolute()
         shown = self.deeds.open_paths()

@@ -129,7 +129,7 @@ class LibraryDeeds(QObject):
         return paths | {run.source.absolute() for run in self._session}
 
     def _ask_to_purge(self, chosen: Sequence[Entry]) -> None:
-        from core.study_file.amounts import size_text
+        from core.numbers import size_text
 
         size = size_text(sum(entry.size for entry in chosen))
         question = PURGE.format(what=_called(chosen), size=size)
@@ -154,7 +154,7 @@ class _ThrowPassing:
         self._paths = paths
 
     def __call__(self, library: Library, entry: Entry) -> str:
-        from core.library.tree import missed_by_none
+        from core.library.entry import missed_by_none
 
         for one in missed_by_none(library.refresh().entries, self._paths):
             with suppress(InputError):

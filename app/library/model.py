@@ -22,8 +22,7 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 from app.library.columns import COLUMNS, PICTURE, Column, name_of
 from app.widgets.plain_text import plain_tip
 from app.widgets.sorted_rows import moving_rows, sorted_places
-from core.library.entry import GROWING, Entry
-from core.library.tree import arranged
+from core.library.entry import GROWING, Entry, arranged
 
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()

@@ -17,8 +17,7 @@ from app.widgets.inputs import line_height
 from app.widgets.layouts import laid
 from app.widgets.plain_text import menu_text, plain_label, plain_tip
 from core.figures.numbers import MINUS, clock_text, count_text
-from core.numbers import whole_text
-from core.study_file.amounts import duration_text
+from core.numbers import duration_text, whole_text
 
 # The longest texts that are usual: each place is this wide from the start, so nothing jumps.
 WIDEST = {

@@ -23,7 +23,7 @@ from app.state.scene import Scene
 from app.state.session import Session
 from core.errors import MarginscopeError
 from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
-from core.terminal.escapes import escape_controls
+from core.terminal.text import escape_controls
 
 MOST_CALLERS = 8  # at a time; of more the one that has waited longest is let go
 GREETING_MS = 200

@@ -9,13 +9,12 @@ from functools import singledispatch
 from app.state.compare_exports import TABLE, USUAL, CompareJob
 from app.state.data_exports import DataJob
 from app.state.exports import Exportable, ExportJob, FigureJob, FilmJob, PageJob
-from core.figures.look import FIRST_CURVES, Look
-from core.figures.names import PAGE_COLOURS, PAGE_FRAMES
-from core.figures.sheet import POINTS, size_text
+from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, POINTS, size_text
+from core.figures.options import FIRST_CURVES, Look
 from core.observables.node_sets import nodes_text
 from core.observables.planes import COORDINATES, NodePlane
 from core.program import headless_program
-from core.terminal.command_lines import join_words, path_argument
+from core.terminal.text import join_words, path_argument
 
 
 def command_of(job: ExportJob, shown: Exportable) -> str:

@@ -80,7 +80,7 @@ class CompareJob(ComparisonJob):
         return f"{'Writing' if self.path.suffix == TABLE else 'Drawing'} {self.path.name}"
 
     def write(self, answer: Comparison, draw: Draw) -> str:
-        from core.comparison.table import table
+        from core.comparison.comparison import table
         from core.figures.comparison import comparison_scene
         from core.figures.export import save_figure
         from core.files import write_whole

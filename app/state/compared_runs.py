@@ -18,7 +18,7 @@ from core.problem.schedule import coordinate, inverse_coordinate
 if TYPE_CHECKING:
     from core.comparison.alignment import Array
     from core.comparison.comparison import Comparison
-    from core.comparison.differing import Differing
+    from core.comparison.recorded import Differing
     from core.runs import RecordedRun
 
 OWNER = "compare"

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from core.figures.look import PLAIN, BoundCurve, Look, Region
 from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS
-from core.figures.options import USUAL, FigureOptions
+from core.figures.options import PLAIN, USUAL, BoundCurve, FigureOptions, Look, Region
 from core.figures.palette import LIGHT, PALETTES, Palette
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
@@ -245,7 +244,7 @@ class FilmJob(ExportJob):
         return f"Drawing {self.path.name}"
 
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
-        from core.figures.render_process import render_film
+        from core.figures.export import render_film
 
         given = (self.runs, self.path, self.options, progress, cancelled)
         return done_words([self.path]) if render_film(*given, **self.film_arguments()) else ""

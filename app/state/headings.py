@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.studies.changes import MOST_NAMED, changes_between, is_modified, origin_of
-from core.studies.study import Cell, Study
-from core.studies.tables import value_text
+from core.studies.study import Study
+from core.studies.tables import Cell, value_text
 
 if TYPE_CHECKING:
     from core.runs import Run

@@ -15,7 +15,7 @@ from app.state.fields import OF_PICTURE, read, written
 from app.state.scene import Scene
 from core.errors import InputError, did_you_mean
 from core.studies.study import shipped_ids
-from core.study_file.toml import parse_toml
+from core.study_file.validation import parse_toml
 
 PREFIX = f"{SCHEME}://view?"
 STUDY_PREFIX = f"{SCHEME}://study?name="

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from core.program import headless_program
-from core.terminal.command_lines import join_words, path_argument
-from core.terminal.escapes import escape_controls, is_steering
+from core.terminal.text import escape_controls, is_steering, join_words, path_argument
 
 MOST_DEEDS = 2000
 

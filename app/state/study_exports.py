@@ -21,7 +21,7 @@ from core.figures.palette import LIGHT, PALETTES
 if TYPE_CHECKING:
     from core.figures.export import Draw
     from core.figures.primitives import FigureScene
-    from core.studies.row import Row
+    from core.studies.cell_table import Row
     from core.studies.study import Study
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from core.studies.study import Cell, Study, load_study, shipped_ids
+from core.studies.study import Study, load_study, shipped_ids
+from core.studies.tables import Cell
 
 if TYPE_CHECKING:
-    from core.studies.row import Row
+    from core.studies.cell_table import Row
 
 
 @final
@@ -53,7 +54,7 @@ class StudyRuns:
     @property
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         """The numbers that the rows have of the runs, by the names of cells."""
-        from core.studies.row import known_values
+        from core.studies.cell_table import known_values
 
         return known_values(self.rows, self.paths)
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from core.studies.tables import value_text
 
 if TYPE_CHECKING:
-    from core.studies.cell_table import TableRow
-    from core.studies.points import Point
+    from core.studies.cell_table import Point, TableRow
 
 Floats = NDArray[np.float64]
 MOST_LINES = 12
@@ -81,7 +80,7 @@ def lines_of(
     exclude_unfit: bool,
 ) -> SweepLines:
     """The lines of a column over an axis, of the cells that have the chosen values of some axes."""
-    from core.studies.points import points
+    from core.studies.cell_table import points
 
     kept = [row for row in table if all(row.axes.get(k) == v for k, v in chosen.items())]
     means = points(kept, paths, axis, column, exclude_unfit)

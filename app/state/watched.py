@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.studies.study import Cell, Study
+from core.studies.study import Study
+from core.studies.tables import Cell
 from core.studies.watching import restricted
 from core.study_file.experiment import Experiment
 

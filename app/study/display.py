@@ -22,7 +22,7 @@ from app.study.window import StudyWindow
 from app.widgets.plain_text import window_title
 from app.worker import Worker
 from core.figures.palette import Palette
-from core.studies.derived import VARIANT
+from core.studies.formulas import VARIANT
 
 if TYPE_CHECKING:
     from core.studies.verdicts import Judged

@@ -98,8 +98,7 @@ class HuntWorker(QObject):
 
     def _hunt(self, request: Request, order: HuntOrder, control: SweepControl) -> None:
         """Hunt, in the thread, and leave a table of all runs in the folder."""
-        from core.extremes.answering import hunt_for, pool_of
-        from core.extremes.findings import table
+        from core.extremes.answering import hunt_for, pool_of, table
         from core.extremes.hunt import Budget, Keeping
         from core.studies.cell_table import write_rows
         from core.studies.tables import MAX_CELLS
@@ -121,7 +120,7 @@ class HuntWorker(QObject):
 
 def findings(made: Hunt) -> tuple[Finding, ...]:
     """The lines of the table: the best first, those without a value last."""
-    from core.extremes.findings import seeds_words, state_of
+    from core.extremes.answering import seeds_words, state_of
     from core.extremes.objective import VERDICT, verdict_words
 
     ranked = made.ranked()

@@ -16,8 +16,8 @@ from app.widgets.screen_text import shown_number
 from core.errors import MarginscopeError
 from core.extremes.question import Question, asked_by
 from core.numbers import whole_text
+from core.studies.claims import hunt_of
 from core.studies.code import check_cells
-from core.studies.hunt import hunt_of
 from core.trust import UntrustedCodeError
 
 READING = "Reading what is known ..."

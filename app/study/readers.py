@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, final
 from app.state.study_runs import StudyRuns
 from app.worker import Request
 from core.errors import InputError
+from core.figures.export import FigureProcess
 from core.figures.palette import PALETTES
-from core.figures.render_process import FigureProcess
 from core.studies.study import Study
 
 if TYPE_CHECKING:
     from core.runs import Run
-    from core.studies.row import Row
+    from core.studies.cell_table import Row
     from core.studies.verdicts import Judged
     from core.sweep.cost import Cost
 

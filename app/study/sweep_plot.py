@@ -29,7 +29,7 @@ from core.figures.palette import LIGHT, Palette, rgba, time_colours
 from core.studies.tables import value_text
 
 if TYPE_CHECKING:
-    from core.studies.points import Point
+    from core.studies.cell_table import Point
 
 MARKER = 8.0  # pixels
 CATEGORICAL = 6  # lines with a colour each; more of them run through the colours of time

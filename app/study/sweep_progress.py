@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import push_button
 from app.widgets.layouts import filled, laid
-from core.numbers import whole_text
-from core.study_file.amounts import duration_text
+from core.numbers import duration_text, whole_text
 
 if TYPE_CHECKING:
     from core.sweep.control import SweepStatus

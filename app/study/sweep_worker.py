@@ -20,7 +20,7 @@ from core.studies.study import Study
 from core.sweep.control import SweepControl
 
 if TYPE_CHECKING:
-    from core.studies.row import Row
+    from core.studies.cell_table import Row
 
 NO_MEMORY = "There is not enough memory for this study; run fewer jobs at a time."
 OUR_ERROR = (

@@ -22,7 +22,7 @@ from app.widgets.symbols import greek, short_name
 if TYPE_CHECKING:
     from app.theory.final_margin import Ahead
     from app.views.view import Bound
-    from core.figures.look import BoundCurve
+    from core.figures.options import BoundCurve
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
 
@@ -355,7 +355,7 @@ class TheoryController(QObject):
 
     def bounds_of(self, key: int) -> tuple[BoundCurve, ...]:
         """The bounds that are drawn for a run, for figures of it."""
-        from core.figures.look import BoundCurve
+        from core.figures.options import BoundCurve
 
         wanted = self._display.view.wishes.shown_bounds
         return tuple(BoundCurve(*one[:4]) for one in self.known(key).find_bounds(wanted))

@@ -226,7 +226,7 @@ class BranchController(QObject):
     def _train(self, moment: Moment, study: Study, repeat: Repeat) -> bool:
         """Train a branch beside its parent; False, and a sentence, where there can be none."""
         from core.runs import open_run
-        from core.runs.lineage import lineage_of
+        from core.runs.meta import lineage_of
         from core.training.branching import file_stem, planned
 
         if words := why_not_trained(next(study.each()).experiment):

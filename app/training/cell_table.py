@@ -15,11 +15,10 @@ from app.widgets.plain_text import plain_tip
 from app.widgets.run_table import RunTable
 from app.widgets.screen_text import shown_number
 from app.widgets.sorted_rows import moving_rows, sorted_places
-from core.studies.study import Cell
-from core.studies.tables import value_text
+from core.studies.tables import Cell, value_text
 
 if TYPE_CHECKING:
-    from core.studies.row import Row
+    from core.studies.cell_table import Row
 
 Index = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()

@@ -15,7 +15,8 @@ from app.training.experiment import MEND_FIRST, ExperimentController
 from app.training.experiment_form import ExperimentForm
 from app.training.form_words import in_words
 from core.errors import InputError
-from core.studies.study import Study, name_of
+from core.studies.study import Study
+from core.studies.tables import name_of
 from core.studies.watching import MOST_LOOKED_AT
 
 ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."

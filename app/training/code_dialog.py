@@ -19,7 +19,7 @@ from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import quiet_label
 from app.widgets.layouts import filled, laid
 from app.widgets.plain_text import plain_label
-from core.terminal.escapes import escape_controls
+from core.terminal.text import escape_controls
 from core.trust import UntrustedCodeError
 
 TRUST, CANCEL = "Trust and run", "Cancel"

@@ -28,7 +28,8 @@ from core.problem.schedule import coordinate
 from core.settings import MAX_SEED
 from core.studies.changes import origin_of, retitled
 from core.studies.code import check_code, check_experiments
-from core.studies.study import Cell, Study, load_study
+from core.studies.study import Study, load_study
+from core.studies.tables import Cell
 from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
 from core.training.control import Control

@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, final, get_args, get_origin
 
 from core.numbers import is_ambiguous
 from core.settings import NOT_RECORDED, Section
-from core.studies.derived import FACTOR, VARIANT
+from core.studies.formulas import FACTOR, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 

@@ -149,7 +149,7 @@ class RunWorker(QObject):
     def _prepare(self) -> None:
         # What the views import when they are first drawn, which is to be there by then: it would
         # hold up the window's thread for 390 ms (docs/decisions/0014).
-        import core.figures.landmarks
+        import core.figures.margin_curves
         import core.figures.neurons
         import core.observables.final_margin
         import core.observables.margins

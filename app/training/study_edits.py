@@ -28,7 +28,7 @@ from app.training.fields import (
 from core.errors import Clause, InputError
 from core.settings import NOT_RECORDED
 from core.studies.changes import origin_of, retitled
-from core.studies.derived import FORMULA, VARIANT
+from core.studies.formulas import FORMULA, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import DEFAULT_KINDS, SECTIONS

@@ -20,12 +20,12 @@ from app.widgets.overlay import Overlay
 from app.widgets.screen_text import raised
 from app.widgets.symbols import rich
 from app.widgets.ticks import logarithmic, plain
-from core.figures.curve_scale import LOG, CurveScale, scale_of, scaled
 from core.figures.numbers import number_text
 from core.figures.palette import Palette
+from core.figures.ticks import LOG, CurveScale, scale_of, scaled
 
 if TYPE_CHECKING:
-    from core.figures.landmarks import Placed
+    from core.figures.margin_curves import Placed
 
 NOTHING = "choose curves from the menu View, Curves"
 WAITING = "computing ..."
@@ -93,7 +93,7 @@ class CurvesView(TraceView):
             words, sign = name.replace("_", " "), self._sign(k)
             heights, raw = self._heights(name, values), self._said(name, values)
             curves.append(TraceCurve(heights, self._colour(k), sign, words, raw))
-        from core.figures.landmarks import landmarks_of  # loaded with the first run
+        from core.figures.margin_curves import landmarks_of  # loaded with the first run
 
         self._landmarks = tuple(
             (one, self._place(names[one.position], one))

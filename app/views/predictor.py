@@ -21,13 +21,13 @@ from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Home
 from app.widgets.screen_text import raised
-from core.figures.contours import contour
 from core.figures.numbers import MINUS, number_text
 from core.figures.palette import Palette
 from core.figures.predictor import (
     LEVELS,
     LINE_POINTS,
     around,
+    contour,
     grid_count,
     label_colours,
     round_up,

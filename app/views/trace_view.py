@@ -27,8 +27,8 @@ from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plain_text import rich_tip
 from app.widgets.plot_item import Drag, Home
 from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
-from core.figures.curve_scale import needs_logarithm
 from core.figures.palette import Palette, rgba
+from core.figures.ticks import needs_logarithm
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 DASHES: dict[Sign, tuple[float, ...]] = {"dashed": (5.0, 3.0), "dotted": (1.5, 2.5)}

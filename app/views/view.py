@@ -168,7 +168,7 @@ class RunView(QWidget):
         return self.data is not None and self.data.frames > 0 and not self._absent
 
     def region(self) -> tuple[float, float, float, float]:
-        """The range that is shown: left, right, bottom and top, as core.figures.look.Region has
+        """The range that is shown: left, right, bottom and top, as core.figures.options.Region has
         them."""
         shown = self.plot.shown()
         return shown.left(), shown.right(), shown.top(), shown.bottom()

@@ -16,8 +16,7 @@ from app.widgets.header import HeaderEntry, TimeColours
 from app.widgets.items import CurveStack, Markers, Picture, Style, path_of, pen_of
 from app.widgets.plot_item import Home
 from app.widgets.ticks import whole
-from core.figures.palette import Palette
-from core.figures.waves import (
+from core.figures.node_panels import (
     FAINT,
     MISSING,
     NOTHING,
@@ -27,6 +26,7 @@ from core.figures.waves import (
     node_waves,
     wave_colours,
 )
+from core.figures.palette import Palette
 from core.observables.fourier import adds
 
 SIZES = 6  # of points, from the smallest |theta_j| to the largest

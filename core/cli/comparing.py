@@ -7,17 +7,19 @@ import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.cli.output import print_line, progress, say
-from core.comparison.comparison import Comparison
-from core.comparison.differing import Differing
+from core.comparison.comparison import Comparison, table
 from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
-from core.comparison.table import table
 from core.errors import InputError
-from core.figures.sheet import parse_size
+from core.figures.names import parse_size
 from core.files import write_whole
 from core.problem.schedule import parse_time
 from core.runs import open_run
+
+if TYPE_CHECKING:
+    from core.comparison.recorded import Differing
 
 AGAINST_TIME = CompareQuestion().against
 

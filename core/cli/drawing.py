@@ -9,13 +9,12 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.looks import ALL, options_of, sheet_of, time_of
+from core.cli.looks import ALL, options_of, sheet_of
+from core.cli.margins import time_of
 from core.cli.output import print_line, progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
-from core.figures.film_sizes import parse_pixels
-from core.figures.names import EVERY_PANEL, PANELS
-from core.figures.sheet import Sheet
+from core.figures.names import EVERY_PANEL, PANELS, Sheet, parse_pixels
 from core.files import scratch
 from core.observables.planes import COORDINATES, NodePlane, parse_plane
 from core.runs import Run, open_run, runs_in
@@ -92,7 +91,7 @@ def study_figure(
     arguments: argparse.Namespace, stack: ExitStack, palette: Palette
 ) -> FigureScene | None:
     """The figure of a study with a layout, or of a folder of its runs; None for all else."""
-    from core.sweep.results import folder_figure
+    from core.sweep.folder import folder_figure
 
     if len(arguments.targets) != 1:
         return None

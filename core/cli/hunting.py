@@ -7,18 +7,18 @@ import math
 from pathlib import Path
 
 from core.cli.output import print_indented, print_line, progress, say
-from core.cli.waiting import NO_WORKERS, stopped_by_signals
+from core.cli.sweeping import NO_WORKERS
 from core.compiled.warming import compiling_words
 from core.errors import InputError
-from core.extremes.answering import hunt_for, pool_of
-from core.extremes.findings import seeds_words, state_of, table
+from core.extremes.answering import hunt_for, pool_of, seeds_words, state_of, table
 from core.extremes.hunt import BEST, Budget, Hunt, HuntStatus, Keeping
 from core.extremes.objective import VERDICT, verdict_words
 from core.extremes.question import Frames, Question, limit_of, range_of
 from core.problem.schedule import parse_time
+from core.stopping import answered_elsewhere, first_signal
 from core.studies.cell_table import check_table, write_rows
+from core.studies.claims import Counts, HuntTable, hunt_of
 from core.studies.code import check_code
-from core.studies.hunt import Counts, HuntTable, hunt_of
 from core.studies.study import Study, load_study
 from core.studies.tables import MAX_CELLS
 from core.sweep.control import SweepControl
@@ -137,7 +137,8 @@ def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
 def _run(made: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: bool) -> HuntStatus:
     status, announced, lacking = HuntStatus(), False, False
     total = budget.runs if budget.seconds == math.inf else 0
-    with stopped_by_signals(control.cell), progress("hunt", total, quiet) as bar:
+    stopping = first_signal(control.cell.stop)
+    with answered_elsewhere(), stopping, progress("hunt", total, quiet) as bar:
         for status in made.run(pool, control, budget):
             if status.lacks_workers and not lacking:
                 say(NO_WORKERS)

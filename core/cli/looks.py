@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 from core.cli.margins import computed, stopped
 from core.cli.output import MARGIN_SECONDS
 from core.errors import InputError
-from core.figures.look import FIRST_CURVES, BoundCurve, Look, Region
-from core.figures.options import USUAL, FigureOptions
+from core.figures.names import Sheet, parse_size
+from core.figures.options import FIRST_CURVES, USUAL, BoundCurve, FigureOptions, Look, Region
 from core.figures.palette import Palette
-from core.figures.sheet import Sheet, parse_size
 from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import NodePlane
-from core.problem.schedule import parse_time
 from core.reference.watch import CancelledError, Watch
 from core.runs import Run
 
@@ -44,15 +42,6 @@ def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
     if row >= rows:
         raise InputError(f"{text[:60]!r}: there are {rows} runs.", option=option)
     return (row,), match[2]
-
-
-def time_of(text: str | None, option: str) -> float | None:
-    """log10 t of an option."""
-    if text is None:
-        return None
-    if (time := parse_time(text)) is None:
-        raise InputError(f"{text[:60]!r} is no time; give one such as 10^2.5 or 0.", option=option)
-    return time
 
 
 def sheet_of(arguments: argparse.Namespace) -> Sheet:

@@ -1,4 +1,4 @@
-"""`margins`: the reference margins of a run, or of every distinct problem of a study."""
+"""`margins`, `theorems`, `limit`, `directions`: what theory says of a run or of a study's data."""
 
 from __future__ import annotations
 
@@ -8,17 +8,36 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from core.cli.output import MARGIN_SECONDS, print_json, print_line, progress, say
-from core.cli.waiting import first_signal
+import numpy as np
+
+from core.cli.output import (
+    MARGIN_SECONDS,
+    print_indented,
+    print_json,
+    print_line,
+    print_text,
+    progress,
+    say,
+)
 from core.errors import InputError
+from core.figures.numbers import time_text
 from core.problem.problem import Problem
+from core.problem.schedule import parse_time
 from core.reference.margin import Reference, ReferenceMargin
 from core.reference.watch import CancelledError, Watch
-from core.runs import open_run
+from core.runs import Run, open_run
+from core.stopping import first_signal
 from core.studies.code import check_code
+from core.studies.papers import PAPERS
 from core.studies.study import load_study, shipped_ids
 from core.sweep.plan import problems
+
+if TYPE_CHECKING:
+    from core.theorems.report import Report
+
+# ------------------------------------------------------------------------------------------ margins
 
 
 def margins(arguments: argparse.Namespace) -> int:
@@ -129,3 +148,219 @@ def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:
             f"  {name:<18} {bracket.value:<12.6g} {ends:<28} {margin.certainty}; {bracket.method} "
             f"({margin.seconds:.2g} s)"
         )
+
+
+# ------------------------------------------------------------------------- statements of the papers
+
+
+def theorems(arguments: argparse.Namespace) -> int:
+    """Print every applicable statement; 130 and no traceback when interrupted."""
+    from core.theorems.registry import assess_all
+    from core.theorems.report import report
+
+    delta = arguments.delta
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"--delta {delta:g}: a failure probability lies between 0 and 1.")
+    check_limit(arguments.limit)
+    try:
+        with open_run(Path(arguments.run)) as run:
+            references = computed(run.problem, arguments.limit, arguments.quiet)
+            margins = {margin.reference.name: margin for margin in references}
+            with stopped(Watch()) as watch:
+                assessed = assess_all(run, margins, delta, watch)
+    except CancelledError:
+        raise KeyboardInterrupt from None
+    if arguments.json:
+        told = [(report(one).as_dict(), one.timing.as_json()) for one in assessed]
+        print_json([{**values, "times": times} for values, times in told])
+    else:
+        for one in assessed:
+            _print_report(report(one))
+        if not assessed:
+            print_line("No statement of the papers is about this run.")
+    return 0
+
+
+def _print_report(one: Report) -> None:
+    print_text(str(one))
+    if paper := PAPERS.get(one.source.partition(",")[0]):
+        print_indented(f"From: {paper.citation(one.name)}", " " * 4, " " * 6)
+
+
+# ------------------------------------------------------ extremal vectors, to which small nodes turn
+
+MOST_SHOWN = 4  # coordinates of a direction; JSON has all
+
+
+def directions(arguments: argparse.Namespace) -> int:
+    """Print every extremal vector of each distinct problem, from the least G to the largest."""
+    from core.network.parametrisation import TwoLayer
+    from core.reference.extremal import extremal_vectors
+
+    named = named_problems(arguments.target, arguments.settings)
+    found = []
+    for cell, problem in named:
+        check_has_vectors(problem, cell)
+        assert isinstance(problem.network, TwoLayer)
+        slope = problem.network.activation.slope
+        found.append(
+            (cell, slope, extremal_vectors(problem.inputs, problem.dataset.y, slope), problem)
+        )
+    if arguments.json:
+        several = len(named) > 1
+        print_json(
+            [
+                vector_as_json(one, problem) | ({"cell": cell} if several else {})
+                for cell, _, vectors, problem in found
+                for one in vectors
+            ]
+        )
+        return 0
+    for cell, slope, vectors, problem in found:
+        _print_vectors(cell, slope, vectors, problem)
+    return 0
+
+
+def check_has_vectors(problem: Problem, name: str) -> None:
+    """Raise InputError where a problem has no extremal vectors."""
+    from core.reference.extremal import has_extremal
+
+    if not problem.dataset.real:
+        raise InputError(
+            f"{name} has labels, and extremal vectors are told of real targets; choose a study "
+            'with data.kind = "regression", "spurious" or "orthonormal", or data of your own with '
+            'targets = "real".'
+        )
+    if not has_extremal(problem):
+        raise InputError(
+            f'{name} has network.kind = "{problem.network.kind}", and extremal vectors are told of '
+            '"standard" and "bias", whose layers are both trained.'
+        )
+
+
+def vector_as_json(one: Any, problem: Problem) -> dict[str, Any]:
+    """The fields of `python -m core directions --json`; `signs` are those of <u, x_k>."""
+    u, D = (_in_full(problem, vector).tolist() for vector in (one.u, one.D))
+    counts = {"active": int((one.signs > 0).sum()), "border": int((one.signs == 0).sum())}
+    told = {"kind": one.kind, "G": one.value, "length": abs(one.value)}
+    return told | counts | {"u": u, "D": D, "signs": one.signs.tolist()}
+
+
+def _in_full(problem: Problem, vector: Any) -> Any:
+    """A vector in the coordinates of the inputs, also of a run in row-space form."""
+    form = problem.reduction
+    return vector if form is None else vector[:-1] @ form.basis
+
+
+def _print_vectors(cell: str, slope: float, vectors: Any, problem: Problem) -> None:
+    n, d = problem.inputs.shape if problem.reduction is None else problem.dataset.x.shape
+    count = f"{len(vectors)} extremal vector{'' if len(vectors) == 1 else 's'}"
+    print_line(f"{cell}: {count} of {n} points in {d} dimensions, slope {slope:g}")
+    if not vectors:
+        return
+    print_line(f"  {'kind':<8} {'G':>12} {'|D|':>12} {'active':>7} {'border':>7}  u")
+    for one in vectors:
+        told = vector_as_json(one, problem)
+        numbers = f"{one.value:>12.6g} {abs(one.value):>12.6g}"
+        counts = f"{told['active']:>7} {told['border']:>7}"
+        print_line(f"  {one.kind:<8} {numbers} {counts}  {_coordinates(np.array(told['u']))}")
+
+
+def _coordinates(u: Any) -> str:
+    shown = ", ".join(f"{value:.4f}" for value in u[:MOST_SHOWN])
+    return f"({shown}{', ...' if len(u) > MOST_SHOWN else ''})"
+
+
+# ------------------------------------------- the limit of a margin, as a bracket with its condition
+
+MOST_EXAMPLES = 12  # examples, and groups of nodes; JSON has all
+
+
+def limit(arguments: argparse.Namespace) -> int:
+    """Print the bracket; 130 and no traceback when interrupted."""
+    check_limit(arguments.limit)
+    time = time_of(arguments.at, "--at")
+    try:
+        with open_run(Path(arguments.run)) as run:
+            found, steps = _limit_of(run, time, arguments), run.counts_steps
+    except CancelledError:
+        raise KeyboardInterrupt from None
+    if arguments.json:
+        print_json(found.as_json())
+    else:
+        _print_limit(found, steps)
+    return 0
+
+
+def _limit_of(run: Run, time: float | None, arguments: argparse.Namespace) -> Any:
+    from core.figures.scene import last_frame
+    from core.observables.final_margin import PROVED, final_margin, refusal
+    from core.reference.registry import references_of
+
+    if sentence := refusal(run):
+        raise InputError(sentence)
+    if run.frames == 0:
+        raise InputError(f"{run.path} has no frames yet; wait for the first or run it again.")
+    index = last_frame(run, time)
+    proved = [one for one in references_of(run.problem) if one.name in PROVED]
+    margins = computed(run.problem, arguments.limit, arguments.quiet, proved)
+    known = {one.reference.name: one for one in margins}
+    with stopped(Watch(arguments.limit)) as watch:
+        return final_margin(run, index, known, watch)
+
+
+def _print_limit(found: Any, steps: bool) -> None:
+    ends = f"[{_number(found.below)}, {_number(found.above)}]"
+    closed = " (closed)" if found.closed else ""
+    print_line(
+        f"final margin in {ends}{closed}" + (f" while {found.condition}" if found.condition else "")
+    )
+    print_line(
+        f"  at {time_text(found.log10_time, steps)}, frame {found.frame}: "
+        f"hard margin {found.hard:.6g}"
+    )
+    _line("below: " + (found.why if found.why else f"{found.below:.6g}, the smoothed margin"))
+    if not math.isnan(found.above_always):
+        _line(f"above, always: {found.above_always:.6g}, {found.always}")
+    for one in found.above_while:
+        _line(f"above, while {one.condition}: {one.above:.6g}")
+        began = "since the start" if one.frame == 0 else f"since {time_text(one.since, steps)}"
+        _line(f"  which has held {began} (frame {one.frame})")
+        _line("  carried by examples " + _examples(one.examples))
+        _line("  and by nodes " + _nodes(one.nodes))
+
+
+def _number(value: float) -> str:
+    return "not known" if math.isnan(value) else f"{value:.6g}"
+
+
+def _examples(pairs: Any) -> str:
+    words = [f"{i} ({q:.3f})" for i, q in pairs[:MOST_EXAMPLES]]
+    return _listed(words, len(pairs))
+
+
+def _nodes(carriers: Any) -> str:
+    words = []
+    for one in carriers[:MOST_EXAMPLES]:
+        numbers = ", ".join(map(str, one.nodes[:4])) + (", ..." if len(one.nodes) > 4 else "")
+        words.append(f"{numbers} ({'+' if one.sign > 0 else '-'}, {one.weight:.3f})")
+    return _listed(words, len(carriers))
+
+
+def _listed(words: list[str], count: int) -> str:
+    more = f"; {count - len(words)} more" if count > len(words) else ""
+    return ("; ".join(words) or "none") + more
+
+
+def _line(text: str) -> None:
+    indent = "  " + " " * (len(text) - len(text.lstrip()))
+    print_indented(text.strip(), indent, indent + "  ")
+
+
+def time_of(text: str | None, option: str) -> float | None:
+    """Return log10 t of an option."""
+    if text is None:
+        return None
+    if (time := parse_time(text)) is None:
+        raise InputError(f"{text[:60]!r} is no time; give one such as 10^2.5 or 0.", option=option)
+    return time

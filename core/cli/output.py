@@ -16,7 +16,7 @@ from core.numbers import NARROW_SPACE, finite
 from core.stopping import hold_streams
 from core.terminal.bar import Bar, progress_bar
 from core.terminal.bar import say as say
-from core.terminal.escapes import escape_controls
+from core.terminal.text import escape_controls
 
 PROGRAM = "marginscope"
 UNKNOWN = "marginscope"  # the handler of characters that a stream has not

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import __version__
-from core.cli.grammar import Parser, command_of, limit_option, number, whole
-from core.cli.hunt_options import add_hunt
+from core.cli.grammar import Parser, add_drawing, add_hunt, command_of, limit_option, number, whole
 from core.cli.output import PROGRAM
-from core.cli.picture_options import add_drawing
 from core.comparison.question import AGAINST, BANDS, KINDS
 from core.compiled import warming
 from core.program import headless_program
@@ -67,7 +65,7 @@ def _training(commands: Any) -> None:
     )
 
     command = command_of(
-        commands, "check", "checking.check", "the claims of a study, judged by its runs"
+        commands, "check", "sweeping.check", "the claims of a study, judged by its runs"
     )
     command.add_argument("target", metavar="STUDY|DIR", help="a study is run first, quick size")
     command.add_argument("--out", default=None, metavar="DIR", help="keep the runs of a study here")
@@ -144,7 +142,7 @@ def _reading(commands: Any) -> None:
 
 
 def _citing(commands: Any) -> None:
-    command = command_of(commands, "cite", "citing.cite", "BibTeX of the program and the papers")
+    command = command_of(commands, "cite", "reading.cite", "BibTeX of the program and the papers")
     command.add_argument("targets", nargs="*", metavar="RUN|DIR|STUDY")
 
 
@@ -201,7 +199,7 @@ def _theory(commands: Any) -> None:
     command = command_of(
         commands,
         "directions",
-        "directions.directions",
+        "margins.directions",
         "the extremal vectors of real targets, to which small nodes turn",
     )
     command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
@@ -209,7 +207,7 @@ def _theory(commands: Any) -> None:
     _settings(command, "change a setting of a study")
 
     command = command_of(
-        commands, "theorems", "theorems.theorems", "what the papers' statements say of a run"
+        commands, "theorems", "margins.theorems", "what the papers' statements say of a run"
     )
     command.add_argument("run", metavar="RUN")
     command.add_argument("--json", action="store_true", help="as JSON")
@@ -220,7 +218,7 @@ def _theory(commands: Any) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
     command = command_of(
-        commands, "limit", "limiting.limit", "where a run's margin is going, as a bracket"
+        commands, "limit", "margins.limit", "where a run's margin is going, as a bracket"
     )
     command.add_argument("run", metavar="RUN")
     command.add_argument("--json", action="store_true", help="as JSON")

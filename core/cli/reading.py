@@ -1,8 +1,9 @@
-"""`info` and `table`: what a run file holds."""
+"""`info`, `table`, `trust` and `cite`: what a run file holds, and what it was made from."""
 
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from core.cli.output import print_json, print_line, print_text, progress, say
 from core.data.section import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
-from core.runs import Run, code_of, open_run
-from core.runs.left import left_words, was_left
-from core.runs.settings import known_settings, optimizer_text
+from core.runs import Run, code_of, open_run, runs_in
+from core.runs.settings import known_settings, left_words, optimizer_text, was_left
 from core.studies.code import codes_of, files_of
+from core.studies.papers import bibtex
 from core.studies.study import load_study, shipped_ids
 
 PARTS = (("biases", "biases"), ("offset", "outer bias"))
@@ -185,3 +186,27 @@ def _sweep_table(folder: Path, out: Path, means: bool) -> int:
         write_cells(rows, out)
     print_line(out)
     return 0
+
+
+def cite(arguments: argparse.Namespace) -> int:
+    """Print the entries of the program and of the papers of runs and studies."""
+    sources: list[str] = []
+    with ExitStack() as stack:
+        for target in arguments.targets:
+            path = Path(target)
+            if target in shipped_ids() or path.suffix == ".toml":
+                sources.append(load_study(target).source)
+                continue
+            for one in runs_in(path) if path.is_dir() else [path]:
+                sources += sources_of(stack.enter_context(open_run(one)))
+    print_text(bibtex(sources), end="")
+    return 0
+
+
+def sources_of(run: Run) -> list[str]:
+    """Where a run's study, its statements and its reference margins come from."""
+    from core.reference.registry import references_of
+    from core.theorems.registry import applicable
+
+    statements = [one.source for one in applicable(run)]
+    return [run.source, *statements, *(one.source for one in references_of(run.problem))]

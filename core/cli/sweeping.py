@@ -1,21 +1,32 @@
-"""`run` for many cells: a sweep with a ledger, resumable, here or on a cluster."""
+"""`run` for many cells, a sweep to resume, here or on a cluster; and `check`, its claims."""
 
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from core.cli.output import print_line, progress, say
-from core.cli.waiting import NO_WORKERS, stopped_by_signals
+from core.cli.output import print_indented, print_json, print_line, progress, say
 from core.compiled.warming import compiling_words
+from core.files import scratch
+from core.stopping import answered_elsewhere, first_signal
 from core.studies.cell_table import check_table, rows_of, write_table
-from core.studies.study import Study
+from core.studies.code import check_code
+from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.loop import sweep
 from core.sweep.plan import Plan, plan
 from core.sweep.pools import pool_for
 
+if TYPE_CHECKING:
+    from core.studies.verdicts import Judged
+
 INTERRUPTED, FAILED, DIVERGED = 130, 1, 3
+NO_WORKERS = (
+    "No worker of the cluster is left; the cells wait until one joins. Start workers, or stop with "
+    "Ctrl-C: the same command goes on later."
+)
 
 
 def run_sweep(
@@ -47,7 +58,8 @@ def run_sweep(
     pool = pool_for(made.tasks, options.jobs, options.cluster, control.cell)
     status = control.status
     with (
-        stopped_by_signals(control.cell),
+        answered_elsewhere(),
+        first_signal(control.cell.stop),
         progress(study.id, len(made.paths), options.quiet) as bar,
     ):
         announced = lacking = False
@@ -96,3 +108,60 @@ def _code(made: Plan, status: SweepStatus) -> int:
     if any(row.state == "failed" for row in rows):
         return FAILED
     return DIVERGED if any(row.reason == "diverged" for row in rows) else 0
+
+
+# ----------------------------------- check: the claims of a study, confirmed or refuted by its runs
+
+INDENT = " " * 4  # of where a claim comes from, under its line
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Print every claim with its verdict; 1 where one is refuted."""
+    target = Path(arguments.target)
+    # A folder that happens to bear a study's name does not hide the study; `./NAME` is the folder.
+    if target.is_dir() and arguments.target not in shipped_ids():
+        status, judged = _checked_folder(target, arguments.size)
+    else:
+        status, judged = _checked_study(arguments)
+    if status == INTERRUPTED:
+        return status
+    if arguments.json:
+        print_json([one.as_dict() for one in judged])
+    else:
+        for one in judged:
+            print_line(one.line)
+            if one.basis:
+                print_indented(one.basis, INDENT, INDENT)
+        if not judged:
+            say("The study makes no claims.")
+    refuted = any(one.verdict == "refuted" for one in judged)
+    # A run that diverged is a finished run, of which the claims speak: its status fails nothing.
+    return 1 if refuted or status == 1 else 0
+
+
+def _checked_study(arguments: argparse.Namespace) -> tuple[int, list[Judged]]:
+    from core.sweep.folder import judged_rows
+
+    size = arguments.size or "quick"
+    study = load_study(arguments.target)
+    check_code(study, arguments.target)
+    study = study.at_size(size).with_settings(arguments.settings)
+    with ExitStack() as stack:
+        folder = arguments.out or stack.enter_context(scratch("check"))
+        status, made = run_sweep(study, Path(folder), size, arguments, prints=False)
+        if status == INTERRUPTED:
+            return status, []
+        judged_size = size if study.sizes else None
+        return status, judged_rows(study, made.ledger.rows, Path(folder), judged_size)
+
+
+def _checked_folder(folder: Path, size: str | None) -> tuple[int, list[Judged]]:
+    from core.sweep.folder import existing_sweeps, judged_in
+
+    judged, status = [], 0
+    # Without the table's values, a second a run where there is no ledger: claims need few of them.
+    for ledger in existing_sweeps(folder, values=False):
+        if any(row.state == "failed" for row in ledger.rows.values()):
+            status = 1
+        judged += judged_in(folder, ledger, size)
+    return status, judged

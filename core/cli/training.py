@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 from core.cli.output import print_line, progress, say
-from core.cli.waiting import stopped_by_signals
 from core.compiled import warming
 from core.compiled.beside import compiling
 from core.dynamics.needs import groups_of
@@ -15,7 +14,8 @@ from core.errors import InputError
 from core.problem.problem import Problem
 from core.problem.schedule import time_text
 from core.runs import RecordedRun, RecorderAt, estimated_bytes, open_run
-from core.runs.lineage import Changes, changes_text
+from core.runs.meta import Changes, changes_text
+from core.stopping import answered_elsewhere, first_signal
 from core.studies.code import check_code, trust_files
 from core.studies.study import Study, load_study
 from core.study_file.weight import check_room
@@ -23,8 +23,7 @@ from core.sweep.plan import problems, run_paths
 from core.terminal.bar import Bar
 from core.training.branching import asked_for, branched, file_stem, frame_of, made_changes
 from core.training.continuation import continued, frame_to_begin, note_of
-from core.training.control import Control, FinishReason, Status
-from core.training.ending import ending_sentences
+from core.training.control import Control, FinishReason, Status, ending_sentences
 
 RUN = ".msrun"
 FEW = 4  # cells that are recorded one after another, frame by frame, without a ledger
@@ -56,7 +55,7 @@ def train(
 
     sink = RecorderAt(path, force)
     status, said = control.status, 0
-    with stopped_by_signals(control):
+    with answered_elsewhere(), first_signal(control.stop):
         _wait_for_kernels(problem, control)
         for status in record(problem, sink, control):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")

@@ -1,7 +1,9 @@
-"""The answer to a question about several runs, as frozen values."""
+"""Answers to a question about several runs, as frozen values and as a table in text."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
@@ -213,3 +215,21 @@ def _bands(
     if all(len(members) == 1 for members in families.values()):
         notes.append("No two of these runs differ in their seeds only: each is a band of its own.")
     return lines
+
+
+def table(found: Sequence[Comparison]) -> str:
+    """A row for each place of each line; `low` and `high` are those of bands."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    against = found[0].question.against if found else "log10_time"
+    across = f"log10_{against}" if against in ("step", "norm_squared", "risk") else against
+    writer.writerow(("observable", "line", across, "value", "low", "high"))
+    for comparison in found:
+        name = comparison.question.observable
+        for line in comparison.lines:
+            places = shown(line.places, against).tolist()
+            low = line.low.tolist() if line.banded else [""] * len(places)
+            high = line.high.tolist() if line.banded else [""] * len(places)
+            for row in zip(places, line.values.tolist(), low, high, strict=True):
+                writer.writerow((name, line.label, *row))
+    return text.getvalue()

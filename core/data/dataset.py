@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from core.run_files.digest import digest
+from core.run_files.frame import digest
 
 Array = NDArray[np.float64]
 UNDERSTOOD = "Understood:"  # before the note of a Dataset

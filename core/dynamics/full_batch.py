@@ -19,7 +19,7 @@ from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import BLOW_UP, EqualSteps
 from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
-from core.study_file.dynamics import GradientDescent
+from core.study_file.descent import GradientDescent
 
 # Of frames that wait for the end of a chunk: at most 64, and fewer of large networks.
 BUFFER_BYTES = 8_000_000

@@ -15,7 +15,7 @@ from core.dynamics.twin import work_for
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.problem.schedule import first_log10_time
-from core.study_file.plain_flow import PlainFlow
+from core.study_file.dynamics import PlainFlow
 
 TURN = 0.01  # of the time in which a small node turns or grows
 TOLERANCE = 1e-3  # of a node's length, between Heun's and Euler's results of one part

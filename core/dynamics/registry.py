@@ -22,20 +22,18 @@ from core.dynamics.two_phase import TwoPhases, two_phase_step
 from core.errors import InputError
 from core.problem.problem import Problem, with_dynamics
 from core.settings import Registry, calling_module, kind_of
+from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics import (
     DYNAMICS,
-    Adam,
-    GradientDescent,
     GradientFlow,
     KernelPredictor,
     MirrorFlow,
     PerturbedFlow,
-    StochasticGradientDescent,
+    PlainFlow,
+    RecordedLoop,
     TwoPhase,
 )
 from core.study_file.dynamics_section import DynamicsSection
-from core.study_file.plain_flow import PlainFlow
-from core.study_file.recorded import RecordedLoop
 
 
 @final

@@ -1,16 +1,17 @@
-"""From a question to the hunt that answers it, and to who works for it."""
+"""From a question to the hunt that answers it, and from the hunt to a table of its runs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from core.extremes.hunt import Hunt, Keeping
+from core.extremes.hunt import DIVERGED, Hunt, Keeping, Tried
 from core.extremes.moved import space_of
-from core.extremes.objective import Objective, objective_of
+from core.extremes.objective import UNFIT, VERDICT, Objective, objective_of, verdict_words
 from core.extremes.question import Question
-from core.extremes.search import DRAWN, GENERATION
-from core.extremes.space import LARGEST_SEED, Ground
+from core.extremes.search import DRAWN, GENERATION, LARGEST_SEED, Ground
 from core.studies.study import Study
 from core.sweep.plan import task_of
 from core.sweep.pools import Pool, pool_for
@@ -50,7 +51,7 @@ def hunt_for(study: Study, question: Question, keeping: Keeping, size: str | Non
 
 def symbols(study: Study) -> tuple[str, ...]:
     """Names of sizes and factors that formulas may use."""
-    from core.studies.derived import FACTOR, SYMBOLS
+    from core.studies.formulas import FACTOR, SYMBOLS
 
     factors = [key.partition(".")[2] for key in study.axes if key.startswith(f"{FACTOR}.")]
     return (*SYMBOLS, *factors)
@@ -60,3 +61,57 @@ def pool_of(made: Hunt, jobs: int | None, cluster: str | None, control: Control)
     """Who trains its runs: so many processes here, or a cluster at an address."""
     task = task_of(made.space.ground.study, made.space.cells[0], made.run_file(0))
     return pool_for([task] * max(GENERATION, made.drawn), jobs, cluster, control)
+
+
+def table(hunt: Hunt) -> list[dict[str, Any]]:
+    """A row for each run: rank, value, how it was found, its cell and seeds, its files, and the
+    columns of the study; the best first, and at the end those without a rank.
+    """
+    rows = [_row(hunt, one, str(rank)) for rank, one in enumerate(hunt.ranked(), start=1)]
+    return rows + [_row(hunt, one, "") for one in hunt.unranked()]
+
+
+def _row(hunt: Hunt, one: Tried, rank: str) -> dict[str, Any]:
+    cell = hunt.space.cells[one.place]
+    file, arrays = hunt.run_file(one.index), hunt.array_file(one.index)
+    experiment = cell.experiment
+    own = {
+        "run.seed": experiment.run.seed,
+        "data.seed": experiment.data.seed,
+        "network.seed": experiment.network.seed,
+    }
+    seeds = {key: value for key, value in own.items() if value is not None} | dict(one.seeds)
+    columns = {key: value for key, value in one.row.values.items() if key not in cell.values}
+    return {
+        "rank": rank,
+        "value": one.value,
+        "run": one.index,
+        "phase": one.phase,
+        "parent": "" if one.parent < 0 else str(one.parent),
+        **cell.values,
+        **{key: str(seeds.get(key, "")) for key in own},
+        f"{hunt.space.over}_file": arrays.name if one.moved and arrays.is_file() else "",
+        "state": state_of(one),
+        "verdict": verdict_words(one.row.moments.get(VERDICT, math.nan)),
+        "run_file": file.name if file.is_file() else "",
+        **columns,
+    }
+
+
+def state_of(one: Tried) -> str:
+    """How a run ended, in words: completed, no number, did not fit, diverged, or why it failed."""
+    if one.row.state != "done" or one.row.reason == DIVERGED:
+        return one.row.reason or one.row.state
+    if one.row.moments.get(UNFIT):
+        return "did not fit"
+    return "no number" if math.isnan(one.value) else one.row.reason
+
+
+def seeds_words(one: Tried, values: Mapping[str, Any], over: str) -> str:
+    """Where a run stands in the grid, its seeds, and whether what the hunt is over was moved."""
+    parts = [f"{key.partition('.')[2] or key} {value}" for key, value in values.items()]
+    names = {"run.seed": "seed", "data.seed": "data", "network.seed": "start"}
+    parts += [f"{names[key]} {seed}" for key, seed in one.seeds.items()]
+    if one.moved:
+        parts.append(f"{over} moved")
+    return ", ".join(parts) or "as the study has it"

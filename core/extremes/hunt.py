@@ -22,20 +22,17 @@ import numpy as np
 
 from core.errors import InputError, MarginscopeError
 from core.extremes.objective import VALUE, Asked, Objective
-from core.extremes.search import Candidate, Search
-from core.extremes.space import Space
+from core.extremes.search import Candidate, Search, Space
 from core.files import write_whole
 from core.problem.problem import resolve
+from core.studies.cell_table import Row
 from core.studies.code import trusted_codes
-from core.studies.row import Row
-from core.studies.study import Cell
-from core.studies.tables import MAX_CELLS
+from core.studies.tables import MAX_CELLS, Cell
 from core.study_file.weight import check_room
 from core.sweep.cell import Task
 from core.sweep.control import SweepControl, SweepStatus
-from core.sweep.ledger import HUNT_SUFFIX, Ledger, digest_of, read_ledger
 from core.sweep.loop import sweep
-from core.sweep.plan import LONGEST_NAME, Plan, task_of
+from core.sweep.plan import HUNT_SUFFIX, LONGEST_NAME, Ledger, Plan, digest_of, read_ledger, task_of
 from core.sweep.pools import Pool, Rows
 
 BEST = 10  # runs whose files are kept

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from core.data.dataset import Law
 from core.data.parity import ParityData
 from core.errors import InputError
-from core.extremes.space import DATA, NETWORK, Array, Ground, Point, SeedSpace, Space, made
+from core.extremes.search import DATA, NETWORK, Array, Ground, Point, SeedSpace, Space, made
 from core.problem.problem import Problem, points_for_test, resolve
 from core.study_file.experiment import Experiment
 

@@ -9,7 +9,7 @@ from typing import final
 
 from core.errors import InputError
 from core.settings import MAX_SEED
-from core.studies.hunt import HuntTable
+from core.studies.claims import HuntTable
 from core.studies.hunt_kinds import Over, Take
 from core.studies.tables import MAX_CELLS
 

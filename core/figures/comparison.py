@@ -12,6 +12,7 @@ from core.comparison.comparison import ComparedLine, Comparison
 from core.comparison.question import AGAINST, BANDS, CompareQuestion
 from core.errors import InputError
 from core.figures.layout import FOOT, LINE, MARGIN, title_texts, wrapped
+from core.figures.names import COLUMN, PAGE, POINTS
 from core.figures.numbers import linear_ticks, math_number, math_words, power_text
 from core.figures.palette import LIGHT, Palette, rgba, run_colours
 from core.figures.primitives import (
@@ -26,7 +27,6 @@ from core.figures.primitives import (
     Text,
     plain,
 )
-from core.figures.sheet import COLUMN, PAGE, POINTS
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import observable_of
 

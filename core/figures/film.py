@@ -8,40 +8,117 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.figures.film_layout import film_scene, film_size
-from core.figures.film_sizes import LEAST, MOST, kinds_of
-from core.figures.look import check_look
+from core.figures.labels import headings, titles
 from core.figures.material import Material, gather
+from core.figures.names import LEAST_SIZE, MOST_SIZE, kinds_of
 from core.figures.neurons import trail_frames
 from core.figures.numbers import clock_text, math_text
-from core.figures.options import USUAL, FigureOptions
-from core.figures.palette import Palette, film_colours
-from core.figures.primitives import Dots, FigureScene, Ink, Panel, Text
+from core.figures.options import USUAL, FigureOptions, check_look
+from core.figures.primitives import MM_PER_INCH, Box, Dots, FigureScene, Ink, Panel, Text
 from core.figures.scene import check_runs, last_frame, suited
 from core.figures.time_axis import TimeAxis, time_axis
-from core.figures.writers import (
-    FilmWriter,
-    GifWriter,
-    Mp4Writer,
-    Pixels,
-    WebpWriter,
-    check_film_path,
-)
+from core.figures.writers import Pixels, check_film_path, film_writer, frame_durations
 from core.files import replacing
 from core.runs import Run
 
-if TYPE_CHECKING:  # matplotlib, which is loaded where something is drawn
+if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+# --------------------------------------------------------------------------------- panels on pixels
+
+# Nominal: what counts is letters against panels, since pixels have no size in millimetres.
+DPI = 100.0
+CELL = (480, 450)
+SINGLE = (800, 600)
+TOP_EM = 3.4  # the line with the clock, in letter heights
+LEFT_EM, RIGHT_EM, HEAD_EM, FOOT_EM = 5.0, 1.2, 4.6, 4.0
+KEY_EM = 1.45
+
+
+def grid(rows: int, kinds: int) -> tuple[int, int]:
+    """Columns and rows of panels: one run shows its four panels two by two.
+
+    >>> grid(1, 1), grid(1, 4), grid(2, 4), grid(2, 1), grid(5, 1)
+    ((1, 1), (2, 2), (4, 2), (2, 1), (3, 2))
+    """
+    if rows == 1:
+        columns = kinds if kinds < 4 else 2
+        return columns, -(-kinds // columns)
+    if kinds == 1:
+        columns = rows if rows <= 3 else -(-rows // 2)
+        return columns, -(-rows // columns)
+    return kinds, rows
+
+
+def film_size(rows: int, kinds: int) -> tuple[int, int]:
+    """Pixels of a film whose size nobody chose."""
+    columns, lines = grid(rows, kinds)
+    if columns * lines == 1:
+        return SINGLE
+    return columns * CELL[0], lines * CELL[1] + 40
+
+
+def film_scene(
+    material: Material, kinds: Sequence[str], size: tuple[int, int], captions: bool = True
+) -> tuple[FigureScene, list[tuple[Dots, ...]], float, Text | None]:
+    """The scene at its last frame, the data's dots of each panel, dots per inch, and the clock."""
+    rows = len(material.runs)
+    columns, lines = grid(rows, len(kinds))
+    mm = MM_PER_INCH / DPI
+    width, height = size[0] * mm, size[1] * mm
+    # Letters grow with the panels, but not as fast: the small ones need them more.
+    points = 0.6 * math.sqrt(min(size[0] / columns, 1.25 * size[1] / lines)) * 72.0 / DPI
+    em = points * MM_PER_INCH / 72.0
+    top = TOP_EM * em if captions else 0.0
+    cell = (width / columns, (height - top) / lines)
+    names = headings(material.runs)
+    panels: list[Panel] = []
+    data: list[tuple[Dots, ...]] = []
+    for position in range(rows * len(kinds)):
+        row, kind = divmod(position, len(kinds))
+        across, down = position % columns, position // columns
+        box = Box(
+            across * cell[0] + LEFT_EM * em,
+            top + down * cell[1] + HEAD_EM * em,
+            cell[0] - (LEFT_EM + RIGHT_EM) * em,
+            cell[1] - (HEAD_EM + FOOT_EM) * em,
+        )
+        if kinds[kind] == "curves":  # a line of the key for each
+            more = KEY_EM * (len(material.shown.look.curves) - 1) * em
+            box = replace(box, top=box.top + more, height=box.height - more)
+        panel, dots = material.panel(row, kinds[kind], "", box)
+        if rows > 1 and captions:
+            panel = replace(panel, title=f"{names[row]}: {panel.title}")
+        panels.append(panel)
+        data.append(dots)
+    if not captions:
+        return (
+            FigureScene(width, height, points, "", material.palette, tuple(panels), ()),
+            data,
+            DPI,
+            None,
+        )
+    clock_points = 1.25 * points
+    line = 2.0 * em
+    # The clock keeps the place of its widest text, so that nothing shifts as its digits change.
+    time = material.time
+    widest = max(len(clock_text(end, time.steps)) for end in (time.low, time.high))
+    clock = Text(width - (0.58 * widest + 1.0) * 1.25 * em, line, "", clock_points)
+    heading = names[0] if rows == 1 else titles(material.runs)[0]
+    texts = (Text(LEFT_EM * em, line, heading, clock_points),)
+    scene = FigureScene(width, height, points, "", material.palette, tuple(panels), texts)
+    return scene, data, DPI, clock
+
+
+# -------------------------------------------------------------------------------------------- films
 
 HOLD = 0.12  # the share of the film that stands still at the end before it begins again
 LONGEST_SECONDS, MOST_FRAMES = 600.0, 6000
@@ -164,7 +241,7 @@ def _check(path: Path, seconds: float, fps: float, size: tuple[int, int]) -> int
             f"{count} frames are too many for a film; at most {MOST_FRAMES} are allowed: lower the "
             "seconds or the frames a second."
         )
-    (least_width, least_height), (most_width, most_height) = LEAST, MOST
+    (least_width, least_height), (most_width, most_height) = LEAST_SIZE, MOST_SIZE
     if not (least_width <= size[0] <= most_width and least_height <= size[1] <= most_height):
         raise InputError(
             f"A film of {size[0]} x {size[1]} pixels: the width is 160 to 3840, the height 120 to "
@@ -224,35 +301,6 @@ def check_interval(runs: Sequence[Run], interval: Interval) -> None:
         )
 
 
-def _durations(count: int, frames_per_second: float, unit: int) -> list[int]:
-    """Milliseconds of each frame in multiples of a unit, without drift over the film."""
-    ends = [round(1000.0 / unit * k / frames_per_second) for k in range(count + 1)]
-    return [unit * (after - before) for before, after in pairwise(ends)]
-
-
-def _writer(
-    temporary: Path, file: BinaryIO, size: tuple[int, int], fps: float, palette: Palette
-) -> FilmWriter:
-    suffix = temporary.suffix
-    if suffix == ".gif":
-        return GifWriter(file, size, film_colours(palette))
-    if suffix == ".webp":
-        return WebpWriter(file, size)
-    file.close()  # the encoder is another program and opens it itself
-    return Mp4Writer(temporary, size, fps)
-
-
-@contextmanager
-def _kept(writer: FilmWriter) -> Iterator[FilmWriter]:
-    """A writer whose film is completed, or given up where the block raises."""
-    try:
-        yield writer
-        writer.close()
-    except BaseException:
-        writer.drop()
-        raise
-
-
 @final
 class _CancelledError(Exception):
     """The user stopped the film."""
@@ -294,13 +342,12 @@ def save_film(
     count = _check(path, seconds, frames_per_second, requested)
     # H.264 as every player reads it keeps its colours for two by two pixels.
     pixels = (requested[0] & ~1, requested[1] & ~1)
-    # GIF counts in hundredths of a second.
-    durations = _durations(count, frames_per_second, 10 if path.suffix.lower() == ".gif" else 1)
+    durations = frame_durations(count, frames_per_second, path)
     pictures = film_frames(runs, panel, count, pixels, options, follow, interval, captions)
     try:
         with (
             replacing(path) as (temporary, file),
-            _kept(_writer(temporary, file, pixels, frames_per_second, options.palette)) as writer,
+            film_writer(temporary, file, pixels, frames_per_second, options.palette) as writer,
         ):
             for done, milliseconds in enumerate(durations, 1):
                 if cancelled is not None and cancelled():

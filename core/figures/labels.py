@@ -9,8 +9,7 @@ from core.figures.numbers import math_text, number_text, time_text
 from core.figures.primitives import NO_BREAK, plain
 from core.runs import Run
 from core.runs.settings import known_settings, unknown_settings
-from core.study_file.dynamics import DYNAMICS
-from core.study_file.recorded import RecordedLoop
+from core.study_file.dynamics import DYNAMICS, RecordedLoop
 
 Fields = dict[str, Any]
 

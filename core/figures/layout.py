@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import final
 
 from core.errors import InputError
+from core.figures.names import POINTS, Sheet
 from core.figures.palette import Palette
 from core.figures.primitives import MM_PER_INCH, NO_BREAK, Box, Text
-from core.figures.sheet import POINTS, Sheet
 
 MM_PER_POINT = MM_PER_INCH / 72.0
 # Width of the figure by number of panels in a row: one column of a journal, or two.
@@ -231,7 +231,7 @@ def page(
     shown = [wrapped(heading, width - 2 * MARGIN, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
         shown = [[]]  # there is nothing to tell it apart from
-    rooms = [_head(line) * scale for line in lines]
+    rooms = [(HEAD + KEY_LINE * (max(line) - 1)) * scale for line in lines]
     below = line_height * (len(foot) + 1) - line_height + MARGIN if foot else 0.0
     fixed = top + sum(len(one) for one in shown) * line_height + below
     fixed += len(shown) * ((HEADING - LINE) * scale + sum(rooms) + len(lines) * FOOT * scale)
@@ -259,11 +259,6 @@ def page(
     # bytes.
     end = round(top - line_height + MARGIN if foot else top, 2)
     return Page(width, sheet.height or end, tuple(boxes), tuple(texts))
-
-
-def _head(keys: Sequence[int]) -> float:
-    """The room above the panels of a line."""
-    return HEAD + KEY_LINE * (max(keys) - 1)
 
 
 def _height(sheet: Sheet, grid: Grid, fixed: float, lines: int) -> float:

@@ -9,10 +9,10 @@ from typing import final
 
 import numpy as np
 
-from core.figures.across import Across, keys_of
 from core.figures.layout import MM_PER_POINT
+from core.figures.names import POINTS
 from core.figures.numbers import linear_ticks, math_text, time_text
-from core.figures.palette import Palette, rgba
+from core.figures.palette import Palette, reference_colour, rgba
 from core.figures.primitives import (
     Array,
     Axis,
@@ -26,10 +26,10 @@ from core.figures.primitives import (
     Marker,
     Panel,
 )
-from core.figures.reference_colours import reference_colour
-from core.figures.sheet import POINTS
+from core.figures.time_axis import Across, keys_of
 from core.network.recorded import ZERO, why_no_output
-from core.observables.registry import OBSERVABLES
+from core.observables.observable import Landmark
+from core.observables.registry import OBSERVABLES, observable_of
 from core.reference.margin import ReferenceMargin
 from core.reference.share import REACHED, Promise, Reach, first_reach
 from core.runs import Run
@@ -284,4 +284,49 @@ def reference_levels(
         low, high = sorted((factor * bracket.lower, factor * bracket.upper))
         colour = reference_colour(one.reference.name, palette)
         levels.append(Level(value, colour, words, "dashed", low, high, label_at))
+    return tuple(levels)
+
+
+# ------------------------------------------ landmarks of curves, such as 2/eta beside the sharpness
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A landmark of the curve `position`; `near` enough to its values to be on the axis."""
+
+    position: int
+    landmark: Landmark
+    near: bool
+
+
+def landmarks_of(run: Run, names: Sequence[str], curves: Sequence[Array]) -> tuple[Placed, ...]:
+    """The landmarks of curves (T,) by their names; none of a curve that has no value yet."""
+    found = []
+    for k, (name, values) in enumerate(zip(names, curves, strict=True)):
+        of = observable_of(name).landmark
+        one = None if of is None else of(run)
+        known = values[np.isfinite(values)]
+        if one is not None and known.size:
+            found.append(Placed(k, one, one.value <= REACH * float(known.max())))
+    return tuple(found)
+
+
+def landmark_levels(
+    placed: Sequence[tuple[Landmark, float, str]], y: Axis, height: float, points: float
+) -> tuple[Level, ...]:
+    """Dashed lines at heights on an axis, in their colours, with their names above them.
+
+    `height` is that of the panel in millimetres. A line beyond the frame has its name at the edge,
+    with an arrow.
+    """
+    room, levels = line_height(y, height, points), []
+    ceiling = y.high - room
+    for landmark, place, colour in sorted(placed, key=lambda one: -one[1]):
+        if not np.isfinite(place):
+            continue
+        label_at = max(min(place + 0.12 * room, ceiling), y.low)
+        ceiling = label_at - room
+        words = arrow(place, y) + landmark.tex
+        levels.append(Level(place, colour, words, "dashed", label_at=label_at))
     return tuple(levels)

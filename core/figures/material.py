@@ -9,8 +9,6 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.across import Across, across
-from core.figures.look import Region
 from core.figures.margin_curves import (
     MarginTraces,
     margin_axis,
@@ -26,14 +24,15 @@ from core.figures.neurons import (
     track,
     trail_frames,
 )
-from core.figures.options import FigureOptions
+from core.figures.node_panels import KINDS as WAVES
+from core.figures.node_panels import Chosen, WavePanel, sorted_ink, sorted_panel, value_axis
+from core.figures.options import FigureOptions, Region
 from core.figures.palette import Palette, faint
 from core.figures.predictor import PredictorPanel, widened
 from core.figures.primitives import Axis as PanelAxis
 from core.figures.primitives import Box, Dots, Ink, Marker, Panel
-from core.figures.sorted_nodes import Chosen, sorted_ink, sorted_panel, value_axis
 from core.figures.ticks import ranged
-from core.figures.time_axis import Moments, TimeAxis, moments, time_axis
+from core.figures.time_axis import Across, Moments, TimeAxis, across, moments, time_axis
 from core.figures.trace_panels import (
     TracePanel,
     curves_panels,
@@ -42,8 +41,6 @@ from core.figures.trace_panels import (
     spectrum_panels,
     taken,
 )
-from core.figures.waves import KINDS as WAVES
-from core.figures.waves import WavePanel
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES
 from core.observables.projection import Projection, checked_projection

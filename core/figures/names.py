@@ -1,4 +1,16 @@
-"""The names of the panels, and what a figure may be asked for; importable without matplotlib."""
+"""Names of panels and sizes of paper and films; importable without matplotlib."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+import re
+import shutil
+from dataclasses import dataclass
+from typing import Any, final
+
+from core.errors import InputError
 
 # Those of the papers' figure, which are drawn where none is named.
 PANELS = ("neurons", "rotations", "norms", "margins")
@@ -10,3 +22,146 @@ PAGE_COLOURS = ("system", "light", "dark")  # what it begins with; the reader ma
 # What curves may stand against, and the families of letters.
 ACROSS = ("log10_time", "step", "norm_squared")
 FAMILIES = ("sans", "serif")
+
+
+# ---------------------------------------------------------------------------- the paper of a figure
+
+COLUMN, PAGE = 85.0, 180.0  # millimetres: a column of a journal, and all of its page
+SMALLEST, LARGEST = 20.0, 1000.0
+POINTS = 7.0
+FEWEST_POINTS, MOST_POINTS = 4.0, 24.0
+SIZE_TEXT = re.compile(r"([0-9.]{1,9})(?:x([0-9.]{1,9}))?(?:mm)?")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Width and height in millimetres, None for those that suit the panels; the size of letters in
+    points, their family, and whether title and caption are drawn."""
+
+    width: float | None = None
+    height: float | None = None
+    points: float = POINTS
+    family: str = "sans"
+    caption: bool = True
+
+    @property
+    def scale(self) -> float:
+        """What lengths that go with the letters are multiplied by."""
+        return self.points / POINTS
+
+
+def check_sheet(sheet: Sheet) -> None:
+    """InputError for a size, letters or a family that no figure can have."""
+    for value, name in ((sheet.width, "wide"), (sheet.height, "high")):
+        if value is not None and not SMALLEST <= value <= LARGEST:
+            raise InputError(
+                f"A figure {value:g} mm {name} was asked for; {SMALLEST:g} to {LARGEST:g} mm are "
+                f"possible, and {COLUMN:g} or {PAGE:g} mm wide is usual."
+            )
+    if not FEWEST_POINTS <= sheet.points <= MOST_POINTS:
+        raise InputError(
+            f"Letters of {sheet.points:g} points were asked for; {FEWEST_POINTS:g} to "
+            f"{MOST_POINTS:g} are possible, and {POINTS:g} is usual."
+        )
+    if sheet.family not in FAMILIES:
+        raise InputError(f"The letters {sheet.family[:40]!r}: allowed are {', '.join(FAMILIES)}.")
+
+
+def parse_size(text: str) -> tuple[float, float | None]:
+    """Width and height in millimetres of a text such as 85mm or 120x80; None: as the panels need.
+
+    >>> parse_size("85mm"), parse_size("120x80"), parse_size("120.5x80mm")
+    ((85.0, None), (120.0, 80.0), (120.5, 80.0))
+    """
+    found = SIZE_TEXT.fullmatch(text.strip())
+    try:
+        width, height = (
+            (None if part is None else float(part) for part in found.groups())
+            if found
+            else (None, None)
+        )
+    except ValueError:
+        width = None
+    if width is None or not math.isfinite(width):
+        raise InputError(
+            f"{text[:40]!r} is no size; give a width such as {COLUMN:g}mm or {PAGE:g}mm, or width "
+            "and height such as 120x80mm."
+        )
+    return width, height
+
+
+def size_text(sheet: Sheet) -> str:
+    """What `parse_size` reads; empty where the panels decide.
+
+    >>> size_text(Sheet(85.0)), size_text(Sheet(120.0, 80.5)), size_text(Sheet())
+    ('85mm', '120x80.5mm', '')
+    """
+    if sheet.width is None:
+        return ""
+    return f"{sheet.width:.15g}" + ("" if sheet.height is None else f"x{sheet.height:.15g}") + "mm"
+
+
+# -------------------------------------------------------------------------------------------- films
+
+FILM_SIZES = {"720p": (1280, 720), "1080p": (1920, 1080)}
+MOST_TOGETHER = 4  # panels of a run
+LEAST_SIZE, MOST_SIZE = (160, 120), (3840, 2160)
+PIXELS_TEXT = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
+
+
+def parse_pixels(text: str) -> tuple[int, int]:
+    """Width and height of a text such as 720p or 800x600.
+
+    >>> parse_pixels("720p"), parse_pixels("800x600")
+    ((1280, 720), (800, 600))
+    """
+    if text in FILM_SIZES:
+        return FILM_SIZES[text]
+    if not (match := PIXELS_TEXT.fullmatch(text.strip())):
+        raise InputError(
+            f"{text[:40]!r} is no size of a film; give {', '.join(FILM_SIZES)} or one such as "
+            "800x600."
+        )
+    return int(match[1]), int(match[2])
+
+
+def kinds_of(panel: str) -> tuple[str, ...]:
+    """The panels that a film's one text names: "all" are those of the papers' figure.
+
+    >>> kinds_of("all"), kinds_of("margins,curves")
+    (('neurons', 'rotations', 'norms', 'margins'), ('margins', 'curves'))
+    """
+    kinds = PANELS if panel == "all" else tuple(name.strip() for name in panel.split(","))
+    if any(name not in EVERY_PANEL for name in kinds) or len(set(kinds)) < len(kinds):
+        raise InputError(
+            f"The panel {panel[:80]}: a film shows {', '.join(EVERY_PANEL)} or all, or up to "
+            f"{MOST_TOGETHER} of them together, with commas between them."
+        )
+    if len(kinds) > MOST_TOGETHER:
+        raise InputError(
+            f"A film shows at most {MOST_TOGETHER} panels together, and these are {len(kinds)}: "
+            f"{', '.join(kinds)}; leave some out."
+        )
+    return kinds
+
+
+def encoder() -> str:
+    """The program that encodes MP4: that of the extra named movie, else the ffmpeg of the system.
+
+    Raises RuntimeError where the extra has none for this system.
+    """
+    if importlib.util.find_spec("imageio_ffmpeg") is None:
+        return shutil.which("ffmpeg") or "ffmpeg"
+    module: Any = importlib.import_module("imageio_ffmpeg")
+    return str(module.get_ffmpeg_exe())
+
+
+def mp4_problem() -> str:
+    """Why no .mp4 can be written here, as a sentence's middle; empty where one can."""
+    if importlib.util.find_spec("imageio_ffmpeg") is None and shutil.which("ffmpeg") is None:
+        return (
+            "an .mp4 needs the extra named movie, which is not installed; install it with "
+            "pip install 'marginscope[movie]', or install ffmpeg"
+        )
+    return ""

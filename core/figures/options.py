@@ -1,6 +1,6 @@
-"""Options of figures, films and pages: a frozen value that each front end makes once.
+"""Options of figures, films and pages: frozen values that each front end makes once.
 
-The command line makes it of arguments (core.cli.looks), the window of its views
+The command line makes them of arguments (core.cli.looks), the window of its views
 (app.state.exports), and `marginscope.figure` of keyword arguments.
 """
 
@@ -10,15 +10,117 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
-from core.figures.look import PLAIN, Look
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.figures.names import ACROSS, EVERY_PANEL, Sheet
 from core.figures.palette import LIGHT, Palette
-from core.figures.sheet import Sheet
+from core.figures.ticks import range_problem
 from core.observables.node_sets import NodeSet
 from core.observables.planes import COORDINATES, NodePlane
 from core.reference.share import Promise, scaled
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
+    from core.runs import Run
+
+# ------------------------------------------------------------ curves, axes, ranges, pins and bounds
+
+# As the window shows them where nobody has chosen (app.state.intent).
+FIRST_CURVES = ("log10_risk", "distance")
+MOST_CURVES = 6
+POINTS_SHOWN = ("weights", "directions")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The range of a panel of the run in a row, counted from 0: in the units of its axes, those of
+    the neurons as they are, without a power of ten, log10 of what curves stand against, and log10
+    of what stands on a logarithmic axis."""
+
+    row: int
+    panel: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundCurve:
+    """What a statement promises at every frame, (T,): among the margins, or of the observable
+    `view` among the curves. `key` is that of the statement."""
+
+    key: str
+    name: str
+    view: str
+    values: NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`against`: what curves stand against (ACROSS). `nodes`: weights or directions, and `roots`
+    whether by signed roots. `pinned` and `bounds` are those of each run. `rest`: curves go on after
+    the last frame that is shown, faint, to the end of the run."""
+
+    curves: tuple[str, ...] = FIRST_CURVES
+    logarithmic: bool = False
+    against: str = "log10_time"
+    nodes: str = "weights"
+    roots: bool = False
+    regions: tuple[Region, ...] = ()
+    pinned: tuple[frozenset[int], ...] = ()
+    bounds: tuple[tuple[BoundCurve, ...], ...] = ()
+    rest: bool = False
+
+    def pins(self, row: int) -> tuple[int, ...]:
+        """The pinned nodes of a row in increasing order."""
+        return tuple(sorted(self.pinned[row])) if row < len(self.pinned) else ()
+
+    def bounds_of(self, row: int) -> tuple[BoundCurve, ...]:
+        """The bounds of a row."""
+        return self.bounds[row] if row < len(self.bounds) else ()
+
+    def region(self, row: int, panel: str) -> Region | None:
+        """The range of a panel; None for its own."""
+        found = [one for one in self.regions if (one.row, one.panel) == (row, panel)]
+        return found[-1] if found else None
+
+
+PLAIN = Look()
+
+
+def check_look(look: Look, runs: Sequence[Run] = ()) -> None:
+    """InputError for curves, axes or ranges that there are not; numbers that recorded loops passed
+    are those of some `runs`."""
+    from core.observables.observable import Shape
+    from core.observables.registry import observable_in
+
+    found = {name: observable_in(runs, name) for name in look.curves}
+    wrong = [name for name, one in found.items() if one is None or one.shape is not Shape.SCALAR]
+    if wrong or not 0 < len(look.curves) <= MOST_CURVES:
+        said = f"{wrong[0][:60]!r} is none of" if wrong else f"there are 1 to {MOST_CURVES} of"
+        raise InputError(
+            f"The curves {', '.join(look.curves)[:200] or 'none'}: {said} the numbers of a frame, "
+            "which `describe observables` lists, and no number that the loop of a recording passed."
+        )
+    if look.against not in ACROSS:
+        raise InputError(f"Curves stand against {', '.join(ACROSS)}, not {look.against[:40]!r}.")
+    if look.nodes not in POINTS_SHOWN:
+        raise InputError(f"Nodes are {' or '.join(POINTS_SHOWN)}, not {look.nodes[:40]!r}.")
+    for one in look.regions:
+        if one.panel not in EVERY_PANEL:
+            raise InputError(f"The range of {one.panel[:40]!r}: name a panel and four numbers.")
+        problem = range_problem(one.left, one.right) or range_problem(one.bottom, one.top)
+        if problem:
+            raise InputError(f"The range of the {one.panel}: {problem}.")
+
+
+# -------------------------------------------------------------------------------------- all options
 
 Selected = Sequence[NodeSet | None]
 

@@ -21,7 +21,6 @@ from typing import Any, final
 
 import core
 from core.errors import InputError
-from core.figures.look import check_look
 from core.figures.names import (
     FEWEST_FRAMES,
     MOST_FRAMES,
@@ -30,7 +29,7 @@ from core.figures.names import (
     PAGE_PANELS,
     PANELS,
 )
-from core.figures.options import FigureOptions
+from core.figures.options import FigureOptions, check_look
 from core.figures.page_data import content, frames_of, gathered, numbers_in
 from core.figures.palette import LIGHT
 from core.figures.scene import check_runs, suited

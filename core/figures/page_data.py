@@ -1,7 +1,7 @@
 """What a page holds of some runs: the material of a figure at every moment, as plain JSON.
 
-Numbers that change with time are arrays (core.figures.page_codec), texts are pieces
-(core.figures.page_text), and colours stand as pairs for the light and the dark palette.
+Numbers that change with time are arrays (core.figures.page_encoding), texts are pieces
+(core.figures.page_encoding), and colours stand as pairs for the light and the dark palette.
 """
 
 from __future__ import annotations
@@ -19,17 +19,24 @@ from core.figures.film import frames_shown
 from core.figures.labels import headings, titles
 from core.figures.material import SORTED, Material, gather
 from core.figures.neurons import longest_trail, sizes
+from core.figures.node_panels import KINDS as WAVES
+from core.figures.node_panels import node_waves, places_of
 from core.figures.numbers import clock_text, math_text
 from core.figures.options import FigureOptions
-from core.figures.page_codec import encoded, numbers, places, trimmed, whole
-from core.figures.page_text import Piece, pieces, words
+from core.figures.page_encoding import (
+    Piece,
+    encoded,
+    numbers,
+    pieces,
+    places,
+    trimmed,
+    whole,
+    words,
+)
 from core.figures.palette import DARK, LIGHT, Palette, css, dimmed, kind_colours
 from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
-from core.figures.sorted_nodes import places_of
 from core.figures.time_axis import time_axis
-from core.figures.waves import KINDS as WAVES
-from core.figures.waves import node_waves
 from core.observables.fourier import adds
 from core.observables.registry import OBSERVABLES
 from core.runs import Run

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.curve_scale import CurveScale
 from core.figures.margin_curves import CURVES, MarginTraces
 from core.figures.material import SORTED, Material
 from core.figures.neurons import data_dots, data_factor, followed, neurons_frame
+from core.figures.node_panels import KINDS as WAVES
+from core.figures.node_panels import wave_inks
 from core.figures.numbers import number_text
-from core.figures.page_codec import numbers, whole
-from core.figures.page_text import pieces
+from core.figures.page_encoding import numbers, pieces, whole
 from core.figures.palette import DARK, LIGHT, Palette, css, dimmed
 from core.figures.primitives import (
     Axis,
@@ -28,9 +28,8 @@ from core.figures.primitives import (
     plain,
 )
 from core.figures.rays import Rays, ray_curves, ray_words
+from core.figures.ticks import CurveScale
 from core.figures.trace_panels import Traces, words_of
-from core.figures.waves import KINDS as WAVES
-from core.figures.waves import wave_inks
 from core.observables.fourier import adds
 
 Frames = NDArray[np.int64]

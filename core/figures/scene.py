@@ -22,14 +22,12 @@ from core.figures.layout import (
     captions,
     page,
 )
-from core.figures.look import check_look
 from core.figures.margin_curves import math_label
 from core.figures.material import Material, gather
-from core.figures.names import EVERY_PANEL, PANELS
-from core.figures.options import USUAL, FigureOptions, Selected
+from core.figures.names import EVERY_PANEL, PANELS, check_sheet
+from core.figures.options import USUAL, FigureOptions, Selected, check_look
 from core.figures.primitives import FigureScene
 from core.figures.rays import RAYS
-from core.figures.sheet import check_sheet
 from core.observables.planes import PLANES
 from core.runs import Run
 

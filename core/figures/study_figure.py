@@ -10,20 +10,20 @@ from typing import Any, final
 from core.errors import InputError
 from core.figures.labels import SETTINGS, phrase
 from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, title_texts, wrapped
+from core.figures.names import POINTS
 from core.figures.numbers import math_words
 from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import NO_BREAK, Box, FigureScene, Panel, Text, TimeKey, plain
 from core.figures.scene import MOST_ROWS, build_scene
-from core.figures.sheet import POINTS
 from core.figures.study_panels import study_panel
 from core.runs import open_run
+from core.studies.cell_table import Known
 from core.studies.cells import StudyCell, cell_by_row, open_cell, studies_in
 from core.studies.formulas import FUNCTIONS
 from core.studies.layout import PICTURES, FigureLayout, PanelLayout
 from core.studies.moments import names_of, observables_of
 from core.studies.panel_lines import Line, lines_of
-from core.studies.row import Known
 from core.studies.study import Study, load_study, shipped_ids
 
 # A whole study on a page: panels as its layout arranges them, and what a reader must know.

@@ -9,11 +9,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.across import Across, keys_of
-from core.figures.curve_scale import LOG, CurveScale, scale_of, scaled
-from core.figures.landmarks import Placed, landmark_levels, landmarks_of
-from core.figures.look import PLAIN, BoundCurve, Look
+from core.figures.margin_curves import Placed, landmark_levels, landmarks_of
+from core.figures.names import POINTS
 from core.figures.numbers import math_words
+from core.figures.options import PLAIN, BoundCurve, Look
 from core.figures.palette import Palette, rgba, time_colours
 from core.figures.primitives import (
     Array,
@@ -30,8 +29,8 @@ from core.figures.primitives import (
     Words,
     plain,
 )
-from core.figures.sheet import POINTS
-from core.figures.ticks import ranged
+from core.figures.ticks import LOG, CurveScale, ranged, scale_of, scaled
+from core.figures.time_axis import Across, keys_of
 from core.observables.registry import alike, find_observable, is_loop_number, observable_of
 from core.observables.spectrum import has_inner, log10_singular_values
 from core.runs import Run

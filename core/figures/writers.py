@@ -14,7 +14,9 @@ import struct
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
@@ -23,7 +25,8 @@ from numpy.typing import NDArray
 from PIL import GifImagePlugin, Image
 
 from core.errors import InputError
-from core.figures.film_sizes import encoder, mp4_problem
+from core.figures.names import encoder, mp4_problem
+from core.figures.palette import Palette, film_colours
 
 Pixels = NDArray[np.uint8]
 SUFFIXES = (".gif", ".webp", ".mp4")
@@ -259,3 +262,31 @@ def check_film_path(path: Path) -> None:
         )
     if suffix == ".mp4" and (problem := mp4_problem()):
         raise InputError(f"{path}: {problem}, or write a .gif or .webp.")
+
+
+@contextmanager
+def film_writer(
+    path: Path, file: BinaryIO, size: tuple[int, int], fps: float, palette: Palette
+) -> Iterator[FilmWriter]:
+    """Complete the film in a path, open as `file`; give it up if the block raises."""
+    writer: FilmWriter
+    if path.suffix == ".gif":
+        writer = GifWriter(file, size, film_colours(palette))
+    elif path.suffix == ".webp":
+        writer = WebpWriter(file, size)
+    else:
+        file.close()  # the encoder is another program and opens it itself
+        writer = Mp4Writer(path, size, fps)
+    try:
+        yield writer
+        writer.close()
+    except BaseException:
+        writer.drop()
+        raise
+
+
+def frame_durations(count: int, frames_per_second: float, path: Path) -> list[int]:
+    """Return the milliseconds of each frame of a film, without drift over its length."""
+    unit = 10 if path.suffix.lower() == ".gif" else 1  # GIF counts in hundredths of a second
+    ends = [round(1000.0 / unit * k / frames_per_second) for k in range(count + 1)]
+    return [unit * (after - before) for before, after in pairwise(ends)]

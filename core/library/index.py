@@ -1,8 +1,8 @@
-"""Index of the library: facts of the run files, so that they need not be read again.
+"""Files of a folder of runs, and the index of their facts, so that they need not be read again.
 
-It is a cache in SQLite, with a row a file: the program makes all of it again from the files, counts
-of verdicts in minutes. A damaged or foreign index, or one of another version, is renamed to end in
-.broken, and the files are read again.
+The index is a cache in SQLite, with a row a file: the program makes all of it again from the files,
+counts of verdicts in minutes. A damaged or foreign index, or one of another version, is renamed to
+end in .broken, and the files are read again.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import stat
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -22,7 +23,97 @@ from pydantic import TypeAdapter
 from core.errors import InputError
 from core.files import set_aside
 from core.library.about import MOST_BYTES, about_text, parse_about
+from core.library.about import SUFFIX as NOTES
 from core.library.entry import About, Facts
+
+# ----------------------------------------------------------- files of a folder, none of them opened
+
+RUN, WAL = ".msrun", "-wal"
+TRASH = ".trash"
+DEEPEST, MOST_FILES = 8, 100_000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A run file with its `-wal` and notes. `stamp` changes with the file, `noted` with the notes.
+
+    The path is text, since tables of thousands are made by it. `size` is that of both in bytes,
+    `modified` when either was written last, in seconds.
+    """
+
+    path: str
+    stamp: str
+    noted: str
+    size: int
+    modified: float
+
+
+def run_files(root: Path) -> Iterator[Found]:
+    """The run files in a folder and those below it, at most 100,000; not those in its trash.
+
+    Folders that cannot be read, or are gone in this moment, are passed over, and links to folders
+    are not followed.
+    """
+    count = 0
+    waiting = [(root, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        files, folders = listed(folder)
+        for found in in_folder(folder, files):
+            yield found
+            count += 1
+            if count == MOST_FILES:
+                return
+        if depth < DEEPEST:
+            inner = sorted(name for name in folders if not name.startswith("."))
+            waiting += [(folder / name, depth + 1) for name in inner]
+
+
+def listed(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
+    """The plain files of a folder with what the system says of them, and its folders."""
+    files, folders = {}, []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.name)
+                    elif entry.name.endswith((RUN, RUN + WAL, RUN + NOTES)):
+                        status = entry.stat()
+                        if stat.S_ISREG(status.st_mode):
+                            files[entry.name] = status
+                except OSError:  # gone since the folder was read, or a link to nowhere
+                    continue
+    except OSError:
+        return {}, []
+    return files, folders
+
+
+def in_folder(folder: Path, files: dict[str, os.stat_result]) -> Iterator[Found]:
+    """The runs among the files of a folder."""
+    prefix = f"{folder}{os.sep}"
+    for name, status in files.items():
+        if not name.endswith(RUN) or name.startswith("."):
+            continue
+        wal, notes = files.get(name + WAL), files.get(name + NOTES)
+        yield Found(
+            f"{prefix}{name}",
+            _stamp(status) + _stamp(wal),
+            _stamp(notes),
+            status.st_size + (wal.st_size if wal else 0),
+            max(status.st_mtime, wal.st_mtime if wal else 0.0),
+        )
+
+
+def _stamp(status: os.stat_result | None) -> str:
+    # The number of the file too: one that takes another's place may have its size and time.
+    if status is None:
+        return ""
+    return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ino};"
+
+
+# ---------------------------------------------------------------------------------------- the index
 
 # Another text of it is another version, which the names of the facts are a part of.
 TABLE = (

@@ -22,12 +22,11 @@ from core.library.entry import (
     Entry,
     Facts,
     headings,
+    missed_by_none,
 )
-from core.library.index import Row, RunIndex
+from core.library.index import Found, Row, RunIndex, in_folder, listed, run_files
 from core.library.reading import picture_of, read_facts, time_to_90
-from core.library.scan import Found, in_folder, listed, run_files
 from core.library.trash import Trash
-from core.library.tree import missed_by_none
 from core.run_files.in_use import has_recorder
 
 GROWING_S = 60.0  # a recording that was not written for so long was cut off, or rests

@@ -14,8 +14,7 @@ from core.library.entry import RESULTS, UNREADABLE, Facts, Setting
 from core.reference.share import REACHED, first_reach
 from core.runs import Run, open_run
 from core.runs.settings import known_settings, unknown_settings
-from core.studies.settings import depth_of
-from core.studies.tables import value_text
+from core.studies.tables import depth_of, value_text
 
 LONGEST_VALUE = 200  # characters of a setting; the code of a custom network is no setting
 POINTS = 48  # of a picture

@@ -26,8 +26,8 @@ from core.errors import InputError, MarginscopeError
 from core.files import has_no_writer, is_there, read_text, remove_left, write_whole
 from core.library.about import LONGEST_FILE_NAME
 from core.library.about import SUFFIX as NOTES
-from core.library.scan import RUN, TRASH, WAL, Found, in_folder, listed
-from core.run_files.machine import machine_name
+from core.library.index import RUN, TRASH, WAL, Found, in_folder, listed
+from core.run_files.in_use import machine_name
 
 ORIGIN, GOING = "origin.json", ".purged"
 BESIDE = (WAL, NOTES)

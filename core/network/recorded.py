@@ -15,14 +15,16 @@ from core.network.activation import LEAKY, RELU, SMOOTH, Activation
 from core.network.bias import with_biases, with_ones
 from core.network.parametrisation import Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import NetworkSection
-from core.run_files.activations import (
+from core.run_files.networks import (
     CUBIC,
     ROOT,
+    UNKNOWN,
     VALUES,
+    ActivationName,
+    Form,
     gelu_tanh_inner,
     sigmoid,
 )
-from core.run_files.forms import UNKNOWN, ActivationName, Form
 from core.settings import setting
 
 Array = NDArray[np.float64]

@@ -15,7 +15,8 @@ from core.observables.observable import once
 from core.observables.sharpness import has_stability, stability
 from core.run_files.schema import NOT_FINITE
 from core.runs import Run
-from core.study_file.dynamics import GradientDescent, GradientFlow
+from core.study_file.descent import GradientDescent
+from core.study_file.dynamics import GradientFlow
 
 # ------------------------------------------------------------------------- the edge of stability
 #

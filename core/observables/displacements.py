@@ -14,7 +14,7 @@ from core.network.normalised import BatchNorm
 from core.observables.margins import is_batch_norm
 from core.observables.observable import Observable, Shape, memoised, once
 from core.runs import Run
-from core.study_file.dynamics import GradientDescent
+from core.study_file.descent import GradientDescent
 
 Array = NDArray[np.float64]
 

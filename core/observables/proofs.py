@@ -17,7 +17,8 @@ from core.observables.margins import dual_margin, flat_scores, scale
 from core.observables.nodes import unit_rows
 from core.observables.observable import Observable, once
 from core.runs import Run
-from core.study_file.dynamics import GradientDescent, GradientFlow, StochasticGradientDescent
+from core.study_file.descent import GradientDescent, StochasticGradientDescent
+from core.study_file.dynamics import GradientFlow
 
 Array = NDArray[np.float64]
 LN_10 = float(np.log(10.0))

@@ -24,7 +24,7 @@ from core.dynamics.curvature import (
 )
 from core.observables.observable import Landmark, Observable, memoised, once
 from core.runs import Run
-from core.study_file.dynamics import GradientDescent
+from core.study_file.descent import GradientDescent
 
 if TYPE_CHECKING:
     from core.dynamics.example_span import ProvedSharpness

@@ -12,10 +12,10 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from core.run_files.schedule import PLAIN_HORIZON as PLAIN_HORIZON
-from core.run_files.schedule import coordinate as coordinate
-from core.run_files.schedule import inverse_coordinate as inverse_coordinate
-from core.run_files.schedule import log10_schedule as log10_schedule
+from core.run_files.frame import PLAIN_HORIZON as PLAIN_HORIZON
+from core.run_files.frame import coordinate as coordinate
+from core.run_files.frame import inverse_coordinate as inverse_coordinate
+from core.run_files.frame import log10_schedule as log10_schedule
 
 Array = NDArray[np.float64]
 # ASCII digits only: float() takes those of any script, and underscores.

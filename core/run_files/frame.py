@@ -1,13 +1,21 @@
-"""A frame: the parameters of one network at one moment, as the dynamics hands them on."""
+"""Arrays of a run file: frames, the schedule of when they are due, and a digest of data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.run_files.schema import MAX_FRAMES
 
 Array = NDArray[np.float64]
 
@@ -33,3 +41,114 @@ class Frame:
     parameters: NDArray[np.floating]
     dual: Array | None = None
     diagnostics: Mapping[str, float] = field(default_factory=_no_diagnostics)
+
+
+def digest(arrays: Iterable[NDArray[Any]]) -> str:
+    """Return the SHA-256 of the shapes and values of arrays, as hexadecimal digits."""
+    made = hashlib.sha256()
+    for array in arrays:
+        made.update(repr(array.shape).encode())
+        # Little-endian on every machine: the digest is part of an experiment.
+        made.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    return made.hexdigest()
+
+
+# ----------------------------------------------------------------------------------------- schedule
+
+PLAIN_HORIZON = 10.0
+A_DECADE = 60  # frames, where no end is said: 400 lead to t = 10^6.7 of a loop that counts steps
+
+
+def coordinate(log10_time: Array | float) -> Array:
+    """u(x) = x for x <= 1, 1 + ln x above; continuously differentiable and increasing.
+
+    >>> coordinate(np.array([-2.0, 1.0, np.e])).tolist()
+    [-2.0, 1.0, 2.0]
+    """
+    x = np.asarray(log10_time, dtype=np.float64)
+    return np.where(x <= 1.0, x, 1.0 + np.log(np.maximum(x, 1.0)))
+
+
+def inverse_coordinate(u: Array | float) -> Array:
+    """Return the x with coordinate(x) = u."""
+    u = np.asarray(u, dtype=np.float64)
+    return np.where(u <= 1.0, u, np.exp(np.maximum(u, 1.0) - 1.0))
+
+
+def log10_schedule(first: float, last: float, frames: int, marks: tuple[float, ...]) -> Array:
+    """log10 t of all frames after frame 0: at most frames - 1 increasing values that end at `last`.
+
+    The marks in (-inf, last] are among them exactly.
+
+    >>> log10_schedule(-1.0, 2.0, 5, (1.0,)).tolist()
+    [-1.0, 0.5, 1.0, 2.0]
+    """
+    kept = {float(mark) for mark in marks if mark <= last} | {float(last)}
+    room = frames - 1 - len(kept)
+    first = min(first, last)
+    if last > PLAIN_HORIZON:
+        low, high = coordinate(np.array([first, last]))
+        spaced = inverse_coordinate(np.linspace(low, high, room + 1))
+    else:
+        spaced = np.linspace(first, last, room + 1)
+    # Without the last: it is `last` but for rounding, and `kept` has that one exactly.
+    return np.array(sorted(kept | {float(x) for x in spaced[:-1]}), dtype=np.float64)
+
+
+@final
+class Schedule:
+    """Times t >= 0 of frames, each asked for once and in order.
+
+    With an end: at most `frames`, equally spaced in log10 t from t = `first` on, and the marks.
+    Without: 60 to a decade, and `frames` does not count.
+
+    >>> times = Schedule(until=100.0, frames=5)
+    >>> [t for t in range(101) if times.due(t)]
+    [0, 1, 5, 22, 100]
+    """
+
+    def __init__(
+        self,
+        until: float | None = None,
+        frames: int = 400,
+        marks: tuple[float, ...] = (),
+        first: float = 1.0,
+    ) -> None:
+        if not 2 <= frames <= MAX_FRAMES:
+            raise InputError(f"frames = {frames}; from 2 to {MAX_FRAMES} are kept.")
+        if until is not None and not (math.isfinite(until) and until > 0.0):
+            raise InputError(f"until = {until}; a time above 0 is needed, or None.")
+        if any(not mark > 0.0 for mark in marks) or len(set(marks)) > frames - 2:
+            raise InputError("marks are times above 0, at least two fewer than frames.")
+        self.frames, self.first = frames, first
+        self._marks = sorted({float(mark) for mark in marks})
+        self._times: list[float] | None = None
+        if until is not None:
+            logs = tuple(math.log10(mark) for mark in self._marks)
+            times = log10_schedule(math.log10(first), math.log10(until), frames, logs)
+            # Room for rounding: 10^2 - 1e-14 is step 100.
+            self._times = [float(t) for t in 10.0**times * (1.0 - 1e-9)]
+        self.next = -math.inf  # the least t at which a frame is due
+
+    def due(self, t: float) -> bool:
+        """Return True if a frame at t is due, which then counts as `passed`."""
+        if not t >= self.next:
+            return False
+        self.passed(t)
+        return True
+
+    def passed(self, t: float) -> None:
+        """Note that a frame at t was recorded."""
+        marks = [mark for mark in self._marks if mark > t]
+        after = marks[0] if marks else math.inf
+        if self._times is not None:
+            place = bisect_right(self._times, t)
+            after = self._times[place] if place < len(self._times) else math.inf
+        elif t < self.first:
+            after = min(after, self.first)
+        else:
+            # 1e-6 of a slot is for rounding: 60 log10 of 10 is slot 60.
+            slot = math.floor(A_DECADE * math.log10(t / self.first) + 1e-6)
+            with suppress(OverflowError):
+                after = min(after, self.first * 10.0 ** ((slot + 1 - 1e-6) / A_DECADE))
+        self.next = max(self.next, after)

@@ -1,21 +1,210 @@
-"""Recorders at work on run files, so that no second one takes a name."""
+"""Recorders at work on run files: which process holds a file, and whose `-wal` is beside it.
+
+Process numbers mean something only within one boot of one machine, and within one container. Two
+containers with one host name and a shared folder have the same numbers for different processes.
+"""
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
+import re
+import secrets
+import socket
+import struct
 import sys
 import threading
 import time
+import weakref
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import final
 
-from core.run_files.machine import WriterLock, is_locked
-from core.run_files.wal import beside
+# ------------------------------------------------------------------------------- machines and locks
+
+HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
+TRIES, LOCK_PAUSE_S = 50, 0.001  # `is_locked` of another process holds a lock for microseconds
+BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+_UNKNOWN = secrets.token_hex(4)  # another one for each process
+
+
+def machine_name() -> str:
+    """Return the host name and a mark of boot and container, as file names hold them.
+
+    Where Linux does not say which container this is, the mark belongs to this process alone, so
+    that no process is taken for one of another container. Elsewhere there is no mark.
+
+    >>> machine_name() == machine_name(), "." in machine_name()
+    (True, False)
+    """
+    host = re.sub(r"[^\w-]", "_", socket.gethostname(), flags=re.ASCII) or "here"
+    return f"{host}-{_mark()}" if sys.platform.startswith("linux") else host
+
+
+def _mark() -> str:
+    try:
+        known = f"{BOOT.read_text().strip()} {NAMESPACE.readlink()}"
+    except OSError:
+        return _UNKNOWN
+    return hashlib.sha256(known.encode()).hexdigest()[:8]
+
+
+@final
+class WriterLock:
+    """Lock of a file or folder, held until `release` or the end of the process.
+
+    Without effect where the system has no such locks, and on Windows, where an open file could not
+    be renamed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        descriptor = None if sys.platform == "win32" else _locked(path)
+        self.is_held = descriptor is not None
+        self._end = weakref.finalize(self, _unlock, descriptor, os.getpid())
+
+    def release(self) -> None:
+        """Release the lock; harmless when repeated."""
+        self._end()
+
+
+def _locked(path: Path) -> int | None:
+    """Return a descriptor with an exclusive lock; None where there can be none."""
+    try:
+        # For writing: NFS refuses the lock otherwise.
+        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    except OSError:
+        return None
+    for _ in range(TRIES):
+        try:
+            _flock(descriptor, "LOCK_EX")
+            return descriptor
+        except OSError as error:
+            if error.errno not in HELD:
+                break
+        time.sleep(LOCK_PAUSE_S)
+    os.close(descriptor)
+    return None
+
+
+def _unlock(descriptor: int | None, owner: int) -> None:
+    if descriptor is None:
+        return
+    if os.getpid() == owner:  # a copy of the process must not end the lock of the original
+        with suppress(OSError):
+            _flock(descriptor, "LOCK_UN")
+    os.close(descriptor)
+
+
+def _flock(descriptor: int, operation: str) -> None:
+    """Lock or unlock at once. Raises OSError."""
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(descriptor, getattr(fcntl, operation) | fcntl.LOCK_NB)
+
+
+def is_locked(path: Path) -> bool:
+    """Return True if a process holds a `WriterLock` of a path, in whichever container."""
+    if sys.platform == "win32":
+        return False
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        _flock(descriptor, "LOCK_SH")
+    except OSError as error:
+        return error.errno in HELD
+    finally:
+        os.close(descriptor)
+    return False
+
+
+# --------------------------------------------------------------------------- the -wal of a run file
+# SQLite replays every `-wal` whose checksums are right, also one that another run has left under
+# this file's name, and would mix the pages of both. Its header holds the number of checkpoints so
+# far and a salt that grows by one with each (SQLite's "Database File Format", section 4.1), so that
+# their difference stays the same for all of a recording. The recorder notes it in `meta`, by its
+# first transaction, and a name of the run before that.
+
+HEADER = struct.Struct(">8I")  # magic, version, page size, checkpoints, two salts, two checksums
+MAGIC = {0x377F0682: "<", 0x377F0683: ">"}  # the byte order of the words that are summed
+WORDS = 1 << 32
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Return SQLite's own file next to a database: `-wal`, `-shm` or `-journal`."""
+    return path.with_name(path.name + suffix)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WalHeader:
+    """Salt minus checkpoints of a `-wal`, modulo 2^32, and its checkpoints."""
+
+    recording: int
+    checkpoints: int
+
+
+def header_of(head: bytes) -> WalHeader | None:
+    """Read the first 32 bytes of a `-wal`; None where SQLite passes over it.
+
+    >>> header_of(b"") is None
+    True
+    """
+    if len(head) < HEADER.size:
+        return None
+    magic, _, _, checkpoints, salt, _, *sums = HEADER.unpack(head[: HEADER.size])
+    order = MAGIC.get(magic)
+    if order is None or checksum(struct.unpack(f"{order}6I", head[:24])) != tuple(sums):
+        return None
+    return WalHeader((salt - checkpoints) % WORDS, checkpoints)
+
+
+def checksum(words: tuple[int, ...]) -> tuple[int, int]:
+    """Return SQLite's sums of 32-bit words, two at a time: a += x + b, b += y + a, modulo 2^32."""
+    a = b = 0
+    for x, y in zip(words[::2], words[1::2], strict=True):
+        a = (a + x + b) % WORDS
+        b = (b + y + a) % WORDS
+    return a, b
+
+
+def read_wal_header(wal: Path) -> WalHeader | None:
+    """Read the header of a `-wal` file; None if SQLite would not replay the file."""
+    try:
+        with wal.open("rb") as file:
+            return header_of(file.read(HEADER.size))
+    except OSError:
+        return None
+
+
+def is_foreign(header: WalHeader, noted: str, same_name: bool) -> bool:
+    """Return True if a `-wal` is that of another run than the file beside it.
+
+    Parameters
+    ----------
+    header : WalHeader
+        Header of the `-wal`.
+    noted : str
+        Row `wal` of the file alone, as JSON; empty in files of earlier versions, which know none.
+    same_name : bool
+        True if the file has the same `name` alone and together with the `-wal`.
+    """
+    if noted != "null":
+        return noted not in ("", str(header.recording))
+    return header.checkpoints > 0 or not same_name
+
+
+# -------------------------------------------------------------------------------- recorders at work
 
 # Where Linux lists who holds locks, and the bytes of a database that each program in WAL mode keeps
 # locked for as long as it has it open (SQLite's "File Locking And Concurrency").
 LOCKS, IN_USE = Path("/proc/locks"), ["1073741826", "1073742335"]
 # A reader has a file open for milliseconds; a recorder has it open at every look.
-LOOKS, BETWEEN_S = 4, 0.05
+LOOKS, LOOK_PAUSE_S = 4, 0.05
 # Held while a name is found free and taken: threads begin at once.
 TAKING = threading.Lock()
 _OURS: set[Path] = set()  # what recorders of this process write; the system does not tell
@@ -72,7 +261,7 @@ def is_recorded(path: Path) -> bool:
         return False
     for look in range(LOOKS):
         if look:
-            time.sleep(BETWEEN_S)
+            time.sleep(LOOK_PAUSE_S)
         if not held_elsewhere(path):
             return False
     return True

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError
-from core.run_files.in_use import is_recorded
+from core.run_files.in_use import beside, is_recorded, read_wal_header
 from core.run_files.journal import (
     Journal,
     Opened,
@@ -24,9 +24,7 @@ from core.run_files.journal import (
     usable_journals,
 )
 from core.run_files.meta import dump_json
-from core.run_files.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES
-from core.run_files.statements import UPDATE_META
-from core.run_files.wal import beside, read_wal_header
+from core.run_files.schema import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, TABLES, UPDATE_META
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
 # No room, a quota, a limit of the size of files, a failing disk: no other name would help.

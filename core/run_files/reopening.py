@@ -20,27 +20,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError, MarginscopeError
-from core.run_files.file_system import explain_refusal
 from core.run_files.in_use import (
     TAKING,
+    WriterLock,
+    beside,
     hold,
+    is_foreign,
     is_journal_locked,
     is_ours,
     let_go,
     lock_journal,
+    read_wal_header,
 )
 from core.run_files.journal import (
     Journal,
     Opened,
     connect_to_read,
     connect_to_write,
+    explain_refusal,
     is_left,
     is_of_file_system,
     read_meta,
     start_journal,
     usable_journals,
 )
-from core.run_files.machine import WriterLock
 from core.run_files.meta import dump_json
 from core.run_files.schema import (
     APPLICATION_ID,
@@ -48,11 +51,10 @@ from core.run_files.schema import (
     FIXED,
     MAX_FRAMES,
     SCHEMA_VERSION,
+    UPDATE_META,
     expected_schema,
     frame_crc,
 )
-from core.run_files.statements import UPDATE_META
-from core.run_files.wal import beside, is_foreign, read_wal_header
 
 BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 ARRAYS = ("x", "y", "x_test", "y_test", "origin")

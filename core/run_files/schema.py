@@ -1,4 +1,4 @@
-"""Tables of a run file, exactly as written, and the limits that every reader enforces.
+"""Tables of a run file, exactly as written, the SQL that fills them, and the limits of readers.
 
 The program uses them, and so does the recorder of other people's loops, which needs nothing but
 NumPy.
@@ -15,8 +15,10 @@ import re
 import sqlite3
 import struct
 import zlib
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Final
+from itertools import chain
+from typing import Any, Final
 
 APPLICATION_ID = 0x4D53524E  # "MSRN"; SQLite keeps it at byte 68 of the file
 SCHEMA_VERSION = 1
@@ -138,3 +140,27 @@ def frame_crc(
     numbers = _NUMBERS.pack(index, step, _NO_TIME if time is None else time, log10_time, rho)
     crc = zlib.crc32(parameters, zlib.crc32(numbers))
     return crc if dual is None else zlib.crc32(dual, crc)
+
+
+# ------------------------------------------------------------------------------------- writing rows
+
+# Each statement lets go of the GIL, and a thread that paints is slow to give it back.
+ROWS_PER_STATEMENT = 16
+INSERT_EVENT = "INSERT INTO event (frame, kind, payload) VALUES (?, ?, ?)"
+UPDATE_META = "UPDATE meta SET value = ? WHERE key = ?"
+Statement = tuple[str, Sequence[tuple[Any, ...]]]  # SQL, and the rows it is executed with
+
+
+def insert_rows(table: str, rows: Sequence[tuple[Any, ...]]) -> Iterator[Statement]:
+    """Yield statements that write rows into a table, many to a statement."""
+    if not rows:
+        return
+    row = f"({', '.join('?' * len(rows[0]))})"
+    whole = len(rows) - len(rows) % ROWS_PER_STATEMENT
+    many = [
+        tuple(chain.from_iterable(rows[first : first + ROWS_PER_STATEMENT]))
+        for first in range(0, whole, ROWS_PER_STATEMENT)
+    ]
+    yield f"INSERT INTO {table} VALUES {', '.join([row] * ROWS_PER_STATEMENT)}", many
+    # One by one, so that SQLite prepares two statements in all and not one for each length.
+    yield f"INSERT INTO {table} VALUES {row}", rows[whole:]

@@ -15,19 +15,24 @@ from numpy.typing import NDArray
 
 from core.errors import DiskError, InputError
 from core.program import headless_program
-from core.run_files.ending import is_whole
-from core.run_files.file_system import explain_refusal
 from core.run_files.frame import Frame
-from core.run_files.held_file import CUT, REMOVED, FileLostError, HeldFile, Loss
-from core.run_files.in_use import TAKING, hold, let_go, lock_journal
-from core.run_files.journal import Opened, close_as
-from core.run_files.machine import WriterLock
+from core.run_files.held_file import (
+    CUT,
+    REMOVED,
+    FileLostError,
+    HeldFile,
+    Loss,
+    is_intact,
+    is_whole,
+)
+from core.run_files.in_use import TAKING, WriterLock, beside, hold, let_go, lock_journal
+from core.run_files.journal import Opened, close_as, explain_refusal
 from core.run_files.meta import Description, dump_json
 from core.run_files.new_file import SIDE_FILES, claim, created, remove, take_place
 from core.run_files.reopening import Earlier
-from core.run_files.saved_frames import is_intact
 from core.run_files.schema import (
     DTYPES,
+    INSERT_EVENT,
     MAX_EVENTS,
     MAX_FRAMES,
     MAX_METRICS,
@@ -37,12 +42,12 @@ from core.run_files.schema import (
     MIN_RHO,
     REASONS,
     WHOLE,
+    Statement,
     frame_crc,
+    insert_rows,
     is_time,
     time_of,
 )
-from core.run_files.statements import INSERT_EVENT, Statement, insert_rows
-from core.run_files.wal import beside
 
 # Whichever is first. A crash costs 50 ms of training, and what waits in memory stays below 16 MiB.
 FRAMES_PER_COMMIT = 64
@@ -338,22 +343,17 @@ class RunWriter:
         The recording is then closed, unless it is rescuable.
         """
         how, journal = self._file.find_loss(), self._journal.find_loss()
-        if journal == CUT and not how:
-            # Another program of SQLite may move everything into the file, and empty the `-wal`.
-            whole = is_intact(self.path, self.sums, self.description.dtype)
-            journal = "" if whole else journal
+        # Another program of SQLite may move everything into the file, and empty the `-wal`.
+        if journal == CUT and not how and is_intact(self.path, self.sums, self.description.dtype):
+            journal = ""
         if not how and not journal:
             return
         loss = Loss(how or journal, of_journal=not how)
         if not self._rescuable:
             self.discard(loss)
         what = f"{self._shown}-wal" if loss.of_journal else self._shown
-        raise FileLostError(
-            f"The run file {what} was {loss.how} while it was being recorded, and its frames "
-            "with it",
-            loss,
-            remedy="record the run again",
-        )
+        text = f"The run file {what} was {loss.how} while it was being recorded"
+        raise FileLostError(f"{text}, and its frames with it", loss, remedy="record the run again")
 
     def seems_lost(self) -> bool:
         """Return True if the file, or its `-wal`, may be lost; any thread may ask."""

@@ -1,10 +1,13 @@
-"""Run files: one run, one SQLite file, written while it goes on and safe to open from anyone."""
+"""Run files: one run, one SQLite file, written while it goes on and safe to open from anyone.
+
+`base`, `run` and `whole` are runs to be read, `connection`, `looking`, `run_file`, `arrays`, `meta`
+and `states` what reads and checks their parts; `recorder` writes one.
+"""
 
 from core.runs.base import Run
-from core.runs.code import code_of
-from core.runs.new_file import estimated_bytes
-from core.runs.recorder import Recorder, RecorderAt
+from core.runs.recorder import Recorder, RecorderAt, estimated_bytes
 from core.runs.run import RecordedRun, RunFile, open_run, runs_in
+from core.runs.run_file import code_of
 
 __all__ = [
     "RecordedRun",

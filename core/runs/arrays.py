@@ -1,4 +1,4 @@
-"""The arrays of a run file, read piece by piece and checked before memory is taken.
+"""Parts of a run file, read piece by piece and checked before memory is taken.
 
 Everything that is wrong raises RunFileError.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from math import prod
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -20,11 +20,16 @@ from core.run_files.schema import (
     LATER,
     MAX_ARRAYS,
     MAX_BLOB_BYTES,
+    MAX_METRICS,
+    MAX_NAME,
+    NUMBER_NAME,
     SCALING,
 )
 from core.runs.connection import Connection, typed
-from core.runs.meta import parse_json
+from core.runs.meta import Counts, Ending, parse_json
 from core.settings import MAX_ELEMENTS
+
+# ------------------------------------------------------------------------------------------- arrays
 
 Arrays = Mapping[str, Array]
 
@@ -103,3 +108,64 @@ def read_values(
         raise connection.damaged(f"{what} holds a value that is not finite")
     values.setflags(write=False)
     return values
+
+
+# --------------------------------------------------------------------------------- the end of a run
+
+WORDS = {"frame": "frames", "metric": "diagnostics", "event": "events"}
+
+
+def read_ending(connection: Connection) -> Ending:
+    """The values of meta that change when a run ends."""
+    keys = ", ".join(f"'{name}'" for name in Ending.model_fields)
+    sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta WHERE key IN ({keys})"
+    rows: dict[str, Any] = dict(connection.query(f"{sql} LIMIT {len(Ending.model_fields)}"))
+    try:
+        texts = {key: parse_json(text) for key, text in rows.items()}
+        return Ending.model_validate({"reason": texts["reason"], **texts})
+    except (KeyError, TypeError, ValueError) as error:
+        raise connection.damaged("meta: status or reason cannot be read") from error
+
+
+def check_counts(connection: Connection, counts: Counts | None) -> None:
+    """Raise RunFileError where rows are missing that a finished file says it has.
+
+    A page of the file that was lost or exchanged for another takes its rows with it, and all
+    others stay in order. Files of earlier versions say nothing (`counts` is None).
+    """
+    if counts is None:
+        return
+    for table, words in WORDS.items():
+        rows = list(connection.query(f"SELECT count(*) FROM {table}"))
+        present, stated = rows[0][0], getattr(counts, table)
+        if present < stated:
+            raise connection.damaged(f"it holds {present} of its {stated} {words}")
+
+
+# ----------------------------------------------------- names of numbers that a recorded loop passed
+
+MOST_READ = 16 * MAX_METRICS  # names of one query: a recorder writes at most MAX_METRICS
+SQL = (
+    "SELECT DISTINCT name FROM metric WHERE idx >= ? AND idx < ? AND typeof(name) = 'text' "
+    f"AND length(name) <= {MAX_NAME} LIMIT {MOST_READ}"
+)
+
+
+@final
+class LoopNames:
+    """The names of all frames read so far; each frame of a growing run is looked through once."""
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self.frames = 0
+
+    def read(self, connection: Connection, frames: int) -> None:
+        """Add the names of the frames up to `frames` that were not read before.
+
+        Other names than `NUMBER_NAME` allows are left to `Run.diagnostics`: a text from a file is
+        no column.
+        """
+        found = {str(row[0]) for row in connection.query(SQL, (self.frames, frames))}
+        allowed = {name for name in found if NUMBER_NAME.fullmatch(name)}
+        self.names = tuple(sorted({*self.names, *allowed})[:MAX_METRICS])
+        self.frames = frames

@@ -18,11 +18,10 @@ from core.problem.problem import Problem, Start
 from core.problem.reduction import Reduction
 from core.run_files.meta import printable
 from core.run_files.schema import WHOLE
-from core.runs.lineage import Lineage, lineage_of
-from core.runs.meta import Reason
+from core.runs.meta import Lineage, Reason, lineage_of
 from core.runs.run_file import Event, Index, RunHeader
+from core.study_file.dynamics import RecordedLoop
 from core.study_file.experiment import Experiment
-from core.study_file.recorded import RecordedLoop
 
 MAX_NOTE = 500
 

@@ -19,7 +19,14 @@ from typing import Any, final
 from core.errors import RunFileError
 from core.files import scratch_prefix
 from core.program import headless_program
-from core.run_files.in_use import held_elsewhere, is_journal_locked, is_listed
+from core.run_files.in_use import (
+    beside,
+    held_elsewhere,
+    is_foreign,
+    is_journal_locked,
+    is_listed,
+    read_wal_header,
+)
 from core.run_files.journal import NO_LOCKS, NO_SHARED_MEMORY, is_left
 from core.run_files.meta import printable
 from core.run_files.schema import (
@@ -28,7 +35,6 @@ from core.run_files.schema import (
     SCHEMA_VERSION,
     expected_schema,
 )
-from core.run_files.wal import beside, is_foreign, read_wal_header
 from core.runs.looking import (
     FRESH_COPY,
     damaged,

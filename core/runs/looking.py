@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.errors import RunFileError
-from core.run_files.wal import beside
+from core.run_files.in_use import beside
 
 T = TypeVar("T")
 # A recorder closes its file within milliseconds, or gives up after a second (core.runs.recorder).

@@ -6,12 +6,84 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
-from core.problem.problem import Problem, State
+import numpy as np
+from numpy.typing import NDArray
+
+from core.dynamics.rows import will_be_reduced
+from core.errors import InputError
+from core.problem.problem import History, Problem, State
 from core.run_files.frame import Frame
+from core.run_files.schema import (
+    COLUMNS,
+    FIXED,
+    HISTORY,
+    KEEP_EVERY,
+    SCALING,
+)
 from core.run_files.writer import RunWriter
 from core.runs.meta import meta_of
-from core.runs.new_file import arrays_of
 from core.runs.states import DELETE_ARRAYS, INSERT_ARRAY, Keeping, range_of, state_rows
+from core.settings import MAX_ELEMENTS
+from core.study_file.weight import frames_bytes
+
+# --------------------------------------------------------------------- the arrays before the frames
+
+
+def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
+    """The arrays that a run file of this problem holds, by name, as they are stored.
+
+    Raises InputError for an array that a reader would refuse.
+    """
+    data, start = problem.dataset, problem.start
+    arrays = {"x": data.x, "y": data.y, "origin": start.origin}
+    if data.x_test is not None and data.y_test is not None:
+        arrays |= {"x_test": data.x_test, "y_test": data.y_test}
+    if data.scaling is not None:
+        arrays |= zip(SCALING, (data.scaling.shift, data.scaling.divisor), strict=True)
+    if start.parameters is not start.origin:
+        arrays["start"] = start.parameters
+    if problem.reduction is not None:
+        arrays["basis"] = problem.reduction.basis
+        arrays["perpendicular"] = problem.reduction.perpendicular
+    arrays |= {f"{FIXED}{name}": array for name, array in problem.network.fixed.items()}
+    if start.history is not None:
+        arrays |= columns_of(start.history)
+    for name, array in arrays.items():
+        if array.size > 2 * MAX_ELEMENTS:
+            raise InputError(
+                f"The array {name} has {array.size:.3g} values; a run file holds at most "
+                f"{2 * MAX_ELEMENTS:.0e}; use fewer examples or a smaller network."
+            )
+    return {name: np.ascontiguousarray(array, dtype="<f8") for name, array in arrays.items()}
+
+
+def columns_of(history: History) -> dict[str, NDArray[np.float64]]:
+    """The arrays of the frames before the start; where there are none, that nothing is missing."""
+    steps, complete = history.steps.astype(np.float64), np.array([float(history.complete)])
+    errors = np.zeros(0) if history.errors is None else history.errors
+    columns = (steps, history.log10_time, history.rho, history.parameters, complete, errors)
+    named = zip(COLUMNS, columns, strict=True)
+    return {f"{HISTORY}{name}": column for name, column in named if column.size}
+
+
+def estimated_bytes(problem: Problem, planned: int) -> int:
+    """About the size of the finished file for `planned` frames: at most half too much.
+
+    Frames of a few kilobytes share pages of 8 KiB, of which a part then stays empty. A problem that
+    will be run in row-space form has n + 1 coordinates at most for each v_j, and the form's arrays.
+    """
+    data, m = problem.dataset, problem.network.m
+    examples, width = data.n, 4 if problem.experiment.run.precision == "float32" else 8
+    size, arrays = problem.network.size, sum(a.nbytes for a in arrays_of(problem).values())
+    if will_be_reduced(problem):
+        spared = m * (data.d - examples - 1)
+        size -= 0 if "V" in problem.network.fixed else spared
+        arrays += 8 * ((examples + m) * data.d - spared)
+    states = 1 + planned // KEEP_EVERY if problem.experiment.dynamics.long_state else 0
+    return arrays + frames_bytes(size, examples, (planned, states), width)
+
+
+# ---------------------------------------------------------------------------------------- recorders
 
 
 @final

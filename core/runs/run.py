@@ -17,14 +17,12 @@ import numpy as np
 from core.data.dataset import Array
 from core.errors import InputError, RunFileError
 from core.problem.problem import History, State
+from core.run_files.in_use import beside
 from core.run_files.new_file import place_of
-from core.run_files.wal import beside
+from core.runs.arrays import LoopNames, check_counts, read_ending
 from core.runs.base import Run
 from core.runs.connection import Connection, check_wal, connect
-from core.runs.ending import check_counts, read_ending
-from core.runs.frame_cache import FrameCache
 from core.runs.looking import identity, steadily
-from core.runs.loop_names import LoopNames
 from core.runs.meta import Reason
 from core.runs.run_file import (
     Event,
@@ -37,7 +35,7 @@ from core.runs.run_file import (
     read_metrics,
 )
 from core.runs.states import history_bytes, read_history, read_state, read_states
-from core.runs.whole import WholeRun
+from core.runs.whole import FrameCache, WholeRun
 
 # All frames of a run of usual size; of one with frames of megabytes those that views go between.
 CACHE_BYTES = 128 << 20

@@ -1,4 +1,4 @@
-"""What a run file holds, read piece by piece and checked before anything is made of it.
+"""Content of a run file, read piece by piece and checked before anything is made of it.
 
 Values are fetched only after SQLite has said what type and length they have, so that a small file
 cannot ask for much memory. Everything that is wrong raises RunFileError.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from core.run_files.schema import (
     is_time,
 )
 from core.runs.arrays import Arrays, read_arrays, read_values, shaped
-from core.runs.connection import Connection, typed
+from core.runs.connection import Connection, check_wal, connect, typed
 from core.runs.meta import Meta, parse_json
 from core.settings import MAX_ELEMENTS, MAX_FRAMES
 from core.study_file.experiment import Experiment
@@ -335,3 +336,16 @@ def read_events(connection: Connection) -> tuple[Event, ...]:
             raise connection.damaged("an event is not a JSON object")
         events.append((frame, printable(kind)[:MAX_NAME], payload))
     return tuple(events)
+
+
+def code_of(path: Path) -> str | None:
+    """The code in a run file exactly as it is, None where there is none. Raises RunFileError."""
+    connection = connect(path)
+    try:
+        check_wal(connection)
+        experiment = meta_values(connection).get("experiment")
+    finally:
+        connection.close()
+    network = experiment.get("network") if isinstance(experiment, dict) else None
+    code = network.get("code") if isinstance(network, dict) else None
+    return code if isinstance(code, str) else None

@@ -1,7 +1,8 @@
-"""A continued run from t = 0 on: the origin, the frames before its start, and its own."""
+"""A continued run from t = 0 on, and the cache of the frames that a run used last."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -14,6 +15,43 @@ from core.problem.problem import History, Start
 from core.runs.base import Run
 from core.runs.meta import Reason
 from core.runs.run_file import Event, Index
+
+
+@final
+class FrameCache:
+    """The frames used last, at most `limit` bytes of them."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._bytes = 0
+        self._frames: OrderedDict[int, tuple[Array, Array | None]] = OrderedDict()
+
+    @property
+    def bytes(self) -> int:
+        return self._bytes
+
+    def get(self, index: int) -> tuple[Array, Array | None] | None:
+        """A frame that is kept, which thereby becomes the one used last."""
+        frame = self._frames.get(index)
+        if frame is not None:
+            self._frames.move_to_end(index)
+        return frame
+
+    def put(self, index: int, frame: tuple[Array, Array | None]) -> None:
+        """Keep a frame; those used longest ago go, and one larger than the limit is not kept."""
+        size = _bytes_of(frame)
+        if size > self._limit or index in self._frames:
+            return
+        self._frames[index] = frame
+        self._bytes += size
+        # By bytes and not by number: a frame has a few kilobytes or many megabytes.
+        while self._bytes > self._limit:
+            _, old = self._frames.popitem(last=False)
+            self._bytes -= _bytes_of(old)
+
+
+def _bytes_of(frame: tuple[Array, Array | None]) -> int:
+    return frame[0].nbytes + (0 if frame[1] is None else frame[1].nbytes)
 
 
 @final

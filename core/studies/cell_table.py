@@ -1,4 +1,4 @@
-"""The table of a sweep: a row a cell, statistics of groups, and files of both."""
+"""The table of a sweep: a row a cell, statistics of groups, files of both, and points of a plot."""
 
 from __future__ import annotations
 
@@ -6,20 +6,65 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.files import write_whole
-from core.studies.grouping import Key, apart_from_seeds, fits, grouped
-from core.studies.row import Row
-from core.studies.statistics import Spread, spread
+from core.studies.statistics import Key, Spread, apart_from_seeds, fits, grouped, is_seed, spread
 from core.studies.study import Study
 from core.studies.tables import value_text
+
+# --------------------------------------------------------------------------------------------- rows
+
+State = Literal["done", "failed", "cancelled"]
+Known = Mapping[str, Mapping[str, float]]  # values of runs by name, by the names of their cells
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a cell came to. "done" is a finished run file, diverged ones included; `reason` is that
+    of the run, or the sentence that says why there is no file. `values` are the columns at the last
+    frame, NaN where undefined, and `moments` what the study's figure and claims ask for besides, by
+    the names of core.studies.moments. `worker` is the process that recorded it.
+    """
+
+    name: str
+    state: State
+    reason: str
+    seconds: float = 0.0
+    engine: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
+    bytes: int = 0
+    worker: str = ""
+    moments: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def known(self) -> dict[str, float]:
+        """All values that are known of its run, by name."""
+        return {**self.values, **self.moments}
+
+
+def known_values(rows: Mapping[str, Row], paths: Mapping[str, Path]) -> Known:
+    """What the rows of cells that are done tell of their run files, by the names of the cells.
+
+    A file that has another length than when its row was written is not spoken for.
+    """
+    known: dict[str, Mapping[str, float]] = {}
+    for name, row in rows.items():
+        with suppress(OSError):
+            if row.state == "done" and paths[name].stat().st_size == row.bytes:
+                known[name] = row.known
+    return known
+
+
+# ------------------------------------------------------------------------------------------- tables
 
 SPREAD = ("count", "mean", "sd", "se", "low", "high")
 
@@ -176,3 +221,62 @@ def _write_parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
         arrow.table({name: [_cell(v) for v in values] for name, values in columns.items()}), buffer
     )
     write_whole(path, buffer.getbuffer())
+
+
+# ----------------------------------------------------------- points of a plot, while the sweep runs
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One run of a point: its name in the grid, its seeds, its value, whether it fits (None where
+    that is not known), and its run file.
+    """
+
+    name: str
+    seeds: tuple[tuple[str, Any], ...]
+    value: float
+    fit: bool | None
+    path: Path
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Runs that differ in nothing but their seed: where they stand on the axis, which line they
+    belong to (the values of the other axes), their statistics, and each of them.
+    """
+
+    x: Any
+    line: tuple[tuple[str, Any], ...]
+    spread: Spread
+    runs: tuple[Member, ...]
+
+
+def points(
+    table: Sequence[TableRow],
+    paths: Mapping[str, Path],
+    axis: str,
+    column: str,
+    exclude_unfit: bool = False,
+) -> list[Point]:
+    """The points of a column over an axis, in the order of the grid; seeds are what is averaged.
+
+    A seed is an axis too: over it every run is a point of its own. Cells that lack the axis, or
+    have failed, make no point.
+    """
+    result = []
+    for key, rows in by_setting(table, axis).items():
+        runs = tuple(_member(row, column, paths) for row in rows if row.row.state == "done")
+        values = dict(key)
+        if axis in values and runs:
+            line = tuple((k, v) for k, v in key if k != axis)
+            spread = statistics(rows, column, exclude_unfit)
+            result.append(Point(values[axis], line, spread, runs))
+    return result
+
+
+def _member(row: TableRow, column: str, paths: Mapping[str, Path]) -> Member:
+    seeds = tuple((key, value) for key, value in row.axes.items() if is_seed(key))
+    value = row.row.values.get(column, math.nan)
+    return Member(row.name, seeds, value, row.fit, paths[row.name])

@@ -18,12 +18,11 @@ from core.observables.registry import OBSERVABLES
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
 from core.runs import Run, open_run
-from core.studies.derived import ABSENT, FACTOR, SYMBOLS, VARIANT
-from core.studies.formulas import FUNCTIONS, evaluate
-from core.studies.grouping import SEEDS
+from core.studies.formulas import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, evaluate
 from core.studies.moments import START, Moment, Requested, names_of, observables_of, split
-from core.studies.study import Cell, Study
-from core.studies.tables import value_text
+from core.studies.statistics import SEEDS
+from core.studies.study import Study
+from core.studies.tables import Cell, value_text
 from core.study_file.experiment import Experiment
 
 Array = NDArray[np.float64]

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from core.studies.settings import depth_of
 from core.studies.study import Study, load_study, shipped_ids
+from core.studies.tables import depth_of
 
 MODIFIED = "Modified from "
 MOST_NAMED = 6  # changes in a title

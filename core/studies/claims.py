@@ -1,4 +1,4 @@
-"""The `[[claims]]` and the `[sweep]` table of a study: what its runs are to show, and its columns.
+"""The `[[claims]]`, `[sweep]` and `[hunt]` tables of a study: what its runs are to show.
 
 A claim compares a measured number with a value. The number is made in three steps: a formula is
 taken at the end of each run (or `at` a moment) that `where` keeps, the runs are brought together
@@ -36,8 +36,10 @@ from typing import Annotated, Any, Literal, final, get_args
 from pydantic import BeforeValidator, Field, model_validator
 
 from core.errors import InputError
-from core.study_file.tables import Table, Where, listed
-from core.study_file.validation import table_of
+from core.settings import MAX_SEED
+from core.studies.hunt_kinds import Over, Take
+from core.studies.tables import MAX_CELLS
+from core.study_file.validation import Table, Where, listed, table_of
 
 Size = Literal["quick", "paper"]
 SIZES: tuple[Size, ...] = get_args(Size)
@@ -141,3 +143,71 @@ def parse_claims(entries: Any, where: str) -> tuple[Claim, ...]:
     if not isinstance(entries, list) or len(entries) > MOST_CLAIMS:
         raise InputError(f"{where}: claims must be at most {MOST_CLAIMS} tables [[claims]].")
     return tuple(table_of(Claim, one, f"{where}: claim {k}") for k, one in enumerate(entries, 1))
+
+
+# --------------------------------------------------------------------------------- the [hunt] table
+# Which runs `hunt` looks for, unless the command says so; core.extremes looks for them.
+#
+# [hunt]
+# minimise = "hard_margin / (gamma_gl / 2)"   # or maximise; a formula, slack:NAME or ratio:NAME
+# over = "seeds"                              # or data, start
+# take = "last"                               # of each run: its last value, or least, largest
+# at = 3.0                                    # log10 t; without it the last frame
+# after = "smoothed_margin"                   # least or largest of the frames once that is > 0
+# exclude_unfit = true                        # only runs that end without training errors
+# seeds = [0, 999]                            # the first and the last seed that may be drawn
+# drawn = 1000                                # runs that are drawn before any is refined
+# runs = 1000                                 # all runs
+# quick = { drawn = 12, runs = 16 }           # the same with --quick
+
+COUNT = f"must be a whole number from 1 to {MAX_CELLS}"
+SEEDS = "must be two whole numbers, the first seed and the last"
+Seeds = Annotated[tuple[int, int], BeforeValidator(listed)]
+
+
+@final
+class Counts(Table):
+    """How many runs are drawn before any is refined, and how many there are in all."""
+
+    drawn: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)
+    runs: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)
+
+
+@final
+class HuntTable(Table):
+    """`[hunt]`: what is looked for, among what, and in how many runs."""
+
+    minimise: str | None = None
+    maximise: str | None = None
+    over: Over = "seeds"
+    take: Take = "last"
+    at: float | None = None
+    after: str = ""
+    exclude_unfit: bool = False
+    seeds: Seeds | None = Field(None, description=SEEDS)
+    drawn: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)
+    runs: int | None = Field(None, ge=1, le=MAX_CELLS, description=COUNT)
+    quick: Counts = Counts()
+
+    @model_validator(mode="after")
+    def _one_sense(self) -> HuntTable:
+        if (self.minimise is None) == (self.maximise is None):
+            raise ValueError("give either minimise or maximise")
+        if self.seeds is not None and not 0 <= self.seeds[0] <= self.seeds[1] <= MAX_SEED:
+            raise ValueError("seeds must be the first seed and the last, 0 or more")
+        return self
+
+    def counts(self, size: str | None) -> Counts:
+        """How many runs at a size of the study."""
+        plain = Counts(drawn=self.drawn, runs=self.runs)
+        return self.quick if size == "quick" else plain
+
+
+def hunt_of(results: Mapping[str, Any], where: str) -> HuntTable | None:
+    """The `[hunt]` table of a study's results; None where there is none.
+
+    Raises InputError for unknown keys and wrong values.
+    """
+    return (
+        table_of(HuntTable, results["hunt"], f"{where}: hunt", ".") if "hunt" in results else None
+    )

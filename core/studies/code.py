@@ -43,7 +43,7 @@ def _texts(value: object) -> Iterator[str]:
 def check_code(study: Study, name: str, files: bool = True) -> None:
     """Raise UntrustedCodeError for code of a study, or of a file that it names, not trusted here.
 
-    `core.problem.resolve` and the network itself refuse the code too. This check answers before
+    `core.problem.problem.resolve` and the network refuse the code too. This check answers before
     any other work, with the name of the study file. With `files` false it leaves out the files.
     """
     for code in codes_of(study):

@@ -19,10 +19,9 @@ from core.observables.margins import flat_values
 from core.reference.intervals import circle, max_margin, plane
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula
-from core.studies.grouping import by_setting, crossings, fits, matches
 from core.studies.layout import PanelLayout
 from core.studies.moments import END, moments_of
-from core.studies.statistics import mean_bar, slope_of
+from core.studies.statistics import by_setting, crossings, fits, matches, mean_bar, slope_of
 
 Array = NDArray[np.float64]
 ALL = ""  # what the only line of a panel stands for

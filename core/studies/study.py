@@ -1,8 +1,8 @@
 """A Study: a base experiment, axes to vary, its title and source. A single run has no axes.
 
 Read from and written to TOML (the tables are those of Experiment, plus title, source, axes, and the
-derived settings and variants of core.studies.derived). Its figure is `[figure]`
-(core.studies.layout), its first views `[window]` (core.studies.window), what its runs are to show
+derived settings and variants of core.studies.formulas). Its figure is `[figure]`
+(core.studies.layout), its first views `[window]` (core.studies.layout), what its runs are to show
 `[[claims]]`, the columns of its table `[sweep]` (core.studies.claims), and its `[hunt]`.
 """
 
@@ -23,22 +23,16 @@ from core.errors import InputError, did_you_mean
 from core.files import is_there, read_text
 from core.program import RESOURCES
 from core.studies import tables as study_tables
-from core.studies.cell import Cell as Cell
-from core.studies.cell import Place as Place
-from core.studies.cell import name_of as name_of
-from core.studies.claims import Claim, SweepTable, parse_claims, parse_sweep
-from core.studies.derived import FACTOR, FORMULA, VARIANT, apply_formulas
-from core.studies.hunt import hunt_of
-from core.studies.layout import FigureLayout, parse_layout
-from core.studies.settings import as_typed, change_kind, is_dropped, is_one_value, kinds_first
-from core.studies.tables import StudyFile, parse_setting, split_key
-from core.studies.window import WindowTable, parse_window
+from core.studies.claims import Claim, SweepTable, hunt_of, parse_claims, parse_sweep
+from core.studies.formulas import FACTOR, FORMULA, VARIANT, apply_formulas
+from core.studies.layout import FigureLayout, WindowTable, parse_layout, parse_window
+from core.studies.tables import Cell, Place, StudyFile, as_typed, name_of, parse_setting, split_key
 from core.study_file.experiment import KINDS
-from core.study_file.toml import parse_toml
 from core.study_file.validation import (
     SECTIONS,
     build_experiment,
     check_keys,
+    parse_toml,
     section_class,
     table_of,
 )
@@ -178,7 +172,7 @@ class Study:
         for name, settings in self.variants.items():
             formulas = {k: text for k, text in settings.items() if k.startswith(FORMULA)}
             study = plain
-            for key in sorted(settings.keys() - formulas.keys(), key=kinds_first):
+            for key in sorted(settings.keys() - formulas.keys(), key=study_tables.kinds_first):
                 study = study.with_value(key, settings[key])
             own = {key.removeprefix(FORMULA): str(text) for key, text in formulas.items()}
             study = replace(study, derived={**study.derived, **own})
@@ -208,7 +202,7 @@ class Study:
         """The study with `key=value` settings applied; a setting of an axis replaces the axis."""
         study = self
         parsed = [parse_setting(setting) for setting in settings]
-        for key, value in sorted(parsed, key=lambda pair: kinds_first(pair[0])):
+        for key, value in sorted(parsed, key=lambda pair: study_tables.kinds_first(pair[0])):
             study = study.with_value(key, value)
         study.check()
         return study
@@ -235,15 +229,17 @@ class Study:
         table = tables.setdefault(section, {})
         axes = dict(self.axes)
         if name == "kind" and section in KINDS:
-            lost = change_kind(tables, section, value)
+            lost = study_tables.change_kind(tables, section, value)
             kept = section_class(section, table).model_fields.keys() - lost
-            axes = {k: v for k, v in axes.items() if not is_dropped(k, section, kept)}
+            axes = {k: v for k, v in axes.items() if not study_tables.is_dropped(k, section, kept)}
         varied = study_tables.set_in_variants(tables, self.variants, key, value)
         if varied:
             return replace(self, variants=varied)
         with as_typed():
             check_keys({name: value}, section_class(section, table), section, "")
-        if isinstance(value, list) and not is_one_value(value, section_class(section, table), name):
+        if isinstance(value, list) and not study_tables.is_one_value(
+            value, section_class(section, table), name
+        ):
             with as_typed():
                 axes[key] = study_tables.axis(key, value, "")
             table.pop(name, None)

@@ -1,4 +1,4 @@
-"""The plain tables of a study file: keys, settings, axes, sizes, derived settings and variants.
+"""Plain tables of a study file: keys, settings, axes, sizes, variants; and cells of the grid.
 
 What is not allowed is refused in a sentence.
 """
@@ -9,19 +9,88 @@ import math
 import tomllib
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, final
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, final, get_args, get_origin
 
 import tomli_w
 from pydantic import Field, ValidationInfo, field_validator
 
 from core.errors import InputError, did_you_mean
 from core.numbers import NARROW_SPACE
-from core.studies.derived import FACTOR, FORMULA, VARIANT
-from core.studies.settings import depth_of
-from core.study_file.tables import Table
-from core.study_file.toml import reason
-from core.study_file.validation import SECTIONS, section_class
+from core.settings import Section
+from core.studies.formulas import FACTOR, FORMULA, VARIANT
+from core.study_file.experiment import Experiment
+from core.study_file.validation import SECTIONS, Table, reason, section_class
+
+# --------------------------------------------- settings: lists that are axes, and kinds that change
+
+
+@contextmanager
+def as_typed() -> Iterator[None]:
+    """What is wrong with a setting is, at the command line, wrong with its option."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.text, option="--set", clauses=error.clauses) from error
+
+
+def is_one_value(value: list[Any], cls: type[Section], name: str) -> bool:
+    """Whether a list is one value of a key that takes lists; a list of lists is an axis of it, and
+    of a key that takes lists of lists a list of these."""
+    annotation = cls.model_fields[name].annotation
+    return depth_of(value) <= max(map(_depth_in, (annotation, *get_args(annotation))))
+
+
+def depth_of(value: Any) -> int:
+    """How deep lists are nested in each other.
+
+    >>> depth_of(1), depth_of([1, 2]), depth_of([[1, 2], [3]]), depth_of([[1], 2])
+    (0, 1, 2, 1)
+    """
+    if not isinstance(value, list | tuple):
+        return 0
+    return 1 + (min(map(depth_of, value)) if value else 0)
+
+
+def _depth_in(annotation: Any) -> int:
+    """How deep lists are nested in the values of a type."""
+    if get_origin(annotation) is not tuple:
+        return 0
+    return 1 + max(map(_depth_in, get_args(annotation)))
+
+
+def change_kind(tables: dict[str, dict[str, Any]], section: str, kind: Any) -> set[str]:
+    """Set a kind; keys that the new kind does not have, or has to itself, were the old one's.
+
+    Other sections get kinds that go with it where theirs do not, as data of real targets, or of
+    many classes, need a loss of theirs. Returns the keys that the new kind has to itself.
+    """
+    table = tables.setdefault(section, {})
+    before, table["kind"] = table.get("kind"), kind
+    cls = section_class(section, table)
+    lost = set() if before == kind else set(cls.own)
+    for key in [key for key in table if key not in cls.model_fields or key in lost]:
+        del table[key]
+    for other, usual in cls.others.items():
+        if not cls.goes_with(section_class(other, tables.get(other, {}))):
+            change_kind(tables, other, usual)
+    return lost
+
+
+def kinds_first(key: str) -> bool:
+    """Sorts kinds before the keys that depend on them."""
+    return not key.endswith(".kind")
+
+
+def is_dropped(axis: str, section: str, kept: Set[str]) -> bool:
+    """Whether an axis is of a section whose kind does not have its key."""
+    part, name = axis.split(".", 1)
+    return part == section and name not in kept
+
+
+# ------------------------------------------------------------------------------------------- tables
 
 SIZES = ("quick", "paper")
 MAX_CELLS = 100_000
@@ -223,3 +292,29 @@ def set_in_variants(
         for v, settings in variants.items()
         if having
     }
+
+
+# -------------------------------------------------------------------------------------------- cells
+
+Place = Mapping[str, Any]  # the values of a study's axes, by their keys
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One experiment of a study: `name` is `network.m=16` or empty where there are no axes.
+
+    `values` are those of the axes, factors among them, and `variant`.
+    """
+
+    name: str
+    experiment: Experiment
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def name_of(place: Place) -> str:
+    """The name of the cell at a place.
+
+    >>> name_of({"network.m": 16, "run.seed": 0})
+    'network.m=16__run.seed=0'
+    """
+    return "__".join(f"{key}={value_text(value)}" for key, value in place.items())

@@ -18,12 +18,13 @@ from core.observables.registry import OBSERVABLES, of_shape
 from core.reference.registry import REFERENCES
 from core.reference.watch import Watch
 from core.runs import Run, open_run
+from core.studies.cell_table import Row
 from core.studies.cells import Recorded, StudyCell, cell_of, check_formula, margin_of, settings_of
 from core.studies.claims import Quantity
-from core.studies.grouping import Key, apart_from_seeds, fits, matches
 from core.studies.moments import claim_moment, observables_of, requested_of, values_of
-from core.studies.row import Row
-from core.studies.study import Cell, Study
+from core.studies.statistics import Key, apart_from_seeds, fits, matches
+from core.studies.study import Study
+from core.studies.tables import Cell
 
 Array = NDArray[np.float64]
 MARGIN = "margin:"

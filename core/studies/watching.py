@@ -8,15 +8,16 @@ from itertools import islice
 from typing import Any
 
 from core.errors import InputError
-from core.studies.derived import VARIANT
-from core.studies.study import Cell, Place, Study, name_of
+from core.studies.formulas import VARIANT
+from core.studies.study import Study
+from core.studies.tables import Cell, Place, name_of
 
 MOST_LOOKED_AT = 100_000  # places of a grid
 
 
 def worth_seeing(study: Study, count: int, names: Collection[str] = ()) -> tuple[Cell, ...]:
     """At most so many cells, in the order of the grid: those of some `names`, else those that the
-    study says (core.studies.window), else the first and the next ones that differ from all before
+    study says (core.studies.layout), else the first and the next ones that differ from all before
     in more than a seed; then the first ones.
 
     Raises InputError where the study says a cell that it does not have, and for values that are not

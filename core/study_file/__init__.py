@@ -1,1 +1,5 @@
-"""What a study file says of one experiment: its sections, their values, and what is allowed."""
+"""What a study file says of one experiment: its sections, their values, and what is allowed.
+
+`experiment` with its losses and `dynamics` (`descent`, `dynamics_section`) are the sections,
+`validation` reads them, and `weight` is the resources that training takes.
+"""

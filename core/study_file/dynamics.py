@@ -12,12 +12,8 @@ from core.network.parametrisation import Arrays, Network, Shape
 from core.network.registry import NETWORKS
 from core.network.section import NetworkSection
 from core.settings import Registry, kind_of, setting
-from core.study_file.descent import Adam as Adam
-from core.study_file.descent import GradientDescent as GradientDescent
-from core.study_file.descent import StochasticGradientDescent as StochasticGradientDescent
+from core.study_file.descent import Adam, GradientDescent, StochasticGradientDescent
 from core.study_file.dynamics_section import UNTIL_MEANING, DynamicsSection
-from core.study_file.plain_flow import PlainFlow
-from core.study_file.recorded import RecordedLoop
 
 FLOW_STEP = 1e4  # multiply-adds that the fixed 59 us of a flow's step are worth (6 ns each)
 FLOW_RATE = 3e4  # of such work a second: the steps of a unit of log10 t are not counted by it
@@ -31,6 +27,51 @@ FLOW_ANEW = (
 def log_time_work(n: float, m: float, until: float) -> float:
     """n m + 1e4 a step, as many steps as cells that were measured took to the same horizon."""
     return (n * m + FLOW_STEP) * max(1.0, until)
+
+
+@final
+class PlainFlow(DynamicsSection):
+    title: ClassVar[str] = "gradient flow in plain time, in small steps that keep a_j^2 - |v_j|^2"
+    words: ClassVar[str] = "gradient flow in plain time"
+    source: ClassVar[str] = "Boursier and Flammarion 2025 (the flow); docs/theory.md (the steps)"
+    full_gradient: ClassVar[bool] = True
+    kernels: ClassVar[tuple[str, ...]] = ("balanced",)
+    fits_targets: ClassVar[bool] = True
+
+    kind: Literal["plain_flow"] = "plain_flow"
+    step: float | None = setting(
+        None,
+        meaning="length of a step, which is cut where it is too long; default .01/((1/n) sum_i "
+        "|l'_i| |x_i|) at f = 0, a hundredth of the time in which a small node turns",
+        gt=0,
+    )
+    until_log10_time: float = setting(2.0, meaning=UNTIL_MEANING, unit="log10 t", ge=-8, le=15)
+
+    def check(self, experiment: Any) -> None:
+        self._needs_standard(experiment, "keeps a_j^2 - |v_j|^2")
+        self._needs_float64(experiment)
+        if experiment.loss.l2 > 0.0:
+            raise RuleError(
+                f'dynamics.kind = "{self.kind}" follows the risk alone, and a penalty changes what '
+                'it keeps; use loss.l2 = 0 or dynamics.kind = "gd"',
+                keys=("loss.l2", "dynamics.kind"),
+            )
+
+    def work(self, n: float, m: float, d: float) -> float:
+        return 2.0 * self.steps() * n * m * d
+
+
+@final
+class RecordedLoop(DynamicsSection):
+    title: ClassVar[str] = "the steps of another program, recorded as they were; not trained here"
+    words: ClassVar[str] = "a recorded loop"
+    source: ClassVar[str] = "the user's own"
+    fits_targets: ClassVar[bool] = True
+
+    kind: Literal["recorded"] = "recorded"
+    until_log10_time: float = setting(
+        0.0, meaning="where the recording ends, as far as it was said", unit="log10 t", ge=-8, le=15
+    )
 
 
 @final

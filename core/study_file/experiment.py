@@ -8,7 +8,7 @@ beside it, and `python -m core describe` and the window's form print them from h
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, final
+from typing import Annotated, Any, ClassVar, Literal, final
 
 from pydantic import BeforeValidator, SerializeAsAny, model_validator
 
@@ -20,11 +20,164 @@ from core.network.parametrisation import TwoLayer
 from core.network.registry import NETWORKS
 from core.network.section import NetworkSection
 from core.network.standard import StandardNetwork
-from core.settings import MAX_ELEMENTS, Section, setting
+from core.settings import MAX_ELEMENTS, MAX_FRAMES, MAX_SEED, Registry, Section, kind_of, setting
 from core.study_file.dynamics import DYNAMICS, GradientFlow
 from core.study_file.dynamics_section import DynamicsSection
-from core.study_file.loss import LOSSES, ExponentialLoss, LossSection
-from core.study_file.plain import Recording, RunSettings
+
+# ------------------------------------------------------------------------------------------- losses
+
+
+class LossSection(Section):
+    """What every loss has, and what others ask of one."""
+
+    vanishes: ClassVar[bool] = True  # l(z) -> 0 as z -> infinity, so that flow has a log time
+    exp_tailed: ClassVar[bool] = False  # of a margin y f, with -l'(z) e^z -> 1
+    several: ClassVar[bool] = False  # of the logits of three and more classes
+    fits_targets: ClassVar[bool] = False
+    known: ClassVar[bool] = True  # False: whatever it is, for any number of classes
+    kind: str
+    l2: float = setting(
+        0.0,
+        meaning="lambda of the penalty lambda |Theta|^2 on all trained parameters (descent only)",
+        source="wei19, section 2",
+        ge=0,
+    )
+    l23: float = setting(
+        0.0,
+        meaning="lambda of the penalty lambda sum_j |theta_j|^3, theta_j all trained weights of "
+        "node j (descent only)",
+        source="morwani24, section 3 (the L_2,3 norm)",
+        ge=0,
+        added=True,
+    )
+
+    @property
+    def penalised(self) -> bool:
+        """Whether more than the risk is lowered."""
+        return self.l2 > 0.0 or self.l23 > 0.0
+
+
+@final
+class ExponentialLoss(LossSection):
+    title: ClassVar[str] = "exponential loss l(z) = exp(-z); risk R = (1/n) sum_i l(p_i)"
+    source: ClassVar[str] = "telgarsky22, section 1.2"
+    exp_tailed: ClassVar[bool] = True
+
+    kind: Literal["exponential"] = "exponential"
+
+
+@final
+class LogisticLoss(LossSection):
+    title: ClassVar[str] = "logistic loss l(z) = ln(1 + exp(-z)); risk R = (1/n) sum_i l(p_i)"
+    source: ClassVar[str] = "telgarsky22, section 1.2"
+    exp_tailed: ClassVar[bool] = True
+
+    kind: Literal["logistic"] = "logistic"
+
+
+@final
+class SquaredLoss(LossSection):
+    title: ClassVar[str] = "squared loss l(p) = (1 - p)^2 = (y - f)^2 for labels +-1"
+    source: ClassVar[str] = "wei19, sections B.3 and F.3"
+    vanishes: ClassVar[bool] = False
+
+    kind: Literal["squared"] = "squared"
+
+
+@final
+class LeastSquaresLoss(LossSection):
+    title: ClassVar[str] = "half the squared error: R = (1/2n) sum_i (f(x_i) - y_i)^2"
+    source: ClassVar[str] = "the usual risk of regression; Boursier and Flammarion 2025"
+    vanishes: ClassVar[bool] = False
+    fits_targets: ClassVar[bool] = True
+
+    kind: Literal["least_squares"] = "least_squares"
+
+
+@final
+class MeanSquaredErrorLoss(LossSection):
+    title: ClassVar[str] = "squared error of a recorded loop: R = (1/n) sum_i (f(x_i) - y_i)^2"
+    source: ClassVar[str] = "MSELoss of PyTorch"
+    vanishes: ClassVar[bool] = False
+    fits_targets: ClassVar[bool] = True
+
+    kind: Literal["mse"] = "mse"
+
+
+@final
+class CrossEntropyLoss(LossSection):
+    title: ClassVar[str] = "cross-entropy of the logits, for three and more classes"
+    source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
+    several: ClassVar[bool] = True
+
+    kind: Literal["cross_entropy"] = "cross_entropy"
+
+
+@final
+class UnknownLoss(LossSection):
+    title: ClassVar[str] = "the loss of another program's run, which it did not name"
+    source: ClassVar[str] = "the user's own"
+    vanishes: ClassVar[bool] = False
+    known: ClassVar[bool] = False
+    fits_targets: ClassVar[bool] = True
+
+    kind: Literal["unknown"] = "unknown"
+
+
+LOSSES: Registry[type[LossSection]] = Registry(
+    kind_of, ExponentialLoss, LogisticLoss, SquaredLoss, LeastSquaresLoss, CrossEntropyLoss
+)
+LOSSES.aside |= {"mse": MeanSquaredErrorLoss, "unknown": UnknownLoss}
+
+
+# --------------------------------------------------------------------------- sections without kinds
+
+
+class Recording(Section):
+    title: ClassVar[str] = "what is kept of a run: frames on a schedule fixed before it starts"
+
+    frames: int = setting(
+        400, meaning="upper bound on the number of frames, t = 0 included", ge=2, le=MAX_FRAMES
+    )
+    log10_times: tuple[float, ...] = setting(
+        (), meaning="extra marks: times t = 10^this that get a frame of their own", unit="log10 t"
+    )
+    spacing: Literal["log", "even", "pairs"] = setting(
+        "log",
+        meaning="log: evenly in log10 t; even: evenly in t, for dynamics of equal steps; pairs: "
+        "the same, each frame with that of the step before it, for what changes from step to step",
+        advanced=True,
+        added=True,
+    )
+
+    @model_validator(mode="after")
+    def _marks_fit(self) -> Recording:
+        if len(set(self.log10_times)) > self.frames - 2:
+            raise RuleError(
+                f"{len(set(self.log10_times))} marks do not fit into frames = {self.frames}; "
+                "raise frames or give fewer log10_times",
+                keys=("log10_times", "frames"),
+            )
+        return self
+
+
+class RunSettings(Section):
+    title: ClassVar[str] = "the seed, and how numbers are held"
+
+    seed: int = setting(0, meaning="seed of data and parameters (NumPy PCG64)", ge=0, le=MAX_SEED)
+    precision: Literal["float64", "float32"] = setting(
+        "float64",
+        meaning="float64, or float32 for gradient descent: to 1e-6 of a hard margin with the "
+        "default step, to 1e-4 after a million small steps",
+    )
+    device: Literal["auto", "cpu", "cuda"] = setting(
+        "auto",
+        meaning="where gradient descent computes; auto: on an NVIDIA GPU if there is one and the "
+        "problem is large",
+    )
+
+
+# ----------------------------------------------------------------------------------- the experiment
 
 
 @final

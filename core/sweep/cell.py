@@ -21,7 +21,7 @@ from core.problem.problem import Problem, resolve, with_dynamics
 from core.run_files.meta import printable
 from core.runs import Recorder, RecorderAt, Run, open_run
 from core.settings import Registry, Section
-from core.studies.row import Row, State
+from core.studies.cell_table import Row, State
 from core.study_file.experiment import Experiment
 from core.training.control import Control
 

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from core.studies.row import Row
+from core.studies.cell_table import Row
 from core.training.control import Control
 
 

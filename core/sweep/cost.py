@@ -16,10 +16,11 @@ from typing import final
 
 from core.files import scratch
 from core.runs import estimated_bytes
-from core.studies.derived import VARIANT
-from core.studies.grouping import apart_from_seeds
-from core.studies.row import Row
-from core.studies.study import Cell, Study
+from core.studies.cell_table import Row
+from core.studies.formulas import VARIANT
+from core.studies.statistics import apart_from_seeds
+from core.studies.study import Study
+from core.studies.tables import Cell
 from core.study_file.experiment import Experiment
 from core.sweep.cell import expected, run_batch
 from core.sweep.plan import task_of

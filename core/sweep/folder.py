@@ -1,4 +1,4 @@
-"""The sweeps that a folder of run files holds, with a ledger or without.
+"""Sweeps that a folder of run files holds, with a ledger or without, and their results.
 
 A study of few cells that was recorded without a ledger is known by the names of its run files and
 by the experiments in them: those of a shipped study, at one of its sizes.
@@ -7,15 +7,32 @@ by the experiments in them: those of a shipped study, at one of its sizes.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from core.errors import InputError
-from core.studies.cells import studies_in
+from core.figures.palette import Palette
+from core.figures.primitives import FigureScene
+from core.figures.study_figure import figure_of_runs, layout_of
+from core.studies.cell_table import Known, Row, known_values
+from core.studies.cells import runs_of, studies_in
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import SIZES
-from core.sweep.ledger import SUFFIX, Ledger, digest_of, place, read_ledger
-from core.sweep.plan import recorded_row, run_file, task_of
+from core.studies.trials import trials_of
+from core.studies.verdicts import Judged, judge
+from core.sweep.plan import (
+    SUFFIX,
+    Ledger,
+    digest_of,
+    place,
+    read_ledger,
+    recorded_row,
+    run_file,
+    run_paths,
+    task_of,
+)
 
 
 def sweeps_in(folder: Path, values: bool = True) -> list[Ledger]:
@@ -87,3 +104,85 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
         if row is not None:
             ledger.put(row, digest_of(cell.experiment))
     return ledger
+
+
+# ------------------------------------------------------------------------------------------ results
+
+
+def judged_in(folder: Path, ledger: Ledger, size: str | None) -> list[Judged]:
+    """Judge the claims of a swept study, at the size that it was swept at unless one is given."""
+    judged_size = (size or ledger.size) if ledger.study.sizes else None
+    return judged_rows(ledger.study, ledger.rows, folder, judged_size)
+
+
+def judged_rows(
+    study: Study, rows: Mapping[str, Row], folder: Path, size: str | None
+) -> list[Judged]:
+    """Judge the claims of a study by the rows of its cells, whose runs are in a folder.
+
+    Parameters
+    ----------
+    study : Study
+        Study whose claims are judged.
+    rows : mapping of str to Row
+        Rows of the cells, by their names.
+    folder : Path
+        Folder of the run files.
+    size : str or None
+        Size that the cells were trained at; None judges all claims.
+
+    Returns
+    -------
+    list of Judged
+        One for each claim, in their order.
+    """
+    paths = run_paths(study, folder)
+    # A row outlives its run file. A cell that failed never had one, and counts among the runs that
+    # a claim is about.
+    there = {
+        name: row
+        for name, row in rows.items()
+        if name in paths and (row.state == "failed" or paths[name].is_file())
+    }
+    return judge(study, trials_of(study, there, paths), size)
+
+
+def results_in(folder: Path, ledger: Ledger | None) -> tuple[list[str], Known | None]:
+    """Return a line for each claim of a sweep, and what its table has; nothing without one."""
+    if ledger is None:
+        return [], None
+    claims = ledger.study.claims
+    verdicts = [one.line for one in judged_in(folder, ledger, None)] if claims else []
+    return verdicts, known_values(ledger.rows, run_paths(ledger.study, folder))
+
+
+def folder_figure(
+    folder: Path,
+    keep: Callable[[Any], Any],
+    palette: Palette,
+    fresh: Sequence[Study] = (),
+) -> FigureScene | None:
+    """Return the figure of the study with a layout whose runs a folder holds; None without one.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of run files.
+    keep : callable
+        Called with each run that is opened; it closes the run later.
+    palette : Palette
+        Colours of the figure.
+    fresh : sequence of Study
+        Studies whose runs were recorded a moment ago and have no ledger.
+
+    Returns
+    -------
+    FigureScene or None
+    """
+    ledgers = [] if fresh else sweeps_in(folder, values=False)
+    study = layout_of(folder, fresh or [ledger.study for ledger in ledgers])
+    if study is None:
+        return None
+    own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
+    verdicts, known = results_in(folder, own)
+    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, known)

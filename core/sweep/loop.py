@@ -19,7 +19,7 @@ from core.compiled import warming
 from core.compiled.beside import compiling
 from core.dynamics.needs import groups_of
 from core.errors import DiskError
-from core.studies.row import Row
+from core.studies.cell_table import Row
 from core.sweep.cell import Task
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.plan import Plan

@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from core.errors import InputError, MarginscopeError
 from core.processes import make_executor
-from core.studies.row import Row
+from core.studies.cell_table import Row
 from core.sweep.cell import Task, run_batch, run_cell
 from core.training.control import Control
 

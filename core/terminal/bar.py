@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, final
 
-from core.terminal.escapes import escape_controls
+from core.terminal.text import escape_controls
 
 
 @final

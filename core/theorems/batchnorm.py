@@ -10,7 +10,7 @@ import numpy as np
 from core.data.constructions import DyadicData
 from core.network.normalised import BatchNorm
 from core.runs import Run
-from core.study_file.dynamics import GradientDescent, StochasticGradientDescent
+from core.study_file.descent import GradientDescent, StochasticGradientDescent
 from core.theorems import common
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement
 

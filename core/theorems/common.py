@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.runs import Run
-from core.study_file.loss import LOSSES
+from core.study_file.experiment import LOSSES
 from core.theorems import states
 from core.theorems.statement import Comparison, Context, Hypothesis, proved_below
 from core.theorems.states import State

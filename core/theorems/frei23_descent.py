@@ -9,7 +9,7 @@ import numpy as np
 from core.network.standard import FixedOuter, FixedOuterNetwork
 from core.observables.proofs import sum_bounds
 from core.runs import Run
-from core.study_file.dynamics import GradientDescent
+from core.study_file.descent import GradientDescent
 from core.theorems import common
 from core.theorems.common import Array
 from core.theorems.frei23_points import lengths, of_frei23, orthogonality, outer_layer, ratio, slope

@@ -27,7 +27,7 @@ from core.network.section import NetworkSection
 from core.problem.problem import Problem, Start
 from core.problem.schedule import parse_time, time_text
 from core.runs import RecordedRun
-from core.runs.lineage import Changes, changes_text
+from core.runs.meta import Changes, changes_text
 from core.studies.tables import value_text
 from core.study_file.experiment import Experiment
 from core.training.continuation import (

@@ -1,4 +1,4 @@
-"""The state of a run, and what others may ask of it, across threads.
+"""State of a run, and requests to it across threads.
 
     idle --start--> running <--resume/pause--> paused
                        |                          |
@@ -13,9 +13,10 @@ between chunks and between the stages of a step, and publishes one frozen Status
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path
 from typing import Any, final
 
 MOST_NOTES = 8  # kept of a run
@@ -130,3 +131,20 @@ class Control:
         notes = self._status.notes
         if note and note not in notes:
             self._status = replace(self._status, notes=(*notes, note)[-MOST_NOTES:])
+
+
+def ending_sentences(status: Status, path: Path, notes: int = 0) -> Iterator[str]:
+    """Return the notes of a run from `notes` on; why it did not complete, and what to do."""
+    details: dict[str, Any] = dict(status.details or {})
+    for note in status.notes[notes:]:
+        yield f"{path.name}: {note}"
+    if status.reason is FinishReason.DIVERGED:
+        yield (
+            f"{path.name} diverged at step {details['step']} with dynamics.step = "
+            f"{details['step_size']:g} ({details['why']}); try dynamics.step = "
+            f"{details['suggested_step']:g}. Everything up to there is recorded."
+        )
+    elif status.reason is FinishReason.CANCELLED:
+        yield f"{path.name} was interrupted; {status.committed + 1} frames are recorded."
+    elif status.reason is FinishReason.FAILED and "note" not in details:
+        yield f"{path.name} stopped: the flow's step became too small to go on; it is recorded."

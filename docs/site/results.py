@@ -24,12 +24,11 @@ from core.figures.export import figure_bytes
 from core.figures.palette import DARK, LIGHT
 from core.figures.study_figure import figure_of_runs, has_figure
 from core.files import scratch
+from core.studies.cell_table import known_values
 from core.studies.cells import runs_of
-from core.studies.row import known_values
 from core.studies.study import Study, load_study
 from core.sweep.folder import sweeps_in
-from core.sweep.ledger import Ledger
-from core.sweep.plan import run_file
+from core.sweep.plan import Ledger, run_file
 from docs.site.places import RESULTS, ROOT
 
 SIZE = "quick"

@@ -19,15 +19,13 @@ from core.figures.export import (
     figure_bytes,
     save_figure,
 )
-from core.figures.look import FIRST_CURVES, Look
-from core.figures.names import ACROSS, PAGE_FRAMES, PANELS
-from core.figures.options import FigureOptions
+from core.figures.names import ACROSS, PAGE_FRAMES, PANELS, Sheet
+from core.figures.options import FIRST_CURVES, FigureOptions, Look
 from core.figures.page import PageOptions, check_page, check_page_path, page_html, views_of
 from core.figures.page_data import title_of
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene
 from core.figures.scene import build_scene
-from core.figures.sheet import Sheet
 from core.files import write_whole
 from core.observables.observable import Shape
 from core.observables.planes import COORDINATES, parse_plane

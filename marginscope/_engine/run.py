@@ -19,8 +19,7 @@ from core.data.section import scale_points
 from core.errors import InputError
 from core.observables.table import weights_at
 from core.runs import RunFile
-from core.runs.left import was_left
-from core.runs.settings import known_settings
+from core.runs.settings import known_settings, was_left
 from marginscope._engine.boundary import public
 from marginscope._engine.tables import (
     array_names,

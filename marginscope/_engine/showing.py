@@ -15,7 +15,7 @@ from core.figures.primitives import FigureScene
 from core.figures.study_figure import figure_of_runs
 from core.runs import runs_in
 from core.studies.study import shipped_ids
-from core.sweep.results import folder_figure, results_in
+from core.sweep.folder import folder_figure, results_in
 from marginscope._engine.boundary import Folder, public
 from marginscope._engine.figures import (
     PLAIN,

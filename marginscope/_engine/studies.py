@@ -14,10 +14,9 @@ import numpy as np
 from core.errors import InputError, did_you_mean
 from core.studies.code import check_code
 from core.studies.papers import PAPERS
-from core.studies.settings import kinds_first
 from core.studies.study import Study as CoreStudy
 from core.studies.study import load_study, shipped_ids, shipped_summaries
-from core.studies.tables import SIZES
+from core.studies.tables import SIZES, kinds_first
 from marginscope._engine.boundary import public
 
 

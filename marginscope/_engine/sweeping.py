@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, final, overload
 
 from core.compiled.warming import compiling_words
 from core.errors import InputError
-from core.studies.cell_table import rows_of
-from core.studies.row import Row
+from core.studies.cell_table import Row, rows_of
 from core.studies.study import shipped_ids
 from core.sweep.control import SweepControl, SweepStatus
-from core.sweep.ledger import Ledger
 from core.sweep.loop import sweep as statuses
-from core.sweep.plan import Plan, plan
+from core.sweep.plan import Ledger, Plan, plan
 from core.sweep.pools import pool_for
 from marginscope._engine.boundary import (
     Folder,
@@ -298,6 +296,6 @@ def _is_folder(target: str | os.PathLike[str]) -> bool:
 
 
 def _judged(folder: Path, ledgers: Iterable[Ledger], size: str | None) -> list[Judged]:
-    from core.sweep.results import judged_in  # loads Numba, which a sweep does without
+    from core.sweep.folder import judged_in
 
     return [one for each in ledgers for one in judged_in(folder, each, size)]

@@ -19,8 +19,7 @@ from core.study_file.weight import check_room
 from core.sweep.folder import note_runs
 from core.sweep.plan import problems, run_paths
 from core.terminal.bar import say
-from core.training.control import Control, FinishReason
-from core.training.ending import ending_sentences
+from core.training.control import Control, FinishReason, ending_sentences
 from core.training.trajectory import record
 from marginscope._engine.boundary import (
     Folder,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import InputError, MarginscopeError
-from core.run_files.forms import DEFAULT_SLOPE, UNKNOWN
+from core.run_files.networks import DEFAULT_SLOPE, UNKNOWN
 from core.run_files.new_file import check_free
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples, NetworkOptions, Weights

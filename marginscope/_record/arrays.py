@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.run_files.activations import activation_value
-from core.run_files.digest import digest
-from core.run_files.forms import UNKNOWN, Form
+from core.run_files.frame import digest
+from core.run_files.networks import UNKNOWN, Form, activation_value
 from core.run_files.schema import MAX_ELEMENTS
 
 Floats = NDArray[Any]

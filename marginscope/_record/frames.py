@@ -10,7 +10,7 @@ from typing import Any, final
 
 from core.errors import InputError
 from core.numbers import whole_text
-from core.run_files.schedule import A_DECADE, Schedule
+from core.run_files.frame import A_DECADE, Schedule
 from core.run_files.schema import MAX_FRAMES, MAX_METRICS, MAX_NAME, NUMBER_NAME
 
 # -------------------------------------------------------------------------------------- warnings

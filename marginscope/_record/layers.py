@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.run_files.activations import activation_value
-from core.run_files.forms import ACTIVATIONS, LEAKY, UNKNOWN
+from core.run_files.networks import ACTIVATIONS, LEAKY, UNKNOWN, activation_value
 from marginscope._record.arrays import NetworkOptions, as_numpy
 
 ORDER = ("inner", "outer")

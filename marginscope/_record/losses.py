@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.run_files.activations import softplus
-from core.run_files.forms import UNKNOWN
+from core.run_files.networks import UNKNOWN, softplus
 from marginscope._record import arrays
 from marginscope._record.arrays import Examples, NetworkArrays
 from marginscope._record.options import Options

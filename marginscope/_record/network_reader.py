@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from core.errors import InputError
-from core.run_files.forms import UNKNOWN
+from core.run_files.networks import UNKNOWN
 from marginscope._record import arrays
 from marginscope._record.arrays import (
     Examples,

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.numbers import whole_text
-from core.run_files.forms import ACTIVATIONS, UNKNOWN, Form
 from core.run_files.frame import Frame
 from core.run_files.meta import Description
+from core.run_files.networks import ACTIVATIONS, UNKNOWN, Form
 from core.run_files.schema import FIXED
 from marginscope._record.arrays import Examples, NetworkOptions
 from marginscope._record.optimizer import DYNAMICS, STEPPED, Optimizer

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError, MarginscopeError
-from core.run_files.forms import Form
-from core.run_files.frame import Frame
+from core.run_files.frame import Frame, Schedule
 from core.run_files.held_file import FileLostError
 from core.run_files.meta import dump_json
-from core.run_files.schedule import Schedule
+from core.run_files.networks import Form
 from core.run_files.schema import MAX_FRAMES, NOT_FINITE, is_time
 from core.run_files.writer import RunWriter
 from marginscope._record import arrays

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from core.errors import InputError, MarginscopeError
 from core.run_files.frame import Frame
-from core.run_files.held_file import FileLostError
+from core.run_files.held_file import FileLostError, read_saved
+from core.run_files.in_use import beside
 from core.run_files.meta import Description
 from core.run_files.new_file import SIDE_FILES
-from core.run_files.saved_frames import read_saved
-from core.run_files.statements import UPDATE_META
-from core.run_files.wal import beside
+from core.run_files.schema import UPDATE_META
 from core.run_files.writer import RunWriter
 
 # ------------------------------------------------------------------------------------ a new file

@@ -1,4 +1,4 @@
-// Arrays of a page: what core/figures/page_codec.py has packed.
+// Arrays of a page: what core/figures/page_encoding.py has packed.
 
 const TYPES = {
   u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array, f8: Float64Array,

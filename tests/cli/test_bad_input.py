@@ -26,9 +26,8 @@ from core.errors import InputError
 from core.runs.meta import parse_json
 from core.runs.run import natural
 from core.studies.study import parse_study
-from core.study_file.toml import parse_toml
-from core.study_file.validation import build_experiment
-from core.sweep.ledger import read_ledger
+from core.study_file.validation import build_experiment, parse_toml
+from core.sweep.plan import read_ledger
 from tests.problems import FIGURE_1
 
 DATA = '[network]\nm = 4\n[data]\nkind = "file"\npath = "{}"\n'

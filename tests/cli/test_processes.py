@@ -18,8 +18,7 @@ from core.cli.main import main
 from core.errors import InputError
 from core.run_files.new_file import claim
 from core.runs import open_run
-from core.study_file.size import size_of
-from core.study_file.weight import Room, check_room
+from core.study_file.weight import Room, check_room, size_of
 from tests.cli.helpers import wait_for_frames
 from tests.problems import FIGURE_1, figure_1
 

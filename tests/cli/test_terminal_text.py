@@ -18,8 +18,7 @@ from core.cli.main import main
 from core.cli.output import UNKNOWN, open_streams
 from core.errors import InputError
 from core.numbers import whole_text
-from core.terminal.command_lines import join_words
-from core.terminal.escapes import escape_controls, is_steering
+from core.terminal.text import escape_controls, is_steering, join_words
 from tests.runs.changes import meta
 from tests.runs.helpers import record, tamper
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.comparison.differing import ABSENT, differing
+from core.comparison.recorded import ABSENT, differing
 
 
 def test_only_what_differs_is_listed_and_names_the_runs() -> None:

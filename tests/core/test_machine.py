@@ -21,8 +21,8 @@ from core import files
 from core.errors import DiskError
 from core.files import beside, remove_left, replacing, scratch, write_whole
 from core.library.trash import Trash
-from core.run_files import in_use, machine
-from core.run_files.machine import WriterLock, is_locked, machine_name
+from core.run_files import in_use
+from core.run_files.in_use import WriterLock, is_locked, machine_name
 from core.runs import connection
 from core.studies.study import parse_study
 from core.sweep import cell
@@ -49,7 +49,7 @@ def other_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     link = tmp_path / "namespace"
     link.symlink_to("pid:[1]")
     with monkeypatch.context() as patched:
-        patched.setattr(machine, "NAMESPACE", link)
+        patched.setattr(in_use, "NAMESPACE", link)
         name = machine_name()
     link.unlink()
     return name
@@ -119,7 +119,7 @@ def test_what_is_locked_is_never_removed(tmp_path: Path, monkeypatch: pytest.Mon
 def test_host_names_with_dots_are_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine.socket, "gethostname", lambda: "node-7.example.site")
+    monkeypatch.setattr(in_use.socket, "gethostname", lambda: "node-7.example.site")
     with beside(tmp_path / "a.b.pdf") as (ours, descriptor):
         os.close(descriptor)
         left = tmp_path / ours.name.replace(f"-{os.getpid()}-", f"-{dead()}-")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from core.problem.problem import Problem, resolve
 from core.runs import open_run
-from core.studies.study import Cell, load_study
+from core.studies.study import load_study
+from core.studies.tables import Cell
 from core.study_file.experiment import Experiment
 from core.training.recorded import STUDY, ShippedRecording, file_of, read, unpack
 from tests.chunked import trajectory

@@ -19,9 +19,8 @@ from core.problem.schedule import (
     log10_schedule,
 )
 from core.runs import open_run
-from core.study_file.dynamics import GradientDescent
-from core.study_file.experiment import Experiment
-from core.study_file.plain import Recording
+from core.study_file.descent import GradientDescent
+from core.study_file.experiment import Experiment, Recording
 from core.study_file.validation import build_experiment
 from tests.recording import recorded
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import app.state.intent
-import core.figures.look
+import core.figures.options
 from app.state.views import VIEWS
 from core.errors import InputError
+from core.studies.layout import MOST_CURVES, MOST_VIEWS
 from core.studies.study import load_study, parse_study, shipped_ids
-from core.studies.window import MOST_CURVES, MOST_VIEWS
 
 STUDY = 'title = "A"\n[data]\nd = 4\nn = 8\n[network]\nm = 4\n'
 
@@ -37,7 +37,7 @@ def test_curves_and_points_come_back() -> None:
 
 
 def test_as_many_curves_as_the_window_and_figures_draw() -> None:
-    assert MOST_CURVES == app.state.intent.MOST_CURVES == core.figures.look.MOST_CURVES
+    assert MOST_CURVES == app.state.intent.MOST_CURVES == core.figures.options.MOST_CURVES
 
 
 @pytest.mark.parametrize(

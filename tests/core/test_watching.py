@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from core.errors import InputError
-from core.studies.study import Study, load_study, name_of, shipped_ids
+from core.studies.layout import parse_window
+from core.studies.study import Study, load_study, shipped_ids
+from core.studies.tables import name_of
 from core.studies.watching import restricted, worth_seeing
-from core.studies.window import parse_window
 
 
 def test_what_studies_show_are_cells_of_them(subtests: pytest.Subtests) -> None:

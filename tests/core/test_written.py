@@ -9,7 +9,7 @@ import pytest
 from core.settings import Section
 from core.studies.study import load_study, shipped_ids
 from core.study_file.experiment import Experiment
-from core.sweep.ledger import digest_of
+from core.sweep.plan import digest_of
 
 # Of the first cell of each study of version 1.0.0, as that version computed it: by these the rows
 # of its ledgers are known, and runs of its folders are not trained again.

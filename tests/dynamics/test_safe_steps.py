@@ -21,8 +21,7 @@ from core.problem.problem import Problem, resolve
 from core.runs import Recorder, open_run
 from core.studies.study import parse_study
 from core.training.control import Control
-from core.training.pace import FIRST_LOOK, PaceWatch
-from core.training.trajectory import chunks
+from core.training.trajectory import FIRST_LOOK, PaceWatch, chunks
 from core.training.trajectory import run as train
 from tests.data.measured import measured_data
 

@@ -16,7 +16,7 @@ from core.dynamics.step_size import default_step
 from core.dynamics.tensor_descent import TensorDescent
 from core.network.registry import NETWORKS
 from core.problem.problem import Problem, Start, with_dynamics
-from core.study_file.dynamics import GradientDescent
+from core.study_file.descent import GradientDescent
 from core.tensors import stepper
 from core.tensors.stepper import SLOPES
 from core.training.trajectory import chunks

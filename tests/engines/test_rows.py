@@ -17,7 +17,8 @@ from core.dynamics.step_size import default_step
 from core.errors import InputError
 from core.problem.problem import Problem, with_dynamics
 from core.runs import Recorder, estimated_bytes, open_run
-from core.study_file.dynamics import GradientDescent, GradientFlow
+from core.study_file.descent import GradientDescent
+from core.study_file.dynamics import GradientFlow
 from core.training.trajectory import chunks, run
 from tests.networks import HOMOGENEOUS, TWO_LAYER, Case, small_problem
 
@@ -114,7 +115,7 @@ def test_where_it_is_not_exact_it_is_refused_and_taken_back() -> None:
     moved = replace(large.start, parameters=large.start.parameters + 0.1)
     with pytest.raises(InputError, match="not exact"):
         rows.reduced(replace(large, start=moved))
-    from core.study_file.dynamics import Adam
+    from core.study_file.descent import Adam
 
     adam = with_dynamics(rows.reduced(large), Adam())
     assert rows.suited(adam).reduction is None

@@ -10,9 +10,9 @@ from typing import final
 from core.extremes.hunt import Budget, Hunt, HuntStatus, Keeping
 from core.extremes.moved import space_of
 from core.extremes.objective import VALUE, Objective
-from core.extremes.space import LARGEST_SEED, Ground
+from core.extremes.search import LARGEST_SEED, Ground
 from core.problem.problem import Problem
-from core.studies.row import Row
+from core.studies.cell_table import Row
 from core.studies.study import Study, parse_study
 from core.sweep.cell import Task
 from core.sweep.control import SweepControl

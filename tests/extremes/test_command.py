@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.cli.grammar import Parser
-from core.cli.hunt_options import add_hunt
+from core.cli.grammar import Parser, add_hunt
 from core.cli.hunting import budget_of, hunt_asked_for
 from core.cli.main import main
 from core.errors import InputError
 from core.extremes.question import range_of
 from core.observables.registry import last_values
 from core.runs import open_run
-from core.studies.hunt import Counts, hunt_of
+from core.studies.claims import Counts, hunt_of
 from core.studies.study import load_study, parse_study, shipped_ids
 from tests.beside import ran
 from tests.extremes.made_up import TEXT

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.extremes.findings import table
+from core.extremes.answering import table
 from core.extremes.hunt import Budget, Hunt
 from core.problem.problem import Problem
 from core.sweep.control import SweepControl

@@ -23,8 +23,8 @@ from core.extremes.objective import (
 )
 from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
-from core.studies.derived import SYMBOLS
-from core.studies.hunt import Take
+from core.studies.claims import Take
+from core.studies.formulas import SYMBOLS
 from core.studies.measures.over_frames import RunMargins
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Context, assess

@@ -13,8 +13,7 @@ from core.errors import InputError
 from core.extremes.hunt import Hunt, Keeping
 from core.extremes.moved import space_of
 from core.extremes.objective import Frames, objective_of
-from core.extremes.search import GENERATION, Search
-from core.extremes.space import DATA, NETWORK, RUN, Ground, SeedSpace
+from core.extremes.search import DATA, GENERATION, NETWORK, RUN, Ground, Search, SeedSpace
 from core.problem.problem import Problem, resolve
 from core.runs import open_run
 from core.studies.study import Study, parse_study

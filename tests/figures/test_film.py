@@ -14,8 +14,7 @@ from PIL import Image, ImageSequence
 
 from core.errors import DiskError, InputError
 from core.figures.camera import eased, looks
-from core.figures.film import film_frames, frames_shown, save_film
-from core.figures.film_layout import film_size
+from core.figures.film import film_frames, film_size, frames_shown, save_film
 from core.figures.neurons import followed, track
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK, LIGHT, rgb

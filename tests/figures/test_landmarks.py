@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from core.figures.export import figure_bytes
-from core.figures.look import Look, Region
-from core.figures.options import FigureOptions
+from core.figures.options import FigureOptions, Look, Region
 from core.figures.primitives import Level, Panel
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES

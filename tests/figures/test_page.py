@@ -15,17 +15,14 @@ import pytest
 
 from core.errors import InputError
 from core.figures import page as pages
-from core.figures.look import Look, Region
 from core.figures.material import gather
 from core.figures.names import PAGE_PANELS, PANELS
-from core.figures.options import FigureOptions
+from core.figures.options import FigureOptions, Look, Region
 from core.figures.page import PageOptions, page_html, save_page, views_of
-from core.figures.page_codec import encoded, numbers, places, trimmed, whole
 from core.figures.page_data import frames_of
-from core.figures.page_text import pieces, words
-from core.figures.palette import DARK, LIGHT, css, rgb
+from core.figures.page_encoding import encoded, numbers, pieces, places, trimmed, whole, words
+from core.figures.palette import DARK, LIGHT, css, reference_colour, rgb
 from core.figures.primitives import Box
-from core.figures.reference_colours import reference_colour
 from core.observables.node_sets import NodeSet
 from core.observables.planes import parse_plane
 from core.problem.problem import Problem, resolve

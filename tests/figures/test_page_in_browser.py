@@ -13,15 +13,14 @@ import pytest
 from PIL import Image
 
 from core.figures import page as pages
-from core.figures.look import Look, Region
 from core.figures.margin_curves import CURVES
+from core.figures.node_panels import sorted_values
 from core.figures.numbers import linear_ticks, number_text, power_text, time_text
-from core.figures.options import FigureOptions
+from core.figures.options import FigureOptions, Look, Region
 from core.figures.page import PageOptions, page_html
 from core.figures.page_data import frames_of
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.primitives import Box
-from core.figures.sorted_nodes import sorted_values
 from core.figures.ticks import rooted
 from core.observables.node_sets import NodeSet
 from core.observables.registry import OBSERVABLES

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.figures.look import Look
-from core.figures.options import FigureOptions
+from core.figures.options import FigureOptions, Look
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import Panel
 from core.figures.rays import TIP, rays_of

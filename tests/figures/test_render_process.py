@@ -13,15 +13,13 @@ import numpy as np
 import pytest
 
 from core.errors import InputError, MarginscopeError
-from core.figures import render_process
-from core.figures.export import figure_bytes, save_figure
+from core.figures import export
+from core.figures.export import FigureProcess, figure_bytes, render_film, save_figure
 from core.figures.film import save_film
-from core.figures.look import BoundCurve, Look, Region
 from core.figures.names import EVERY_PANEL
-from core.figures.options import USUAL, FigureOptions
+from core.figures.options import USUAL, BoundCurve, FigureOptions, Look, Region
 from core.figures.palette import DARK
 from core.figures.primitives import FigureScene
-from core.figures.render_process import FigureProcess, render_film
 from core.figures.scene import build_scene
 from core.observables.node_sets import NodeSet
 from core.observables.planes import NodePlane
@@ -147,10 +145,10 @@ def test_a_film_whose_process_is_killed_leaves_nothing(runs, tmp_path, monkeypat
         for worker in workers():
             worker.kill()
 
-    monkeypatch.setattr(render_process, "_save_film", draw_for_long)
+    monkeypatch.setattr(export, "_save_film", draw_for_long)
     with pytest.raises(MarginscopeError, match=r"^The film was not written, as .* was ended; clo"):
         long_film(runs, tmp_path / "a.webp", kill, never)
-    monkeypatch.setattr(render_process, "_save_film", die)
+    monkeypatch.setattr(export, "_save_film", die)
     with pytest.raises(MarginscopeError, match="was ended"):
         long_film(runs, tmp_path / "a.webp", report, never)
     assert list(tmp_path.iterdir()) == [] and not workers()

@@ -11,8 +11,7 @@ import pytest
 
 from core.cli.main import main
 from core.comparison.recorded import most_of
-from core.figures.look import BoundCurve, Look
-from core.figures.options import FigureOptions
+from core.figures.options import BoundCurve, FigureOptions, Look
 from core.figures.primitives import Marker
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES

@@ -11,8 +11,7 @@ from core.cli.main import main
 from core.figures.study_figure import figure_of_runs, layout_of
 from core.studies.cells import check_formula, runs_of, studies_in
 from core.studies.study import Study, load_study, shipped_ids
-from core.sweep.folder import sweeps_in
-from core.sweep.results import results_in
+from core.sweep.folder import results_in, sweeps_in
 
 TEXT = """
 title = "A small study"

@@ -25,9 +25,8 @@ from core.studies.moments import MOST_REQUESTED, Moment, Requested, requested_of
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.trials import trials_of
 from core.studies.verdicts import judge
-from core.sweep.ledger import WITHOUT_SUMS, read_ledger
-from core.sweep.plan import ledger_rows
-from core.sweep.results import results_in
+from core.sweep.folder import results_in
+from core.sweep.plan import WITHOUT_SUMS, ledger_rows, read_ledger
 from tests.figures.test_study_figure import TEXT as SMALL_STUDY
 
 SMALL = SMALL_STUDY.partition("[[claims]]")[0].replace("frames = 5", "frames = 9")

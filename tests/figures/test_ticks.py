@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from core.errors import InputError
-from core.figures.look import Look, Region, check_look
+from core.figures.options import Look, Region, check_look
 from core.figures.ticks import FARTHEST, MAKERS, TickMaker, range_problem
 
 LARGEST = 1.7976931348623157e308

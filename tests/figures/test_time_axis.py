@@ -12,8 +12,7 @@ from app.views.run_panel import RunPanel
 from core.comparison.question import CompareQuestion
 from core.comparison.recorded import compare_runs
 from core.figures.comparison import _decades, comparison_scene
-from core.figures.look import Look
-from core.figures.options import FigureOptions
+from core.figures.options import FigureOptions, Look
 from core.figures.palette import LIGHT
 from core.figures.scene import build_scene
 from core.figures.study_axes import Scale

@@ -14,13 +14,11 @@ from PIL import Image
 from core.errors import InputError
 from core.figures.export import figure_bytes
 from core.figures.film import film_frames
-from core.figures.look import BoundCurve, Look, Region
-from core.figures.names import EVERY_PANEL
-from core.figures.options import FigureOptions
+from core.figures.names import EVERY_PANEL, Sheet, parse_size
+from core.figures.options import BoundCurve, FigureOptions, Look, Region
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.primitives import Axis, FigureScene, Marker, Panel, TimeKey
 from core.figures.scene import build_scene
-from core.figures.sheet import Sheet, parse_size
 from core.observables.margins import flat_values
 from core.observables.nodes import positions
 from core.observables.planes import NodePlane

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from core.library.about import About, change_about, place, read_about
-from core.library.scan import TRASH
+from core.library.index import TRASH
 from core.library.trash import Trash
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are copied")

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError
-from core.library import about, locking
-from core.library.about import change_about, read_about
+from core.library import about
+from core.library.about import change_about, locked_folder, read_about
 from core.library.entry import About
-from core.library.locking import locked_folder
 from core.library.trash import Trash
 
 
@@ -83,7 +82,7 @@ def test_two_programs_that_change_one_file_of_notes_lose_nothing(run: Path) -> N
 
 
 def test_a_lock_that_is_held_for_long_is_said(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locking, "WAIT_S", 0.02)
+    monkeypatch.setattr(about, "WAIT_S", 0.02)
     with locked_folder(run.parent), pytest.raises(InputError, match="Another program has been"):
         change_about(run, noted)
     change_about(run, noted)
@@ -96,6 +95,6 @@ def test_without_locks_notes_are_changed_all_the_same(
     def refuse(descriptor: int) -> None:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(locking, "_lock", refuse)
+    monkeypatch.setattr(about, "_lock", refuse)
     change_about(run, noted)
     assert read_about(run).note == "mine"

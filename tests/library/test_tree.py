@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.library.entry import About, Bookmark, Entry, headings
+from core.library.entry import About, Bookmark, Entry, arranged, headings, missed_by_none
 from core.library.library import surplus
 from core.library.query import chosen
 from core.library.reading import read_facts
-from core.library.tree import arranged, missed_by_none
-from core.runs.lineage import lineage_of
+from core.runs.meta import lineage_of
 from tests.continuation.helpers import continued_at, recorded_at
 from tests.continuation.test_branches import PARENTS, branched_at
 from tests.library.made_up import entry, library_of, many

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.figures.node_panels import WavePanel, node_waves
 from core.figures.numbers import number_text
 from core.figures.page import page_html
 from core.figures.page_data import frames_of, numbers_in
 from core.figures.palette import DARK, LIGHT, rgb
-from core.figures.waves import WavePanel, node_waves
 from core.runs import Run, open_run
 from tests.figures.browser import browser, browser_path
 from tests.figures.pages import flat, page_of

@@ -17,8 +17,8 @@ import pytest
 
 import marginscope as ms
 from core.errors import RunFileError
-from core.run_files import file_system as names
-from core.run_files.ending import is_whole
+from core.run_files import journal as names
+from core.run_files.held_file import is_whole
 from core.run_files.journal import JOURNALS, Journal, has_locks
 from core.runs import connection, open_run
 from tests.file_systems import file_system, without_locks, without_shared_memory

@@ -15,8 +15,7 @@ import pytest
 
 import marginscope as ms
 from core.cli.main import main
-from core.figures.look import Look
-from core.figures.options import FigureOptions
+from core.figures.options import FigureOptions, Look
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run

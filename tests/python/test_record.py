@@ -17,11 +17,10 @@ from core.network.recorded import RecordedNetwork, phi_of
 from core.network.registry import NETWORKS, build_network
 from core.observables.registry import scalars_of
 from core.problem.schedule import log10_schedule
-from core.run_files.activations import activation_value
-from core.run_files.forms import ACTIVATIONS, UNKNOWN
+from core.run_files.networks import ACTIVATIONS, UNKNOWN, activation_value
 from core.runs import open_run
 from core.study_file.dynamics import DYNAMICS
-from core.study_file.loss import LOSSES
+from core.study_file.experiment import LOSSES
 from marginscope._record import optimizer, options
 from tests.python.loops import loop, recorded
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError, RunFileError
-from core.run_files.wal import checksum, header_of
+from core.run_files.in_use import checksum, header_of
 from core.runs import Recorder, code_of, looking, open_run
 from core.training.continuation import continued
 from tests.runs.changes import SIZE, frame, meta

@@ -11,8 +11,8 @@ import pytest
 
 from core.cli.main import main
 from core.errors import InputError
+from core.studies.cell_table import Row
 from core.studies.measures.registry import measured
-from core.studies.row import Row
 from core.studies.study import Study, parse_study
 from core.studies.trials import Trial, kept, trials_of
 from core.studies.verdicts import judge

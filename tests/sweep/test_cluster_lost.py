@@ -13,7 +13,7 @@ import pytest
 from app.study.sweep_progress import words_of
 from core.cli import sweeping
 from core.cli.main import main
-from core.cli.waiting import NO_WORKERS
+from core.cli.sweeping import NO_WORKERS
 from core.errors import MarginscopeError
 from core.studies.study import parse_study
 from core.sweep.cell import Task

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.cli.main import main
-from core.studies.row import Row
+from core.studies.cell_table import Row
 from core.studies.study import parse_study
 from core.sweep.cost import Cost, GroupCost, estimate, fitted, work
 from tests.sweep.studies import QUICK

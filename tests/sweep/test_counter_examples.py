@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.studies.row import Row
+from core.studies.cell_table import Row
 from core.studies.study import Study, load_study
 from core.studies.trials import Trial, trials_of
 from core.studies.verdicts import judge

@@ -12,9 +12,8 @@ from core.errors import InputError
 from core.studies.study import load_study, parse_study
 from core.sweep.control import SweepControl
 from core.sweep.folder import existing_sweeps, ledger_of_runs, sweeps_in
-from core.sweep.ledger import place, read_ledger
 from core.sweep.loop import sweep
-from core.sweep.plan import plan
+from core.sweep.plan import place, plan, read_ledger
 from core.sweep.pools import HerePool
 
 OWN = """

@@ -13,10 +13,10 @@ from scipy.stats import spearmanr, t
 from core.errors import InputError
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
+from core.studies.cell_table import Row
 from core.studies.measures.measured import Measured, aggregated
 from core.studies.measures.over_frames import first_passage, largest_fall
 from core.studies.measures.registry import measured
-from core.studies.row import Row
 from core.studies.statistics import mean_interval
 from core.studies.study import Study, parse_study
 from core.studies.trials import Trial, kept, trials_of

@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.studies.cell_table import means, rows_of
+from core.studies.cell_table import Row, means, points, rows_of
 from core.studies.cells import Recorded, StudyCell, settings_of
 from core.studies.claims import Quantity
-from core.studies.grouping import grouped
 from core.studies.layout import PanelLayout, parse_layout
 from core.studies.measures.registry import measured
 from core.studies.panel_lines import lines_of
-from core.studies.points import points
-from core.studies.row import Row
+from core.studies.statistics import grouped
 from core.studies.study import Study, load_study, parse_study
 from core.studies.trials import kept, trials_of
 from tests.sweep.studies import BASE

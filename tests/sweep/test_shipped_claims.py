@@ -7,7 +7,7 @@ import re
 import pytest
 
 from core.studies.claims import SIZES
-from core.studies.derived import VARIANT
+from core.studies.formulas import VARIANT
 from core.studies.measures.registry import MEASURES
 from core.studies.study import Study, load_study, shipped_ids
 from core.theorems.registry import STATEMENTS

@@ -13,17 +13,14 @@ from core.cli.main import main
 from core.dynamics import step_size
 from core.errors import InputError
 from core.runs import open_run
-from core.studies.cell_table import by_setting, rows_of, statistics, write_table
-from core.studies.points import points
-from core.studies.row import Row
+from core.studies.cell_table import Row, by_setting, points, rows_of, statistics, write_table
 from core.studies.statistics import spread
 from core.studies.study import Study, parse_study
 from core.sweep.control import SweepControl, SweepStatus
-from core.sweep.ledger import Ledger, read_ledger
+from core.sweep.folder import judged_in
 from core.sweep.loop import sweep
-from core.sweep.plan import Plan, plan
+from core.sweep.plan import Ledger, Plan, plan, read_ledger
 from core.sweep.pools import HerePool, ProcessPool, pool_for
-from core.sweep.results import judged_in
 from tests.chunked import trajectory
 from tests.sweep.studies import BASE, QUICK
 

@@ -24,7 +24,8 @@ from core.library.reading import picture_of
 from core.observables.margins import hard_margin
 from core.problem.problem import resolve
 from core.runs import Recorder, open_run
-from core.studies.study import Cell, Study, load_study, shipped_ids
+from core.studies.study import Study, load_study, shipped_ids
+from core.studies.tables import Cell
 from core.studies.watching import worth_seeing
 from core.training.control import Control, FinishReason
 from core.training.trajectory import run

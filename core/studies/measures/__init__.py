@@ -1,1 +1,1 @@
-"""The numbers that claims compare: measures over the runs of a study."""
+"""Numbers that claims compare: measures over the runs of a study, each a line of `registry`."""

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.studies.claims import Quantity
-from core.studies.grouping import grouped
-from core.studies.statistics import NAN, aggregate, mean_interval
+from core.studies.statistics import NAN, aggregate, grouped, mean_interval, ratio_of_means, same
 from core.studies.trials import Trial
 
 Array = NDArray[np.float64]
@@ -100,3 +99,125 @@ def with_interval(trials: Sequence[Trial], values: Sequence[float], over: str) -
         return result
     mean, low, high = mean_interval(values)
     return Measured(mean, low, high, result.count, result.note, result.requested)
+
+
+# ------------------------------------------------------------------ runs compared on the same seeds
+# So that which runs fit does not decide: where only easy data sets are fitted at a small width, the
+# mean over the runs that fit is that of easy data there and of all data at a large width (wei19,
+# section F.2).
+
+WAYS = ("ratio", "difference", "share")
+
+
+def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """The formula `y` at the second of the two `ends` of the setting `along`, against the first.
+
+    With `nodes` (min, max, mean, median) `y` is an observable of each node, of which that is taken.
+    Over the seeds that have a run at both, and with `fit` (true without it) those whose runs fit at
+    both. `by` is "ratio" (mean of the second by mean of the first, .95 interval by bootstrap over
+    the seeds), "difference" (mean of second minus first, Student's interval), or "share" (of the
+    seeds at which the second is larger).
+    """
+    setting = str(option(quantity, "along"))
+    ends, by = list(option(quantity, "ends")), str(quantity.options.get("by", "ratio"))
+    fit = quantity.options.get("fit", True)
+    if len(ends) != 2:
+        raise InputError("The measure paired needs two values in options.ends.")
+    if by not in WAYS or not isinstance(fit, bool):
+        raise InputError(f"The measure paired: by is one of {', '.join(WAYS)}, fit true or false.")
+    first, second, seeds = pairs(trials, quantity, setting, ends, fit)
+    if not first.size:
+        return Measured(NAN, requested=seeds, note="no seed has a run at both that fits")
+    note = "seeds that fit at both" if fit else "seed by seed"
+    known = np.isfinite(first) & np.isfinite(second)
+    estimate = _COMPARED[by](first[known], second[known])
+    unfit = seeds - first.size
+    return Measured(*estimate, count=int(known.sum()), note=note, requested=first.size, unfit=unfit)
+
+
+def pairs(
+    trials: Sequence[Trial], quantity: Quantity, setting: str, ends: Sequence[Any], fit: bool
+) -> tuple[Array, Array, int]:
+    """The formula at both ends for every seed (k,), and how many seeds have a run at both.
+
+    Raises InputError where two runs of one seed stand at an end: `where` then leaves too many.
+    """
+    by_end: list[dict[Any, Trial]] = []
+    for end in ends:
+        by_seed: dict[Any, Trial] = {}
+        for trial in trials:
+            if same(trial.setting(setting), end):
+                if trial.seeds in by_seed:
+                    raise InputError(
+                        f"The measure paired finds two runs of one seed at {setting} = {end}; "
+                        "narrow them down by where."
+                    )
+                by_seed[trial.seeds] = trial
+        by_end.append(by_seed)
+    # Data sets that fit at the small width alone are the easy ones: a seed counts at both ends or
+    # at none (wei19, section F.2).
+    both = [seed for seed in by_end[0] if seed in by_end[1]]
+    kept = [seed for seed in both if not fit or all(side[seed].fit for side in by_end)]
+    first, second = (
+        np.array([_value(side[seed], quantity) for seed in kept], dtype=np.float64)
+        for side in by_end
+    )
+    return first, second, len(both)
+
+
+def _value(trial: Trial, quantity: Quantity) -> float:
+    name, by = str(option(quantity, "y")), quantity.options.get("nodes")
+    if by is None:
+        return trial.value(name, quantity.at)
+    return aggregate([*trial.nodes(name, quantity.at)], statistic(str(by), "nodes"))
+
+
+def _difference(first: Array, second: Array) -> tuple[float, float, float]:
+    return mean_interval((second - first).tolist())
+
+
+def _share(first: Array, second: Array) -> tuple[float, float, float]:
+    return float((second > first).mean()) if first.size else NAN, NAN, NAN
+
+
+_COMPARED = {"ratio": ratio_of_means, "difference": _difference, "share": _share}
+
+
+# ---------------------------------------------------------------------------- the edge of stability
+
+REACHED = 0.999  # of eta S/2
+QUANTITY = "stability"
+
+
+def edge(trials: Sequence[Trial], quantity: Quantity) -> Measured:
+    """Which runs reach the edge of stability, by where S ends with the smallest step.
+
+    S_end is the last sharpness of the run, of the same seeds, with the smallest value of the
+    setting `along`, the step size eta. Without `by`: the share of the other runs in which max eta
+    S/2 >= .999 if and only if eta > 2/S_end, without those with eta within the share `apart` of
+    2/S_end. With `by` = "difference": the largest | eta S/2 - min(1, eta S_end/2) | of their ends.
+    """
+    along, by = str(option(quantity, "along")), quantity.options.get("by", "share")
+    if by not in ("share", "difference"):
+        raise InputError("The measure edge: by is share or difference.")
+    found: list[float] = []
+    for some in grouped(trials, lambda trial: trial.seeds).values():
+        ordered = sorted(some, key=lambda trial: float(trial.setting(along)))
+        q = float(ordered[0].trace(QUANTITY)[-1]) / float(ordered[0].setting(along))  # S_end/2
+        for trial in ordered[1:]:
+            expected, values = q * float(trial.setting(along)), trial.trace(QUANTITY)
+            if by == "difference":
+                found.append(abs(float(values[-1]) - min(1.0, expected)))
+            elif abs(expected - 1.0) > number(quantity, "apart", 0.0):
+                reached = bool(np.fmax.reduce(values) >= REACHED)
+                found.append(float(reached == (expected > 1.0)))
+    return aggregated(found or [NAN], "max" if by == "difference" else "mean")
+
+
+def share_of_rises(values: np.ndarray) -> float:
+    """The share of the intervals between frames in which a value rises; NaN for under two.
+
+    >>> share_of_rises(np.array([3.0, 1.0, 2.0, 1.0, 1.5]))
+    0.5
+    """
+    return float(np.mean(np.diff(values) > 0.0)) if values.size > 1 else NAN

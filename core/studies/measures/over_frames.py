@@ -17,8 +17,15 @@ from core.errors import InputError, did_you_mean
 from core.reference.margin import ReferenceMargin
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
-from core.studies.measures.edge import share_of_rises
-from core.studies.measures.measured import Array, Measured, aggregated, number, option, statistic
+from core.studies.measures.measured import (
+    Array,
+    Measured,
+    aggregated,
+    number,
+    option,
+    share_of_rises,
+    statistic,
+)
 from core.studies.statistics import NAN, aggregate
 from core.studies.trials import Trial
 from core.theorems.statement import Context, assess

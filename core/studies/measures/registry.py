@@ -15,20 +15,19 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.studies.claims import Quantity
-from core.studies.grouping import by_setting, crossings
-from core.studies.measures.edge import edge
 from core.studies.measures.measured import (
     Array,
     Measured,
     aggregated,
+    edge,
     formula_values,
     option,
+    paired,
     with_interval,
 )
 from core.studies.measures.of_run import ACTIVATION, LEAKY, PATH, SAMPLE, measure_of
 from core.studies.measures.over_frames import fall, rises, span, statement, when
-from core.studies.measures.paired import paired
-from core.studies.statistics import NAN, aggregate, slope_of
+from core.studies.statistics import NAN, aggregate, by_setting, crossings, slope_of
 from core.studies.trials import Trial
 
 CURVES = "n* of each curve: one x, one seed"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.figures.render_process import FigureProcess
+from core.figures.export import FigureProcess
 
 
 @pytest.fixture(scope="package")

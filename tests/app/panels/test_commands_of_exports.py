@@ -24,16 +24,13 @@ from app.state.exports import Exportable, FigureJob, FilmJob, PageJob, completed
 from core.cli.looks import promises_of
 from core.cli.main import main
 from core.figures.film import save_film
-from core.figures.look import Look
-from core.figures.names import EVERY_PANEL, PAGE_PANELS
-from core.figures.options import FigureOptions
+from core.figures.names import EVERY_PANEL, PAGE_PANELS, Sheet
+from core.figures.options import FigureOptions, Look
 from core.figures.palette import DARK
-from core.figures.sheet import Sheet
 from core.observables.node_sets import NodeSet
 from core.observables.planes import NodePlane
 from core.runs import open_run
-from core.studies.citing import bibtex, escaped
-from core.studies.papers import PAPERS
+from core.studies.papers import PAPERS, bibtex, escaped
 from tests.app.panels.made_up import run_file
 from tests.recording import recorded
 

@@ -18,8 +18,7 @@ from app.study.sweep_progress import SweepProgress
 from app.training.cell_table import CellModel, CellTable
 from app.widgets.study_picture import StudyPicture
 from core.figures.palette import DARK, LIGHT
-from core.studies.cell_table import TableRow, rows_of
-from core.studies.row import Row
+from core.studies.cell_table import Row, TableRow, rows_of
 from core.studies.study import Study, parse_study
 from core.studies.verdicts import Judged, judge
 from core.sweep.control import SweepStatus

@@ -13,7 +13,7 @@ from app.export.controller import CANCELLED
 from app.export.export_dialogs import FilmDialog
 from app.shell.application import Marginscope
 from app.state.exports import FilmJob, opened
-from core.figures import render_process
+from core.figures import export
 from core.figures.film import save_film
 from tests.app.mouse import keys, pixel, wheel
 from tests.app.shell.conftest import Opener
@@ -35,7 +35,7 @@ def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Films take longer than a test, and cost nothing."""
-    monkeypatch.setattr(render_process, "_save_film", draw_for_long)
+    monkeypatch.setattr(export, "_save_film", draw_for_long)
 
 
 def asked(program: Marginscope, qtbot: QtBot, seconds: float, suffix: str = ".gif") -> FilmJob:
@@ -122,7 +122,7 @@ def test_a_process_that_is_ended_by_others_is_one_sentence(
 def test_an_error_of_the_program_there_is_logged_here(
     program: Marginscope, qtbot: QtBot, films: Path, monkeypatch: pytest.MonkeyPatch, caplog
 ) -> None:
-    monkeypatch.setattr(render_process, "_save_film", fail)
+    monkeypatch.setattr(export, "_save_film", fail)
     with qtbot.waitSignal(program.export.error) as told:
         asked(program, qtbot, 1.0)
     assert "error in the program" in told.args[0]

@@ -11,7 +11,7 @@ from app.shell.application import Marginscope
 from app.state.link import link_of, parse_link
 from app.state.scene import Scene
 from app.views.curves import CurvesView
-from core.figures.curve_scale import CurveScale
+from core.figures.ticks import CurveScale
 from core.observables.registry import OBSERVABLES
 from tests.app.mouse import keys, move, pick
 

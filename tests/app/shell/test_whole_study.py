@@ -26,8 +26,8 @@ from app.study.sweep_worker import OUR_ERROR, SweepWorker
 from app.study.window import StudyWindow
 from app.worker import Request
 from core.errors import InputError
+from core.figures.export import FigureProcess
 from core.figures.palette import DARK
-from core.figures.render_process import FigureProcess
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from core.studies.study import load_study

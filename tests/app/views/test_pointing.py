@@ -17,7 +17,7 @@ from app.views.trace_view import TraceView
 from app.widgets.overlay import Pointed
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
-from core.figures.curve_scale import CurveScale
+from core.figures.ticks import CurveScale
 from core.observables.registry import OBSERVABLES
 from tests.app.mouse import move, pixel
 from tests.app.options import set_options

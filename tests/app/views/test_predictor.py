@@ -12,8 +12,8 @@ from app.state.display import DisplayData
 from app.state.later import Question, answer
 from app.views.predictor import PredictorView
 from app.views.run_panel import RunPanel
-from core.figures.contours import contour
 from core.figures.palette import LIGHT, rgb
+from core.figures.predictor import contour
 from core.observables.planes import NodePlane
 from tests.app.views.test_every_network import compute, shown
 

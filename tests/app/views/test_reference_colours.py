@@ -13,9 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.state.display import DisplayData
 from app.views.margins import MarginsView
 from core.figures.margin_curves import reference_levels
-from core.figures.palette import DARK, LIGHT, Palette, rgb
+from core.figures.palette import DARK, LIGHT, REFERENCE_PLACES, Palette, reference_colour, rgb
 from core.figures.primitives import Axis
-from core.figures.reference_colours import PLACES, reference_colour
 from core.problem.problem import resolve
 from core.reference.margin import Bracket, Reference, ReferenceMargin
 from core.reference.registry import REFERENCES, references_of
@@ -60,7 +59,7 @@ def test_screen_and_paper_have_one_colour_for_each_margin(
 
 
 def test_every_margin_that_is_a_line_has_a_place_of_its_own() -> None:
-    assert {one.name for one in REFERENCES.values() if one.factor} == set(PLACES)
+    assert {one.name for one in REFERENCES.values() if one.factor} == set(REFERENCE_PLACES)
 
 
 def test_margins_of_one_problem_have_different_colours() -> None:
@@ -69,7 +68,7 @@ def test_margins_of_one_problem_have_different_colours() -> None:
         problem = resolve(next(study.each()).experiment, study.folder)
         names = [one.name for one in references_of(problem) if one.drawn_in(problem)]
         for one, other in combinations(names, 2):
-            assert PLACES[one] != PLACES[other], (name, one, other)
+            assert REFERENCE_PLACES[one] != REFERENCE_PLACES[other], (name, one, other)
 
 
 @BOTH
@@ -78,7 +77,7 @@ def test_names_that_are_not_in_the_table_keep_their_colour(palette: Palette) -> 
     assert len(set(colours.values())) == 3
     script = (
         "from core.figures.palette import PALETTES\n"
-        "from core.figures.reference_colours import reference_colour\n"
+        "from core.figures.palette import reference_colour\n"
         f"print([reference_colour(n, PALETTES['{palette.name}']) for n in {ADDED}])"
     )
     answer = subprocess.run(

@@ -16,7 +16,7 @@ from app.views.run_panel import RunPanel
 from app.views.spectrum import SpectrumView
 from app.views.thinning import TOLERANCE
 from app.widgets.ticks import logarithmic
-from core.figures.curve_scale import CurveScale, scale_of, scaled
+from core.figures.ticks import CurveScale, scale_of, scaled
 from core.observables import spectrum
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run

@@ -10,10 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.library.entry import Entry
-from core.library.index import Row
+from core.library.index import Row, run_files
 from core.library.library import Library
 from core.library.query import chosen
-from core.library.scan import run_files
 from tests.library.made_up import entry
 from tests.tools.benchmarks import palette
 from tests.tools.benchmarks.measure import heading, row, spread

@@ -11,9 +11,8 @@ from pathlib import Path
 from core.cli.main import main as program
 from core.studies.study import parse_study
 from core.sweep.control import SweepControl
-from core.sweep.ledger import place
 from core.sweep.loop import sweep
-from core.sweep.plan import plan
+from core.sweep.plan import place, plan
 from core.sweep.pools import ProcessPool, cores
 from tests.tools.benchmarks.measure import heading, row
 

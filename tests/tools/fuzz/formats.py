@@ -18,11 +18,10 @@ from core.data.files import FileSource
 from core.data.image_files import IMAGES, LABELS, read_cifar, read_mnist
 from core.data.images import Choice, ImageFiles
 from core.runs import code_of, open_run
+from core.studies.cell_table import Row
 from core.studies.code import codes_of
-from core.studies.row import Row
 from core.studies.study import parse_study, shipped_ids
-from core.sweep.ledger import Ledger, read_ledger
-from core.sweep.plan import ledger_rows
+from core.sweep.plan import Ledger, ledger_rows, read_ledger
 from tests.runs.helpers import crash, frame_of, record, small_problem
 from tests.tools.fuzz.format import Format, WrongError
 from tests.tools.fuzz.mutations import damaged_bytes, damaged_text

@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from core.program.version import RELEASED, __version__
-from core.studies.citing import own_entry
-from core.studies.papers import PAPERS
+from core.studies.papers import PAPERS, own_entry
 from tests.tools.release import checks
 from tests.tools.release.source import source_archive
 

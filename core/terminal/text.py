@@ -1,7 +1,7 @@
-"""Command lines from which a shell reads exactly the words that were meant.
+"""Printed lines and command lines without raw control characters.
 
-File names may come from strangers. A raw control character in a copied line would run commands when
-the line is pasted.
+File names, titles and messages may come from strangers. Raw control characters in them would steer
+the terminal, and run commands where a copied line is pasted.
 """
 
 from __future__ import annotations
@@ -9,11 +9,46 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
 from core.errors import InputError
-from core.terminal.escapes import escape_controls, is_steering
+
+# ------------------------------------------------------------------------------------ printed lines
+
+# Control, format (with the bidirectional controls), lone surrogate, line and paragraph separator.
+STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+JOINERS = "\u200c\u200d"  # format characters that Persian, Indic scripts and emoji need
+SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def is_steering(character: str) -> bool:
+    """Return True for a character that a terminal acts upon or does not show."""
+    return unicodedata.category(character) in STEERING and character not in JOINERS
+
+
+def escape_controls(text: str, keep: str = "") -> str:
+    r"""Return the text with each steering character, except those of `keep`, as an escape.
+
+    >>> print(escape_controls("a\x1b]0;b\n\u202e"))
+    a\u001b]0;b\n\u202e
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        _escaped(character) if is_steering(character) and character not in keep else character
+        for character in text
+    )
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    # As TOML and JSON spell it, so that an escaped study file can still be read.
+    return SHORT.get(character) or (f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}")
+
+
+# ------------------------ command lines, from which a shell reads exactly the words that were meant
 
 # Words that cmd.exe and PowerShell both take without quotes. PowerShell makes an array of `a,b` and
 # splits `-a.b` before it calls a program.
