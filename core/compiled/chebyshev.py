@@ -140,6 +140,9 @@ def stage(s: State, theta: Array, older: Array, newer: Array, G: Array) -> None:
         older[k] = newer[k]
         newer[k] = y
     s.t_2, s.t_1 = s.t_1, t
+    s.stage += 1
+    if s.stage == s.stages:
+        s.phase = FINISH
 
 
 # ------------------------------------------------------------------------------------ the check

@@ -1,6 +1,6 @@
 """Gradient flow in log time on a homogeneous two-layer network, compiled.
 
-The state machine that `core.dynamics.flow` drives. The homogeneous parameters are W = e^rho theta
+Field of the state machine `core.compiled.phases`. The homogeneous parameters are W = e^rho theta
 with |theta| = 1, f is L-homogeneous in them, and
 
     dW/ds = sum_i q_i grad p_i,   ds = (Q/n) e^((L - 2) rho) dt,
@@ -12,46 +12,20 @@ w0 = 1 + 1/S^2) at a fixed temperature E = min(e^(L rho), cap); S = 1 is the Eul
 Parameters of degree 0 (V of the normalised and the batch-norm net) move e^(2 rho) times faster than
 theta. This speed kappa_j is capped, so that the speed |u_j| kappa_j of node j stays below
 `v_speed` (30): V is then slow early on, and follows its equilibrium later.
-
-`advance` does a bounded number of field evaluations and returns, also in the middle of a step, so
-that pause and cancel are honoured between the stages; results do not depend on where it returns.
 """
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, sqrt
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from core.compiled.chebyshev import after_step, compared, first_stage, plan, plan_half, stage
-from core.compiled.dual import dual_weights, smallest
+from core.compiled import phases
 from core.compiled.jit import compiled
-from core.compiled.log_time import (
-    BEGIN,
-    EMIT,
-    FINISH,
-    GOING,
-    HALVE,
-    MOVES,
-    PLAN,
-    POWER_ITERATION,
-    RUN_STAGE,
-    SMALLEST_STEP,
-    STALLED,
-    STATIONARY,
-    STICKS,
-    Frames,
-    State,
-    accept,
-    after_frames,
-    begin,
-    emit,
-    fit,
-    heat,
-    moves,
-)
+from core.compiled.log_time import Frames, State, begin, between, moves
 from core.compiled.network import Net, adjoint, forward, node_rows, tangent
+from core.compiled.phases import Field
 from core.network.activation import BATCH_NORM, NORMALISED, SCALAR, WITH_BIAS
 
 Array = NDArray[Any]
@@ -275,117 +249,52 @@ def distance_moved(net: Net, theta: Array, newer: Array) -> float:
 
 
 @compiled
-def finish(work: Work, s: State) -> bool:
-    """Normalise the last stage, test it, and take it or refuse it; True when taken."""
-    theta, newer = work.theta, work.newer
-    if not rebalance(work.net, work.balance, s.rho, theta, newer) and s.euler == 0:
-        s.rejected += 1
-        s.h /= 2.0
-        return False
-    norm = renormalised(work.net, theta, newer)
-    distance = distance_moved(work.net, theta, newer)
-    margins(work, newer, work.Z, work.p)
-    if not fit(s, work.p, norm):
-        return False
-    s.most_stages = max(s.most_stages, s.stages)
-    for k in range(theta.size):
-        work.previous[k] = theta[k]
-        theta[k] = newer[k]
-    accept(s, work.p, norm, distance)
-    return True
-
-
-@compiled
-def begin_half(work: Work, s: State, base: Array) -> None:
-    """The first stage of half the last step, from `base`."""
-    margins(work, base, work.Z, work.p)
-    heat(s, work.p, work.q)
-    field(work, s, base, work.q, work.Z, work.G)
-    plan_half(s)
-    first_stage(s, base, work.older, work.newer, work.G)
-
-
-@compiled
-def finish_half(work: Work, s: State, base: Array) -> None:
-    """The end of a half step: the second begins where the first ended, and is compared."""
-    rebalance(work.net, work.balance, s.rho, base, work.newer)
-    norm = renormalised(work.net, base, work.newer)
-    if s.half == 1:
-        for k in range(work.middle.size):
-            work.middle[k] = work.newer[k]
-        s.rho += log(norm)
-        s.half = 2
-        s.phase = HALVE
-        return
-    margins(work, work.newer, work.Z, work.p)
-    compared(s, smallest(work.p), distance_moved(work.net, work.theta, work.newer))
-
-
-@compiled
-def next_stage(work: Work, s: State, base: Array) -> None:
-    """Evaluate the field at the last stage of a step from `base` and make the next one."""
-    margins(work, work.newer, work.Z, work.p)
-    dual_weights(s.form, s.others, work.p, s.temperature, work.q)
-    field(work, s, work.newer, work.q, work.Z, work.G)
-    stage(s, base, work.older, work.newer, work.G)
-    s.stage += 1
-    if s.stage == s.stages:
-        s.phase = FINISH
-
-
-@compiled
-def begun(work: Work, s: State) -> int:
-    """Evaluate the field at theta; GOING, or why no step of this kind begins here."""
-    if s.stuck != MOVES and s.step >= s.slides_from:
-        return STICKS
+def start(work: Work, s: State) -> bool:
+    """Evaluate the field at theta; return False where it is zero."""
     margins(work, work.theta, work.Z0, work.p0)
     begin(s, work.p0, work.q0)
     field(work, s, work.theta, work.q0, work.Z0, work.G0)
-    s.phase = POWER_ITERATION if s.power > 0 else PLAN
-    return GOING if moves(s, work.G0) else STATIONARY
+    return moves(s, work.G0)
 
 
 @compiled
-def end_step(work: Work, s: State, base: Array, marks: Array) -> None:
-    """The end of a step, or of half of one that is checked."""
-    if s.half > 0:
-        finish_half(work, s, base)
-    elif finish(work, s):
-        after_step(s, marks)
-    else:
-        s.phase = PLAN
+def evaluate(work: Work, s: State, at: Array) -> None:
+    """Set p, and the preactivations Z."""
+    margins(work, at, work.Z, work.p)
+
+
+@compiled
+def gradient(work: Work, s: State, at: Array) -> None:
+    """Set G by q, after `evaluate` at the same point."""
+    field(work, s, at, work.q, work.Z, work.G)
+
+
+@compiled
+def normalise(work: Work, s: State, base: Array) -> float:
+    """Restore what the flow conserves, and divide by the norm; -1 where a whole step breaks it."""
+    same_signs = rebalance(work.net, work.balance, s.rho, base, work.newer)
+    if not same_signs and s.euler == 0 and s.half == 0:
+        return -1.0
+    return renormalised(work.net, base, work.newer)
+
+
+@compiled
+def measure(work: Work, s: State, norm: float) -> float:
+    """Set p at the normalised last stage; return its distance to theta."""
+    margins(work, work.newer, work.Z, work.p)
+    return distance_moved(work.net, work.theta, work.newer)
+
+
+@compiled
+def interpolate(work: Work, s: State, w: float, out: Array) -> float:
+    """Write the direction of a frame within the last step; return its rho."""
+    return between(s, work.net.scaled, work.previous, work.theta, w, out)
+
+
+FIELD = Field(start, power_iteration, evaluate, normalise, measure, interpolate, gradient)
 
 
 @compiled
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
-    """At most about `budget` field evaluations; returns GOING, BUFFER_FULL, DONE and so on."""
-    theta = work.theta
-    for _ in range(budget):  # a state machine: every turn is about one field evaluation
-        s.evaluations += 1
-        base = work.previous if s.half == 1 else work.middle if s.half == 2 else theta
-        if s.phase == EMIT:
-            emit(s, work.net.scaled, theta, work.previous, frames)
-            code = after_frames(s, frames)
-            if code != GOING:
-                return code
-        if s.phase == BEGIN:
-            code = begun(work, s)
-            if code != GOING:
-                return code
-        elif s.phase == POWER_ITERATION:
-            s.eigenvalue = power_iteration(work, s)
-            s.power -= 1
-            if s.power == 0:
-                s.phase = PLAN
-        elif s.phase == PLAN:
-            plan(s, frames.marks)
-            if s.h < SMALLEST_STEP:
-                return STALLED
-            first_stage(s, theta, work.older, work.newer, work.G0)
-        elif s.phase == RUN_STAGE:
-            next_stage(work, s, base)
-        elif s.phase == HALVE:
-            begin_half(work, s, base)
-        else:
-            end_step(work, s, base, frames.marks)
-    return GOING
+    """Take steps of the flow: see `core.compiled.phases`."""
+    return phases.advance(FIELD, work, s, frames, budget)

@@ -45,6 +45,10 @@ def traced() -> Iterator[set[str]]:
         _traced = before
 
 
+def _part(function: Callable[..., Any]) -> Any:
+    return numba.njit(pipeline_class=PartCompiler, no_cpython_wrapper=True, **OPTIONS)(function)
+
+
 @final
 class Kernel:
     """A function that is compiled when it is called; numba takes it for one of its own."""
@@ -53,8 +57,7 @@ class Kernel:
         self.py_func = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.__module__, self.__qualname__ = function.__module__, function.__qualname__
-        part = numba.njit(pipeline_class=PartCompiler, no_cpython_wrapper=True, **OPTIONS)
-        self._part = part(function)
+        self._part = _part(function)
         self._entry: Any = None
         self._code = StoredCode(function)
 
@@ -76,3 +79,11 @@ class Kernel:
 def compiled(function: Function) -> Function:
     """Compile a kernel at its first call for the argument types; the result is kept on disk."""
     return cast(Function, function if numba.config.DISABLE_JIT else Kernel(function))
+
+
+def generic(function: Function) -> Function:
+    """Compile a function within kernels only, for the functions that it gets; Python runs it."""
+    if not numba.config.DISABLE_JIT:
+        part = _part(function)
+        vars(function).update(part=part, _numba_type_=part._numba_type_)
+    return function

@@ -1,7 +1,7 @@
 """The log-time scheme apart from the network: its state, its steps, its clock, its frames.
 
-`core.compiled.flow`, `core.compiled.mirror` and `core.dynamics.general_flow` evaluate the field
-between these steps. What a run knows is a State, whose values kernels and Python read by name.
+`core.compiled.phases` calls these between evaluations of the field. What a run knows is a State,
+whose values kernels and Python read by name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOT_CUT, APPROACH, REMAINDER, SPLIT = 0, 1, 2, 3
 # Whether a network moves whose data are not fitted, as s.stuck says.
 MOVES, HARDLY, SLOWLY = 0, 1, 2
 CHECK_EVERY = 8  # steps, at least, from one step that is checked to the next
-ROW = 8  # numbers beside each frame: see emit
+ROW = 8  # diagnostics of each frame: see core.compiled.phases
 
 # The scheme's numbers: docs/decisions/0003 has the measurements behind them.
 MAX_STAGES = 3000
@@ -134,7 +134,7 @@ class Frames(NamedTuple):
 
     marks: Array  # (frames,) their log10 t
     buffer: Array  # (rows, parameters) theta
-    rows: Array  # (rows, ROW) what is told beside: see `emit`
+    rows: Array  # (rows, ROW) diagnostics: see core.compiled.phases
 
 
 def new_state() -> tuple[State, Array, Array]:
@@ -183,6 +183,7 @@ def begin(s: State, p: Array, q: Array) -> None:
         s.power = 8
     else:
         s.power = 0
+    s.phase = POWER_ITERATION if s.power > 0 else PLAN
 
 
 @compiled
@@ -231,6 +232,7 @@ def accept(s: State, p: Array, norm: float, distance: float) -> None:
         # ln(t + dt): late t and dt are beyond float64 themselves.
         s.ln_t = high + log(1.0 + exp(low - high))
     s.step += 1
+    s.most_stages = max(s.most_stages, s.stages)
     s.in_a_row = 0
     s.landing = 1 if s.cut == APPROACH else 0
     late = s.ln_t > s.late_ln_t
@@ -278,10 +280,29 @@ def fit(s: State, p: Array, norm: float) -> bool:
         s.rejected += 1
         s.in_a_row += 1
         refine(s)
+        s.phase = PLAN
         return False
     if s.smoothed > 0.0:
         s.largest_fall = max(s.largest_fall, fall)
     return True
+
+
+@compiled
+def replace_theta(previous: Array, theta: Array, newer: Array) -> None:
+    """Set theta to the last stage, and `previous` to theta."""
+    for k in range(theta.size):
+        previous[k] = theta[k]
+        theta[k] = newer[k]
+
+
+@compiled
+def second_half(s: State, norm: float, middle: Array, newer: Array) -> None:
+    """Start the second half of a step where the first ended."""
+    for k in range(middle.size):
+        middle[k] = newer[k]
+    s.rho += log(norm)
+    s.half = 2
+    s.phase = HALVE
 
 
 @compiled
@@ -315,44 +336,17 @@ def weight_of_mark(s: State, mark: float) -> float:
 
 
 @compiled
-def emit(s: State, scaled: int, theta: Array, previous: Array, frames: Frames) -> None:
-    """Write the frames of all marks that the last step passed, as far as the buffer holds them.
-
-    A row of `rows` holds step, rho, h, stages, fewest atoms of q, largest fall of the smoothed
-    margin since the frame before, and the errors of the last step that was checked.
-    """
-    marks, buffer, rows = frames
-    while s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t:
-        if s.buffered == buffer.shape[0]:
-            return
-        w = min(1.0, max(0.0, weight_of_mark(s, marks[s.mark])))
-        out, row = buffer[s.buffered], rows[s.buffered]
-        norm = 0.0
-        for k in range(theta.size):
-            out[k] = (1.0 - w) * previous[k] + w * theta[k]
-        for k in range(scaled):
-            norm += out[k] * out[k]
-        norm = sqrt(norm)
-        for k in range(scaled):
-            out[k] /= norm
-        row[0] = s.step
-        row[1] = (1.0 - w) * s.previous_rho + w * s.rho
-        row[2], row[3], row[4], row[5] = s.h, s.most_stages, s.fewest_atoms, s.largest_fall
-        row[6], row[7] = s.error, s.turn_error
-        s.fewest_atoms, s.largest_fall, s.most_stages = inf, 0.0, 0
-        s.buffered += 1
-        s.mark += 1
-
-
-@compiled
-def after_frames(s: State, frames: Frames) -> int:
-    """What comes after `emit`: DONE, BUFFER_FULL, or GOING and the next step."""
-    if s.mark == frames.marks.size:
-        return DONE
-    if s.buffered == frames.buffer.shape[0]:
-        return BUFFER_FULL
-    s.phase = BEGIN
-    return GOING
+def between(s: State, scaled: int, previous: Array, theta: Array, w: float, out: Array) -> float:
+    """Write (1 - w) previous + w theta, with the first `scaled` parts of norm 1; return its rho."""
+    norm = 0.0
+    for k in range(theta.size):
+        out[k] = (1.0 - w) * previous[k] + w * theta[k]
+    for k in range(scaled):
+        norm += out[k] * out[k]
+    norm = sqrt(norm)
+    for k in range(scaled):
+        out[k] /= norm
+    return (1.0 - w) * s.previous_rho + w * s.rho
 
 
 @compiled

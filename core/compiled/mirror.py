@@ -17,34 +17,13 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from core.compiled.chebyshev import after_step, compared, first_stage, plan, plan_half, stage
-from core.compiled.dual import dual_weights, smallest
+from core.compiled import phases
+from core.compiled.dual import dual_weights
 from core.compiled.jit import compiled
-from core.compiled.log_time import (
-    BEGIN,
-    EMIT,
-    FINISH,
-    GOING,
-    HALVE,
-    LN_10,
-    PLAN,
-    POWER_ITERATION,
-    RUN_STAGE,
-    SMALLEST_STEP,
-    STALLED,
-    STATIONARY,
-    Frames,
-    State,
-    accept,
-    after_frames,
-    begin,
-    fit,
-    heat,
-    weight_of_mark,
-)
+from core.compiled.log_time import GOING, STATIONARY, Frames, State, begin
+from core.compiled.phases import Field
 
 Array = NDArray[Any]
-AT_REST, CHECK = -1, -2  # what comes after a step, beside the phases
 SLOW = 0.01  # of tau: below this a step may be longer than what resolves a growing network
 REST = 1e-13  # speed in s below which nothing moves any more
 NOTHING = -350.0  # of rho: u = |W|^2/2 is then below the least number that a float64 holds well
@@ -59,7 +38,7 @@ class Work(NamedTuple):
     Z: Array  # (n, m)
     start: Array  # (m,), ln u at lambda = 0
     signs: Array  # (2, m), of a and b
-    at: Array  # (n,), lambda, to which rho belongs
+    theta: Array  # (n,), lambda, to which rho belongs
     previous: Array  # (n,), lambda before the last step
     middle: Array  # (n,), lambda in the middle of a step that is checked
     older: Array  # (n,), the last stage but one
@@ -71,6 +50,8 @@ class Work(NamedTuple):
     q0: Array  # (n,), dual weights at lambda
     q: Array  # (n,), at a stage
     wave: Array  # (n,), the eigenvector of K, as far as it is known
+    G0: Array  # q0 itself, since d lambda/ds = q
+    G: Array  # q itself
 
 
 @compiled
@@ -101,7 +82,7 @@ def margins(Z: Array, u: Array, p: Array) -> None:
 
 
 @compiled
-def power_iteration(work: Work) -> float:
+def power_iteration(work: Work, s: State) -> float:
     """One step w <- K w/|K w|, K = sqrt(q) 2 Z diag(u) Z' sqrt(q); returns |K w|."""
     Z, u, q, w, image = work.Z, work.u0, work.q0, work.wave, work.u
     image[:] = 0.0
@@ -123,15 +104,10 @@ def power_iteration(work: Work) -> float:
 
 
 @compiled
-def next_stage(work: Work, s: State, base: Array) -> None:
-    """Evaluate q at the last stage of a step from `base` and make the next one."""
-    weights(work, s.rho, work.newer, work.u)
+def evaluate(work: Work, s: State, at: Array) -> None:
+    """Set p, and u."""
+    weights(work, s.rho, at, work.u)
     margins(work.Z, work.u, work.p)
-    dual_weights(s.form, s.others, work.p, s.temperature, work.q)
-    stage(s, base, work.older, work.newer, work.q)
-    s.stage += 1
-    if s.stage == s.stages:
-        s.phase = FINISH
 
 
 @compiled
@@ -154,67 +130,40 @@ def drift(work: Work, s: State) -> float:
 
 
 @compiled
-def finish(work: Work, s: State) -> int:
-    """Test the last stage, and take it: CHECK or AT_REST; or PLAN, where it is refused."""
-    at, u, newer = work.at, work.u, work.newer
-    norm = weights(work, s.rho, newer, u)
-    distance = 0.0
+def normalise(work: Work, s: State, base: Array) -> float:
+    """Set u at the last stage; return the norm of (a, b)."""
+    return weights(work, s.rho, work.newer, work.u)
+
+
+@compiled
+def measure(work: Work, s: State, norm: float) -> float:
+    """Normalise u, set p; return the distance of (a, b) to that of lambda."""
+    u, whole = work.u, work.u0
+    if s.half == 2:
+        weights(work, s.kept_rho, work.theta, whole)
+    squared = 0.0
     for j in range(u.size):
         u[j] /= norm * norm
-        step = sqrt(u[j]) - sqrt(work.u0[j])
-        distance += 2.0 * step * step
+        turn = sqrt(u[j]) - sqrt(whole[j])
+        squared += 2.0 * turn * turn
     margins(work.Z, u, work.p)
-    if not fit(s, work.p, norm):
-        return PLAN
+    return sqrt(squared)
+
+
+@compiled
+def after(work: Work, s: State, norm: float, distance: float) -> int:
+    """Choose the next h while some example is not classified; STATIONARY where nothing moves."""
     # While some example is wrong u tends to a finite limit, or 0, and t grows only like s: steps
     # may then be as long as ln u stays straight (docs/decisions/0003).
-    stuck = s.smoothed <= 0.0
-    s.most_stages = max(s.most_stages, s.stages)
-    for i in range(at.size):
-        work.previous[i], at[i] = at[i], newer[i]
-    distance = sqrt(distance)
-    accept(s, work.p, norm, distance)
-    if not stuck:
-        return CHECK
+    if s.smoothed > 0.0:
+        return GOING
     dual_temperature = s.temperature
     s.temperature = dual_temperature * norm * norm
     bent = drift(work, s)
     s.temperature = dual_temperature
     turned = abs(s.slope) * s.last_h
     lengthen(s, distance, bent, turned)
-    return AT_REST if max(distance, abs(log(norm))) < REST * s.last_h else CHECK
-
-
-@compiled
-def begin_half(work: Work, s: State, base: Array) -> None:
-    """The first stage of half the last step, from `base`."""
-    weights(work, s.rho, base, work.u)
-    margins(work.Z, work.u, work.p)
-    heat(s, work.p, work.q)
-    plan_half(s)
-    first_stage(s, base, work.older, work.newer, work.q)
-
-
-@compiled
-def finish_half(work: Work, s: State) -> None:
-    """The end of a half step: the second begins where the first ended, and is compared."""
-    u, whole = work.u, work.u0
-    norm = weights(work, s.rho, work.newer, u)
-    if s.half == 1:
-        for i in range(work.middle.size):
-            work.middle[i] = work.newer[i]
-        s.rho += log(norm)
-        s.half = 2
-        s.phase = HALVE
-        return
-    weights(work, s.kept_rho, work.at, whole)
-    turned = 0.0
-    for j in range(u.size):
-        u[j] /= norm * norm
-        turn = sqrt(u[j]) - sqrt(whole[j])
-        turned += 2.0 * turn * turn
-    margins(work.Z, u, work.p)
-    compared(s, smallest(work.p), sqrt(turned))
+    return STATIONARY if max(distance, abs(log(norm))) < REST * s.last_h else GOING
 
 
 @compiled
@@ -237,42 +186,16 @@ def lengthen(s: State, distance: float, bent: float, turned: float) -> None:
 
 
 @compiled
-def emit(work: Work, s: State, frames: Frames) -> None:
-    """Write the frames of all marks that the last step passed: lambda is interpolated, in p."""
-    marks, buffer, rows = frames
-    at, u, between, m = work.at, work.u, work.p, work.u.size
-    while s.mark < marks.size and marks[s.mark] * LN_10 <= s.ln_t:
-        if s.buffered == buffer.shape[0]:
-            return
-        w = min(1.0, max(0.0, weight_of_mark(s, marks[s.mark])))
-        for i in range(at.size):
-            between[i] = (1.0 - w) * work.previous[i] + w * at[i]
-        norm = weights(work, s.rho, between, u)
-        out, row = buffer[s.buffered], rows[s.buffered]
-        for j in range(m):
-            root = sqrt(u[j]) / norm
-            out[j], out[m + j] = work.signs[0, j] * root, work.signs[1, j] * root
-        row[0], row[1], row[2] = s.step, s.rho + log(norm), s.h
-        row[3], row[4], row[5] = s.most_stages, s.fewest_atoms, s.largest_fall
-        row[6], row[7] = s.error, s.turn_error
-        s.most_stages = 0
-        s.fewest_atoms, s.largest_fall = at.size, 0.0
-        s.buffered += 1
-        s.mark += 1
-
-
-@compiled
-def end_step(work: Work, s: State, marks: Array) -> bool:
-    """The end of a step, or of half of one that is checked; False where nothing moves."""
-    if s.half > 0:
-        finish_half(work, s)
-        return True
-    after = finish(work, s)
-    if after == CHECK:
-        after_step(s, marks)
-    else:
-        s.phase = after
-    return after != AT_REST
+def interpolate(work: Work, s: State, w: float, out: Array) -> float:
+    """Write the direction of a frame at an interpolated lambda, in p; return its rho."""
+    u, between, m = work.u, work.p, work.u.size
+    for i in range(between.size):
+        between[i] = (1.0 - w) * work.previous[i] + w * work.theta[i]
+    norm = weights(work, s.rho, between, u)
+    for j in range(m):
+        root = sqrt(u[j]) / norm
+        out[j], out[m + j] = work.signs[0, j] * root, work.signs[1, j] * root
+    return float(s.rho + log(norm))
 
 
 @compiled
@@ -291,53 +214,19 @@ def recentre(Z: Array, start: Array, at: Array) -> None:
 
 
 @compiled
-def begun(work: Work, s: State) -> bool:
-    """Evaluate q at lambda; False where nothing is left of u."""
-    recentre(work.Z, work.start, work.at)
-    weights(work, s.rho, work.at, work.u0)
+def start(work: Work, s: State) -> bool:
+    """Evaluate q at lambda; return False where nothing is left of u."""
+    recentre(work.Z, work.start, work.theta)
+    weights(work, s.rho, work.theta, work.u0)
     margins(work.Z, work.u0, work.p0)
     begin(s, work.p0, work.q0)
-    s.phase = POWER_ITERATION if s.power > 0 else PLAN
     return bool(s.rho >= NOTHING)
 
 
-@compiled
-def start_step(work: Work, s: State, marks: Array) -> int:
-    """Plan a step and make its first stage; GOING where there is one."""
-    if s.eigenvalue == 0.0:  # no node that is active on any example has weight
-        return STATIONARY
-    plan(s, marks)
-    if s.h < SMALLEST_STEP:
-        return STALLED
-    first_stage(s, work.at, work.older, work.newer, work.q0)
-    return GOING
+FIELD = Field(start, power_iteration, evaluate, normalise, measure, interpolate, after=after)
 
 
 @compiled
 def advance(work: Work, s: State, frames: Frames, budget: int) -> int:
-    """At most about `budget` field evaluations; returns GOING, BUFFER_FULL, DONE and so on."""
-    for _ in range(budget):
-        base = work.previous if s.half == 1 else work.middle if s.half == 2 else work.at
-        if s.phase == EMIT:
-            emit(work, s, frames)
-            code = after_frames(s, frames)
-            if code != GOING:
-                return code
-        if s.phase == BEGIN:
-            if not begun(work, s):
-                return STATIONARY
-        elif s.phase == POWER_ITERATION:
-            s.eigenvalue = power_iteration(work)
-            s.power -= 1
-            s.phase = POWER_ITERATION if s.power > 0 else PLAN
-        elif s.phase == PLAN:
-            code = start_step(work, s, frames.marks)
-            if code != GOING:
-                return code
-        elif s.phase == RUN_STAGE:
-            next_stage(work, s, base)
-        elif s.phase == HALVE:
-            begin_half(work, s, base)
-        elif not end_step(work, s, frames.marks):
-            return STATIONARY
-    return GOING
+    """Take steps of the flow: see `core.compiled.phases`."""
+    return phases.advance(FIELD, work, s, frames, budget)

@@ -37,6 +37,7 @@ class Flow(LogTimeFlow):
         arrays += [apart(size) for _ in range(6)]
         arrays += [np.zeros((network.m, n)) for _ in range(3)]
         arrays += [*(apart(scores) for _ in range(4)), self._wave, self._balance()]
+        self._advance = kernel.advance
         self._work = kernel.Work(twin(network, n, D), *arrays)
         self.slides = self.kernel_state.euler == 0 and Sliding.follows(problem)
         self._sliding: Sliding | None = None
@@ -65,7 +66,7 @@ class Flow(LogTimeFlow):
         super().set_state({"balance": balance, **kept} if balance.size else kept)
 
     def work_for(self, budget: int) -> int:
-        code: int = kernel.advance(self._work, self.kernel_state, self._frames_due(), budget)
+        code = super().work_for(budget)
         return self._slide() if code == state.STICKS else code
 
     def _slide(self) -> int:

@@ -1,4 +1,4 @@
-"""Gradient flow in log time for networks without a compiled twin: the same scheme, from Python.
+"""Gradient flow in log time for networks without a compiled twin: the same steps, from Python.
 
 The homogeneous parameters move as in core.compiled.flow; the others, of which the normalisation of
 the abstract head makes f bounded, move kappa = min(e^(L rho), v_speed/max_j |u_j|) times as fast
@@ -8,198 +8,122 @@ as at |theta| = 1. Source of the system: homogeneity, section 2 and Theorem 3.6.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compiled import chebyshev
-from core.compiled import log_time as scheme
-from core.compiled.dual import dual_weights
+from core.compiled.log_time import State, begin, between, moves
+from core.compiled.phases import Field, advance
 from core.dynamics.log_time_flow import LogTimeFlow
+from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
 
 
 @final
-class GeneralFlow(LogTimeFlow):
-    """One field evaluation after another, through `network.outputs` and `network.gradient`."""
+class GeneralField:
+    """Field of a network through `network.outputs` and `network.gradient`, and its arrays."""
 
-    def _allocate(self) -> None:
-        network = self.problem.network
-        self.engine = f"{network.engine} float64"
-        size, count = self.direction.size, self._wave.size
-        self._older, self._newer, self._previous, self._middle = (np.zeros(size) for _ in range(4))
-        self._p, self._q, self._p0, self._q0 = (np.zeros(count) for _ in range(4))
-        self._field = np.zeros(size)
+    def __init__(self, problem: Problem, theta: Array, wave: Array, s: State) -> None:
+        self._problem, self._network = problem, problem.network
+        self._inputs, self._y = problem.inputs, problem.dataset.y
         # A number is read out of the state in the time that a small array takes to be multiplied.
-        s = self.kernel_state
-        self._v_speed, self._others = float(s.v_speed), int(s.others)
-        self._inputs, self._y = self.problem.inputs, self.problem.dataset.y
-
-    def _vectors(self) -> dict[str, Array]:
-        return {"theta": self.direction, "previous": self._previous}
-
-    # ------------------------------------------------------------------------------- the field
+        self._v_speed = float(s.v_speed)
+        self.theta, self.wave = theta, wave
+        vectors = (np.zeros(theta.size) for _ in range(6))
+        self.older, self.newer, self.previous, self.middle, self.G0, self.G = vectors
+        self.p, self.q, self._p0, self._q0 = (np.zeros(wave.size) for _ in range(4))
 
     def _scores(self, flat: Array) -> Array:
-        return np.ascontiguousarray(self.problem.scores(flat).reshape(-1))
+        return np.ascontiguousarray(self._problem.scores(flat).reshape(-1))
 
-    def _speed(self, flat: Array) -> float:
+    def _speed(self, s: State, flat: Array) -> float:
         """kappa, the factor of the parameters in which f is not homogeneous."""
-        network, rho = self.problem.network, self.kernel_state.rho
         # One factor for all of V, where core.compiled.flow has one a node: what is inside a head
         # belongs to no node.
-        fastest = float(np.exp(network.degree * rho))
-        largest = float(np.abs(network.nodes(flat)[0]).max(initial=0.0))
+        fastest = float(np.exp(self._network.degree * s.rho))
+        largest = float(np.abs(self._network.nodes(flat)[0]).max(initial=0.0))
         return fastest if fastest * largest <= self._v_speed else self._v_speed / largest
 
-    def _gradient(self, flat: Array, weights: Array) -> Array:
+    def _gradient(self, s: State, flat: Array, weights: Array) -> Array:
         """sum_i weights_i grad p_i, with kappa."""
-        network = self.problem.network
-        g = _output_weights(weights, self._y, network.k)
-        slope = np.array(network.gradient(flat, self._inputs, g))
-        slope[network.scaled :] *= self._speed(flat)
+        g = _output_weights(weights, self._y, self._network.k)
+        slope = np.array(self._network.gradient(flat, self._inputs, g))
+        slope[self._network.scaled :] *= self._speed(s, flat)
         return slope
 
-    def _dual(self, p: Array) -> Array:
-        q = np.zeros(p.size)
-        s = self.kernel_state
-        dual_weights(s.form, self._others, p, s.temperature, q)
-        return q
+    def start(self, s: State) -> bool:
+        """Evaluate the field at theta; return False where it is zero."""
+        self._p0 = self._scores(self.theta)
+        begin(s, self._p0, self._q0)
+        self.G0 = self._gradient(s, self.theta, self._q0)
+        return moves(s, self.G0)
 
-    def _power_iteration(self) -> float:
-        root = np.sqrt(self._q0)
-        along = self._gradient(self.direction, root * self._wave)
-        df = self.problem.network.derivative(self.direction, self._inputs, along)
-        scores = self.problem.loss.scores(np.asarray(df), self._y)  # linear in the outputs
+    def power_iteration(self, s: State) -> float:
+        """Improve `wave`; return the eigenvalue."""
+        root, wave = np.sqrt(self._q0), self.wave
+        along = self._gradient(s, self.theta, root * wave)
+        df = self._network.derivative(self.theta, self._inputs, along)
+        scores = self._problem.loss.scores(np.asarray(df), self._y)  # linear in the outputs
         image = root * scores.reshape(-1)
         norm = float(np.linalg.norm(image))
-        count = self._wave.size
-        self._wave = image / norm if norm > 0.0 else np.full(count, count**-0.5)
+        wave[:] = image / norm if norm > 0.0 else wave.size**-0.5
         return norm
 
-    # ------------------------------------------------------------------------------ the phases
+    def evaluate(self, s: State, at: Array) -> None:
+        """Set p."""
+        self.p = self._scores(at)
 
-    def work_for(self, budget: int) -> int:
-        s = self.kernel_state
-        for _ in range(budget):
-            phase = s.phase
-            if phase == scheme.RUN_STAGE:  # most often
-                self._next_stage()
-                continue
-            if phase == scheme.EMIT:
-                code = self._emit()
-                if code != scheme.GOING:
-                    return code
-                phase = s.phase
-            if phase == scheme.BEGIN:
-                if not self._start_of_step():
-                    return scheme.STATIONARY
-            elif phase == scheme.POWER_ITERATION:
-                s.eigenvalue = self._power_iteration()
-                s.power -= 1
-                s.phase = scheme.PLAN if s.power == 0 else phase
-            elif phase == scheme.PLAN:
-                chebyshev.plan(s, self.marks)
-                if s.h < scheme.SMALLEST_STEP:
-                    return scheme.STALLED
-                chebyshev.first_stage(s, self.direction, self._older, self._newer, self._field)
-            elif phase == scheme.HALVE:
-                self._begin_half()
-            else:
-                self._end_step()
-        return scheme.GOING
+    def gradient(self, s: State, at: Array) -> None:
+        """Set G by q."""
+        self.G = self._gradient(s, at, self.q)
 
-    def _emit(self) -> int:
-        s, frames = self.kernel_state, self._frames_due()
-        scheme.emit(s, self.problem.network.scaled, self.direction, self._previous, frames)
-        code: int = scheme.after_frames(s, frames)
-        return code
-
-    def _start_of_step(self) -> bool:
-        """Evaluate the field at theta; False where it is zero."""
-        s = self.kernel_state
-        self._p0 = self._scores(self.direction)
-        scheme.begin(s, self._p0, self._q0)
-        self._field = self._gradient(self.direction, self._q0)
-        if not scheme.moves(s, self._field):
-            return False
-        s.phase = scheme.POWER_ITERATION if s.power > 0 else scheme.PLAN
-        return True
-
-    def _base(self) -> Array:
-        """Where the step begins whose stages are made."""
-        return (self.direction, self._previous, self._middle)[self.kernel_state.half]
-
-    def _next_stage(self) -> None:
-        s = self.kernel_state
-        slope = self._gradient(self._newer, self._dual(self._scores(self._newer)))
-        chebyshev.stage(self.kernel_state, self._base(), self._older, self._newer, slope)
-        s.stage += 1
-        if s.stage == s.stages:
-            s.phase = scheme.FINISH
-
-    def _normalise(self) -> float:
-        """|W_h| of the last stage, which is divided by it."""
-        network, newer = self.problem.network, self._newer
-        norm = network.norm(newer)
-        newer[: network.scaled] /= norm
+    def normalise(self, s: State, base: Array) -> float:
+        """Divide the last stage by |W_h|, and return that."""
+        norm = self._network.norm(self.newer)
+        self.newer[: self._network.scaled] /= norm
         return norm
 
-    def _distance(self) -> float:
-        """How far the last stage is from theta; the other parameters by their relative change."""
-        scaled = self.problem.network.scaled
-        distance = float(np.linalg.norm(self._newer[:scaled] - self.direction[:scaled]))
-        rest, before = self._newer[scaled:], self.direction[scaled:]
+    def measure(self, s: State, norm: float) -> float:
+        """Set p at the last stage; return its distance to theta, for V the relative change."""
+        self.p = self._scores(self.newer)
+        scaled = self._network.scaled
+        distance = float(np.linalg.norm(self.newer[:scaled] - self.theta[:scaled]))
+        rest, before = self.newer[scaled:], self.theta[scaled:]
         length = float(np.linalg.norm(before))
         if length == 0.0:
             return distance
         return math.hypot(distance, np.linalg.norm(rest - before) / length)
 
-    def _finish(self) -> bool:
-        """Normalise the last stage, test it, and take it or refuse it; True when taken."""
-        s = self.kernel_state
-        norm = self._normalise()
-        p = self._scores(self._newer)
-        if not scheme.fit(s, p, norm):
-            return False
-        distance = self._distance()
-        s.most_stages = max(s.most_stages, s.stages)
-        self._previous[:], self.direction[:] = self.direction, self._newer
-        scheme.accept(s, p, norm, distance)
-        return True
+    def interpolate(self, s: State, w: float, out: Array) -> float:
+        """Write the direction of a frame within the last step; return its rho."""
+        return between(s, self._network.scaled, self.previous, self.theta, w, out)
 
-    def _end_step(self) -> None:
-        """The end of a step, or of half of one that is checked."""
-        s = self.kernel_state
-        if s.half > 0:
-            self._finish_half()
-        elif self._finish():
-            chebyshev.after_step(s, self.marks)
-        else:
-            s.phase = scheme.PLAN
 
-    def _begin_half(self) -> None:
-        """The first stage of half the last step."""
-        s, base = self.kernel_state, self._base()
-        q = np.zeros(self._wave.size)
-        p = self._scores(base)
-        scheme.heat(s, p, q)
-        chebyshev.plan_half(s)
-        slope = self._gradient(base, q)
-        chebyshev.first_stage(s, base, self._older, self._newer, slope)
+FIELD = Field(
+    GeneralField.start,
+    GeneralField.power_iteration,
+    GeneralField.evaluate,
+    GeneralField.normalise,
+    GeneralField.measure,
+    GeneralField.interpolate,
+    GeneralField.gradient,
+)
 
-    def _finish_half(self) -> None:
-        """The end of a half step: the second begins where the first ended, and is compared."""
-        s = self.kernel_state
-        norm = self._normalise()
-        if s.half == 1:
-            self._middle[:] = self._newer
-            s.rho += math.log(norm)
-            s.half, s.phase = 2, scheme.HALVE
-            return
-        chebyshev.compared(s, float(self._scores(self._newer).min()), self._distance())
+
+@final
+class GeneralFlow(LogTimeFlow):
+    """One field evaluation after another, in Python."""
+
+    def _allocate(self) -> None:
+        self.engine = f"{self.problem.network.engine} float64"
+        self._advance = partial(advance, FIELD)
+        self._work = GeneralField(self.problem, self.direction, self._wave, self.kernel_state)
+
+    def _vectors(self) -> dict[str, Array]:
+        return {"theta": self.direction, "previous": self._work.previous}
 
 
 def _output_weights(weights: Array, y: Array, k: int) -> Array:

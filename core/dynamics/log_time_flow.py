@@ -1,12 +1,13 @@
 """Gradient flow dW/dt = -grad R(W) in log time: what its engines share.
 
-The scheme is in core.compiled.log_time and core.compiled.flow.
+The scheme is in core.compiled.log_time and core.compiled.phases.
 """
 
 from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -87,6 +88,8 @@ class LogTimeFlow(Integrator):
     """
 
     slides = False  # whether there are implicit steps for data that cannot be fitted
+    _advance: Callable[[Any, state.State, Frames, int], int]
+    _work: Any
 
     def __init__(self, problem: Problem) -> None:
         dynamics = problem.experiment.dynamics
@@ -111,18 +114,19 @@ class LogTimeFlow(Integrator):
 
     @abstractmethod
     def _allocate(self) -> None:
-        """Make what the engine works with."""
+        """Set `_advance` and `_work`."""
 
     @abstractmethod
     def _vectors(self) -> dict[str, NDArray[np.float64]]:
         """The engine's arrays that live from one step to the next, beside floats and counts."""
 
-    @abstractmethod
     def work_for(self, budget: int) -> int:
-        """About `budget` field evaluations, or up to the next frame, or an implicit step (STICKS).
+        """Take steps for about `budget` field evaluations, to the next frame at most.
 
-        Returns a code of core.compiled.log_time.
+        Returns a code of core.compiled.log_time, STICKS before or after an implicit step.
         """
+        frames = Frames(self.marks, self._buffer, self._rows)
+        return self._advance(self._work, self.kernel_state, frames, budget)
 
     def _begin(self) -> None:
         problem, start, network = self.problem, self.problem.start, self.problem.network
@@ -277,9 +281,6 @@ class LogTimeFlow(Integrator):
             self.kernel_state.slides_from = NEVER
         elif self.kernel_state.slides_from == NEVER:
             self.kernel_state.slides_from = 0
-
-    def _frames_due(self) -> Frames:
-        return Frames(self.marks, self._buffer, self._rows)
 
     def _step(self) -> int:
         return int(self._clock[BEGUN]) + int(self.kernel_state.step)

@@ -69,20 +69,21 @@ class ScalarMirror(LogTimeFlow):
             # In logarithms: u falls and grows by many powers of ten, and -inf is a node that is 0
             # for ever.
             start = 2.0 * (np.log(np.abs(self.direction[:m])) + self.kernel_state.rho)
-        sizes = (*[n] * 5, m, m, *[n] * 4)
-        self._work = kernel.Work(*[Z, start, signs, *map(apart, sizes), self._wave])
+        vectors = list(map(apart, (*[n] * 5, m, m, *[n] * 4)))
+        self._advance = kernel.advance
+        self._work = kernel.Work(*[Z, start, signs, *vectors, self._wave, *vectors[-2:]])
         self.pace = Pace(first_units(m, n, 1))
 
     def _vectors(self) -> dict[str, Array]:
         work = self._work
-        return {"base": work.start, "lambda": work.at, "previous": work.previous}
+        return {"base": work.start, "lambda": work.theta, "previous": work.previous}
 
     def work_for(self, budget: int) -> int:
-        work, s = self._work, self.kernel_state
-        code: int = kernel.advance(work, s, self._frames_due(), budget)
+        code = super().work_for(budget)
         if code == state.STATIONARY:
+            work, s = self._work, self.kernel_state
             # As `weights` of the kernels.
-            u = np.exp(work.start + 2.0 * (work.at @ work.Z) - 2.0 * s.rho)
+            u = np.exp(work.start + 2.0 * (work.theta @ work.Z) - 2.0 * s.rho)
             # |a|^2 + |b|^2 = 2 sum u is 1 at the stored scale.
             self.direction = (work.signs * np.sqrt(u / (2.0 * u.sum()))).reshape(-1)
         return code
