@@ -113,10 +113,10 @@ class SceneController(QObject):
 
     def _zooms(self) -> tuple[Zoom, ...]:
         zooms = []
-        for place, slot in enumerate(self._display.slots):
-            if slot.run is None:
+        for place, panel in enumerate(self._display.panels):
+            if panel.run is None:
                 continue
-            for name, box in slot.panel.zooms():
+            for name, box in panel.zooms():
                 zooms.append(Zoom(place, name, box.left(), box.right(), box.top(), box.bottom()))
         return tuple(zooms)
 
@@ -261,7 +261,7 @@ class SceneController(QObject):
         return True
 
     def _show_zooms(self, zooms: tuple[Zoom, ...]) -> None:
-        for place, slot in enumerate(self._display.slots):
+        for place, panel in enumerate(self._display.panels):
             mine = {
                 zoom.view: QRectF(
                     zoom.left, zoom.bottom, zoom.right - zoom.left, zoom.top - zoom.bottom
@@ -269,7 +269,7 @@ class SceneController(QObject):
                 for zoom in zooms
                 if zoom.place == place
             }
-            slot.panel.set_zooms(mine)
+            panel.set_zooms(mine)
 
     def stop(self) -> None:
         """Note nothing more."""
