@@ -41,6 +41,8 @@ class DisplayController(QObject):
     """Another view is shown; also another moment or node, up to 30 times a second."""
     intent_changed = Signal()
     """Other wishes are shown (`ResolvedView.wishes`), which no moment and no node is part of."""
+    pins_changed = Signal()
+    """Other nodes are pinned."""
     frames_read = Signal()
     """Further frames of a run were read."""
     runs_changed = Signal()
@@ -111,6 +113,8 @@ class DisplayController(QObject):
         self.changed.emit()
         if others:
             self.intent_changed.emit()
+        if before is None or [run.pinned for run in before.runs] != [r.pinned for r in view.runs]:
+            self.pins_changed.emit()
 
     def _apply_wishes(self, now: Intent, then: Intent | None) -> None:
         """Apply wishes to all panels; all of them where there were none before."""
