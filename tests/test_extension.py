@@ -354,6 +354,7 @@ def test_the_view_shows_a_run(qtbot: Any, trained: Callable[..., Path]) -> None:
     from app.state.display import DisplayData
     from app.views.run_panel import RunPanel
     from core.figures.palette import LIGHT
+    from tests.app.options import show_frame
 
     data = DisplayData(open_run(trained("dynamics.kind=heavy_ball")))
     while not data.complete:
@@ -364,7 +365,7 @@ def test_the_view_shows_a_run(qtbot: Any, trained: Callable[..., Path]) -> None:
         panel.resize(500, 400)
         panel.set_data(data, "one of each")
         panel.set_views((*panel.names, "shares"))
-        panel.show_frame(data.frames - 1)
+        show_frame(panel, data.frames - 1)
         panel.show()
         qtbot.waitExposed(panel)
         assert panel.names[-1] == "shares" == list(VIEWS)[-1]

@@ -69,7 +69,7 @@ def _ranges(
     display: DisplayController, runs: Sequence[OpenRun]
 ) -> tuple[tuple[tuple[str, Ends], ...], ...]:
     """Return the ranges of the views of each run."""
-    shown = {slot.run.key: slot.panel for slot in display.slots if slot.run is not None}
+    shown = {panel.run.key: panel for panel in display.panels if panel.run is not None}
     panels = [shown.get(run.key) for run in runs]
     return tuple(() if panel is None else tuple(panel.regions()) for panel in panels)
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.playback.calculator import Calculator
 from app.playback.display import DisplayController
-from app.playback.player import Playback
+from app.playback.transport import PlaybackController
 from app.state.compared import Compared
 from app.state.compared_runs import ComparedRun, Known, ask, of_nodes, over_time
 from app.state.later import Later
@@ -57,7 +57,7 @@ class CompareController(QObject):
         pages: PageStack,
         session: Session,
         display: DisplayController,
-        playback: Playback,
+        playback: PlaybackController,
     ) -> None:
         super().__init__(window)
         self._window, self._pages = window, pages

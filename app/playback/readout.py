@@ -11,8 +11,8 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.errors import LOG
 from app.playback.display import DisplayController
-from app.playback.endings import status_text
 from app.playback.inspector import Inspector
+from app.playback.run_status import status_text
 from app.playback.status import StatusLine
 from app.state.later import GroupQuestion
 from app.state.session import OpenRun

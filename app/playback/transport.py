@@ -1,37 +1,42 @@
-"""The transport: buttons, pace, the time, one slider, and whether to follow the training."""
+"""The transport bar, and the controller that turns its requests into changes of the intent."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QWidget
 
+from app.playback.display import DisplayController
 from app.playback.time_slider import TimeSlider
 from app.qt_workarounds import ActionButtonSync
-from app.state.intent import PACES
-from app.state.resolve import ResolvedView
+from app.state.intent import PACES, START
+from app.state.resolve import NEAR, ResolvedView, clamped, resolve, span_of, stepped
 from app.widgets.layouts import filled, laid
 from app.widgets.pressed import PressedByKeys
 from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette
+from core.problem.schedule import coordinate, parse_time
 
 BUTTONS = ("start", "back", "play", "forward", "end", "loop")
+NO_TIME = "is no time; type one such as 10^2.5, 300, log10 t = 2000 or 0."
 FROM_HERE = ("branch", "rewind")  # beside the time, from which they begin
 
 
 @final
 class TransportBar(QWidget):
-    """Shows where the display is, and asks for other moments.
-
-    moment_requested: a coordinate. time_typed: what was typed as a time. pace_requested: a factor.
-    """
+    """Buttons, pace, time and slider of the moment that is shown."""
 
     moment_requested = Signal(float)
+    """A moment in the schedule's coordinate."""
     time_typed = Signal(str)
+    """Text that was typed as a time."""
     pace_requested = Signal(float)
+    """A factor, one of PACES."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,7 +63,7 @@ class TransportBar(QWidget):
         self._show_time()
 
     def add_buttons(self, actions: Mapping[str, QAction]) -> None:
-        """The buttons of the table's actions, then the other parts from left to right."""
+        """Add the buttons of actions, and the other parts from left to right."""
         buttons = [self._button(actions[key]) for key in BUTTONS]
         follow = self._button(actions["follow"])
         follow.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -79,13 +84,12 @@ class TransportBar(QWidget):
         self.time.setFixedWidth(self.time.fontMetrics().horizontalAdvance("log10 t = 10000") + 24)
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette; fonts may have changed with it."""
+        """Set the palette, and the sizes of a font that may have changed with it."""
         self.slider.set_colours(palette)
         self._fit()
 
     def show_view(self, view: ResolvedView, log10_time: float, steps: bool = False) -> None:
-        """Put everything where the view says; log10_time is that of the frame shown, and `steps`
-        says that t counts steps."""
+        """Show a view; `log10_time` is that of its frame, and `steps` says that t counts steps."""
         self._steps = steps
         self.slider.set_steps(steps)
         self.slider.set_empty(not view.runs)
@@ -113,3 +117,139 @@ class TransportBar(QWidget):
             text = text.strip().removeprefix("step ")
         self.time.setModified(False)
         self.time_typed.emit(text)
+
+
+@final
+class PlaybackController(QObject):
+    """Turns buttons, keys and the slider into changes of the intent.
+
+    Seeking ends following. The cursor moves by itself only while it plays or follows.
+    """
+
+    message = Signal(str)
+    """A sentence for the user."""
+
+    def __init__(
+        self, display: DisplayController, transport: TransportBar, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._display = display
+        self._transport = transport
+        transport.moment_requested.connect(self.to_moment)
+        transport.time_typed.connect(self.to_typed)
+        transport.slider.interval_requested.connect(self.set_interval)
+        transport.slider.interval_refused.connect(self.no_interval)
+        transport.pace_requested.connect(self.set_pace)
+
+    def toggle(self) -> None:
+        """Play from the cursor, or from the start if it is at the end; or pause."""
+        display = self._display
+        if display.intent.playing and not display.intent.follow:
+            display.ask(playing=False)
+            return
+        span = span_of(display.session.snapshot())
+        view = resolve(display.intent, display.session.snapshot())
+        # The edge of a run that is trained is not its end: playing waits there for frames.
+        at_end = not span.live and view.cursor >= span.edge - NEAR
+        cursor = START if at_end else clamped(view.cursor, span)
+        display.ask(playing=True, follow=False, cursor=cursor)
+
+    def play_from_start(self) -> None:
+        """Play newly opened runs; stop playing when none is open."""
+        display = self._display
+        # While following, new runs are shown at their edge.
+        playing = len(display.session) > 0 and not display.intent.follow
+        display.ask(cursor=START, playing=playing, interval=None)
+
+    def to_moment(self, moment: float) -> None:
+        """Move the cursor to a moment; playing continues from there."""
+        display = self._display
+        cursor = clamped(moment, span_of(display.session.snapshot()))
+        display.show(replace(display.intent, cursor=cursor, follow=False))
+
+    def to_typed(self, text: str) -> None:
+        """Move the cursor to a time that was typed."""
+        log10_time = parse_time(text)
+        if log10_time is None:
+            self.message.emit(f"{text.strip() or 'Nothing'} {NO_TIME}")
+            return
+        self.message.emit("")
+        self.to_moment(float(coordinate(log10_time)) if math.isfinite(log10_time) else START)
+
+    def jump(self) -> None:
+        """Let the user type a time."""
+        self._transport.time.setFocus()
+        self._transport.time.selectAll()
+
+    def back(self) -> None:
+        """Step to the frame before, and pause."""
+        self._step(-1)
+
+    def forward(self) -> None:
+        """Step to the next frame, and pause."""
+        self._step(1)
+
+    def to_start(self) -> None:
+        """Move the cursor to t = 0."""
+        self.to_moment(START)
+
+    def to_end(self) -> None:
+        """Move the cursor to the latest frame."""
+        self.to_moment(span_of(self._display.session.snapshot()).edge)
+
+    def slower(self) -> None:
+        """Play at the next slower pace."""
+        below = [pace for pace in PACES if pace < self._display.intent.pace]
+        self.set_pace(max(below, default=PACES[0]))
+
+    def faster(self) -> None:
+        """Play at the next faster pace."""
+        above = [pace for pace in PACES if pace > self._display.intent.pace]
+        self.set_pace(min(above, default=PACES[-1]))
+
+    def set_pace(self, pace: float) -> None:
+        """Play so many times as fast as usual."""
+        self._display.ask(pace=pace)
+
+    def from_here(self) -> None:
+        """Play round and round from here to the end of the interval, or of the run."""
+        self._bound(first=self._display.view.cursor)
+
+    def to_here(self) -> None:
+        """Play round and round from the start of the interval, or of the run, to here."""
+        self._bound(last=self._display.view.cursor)
+
+    def _bound(self, first: float | None = None, last: float | None = None) -> None:
+        view = self._display.view
+        span = view.span
+        before = view.wishes.interval or (span.low, span.high)
+        first, last = before[0] if first is None else first, before[1] if last is None else last
+        if last - first <= NEAR:  # the other end was on this side: it goes to the end of the run
+            first, last = (first, span.high) if first == view.cursor else (span.low, last)
+        self.set_interval(first, last)
+
+    def set_interval(self, first: float, last: float) -> None:
+        """Play round and round between two moments."""
+        if last - first > NEAR:
+            self._display.ask(interval=(first, last))
+
+    def no_interval(self) -> None:
+        """Play over the whole run."""
+        self._display.ask(interval=None)
+
+    def set_follow(self, follow: bool) -> None:
+        """Set whether the cursor stays at the latest frame; it stays where it is afterwards."""
+        display = self._display
+        if follow == display.intent.follow:
+            return
+        if follow:
+            display.ask(follow=True, playing=False)
+        else:
+            span = span_of(display.session.snapshot())
+            # The intent's own cursor is where it stood before it followed.
+            display.ask(follow=False, cursor=clamped(display.view.cursor, span))
+
+    def _step(self, direction: int) -> None:
+        display = self._display
+        cursor = stepped(display.intent, display.session.snapshot(), direction)
+        display.ask(cursor=cursor, playing=False, follow=False)

@@ -66,7 +66,8 @@ class SceneController(QObject):
         """The actions of panels and of this part, and who else moves the panels."""
         self._actions, self._folding = actions, folding
         for told in (
-            self._display.changed,
+            self._display.intent_changed,
+            self._display.pins_changed,
             self._display.runs_changed,
             self._display.zoomed,
             self._form.changed,
@@ -113,10 +114,10 @@ class SceneController(QObject):
 
     def _zooms(self) -> tuple[Zoom, ...]:
         zooms = []
-        for place, slot in enumerate(self._display.slots):
-            if slot.run is None:
+        for place, panel in enumerate(self._display.panels):
+            if panel.run is None:
                 continue
-            for name, box in slot.panel.zooms():
+            for name, box in panel.zooms():
                 zooms.append(Zoom(place, name, box.left(), box.right(), box.top(), box.bottom()))
         return tuple(zooms)
 
@@ -173,7 +174,6 @@ class SceneController(QObject):
     def _take(self, event: Event) -> None:
         before = self.history
         self.history = now = reduce(before, event)
-        # Not for a cursor that moves: this is called with every frame that plays.
         if (now.past, now.future, now.place) != (before.past, before.future, before.place):
             self._tell()
         if len(now.past) < len(before.past):  # a change joined the latest step and reverted it
@@ -215,8 +215,7 @@ class SceneController(QObject):
         self._go(Select(1, time.monotonic()))
 
     def _go(self, event: Event) -> None:
-        if self.waiting:
-            self.note()
+        self.note()  # also a moment, of which no signal comes: no step changes it
         after = reduce(self.history, event)
         before = self.history
         if after is not before and self.show(after.scene, partial(self._go, event)):
@@ -261,7 +260,7 @@ class SceneController(QObject):
         return True
 
     def _show_zooms(self, zooms: tuple[Zoom, ...]) -> None:
-        for place, slot in enumerate(self._display.slots):
+        for place, panel in enumerate(self._display.panels):
             mine = {
                 zoom.view: QRectF(
                     zoom.left, zoom.bottom, zoom.right - zoom.left, zoom.top - zoom.bottom
@@ -269,7 +268,7 @@ class SceneController(QObject):
                 for zoom in zooms
                 if zoom.place == place
             }
-            slot.panel.set_zooms(mine)
+            panel.set_zooms(mine)
 
     def stop(self) -> None:
         """Note nothing more."""

@@ -15,7 +15,6 @@ from PySide6.QtCore import QByteArray, QTimer
 
 from app.errors import LOG
 from app.places import Places
-from app.playback.slot import PanelSlot
 from app.qt_workarounds import GarbageCollector
 from app.shell.opening import FIRST_STUDY
 from app.shell.parts import Parts
@@ -80,7 +79,7 @@ class Marginscope(Parts):
         import app.views.run_panel  # noqa: F401
 
         self.worker.start()
-        self.display.crowded.connect(self._add_panels)
+        self.display.panels_needed.connect(self._add_panels)
         self._add_panels(MOST_CELLS)  # more of them are made when they are needed
         self.opening.begin()
         asked, self._asked_early = self._asked_early, []
@@ -93,20 +92,20 @@ class Marginscope(Parts):
         from app.views.run_panel import RunPanel
 
         palette = self.looks.palette_now
-        panels = [RunPanel(palette) for _ in range(len(self.display.slots), count)]
+        panels = [RunPanel(palette) for _ in range(len(self.display.panels), count)]
         for panel in panels:
             self.window.views.add(panel)
             panel.moment_clicked.connect(self.playback.to_moment)
             panel.help_requested.connect(self.help.explain)
             panel.arranged.connect(self._order)
-        self.display.add_slots([PanelSlot(panel, self) for panel in panels])
+        self.display.add_panels(panels)
         self._order()
 
     def _order(self) -> None:
         """Have Tab go through the plots before it comes to theory and numbers."""
         from app.widgets.plot_focus import order_before
 
-        stops = [stop for slot in self.display.slots for stop in slot.panel.stops]
+        stops = [stop for panel in self.display.panels for stop in panel.stops]
         order_before(stops, self.window.side)
 
     def settle(self) -> None:
@@ -166,6 +165,7 @@ class Marginscope(Parts):
         self.scenes.stop()
         if sentence := self.save():
             LOG.error("The settings are lost: %s", sentence)
+        self.open_runs.stop()
         self.display.stop()
         self.readout.stop()
         self.export.close()

@@ -19,9 +19,10 @@ from app.library.compare import CompareController
 from app.library.controller import LibraryController
 from app.places import Places, writable_places
 from app.playback.display import DisplayController
-from app.playback.following import FollowController
-from app.playback.player import Playback
+from app.playback.live_files import LiveFileController
+from app.playback.open_runs import OpenRunController
 from app.playback.readout import Readout
+from app.playback.transport import PlaybackController
 from app.scenes.bookmarks import BookmarkController
 from app.scenes.controller import SceneController
 from app.scenes.folding import Folding
@@ -88,11 +89,12 @@ class Parts(QObject):
         window = self.window
         self.display = DisplayController(self.session, intent, self)
         self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
-        self.following = FollowController(self.display, self)
+        self.open_runs = OpenRunController(self.display, self)
+        self.following = LiveFileController(self.display, self.open_runs, self)
         self.branches = BranchController(self.display, self.experiment, window.form, self)
         self._make_questions()
         self.cells = CellsController(window, window.form, self.experiment)
-        self.playback = Playback(self.display, window.transport, self)
+        self.playback = PlaybackController(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
         self.looks = Looks(window, self.display)
         self.theme = SystemTheme(self.looks, self.display)

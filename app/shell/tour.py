@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from app.playback.display import DisplayController
-from app.playback.player import Playback
+from app.playback.transport import PlaybackController
 from app.scenes.folding import FOLDS, Folding
 from app.shell.main_window import MainWindow
 from app.state.tour import STEPS, STUDY, Step
@@ -35,7 +35,7 @@ class TourController(QObject):
         window: MainWindow,
         display: DisplayController,
         experiment: ExperimentController,
-        playback: Playback,
+        playback: PlaybackController,
     ) -> None:
         super().__init__(window)
         self._window, self._display = window, display
@@ -166,5 +166,5 @@ class TourController(QObject):
         }
         if place in parts:
             return parts[place]
-        panel = self._display.slots[0].panel if self._display.slots else None
+        panel = self._display.panels[0] if self._display.panels else None
         return panel.view(place) if panel is not None and place in panel.names else None

@@ -45,17 +45,17 @@ def connect(parts: Parts) -> None:
     parts.files.view_requested.connect(parts.links.open)
     parts.files.data_offered.connect(parts.preview.show)
     parts.links.study_requested.connect(parts.experiment.offer)
-    worker.stood_in.connect(display.stood_in)
-    worker.started.connect(display.begun)
-    worker.progress.connect(display.grew)
-    worker.finished.connect(display.ended)
+    worker.stood_in.connect(parts.open_runs.on_replaced)
+    worker.started.connect(parts.open_runs.on_started)
+    worker.progress.connect(parts.open_runs.on_frames)
+    worker.finished.connect(parts.open_runs.on_finished)
     worker.finished.connect(parts.drawing.tidy)
-    worker.error.connect(display.failed)
+    worker.error.connect(parts.open_runs.on_failed)
     worker.code_refused.connect(parts.experiment.on_code_refused)
     for asking in (parts.experiment, parts.files, parts.compare):
         asking.code_refused.connect(parts.code_question.ask)
     worker.status.connect(parts.readout.say)
-    worker.status.connect(display.preparing)
+    worker.status.connect(display.set_waiting)
     parts.theory.status.connect(window.status.show_work)
     window.times.moment_requested.connect(parts.playback.to_moment)
     parts.theory.alarmed.connect(window.transport.slider.set_alarms)
@@ -99,7 +99,7 @@ def _connect_words(parts: Parts) -> None:
         parts.record,
         parts.cells,
         parts.keeper,
-        parts.display,
+        parts.open_runs,
         parts.drawing,
         parts.following,
     ):

@@ -69,6 +69,15 @@ class Growth(Enum):
     LOST = auto()
 
 
+RECORDED = " \u2013 a recording"
+HEADINGS = {
+    Growth.GROWS: " \u2013 being recorded",
+    Growth.RESTS: " \u2013 not finished",
+    Growth.LEFT: " \u2013 left unfinished",
+    Growth.LOST: " \u2013 its file is gone",
+}
+
+
 @final
 @dataclass(slots=True)
 class OpenRun:
@@ -95,6 +104,11 @@ class OpenRun:
     def source(self) -> Path:
         """The file that is shown."""
         return self.data.run.path if self.stands_in and self.data is not None else self.path
+
+    @property
+    def full_heading(self) -> str:
+        """Heading with the state of the recording."""
+        return f"{self.heading}{RECORDED if self.stands_in else HEADINGS.get(self.growth, '')}"
 
     @property
     def begun(self) -> bool:

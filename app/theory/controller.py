@@ -338,10 +338,10 @@ class TheoryController(QObject):
         """The lines and bounds of every run that is shown."""
         if self._ended:
             return
-        for slot in self._display.slots:
-            if slot.run is not None and (known := self._known.get(slot.run.key)) is not None:
-                promise = self.promise_of(slot.run.key)
-                slot.panel.set_theory(self._lines_of(known), self._bounds_of(known), promise)
+        for panel in self._display.panels:
+            if panel.run is not None and (known := self._known.get(panel.run.key)) is not None:
+                promise = self.promise_of(panel.run.key)
+                panel.set_theory(self._lines_of(known), self._bounds_of(known), promise)
 
     def promise_of(self, key: int) -> Promise | None:
         """What a run's margins are shown as shares of; None where they are shown as they are."""

@@ -14,12 +14,12 @@ from app.state.display import DisplayData
 from app.state.intent import NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.node_values import Indices, Singles
 from app.views.examples import example_entries, shaded, show_points
-from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
+from app.views.node_view import NO_INNER, NodeView, absence_of_nodes
 from app.views.pointing import pixel_width, resolved
 from app.views.rays import RayLayer
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.overlay import Pointed
-from app.widgets.plot_item import Drag, Home
+from app.widgets.plot_item import NO_POINTS, Drag, Home
 from app.widgets.screen_text import raised
 from app.widgets.ticks import plain, rooted
 from core.figures.camera import eased, looks, signed_root, signed_square, unit_power
@@ -59,7 +59,7 @@ class NeuronsView(NodeView):
         self.power = 0
         self._range, self._shows_points = "moment", "weights"
         # The data in their own units, and how far they reach.
-        self._examples: tuple[NDArray[np.float64], float] = NOWHERE, 0.0
+        self._examples: tuple[NDArray[np.float64], float] = NO_POINTS, 0.0
         self._examples_of: tuple[object, bool, Palette] | None = None
         self.plot.add_zero_line()
         self.plot.add_zero_line(vertical=True)
@@ -110,11 +110,11 @@ class NeuronsView(NodeView):
     # --------------------------------------------------------------------------------- content
 
     def _clear(self) -> None:
-        self._points = NOWHERE
+        self.plot.points = NO_POINTS
         for curves in (self.trails, self.marked_trails, self.circle):
             curves.set_curves(())
         for markers in (self.nodes, self.examples):
-            markers.show_at(NOWHERE)
+            markers.show_at(NO_POINTS)
         self._examples_of = None
         self.rays.show(None, self._palette)
         self._recolour()
@@ -242,7 +242,7 @@ class NeuronsView(NodeView):
             self._reach(data, frame)
         positions = self._spread(data.positions(self._kept(frame), self.power))
         trails = np.ascontiguousarray(positions.transpose(1, 0, 2))
-        self._points = trails[:, -1]
+        self.plot.points = trails[:, -1]
         strength = np.sqrt(np.nan_to_num(data.values("relative_norm", frame)))
         kinds = data.kinds(frame) + self._kinds * ~self._chosen(data.m)
         self._show_trails(trails, kinds, strength)
@@ -282,7 +282,7 @@ class NeuronsView(NodeView):
         # The strongest on top, and below all others those that are dim.
         order = np.argsort(strength - 2.0 * (kinds >= self._kinds), kind="stable")
         shade = np.rint(strength * (SHADES - 1)).astype(np.int64)
-        self.nodes.show_at(self._points[order], (kinds * SHADES + shade)[order])
+        self.nodes.show_at(self.plot.points[order], (kinds * SHADES + shade)[order])
 
     # ----------------------------------------------------------------------------------- marks
 
@@ -298,7 +298,7 @@ class NeuronsView(NodeView):
 
     def _marked_nodes(self) -> list[int]:
         chosen = [] if self._selects else self._pinned_nodes()
-        if 0 <= self._hovered < len(self._points) and self._hovered not in self._pinned:
+        if 0 <= self._hovered < len(self.plot.points) and self._hovered not in self._pinned:
             chosen.append(self._hovered)
         return chosen
 
@@ -321,7 +321,7 @@ class NeuronsView(NodeView):
         return f"({', '.join(told)})"
 
     def _pointed(self, x: float, y: float) -> Pointed | None:
-        return self.rays.pointed(x, y, self._points)
+        return self.rays.pointed(x, y, self.plot.points)
 
     def _hover(self, x: float, y: float) -> None:
         # Aligned nodes lie beside the tips of rays: what is nearer to the pointer is meant.
@@ -338,7 +338,7 @@ class NeuronsView(NodeView):
         return "" if math.isfinite(reach) else "all nodes are 0"
 
     def _select(self, box: QRectF) -> None:
-        x, y = self._points[:, 0], self._points[:, 1]
+        x, y = self.plot.points[:, 0], self.plot.points[:, 1]
         inside = (x >= box.left()) & (x <= box.right()) & (y >= box.top()) & (y <= box.bottom())
         self.nodes_selected.emit(frozenset(np.flatnonzero(inside).tolist()))
 

@@ -16,7 +16,6 @@ from app.views.view import RunView
 from app.widgets.overlay import NodeMark, Overlay
 from core.figures.palette import Palette
 
-NOWHERE: Floats = np.empty((0, 2))
 NO_INNER = "this network has no inner weight vectors"
 
 
@@ -49,19 +48,18 @@ def stepped_node(places: Floats, nodes: NDArray[np.int64], here: int, way: tuple
 
 
 class NodeView(RunView):
-    """Node j stands at the point `_points[j]`, of (m, 2). The hovered node and pinned ones have
+    """Node j stands at the point `plot.points[j]`, of (m, 2). The hovered node and pinned ones have
     rings and labels, as long as these are few; more are a selection, and the others are dim."""
 
     def __init__(
         self, palette: Palette, title: str, parent: QWidget | None = None, **options: Any
     ) -> None:
         super().__init__(palette, title, parent, **options)
-        self._points: NDArray[Any] = NOWHERE
         self._drawn_selection = frozenset[int]()
         self._mask = np.empty(0, dtype=np.bool_)
         self.plot.hovered.connect(self._hover)
         self.plot.left.connect(self._leave)
-        self.plot.clicked.connect(self._click)
+        self.plot.point_clicked.connect(self.node_clicked)
         self.focus.has_keys = True
         self.focus.moved.connect(self._step)
         self.focus.pressed.connect(self._press)
@@ -80,7 +78,7 @@ class NodeView(RunView):
         return ()
 
     def _pinned_nodes(self) -> list[int]:
-        return [j for j in sorted(self._pinned) if j < len(self._points)]
+        return [j for j in sorted(self._pinned) if j < len(self.plot.points)]
 
     @property
     def _selects(self) -> bool:
@@ -103,21 +101,21 @@ class NodeView(RunView):
     def _show_marks(self, data: DisplayData) -> None:
         pinned = [] if self._selects else self._pinned_nodes()
         marks = [self._mark(j) for j in pinned if j != self._hovered]
-        if 0 <= self._hovered < len(self._points):
+        if 0 <= self._hovered < len(self.plot.points):
             marks.append(self._mark(self._hovered, hovered=True))
         note, corner = self._emptiness(data), self._corner(data)
         pointed = self.plot.overlay.pointed  # what the pointer is on, which marks do not change
         self.plot.set_overlay(Overlay(tuple(marks), note=note, corner=corner, pointed=pointed))
 
     def _mark(self, j: int, hovered: bool = False) -> NodeMark:
-        x, y = (float(value) for value in self._points[j])
+        x, y = (float(value) for value in self.plot.points[j])
         numbers = self._numbers(x, y)
         return NodeMark(x, y, f"node {j}", numbers, hovered, outward=self.on_plane)
 
     # ----------------------------------------------------------------------------------- mouse
 
     def _hover(self, x: float, y: float) -> None:
-        self.node_hovered.emit(self.plot.nearest(self._points, x, y))
+        self.node_hovered.emit(self.plot.nearest(self.plot.points, x, y))
 
     def _leave(self) -> None:
         self.node_hovered.emit(-1)
@@ -133,20 +131,17 @@ class NodeView(RunView):
 
     def _seen(self) -> NDArray[np.bool_]:
         """Which nodes lie within the range that is shown, (m,)."""
-        if not len(self._points):
+        if not len(self.plot.points):
             return np.zeros(0, dtype=np.bool_)
-        box, places = self.plot.inside(), self.plot.pixels(self._points)
+        box, places = self.plot.inside(), self.plot.pixels(self.plot.points)
         low, high = (box.left() - 0.5, box.top() - 0.5), (box.right() + 0.5, box.bottom() + 0.5)
         return np.asarray(((places >= low) & (places <= high)).all(axis=1))
 
     def _beside(self, here: int, known: NDArray[np.int64], x: int, y: int) -> int:
         """The node of `known` that an arrow leads to from a node, itself where there is none; from
         no node (-1) the one that lies first."""
-        return stepped_node(self.plot.pixels(self._points[known]), known, here, (x, y))
+        return stepped_node(self.plot.pixels(self.plot.points[known]), known, here, (x, y))
 
     def _press(self) -> None:
         if self._hovered >= 0:
             self.node_clicked.emit(self._hovered)
-
-    def _click(self, x: float, y: float) -> None:
-        self.node_clicked.emit(self.plot.nearest(self._points, x, y))

@@ -19,7 +19,7 @@ from app.views.view import RunView
 from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
 from app.widgets.overlay import Overlay, Pointed
-from app.widgets.plot_item import Home
+from app.widgets.plot_item import NO_POINTS, Home
 from app.widgets.screen_text import raised
 from core.figures.numbers import MINUS, number_text
 from core.figures.palette import Palette
@@ -37,7 +37,6 @@ from core.network.recorded import why_no_output
 
 TITLE = "predictor f"
 LINE = 1.5  # pixels
-NOWHERE: Floats = np.empty((0, 2))
 
 
 @final
@@ -64,7 +63,7 @@ class PredictorView(RunView):
         self.picture.show_nothing()
         for curves in (self.level_lines, self.line):
             curves.set_curves(())
-        self.examples.show_at(NOWHERE)
+        self.examples.show_at(NO_POINTS)
         if self.data is not None:
             self.plot.set_equal(self.data.run.dataset.d > 1)
 

@@ -22,16 +22,18 @@ from core.figures.palette import Palette
 from core.observables.planes import NodePlane
 
 if TYPE_CHECKING:
+    from app.state.session import OpenRun
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
 
 MUTED = QPalette.ColorRole.PlaceholderText
 WIDE = 960  # pixels from which more than four views stand in three columns
+PREPARING = "Preparing the run ..."
 
 
 @final
 class RunPanel(QWidget):
-    """Shows what it is told and asks for the rest. A view is made when it is first shown."""
+    """Heading and views of one run. A view is made when it is first shown."""
 
     node_hovered = Signal(int)  # -1: none
     node_clicked = Signal(int)  # -1: the background
@@ -45,6 +47,7 @@ class RunPanel(QWidget):
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.run: OpenRun | None = None
         self._data: DisplayData | None = None
         self.frame = -1
         self._hovered, self._pinned = -1, frozenset[int]()
@@ -198,8 +201,26 @@ class RunPanel(QWidget):
 
     # --------------------------------------------------------------------------------- content
 
+    def set_run(self, run: OpenRun | None) -> None:
+        """Show another run: its views, why it has none, or how to get a run."""
+        self.run = run
+        if run is None:
+            self.set_data(None, "")
+            self.set_message("")
+        elif run.data is None:
+            self.set_data(None, run.heading)
+            self.set_message(run.failure or PREPARING)
+        else:
+            self.set_message("")
+            self.set_data(run.data, run.full_heading)
+
+    def set_waiting(self, words: str) -> None:
+        """Set what a run that has not begun is waiting for."""
+        if self.run is not None and self.run.data is None and not self.run.failure:
+            self.set_message(words or PREPARING)
+
     def set_data(self, data: DisplayData | None, heading: str) -> None:
-        """Another run, or none; no frame of it is shown until `show_frame`."""
+        """Show another run, or none; its first frame is drawn after `set_frame`."""
         self._data, self.frame = data, -1
         self._owed.clear()
         self.set_heading(heading)
@@ -211,7 +232,7 @@ class RunPanel(QWidget):
         self._stack.setCurrentIndex(0 if data is None else 1)
 
     def set_heading(self, heading: str) -> None:
-        """What the run is called, and how it stands with it."""
+        """Set the name of the run, with the state of its recording."""
         self.heading.setText(heading)
         self.heading.setVisible(bool(heading))
         self.setAccessibleName(heading)
@@ -219,23 +240,26 @@ class RunPanel(QWidget):
             view.set_heading(heading)
 
     def data_grew(self) -> None:
-        """New frames were read, and ranges may grow: `catch_up` will show it."""
+        """Have `catch_up` draw all views again, with the ranges of the frames read since."""
         for view in self.views:
             self._owed[view] = True
 
     def computed(self) -> None:
-        """Some of the numbers that were asked for are there: `catch_up` will show them."""
+        """Have `catch_up` draw the numbers that were computed since."""
         for view in self.views:
             self._owed.setdefault(view, False)
 
     @property
     def owed(self) -> int:
-        """How many views are still to be drawn anew."""
+        """Number of views that `catch_up` has still to draw."""
         return len(self._owed)
 
     def catch_up(self, seconds: float = math.inf) -> None:
-        """Draw views anew that are behind, one at least, in turn and for about so long, with the
-        painting that follows: many views at once would keep the window from the mouse."""
+        """Draw pending views in turn, one at least, for about so long.
+
+        The painting that follows is counted: many views at once would keep the window from the
+        mouse.
+        """
         spent = -math.inf  # of this thread, whose time is taken: others run meanwhile
         while self._owed and spent + self._costs.get(next(iter(self._owed)), 0.0) < seconds:
             view = next(iter(self._owed))
@@ -246,27 +270,26 @@ class RunPanel(QWidget):
                 self._costs[view] = cost
                 spent = max(spent, 0.0) + cost
 
-    def show_frame(self, index: int, at_once: bool = True) -> None:
-        """Show the moment of a frame in all views; the last known one for those beyond.
+    def set_frame(self, index: int, at_once: bool = True) -> Sequence[RunView]:
+        """Set the frame, the last known one for those beyond; return the views to draw now.
 
-        `catch_up` shows it where it need not be at once.
+        `catch_up` draws those that grew, and all of them where it need not be at once.
         """
         if self._data is None or self._data.frames == 0:
-            return
+            return ()
         self.frame = max(0, min(index, self._data.frames - 1))
+        if at_once:
+            return [view for view in self.views if not self._owed.get(view)]
         for view in self.views:
-            if not at_once:
-                self._owed.setdefault(view, False)
-            elif not self._owed.get(view):  # else it is drawn anew before long, at this frame
-                view.show_frame(self.frame)
+            self._owed.setdefault(view, False)
+        return ()
 
-    def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
-        """Mark nodes in all views."""
+    def set_marked(self, hovered: int, pinned: frozenset[int]) -> Sequence[RunView]:
+        """Set the marked nodes; return the views that must mark them now."""
         if (hovered, pinned) == (self._hovered, self._pinned):
-            return
+            return ()
         self._hovered, self._pinned = hovered, pinned
-        for view in self.views:
-            view.set_marked(hovered, pinned)
+        return self.views
 
     def set_plane(self, plane: NodePlane) -> None:
         """Show the nodes on another plane."""

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
 from app.state.node_values import Indices
-from app.views.node_view import NO_INNER, NOWHERE, NodeView, absence_of_nodes
+from app.views.node_view import NO_INNER, NodeView, absence_of_nodes
 from app.views.pointing import resolved
 from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
-from app.widgets.plot_item import Home
+from app.widgets.plot_item import NO_POINTS, Home
 from app.widgets.screen_text import raised
 from app.widgets.ticks import LOG10
 from core.figures.numbers import time_text
@@ -69,10 +69,10 @@ class SortedView(NodeView):
         return ("rotations" if self._kind == "rotation" else "norms", self._kind)
 
     def _clear(self) -> None:
-        self._paths, self._points = [], NOWHERE
+        self._paths, self.plot.points = [], NO_POINTS
         for curves in (self.past, self.current):
             curves.set_curves(())
-        self.dots.show_at(NOWHERE)
+        self.dots.show_at(NO_POINTS)
 
     def _absence(self, data: DisplayData) -> str:
         if self._kind == "rotation" and not data.has_inner:
@@ -144,7 +144,7 @@ class SortedView(NodeView):
         nodes = data.sorted_nodes(self._kind, frame)
         ranks = np.arange(1, data.m + 1) / data.m
         values = data.values(self._kind, frame)
-        self._points = np.stack([ranks[nodes.place], values], axis=1)
+        self.plot.points = np.stack([ranks[nodes.place], values], axis=1)
         self.past.show_first(int(np.searchsorted(self._moments(data.frames), frame)))
         colour = self._colours(np.array([frame]))[0]
         shown = self._thinned()
@@ -159,13 +159,13 @@ class SortedView(NodeView):
         self.dots.set_styles(Style(faint, 5.0), Style(colour, 5.0))
         order = np.argsort(chosen, kind="stable")[0 if dots else np.count_nonzero(~chosen) :]
         order = order if dots or self._selects else order[:0]
-        self.dots.show_at(self._points[order], chosen[order].astype(np.int64))
+        self.dots.show_at(self.plot.points[order], chosen[order].astype(np.int64))
         self._show_marks(data)
 
     def _beside(self, here: int, known: Indices, x: int, y: int) -> int:
         """Along the rank: arrows up lead to where the values are larger."""
-        order = known[np.argsort(self._points[known, 0], kind="stable")]
-        values = self._points[order, 1]
+        order = known[np.argsort(self.plot.points[known, 0], kind="stable")]
+        values = self.plot.points[order, 1]
         way = x or (-y if values[-1] >= values[0] else y)
         if here < 0:
             return int(order[0 if way > 0 else -1])
@@ -184,4 +184,4 @@ class SortedView(NodeView):
         return f"{resolved(y, self.plot.pixel_height())}, rank {rank}"
 
     def _emptiness(self, data: DisplayData) -> str:
-        return "" if np.isfinite(self._points[:, 1]).any() else NOTES[self._kind]
+        return "" if np.isfinite(self.plot.points[:, 1]).any() else NOTES[self._kind]

@@ -10,11 +10,11 @@ from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
-from app.views.node_view import NOWHERE, NodeView
+from app.views.node_view import NodeView
 from app.views.pointing import resolved
 from app.widgets.header import HeaderEntry, TimeColours
 from app.widgets.items import CurveStack, Markers, Picture, Style, path_of, pen_of
-from app.widgets.plot_item import Home
+from app.widgets.plot_item import NO_POINTS, Home
 from app.widgets.ticks import whole
 from core.figures.node_panels import (
     FAINT,
@@ -83,7 +83,7 @@ class WavesView(FourierView):
         self.picture.smooth = False
 
     def _clear(self) -> None:
-        self._points, self._found = NOWHERE, None
+        self.plot.points, self._found = NO_POINTS, None
         self.picture.show_nothing()
 
     def refit(self, data: DisplayData) -> None:
@@ -93,7 +93,7 @@ class WavesView(FourierView):
     def _draw(self, data: DisplayData, found: NodeWaves) -> None:
         place = np.empty(data.m)
         place[found.order] = np.arange(data.m)
-        self._points = np.stack([place + 0.5, found.frequency.astype(np.float64)], axis=1)
+        self.plot.points = np.stack([place + 0.5, found.frequency.astype(np.float64)], axis=1)
         weight = np.where(self._chosen(data.m), 1.0, FAINT)
         colours = wave_colours(found, self._palette, weight)
         opaque = np.full((*colours.shape[:2], 1), 255.0)
@@ -127,9 +127,9 @@ class PhasesView(FourierView):
         self.nodes = self.plot.add(Markers(), 1.0)
 
     def _clear(self) -> None:
-        self._points, self._found = NOWHERE, None
+        self.plot.points, self._found = NO_POINTS, None
         self.line.set_curves(())
-        self.nodes.show_at(NOWHERE)
+        self.nodes.show_at(NO_POINTS)
 
     def refit(self, data: DisplayData) -> None:
         self.plot.set_home(Home(-1.1, 1.1, -1.1, 1.1))
@@ -144,7 +144,7 @@ class PhasesView(FourierView):
         self._show_key(data)
 
     def _draw(self, data: DisplayData, found: NodeWaves) -> None:
-        self._points = found.points
+        self.plot.points = found.points
         chosen = self._chosen(data.m)
         sizes = np.rint((SIZES - 1) * found.size).astype(np.int64)
         which = SIZES * (found.frequency - 1) + sizes

@@ -45,6 +45,7 @@ CLICK_PIXELS = 4
 NARROW = 200  # pixels of width below which the left axis has no more room than it needs
 
 Floats = NDArray[np.float64]
+NO_POINTS: Floats = np.empty((0, 2))
 T = TypeVar("T", bound=QGraphicsItem)
 
 
@@ -64,6 +65,7 @@ class Plot(pg.GraphicsView):
     hovered = Signal(float, float)  # pixels
     left = Signal()
     clicked = Signal(float, float)  # pixels
+    point_clicked = Signal(int)  # the nearest of `points`; -1: none
     pulled = Signal(float, float)  # pixels, with Drag.SCRUB
     boxed = Signal(QRectF)  # in the axes' units, with Drag.BOX
     home_changed = Signal()
@@ -96,6 +98,7 @@ class Plot(pg.GraphicsView):
         self._zero_lines: list[ZeroLine] = []
         self.paint_seconds = 0.0  # of this thread, for the latest painting
         self.overlay = Overlay()
+        self.points: NDArray[Any] = NO_POINTS  # (k, 2), in the axes' units
         self._still = Still()
         self.palette_of_plot = palette
         self.view = pg.ViewBox(enableMenu=False, enableMouse=False)
@@ -118,10 +121,9 @@ class Plot(pg.GraphicsView):
         layout.addItem(self.bottom, 1, 1)
         layout.setRowStretchFactor(0, 1)
         layout.setColumnStretchFactor(1, 1)
-        self.side.linkToView(self.view)
-        self.bottom.linkToView(self.view)
-        self.side.setZValue(0.5)
-        self.bottom.setZValue(0.5)
+        for axis in (self.side, self.bottom):
+            axis.linkToView(self.view)
+            axis.setZValue(0.5)
 
     # --------------------------------------------------------------------------------- content
 
@@ -218,9 +220,8 @@ class Plot(pg.GraphicsView):
     @property
     def is_equal(self) -> bool:
         """Whether a unit is as long on both axes."""
-        if not self._equal or self._always_equal:
-            return self._equal
-        return used(self._whole(), self.view.rect().size()) > 0.5
+        size = self.view.rect().size()
+        return self._equal and (self._always_equal or used(self._whole(), size) > 0.5)
 
     def reset_range(self) -> None:
         """Back from a zoom."""
@@ -246,11 +247,9 @@ class Plot(pg.GraphicsView):
         self.view.prepareForPaint()
 
     def _whole(self) -> QRectF:
-        """Range without a zoom."""
         return rect_of(self._common or self._home)
 
     def _span(self) -> QRectF:
-        """The range to be shown."""
         span = self._zoomed or self._whole()
         return squared(span, self.view.rect().size()) if self.is_equal else span
 
@@ -301,7 +300,7 @@ class Plot(pg.GraphicsView):
         if points.shape[0] == 0 or not self.inside().contains(x, y):
             return -1
         distance = np.square(self.pixels(points) - (x, y)).sum(axis=1)
-        distance = np.where(np.isfinite(distance), distance, np.inf)  # argmin would take a NaN
+        distance[np.isnan(distance)] = np.inf  # argmin would take a NaN
         best = int(np.argmin(distance))
         return best if distance[best] <= most * most else -1
 
@@ -345,6 +344,7 @@ class Plot(pg.GraphicsView):
         here = event.position()
         if not self._dragged:
             self.clicked.emit(here.x(), here.y())
+            self.point_clicked.emit(self.nearest(self.points, here.x(), here.y()))
         elif self._drag is Drag.BOX:
             self.set_overlay(replace(self.overlay, box=None))
             corners = [QPointF(*self.place(point.x(), point.y())) for point in (pressed, here)]

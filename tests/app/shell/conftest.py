@@ -43,9 +43,9 @@ PACES = {
     "library.compare.LOOK_MS": 50,
     "export.controller.PREVIEW_MS": 20,
     "theory.final_margins.SOON_MS": 20,
-    "playback.following.LATER_MS": 50,
-    "playback.following.REST_MS": 100,
-    "playback.following.SOON_MS": 50,
+    "playback.live_files.LATER_MS": 50,
+    "playback.live_files.REST_MS": 100,
+    "playback.live_files.SOON_MS": 50,
     "library.controller.TYPING_MS": 10,
     "playback.readout.TEXT_MS": 60,
     "study.display.LEAST_REST": 0.1,
@@ -159,7 +159,7 @@ def make_program(
             Judge(None, stand_ins.STATEMENTS.assess, stand_ins.STATEMENTS.alarms),
         )
     program.setProperty(PLAYS, plays)
-    # The slot after `Playback.play_from_start`, which is connected to the same signals.
+    # The slot after `PlaybackController.play_from_start`, which is connected to the same signals.
     for opener in (program.files, program.experiment):
         opener.replaced.connect(partial(_hold, program))
     return program

@@ -298,7 +298,7 @@ def is_quiet(program: Marginscope) -> bool:
         not theory.busy
         and all(theory.known(run.key).judged[1] == MARGINS for run in program.session)
         and not program.display.calculator.busy
-        and not program.display.ticking
+        and not program.open_runs.is_ticking
         and not program.scenes.waiting
         and not program.readout._stale
         and not _busy(program)
@@ -318,7 +318,7 @@ def trained(program: Marginscope) -> bool:
     return (
         bool(runs)
         and all(run.data is not None and not run.live and not run.behind for run in runs)
-        and not any(slot.panel.owed for slot in program.display.slots)
+        and not any(panel.owed for panel in program.display.panels)
     )
 
 

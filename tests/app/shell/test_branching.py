@@ -140,7 +140,7 @@ def assert_beside(program: Marginscope, at: int, step: float) -> None:
     assert (after.continues or {})["run"] == before.name
     assert (after.continues or {})["frame"] == at
     assert two.heading == f"step = {step:g} from t = {10 ** before.log10_time[at]:.3g}"
-    assert [slot.run for slot in program.display.slots] == [one, two]
+    assert [panel.run for panel in program.display.panels] == [one, two]
     assert program.display.intent.cursor >= one.data.coordinate[at] - 1e-9
 
 
@@ -443,7 +443,7 @@ def check_margins_of_the_parent(parent: Marginscope, descent: Path, qtbot: QtBot
     assert np.array_equal(known.log10_time, one.data.log10_time[:at])
     assert np.array_equal(known.steps, one.data.steps[:at])
     assert np.allclose(known.log10_norm_squared, one.data.log10_norm_squared[:at], rtol=1e-14)
-    shown = [view for slot in program.display.slots for view in slot.panel.views]
+    shown = [view for panel in program.display.panels for view in panel.views]
     views = [view for view in shown if isinstance(view, MarginsView)]
     assert [len(view.past.curves) for view in views] == [0, 3]
     path = views[1].past.curves[0][0]
@@ -511,7 +511,7 @@ def check_long_or_damaged_past(parent: Marginscope, descent: Path, qtbot: QtBot)
         assert not one.data.past.known
     assert parent.window.bar.text == ""
     # What is missing of the long one is said where it would be.
-    damaged, long = (slot.panel.view("margins").plot for slot in parent.display.slots)
+    damaged, long = (panel.view("margins").plot for panel in parent.display.panels)
     qtbot.waitUntil(lambda: long.overlay.corner == past.TOO_LONG)
     assert damaged.overlay.corner != past.TOO_LONG
 

@@ -115,7 +115,7 @@ def test_the_key_and_the_button_show_the_runs_again(comparing: Marginscope, qtbo
     assert window.pages.currentWidget() is window.views
     assert not comparing.actions["compare"].isChecked()
     assert comparing.display.intent.compared is None
-    frames = [slot.panel.frame for slot in comparing.display.slots]
+    frames = [panel.frame for panel in comparing.display.panels]
     assert frames == [run.frame for run in comparing.display.view.runs]
     comparing.actions["compare"].trigger()
     assert window.pages.currentWidget() is comparing.compare.panel

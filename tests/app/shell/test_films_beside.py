@@ -60,8 +60,8 @@ def test_a_film_of_the_window_is_drawn_by_another_process(
     known = program.theory.known
     qtbot.waitUntil(lambda: bool(known(run.key).margins) and bool(known(run.key).judgement))
     program.display.ask(playing=False, views=("margins",), pinned=frozenset({(run.key, 3)}))
-    qtbot.waitUntil(lambda: program.display.slots[0].panel.names == ("margins",))
-    plot = program.display.slots[0].panel.view("margins").plot
+    qtbot.waitUntil(lambda: program.display.panels[0].names == ("margins",))
+    plot = program.display.panels[0].view("margins").plot
     wheel(plot, pixel(plot, 0.5, 0.5), 3)
     qtbot.waitUntil(lambda: plot.zoom is not None)
     with qtbot.waitSignal(program.export.finished) as told:

@@ -46,7 +46,7 @@ def settled(program: Marginscope) -> bool:
 
 
 def labels(program: Marginscope) -> list[str]:
-    view = program.display.slots[-1].panel.view("margins")
+    view = program.display.panels[-1].view("margins")
     assert isinstance(view, MarginsView)
     return [level.label for level in view.plot.overlay.levels]
 
@@ -86,7 +86,7 @@ def check_that_its_ends_are_drawn_on_request_and_undone_by_name(
     assert [name for name in names if name] == [
         text for text in labels(program) if text.startswith("final")
     ]
-    view = program.display.slots[-1].panel.view("margins")
+    view = program.display.panels[-1].view("margins")
     found = program.theory.known(run.key).final
     assert isinstance(view, MarginsView) and found is not None
     ends = [line.values[found.frame] for line in view.lines(run.data)[3:]]

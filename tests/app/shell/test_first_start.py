@@ -224,7 +224,7 @@ def test_figure_1_plays_from_a_recording_until_it_is_trained(
     session, display = program.session, program.display
     qtbot.waitUntil(lambda: [run.stands_in for run in session] == [True, True])
     assert program.window.bar.text == RECORDING
-    assert "recording" in display.slots[0].panel.heading.text()
+    assert "recording" in display.panels[0].heading.text()
     start = display.view.cursor
     qtbot.waitUntil(lambda: display.view.cursor > start + 0.2)
     assert "0 of" in program.window.status.message.text()
@@ -238,7 +238,7 @@ def test_figure_1_plays_from_a_recording_until_it_is_trained(
     assert min(seen, default=before) >= before
     assert seen == sorted(seen)
     assert program.window.bar.text == ""
-    assert "recording" not in display.slots[0].panel.heading.text()
+    assert "recording" not in display.panels[0].heading.text()
     paths = [run.source for run in session]
     assert all(path.parent == program.places.runs for path in paths)
 

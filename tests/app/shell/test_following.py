@@ -15,7 +15,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.playback import following
+from app.playback import live_files
 from app.shell.application import Marginscope
 from app.state.intent import FIGURE_1
 from app.state.resolve import span_of
@@ -68,7 +68,7 @@ def test_frames_come_while_another_program_records(
 ) -> None:
     with Apart(tmp_path / "mine.msrun") as loop:
         program = follow(loop, *FIGURE_1)
-        heading = program.display.slots[0].panel.heading
+        heading = program.display.panels[0].heading
         for count in (3, 20, 400):  # the last: more than are planned without an end
             qtbot.waitUntil(has(program, loop.frames(count)))
         assert heading.text() == "mine \u2013 being recorded"
@@ -114,7 +114,7 @@ def test_the_axis_of_time_ends_where_the_loop_is_or_was_to_end(
             program = follow(loop)
             qtbot.waitUntil(has(program, loop.frames(30)))
             span = span_of(program.session.snapshot())
-            panel = program.display.slots[0].panel
+            panel = program.display.panels[0]
             panel.catch_up()
             right = dict(panel.regions())["margins"][1]
             last = float(only(program).data.log10_time[-1])
@@ -155,11 +155,11 @@ def test_a_loop_that_is_killed_is_told_once_and_its_frames_stay(
         qtbot.waitUntil(lambda: only(program).growth is Growth.LEFT)
     assert "the program that recorded it is gone" in program.window.bar.text
     assert f"The {frames} frames" in program.window.bar.text
-    assert program.display.slots[0].panel.heading.text() == "mine \u2013 left unfinished"
+    assert program.display.panels[0].heading.text() == "mine \u2013 left unfinished"
     assert only(program).data.frames == frames and not program.display.view.span.live
-    assert program.following.interval == following.REST_MS
+    assert program.following.interval == live_files.REST_MS
     program.actions["end"].trigger()
-    qtbot.waitUntil(lambda: not program.display.ticking)
+    qtbot.waitUntil(lambda: not program.open_runs.is_ticking)
 
 
 def frames_in(path: Path) -> int:
@@ -183,7 +183,7 @@ def test_a_file_that_a_crash_left_is_not_taken_for_one_that_grows(
     qtbot.waitUntil(lambda: not program.display.view.span.live)
     text = program.window.bar.text
     assert "the program that recorded it is gone. The 10 frames up to t = " in text
-    assert "left unfinished" in program.display.slots[0].panel.heading.text()
+    assert "left unfinished" in program.display.panels[0].heading.text()
 
 
 def test_a_file_that_is_taken_away_leaves_what_was_seen(

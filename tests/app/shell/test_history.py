@@ -183,7 +183,7 @@ def undo_and_redo_by_name(program: Marginscope, qtbot: QtBot) -> None:
     noted(program, qtbot)
     keys(qtbot, window, Qt.Key.Key_D, CTRL)
     noted(program, qtbot)
-    plot = display.slots[0].panel.view("margins").plot
+    plot = display.panels[0].view("margins").plot
     wheel(plot, QPoint(60, 40), 2)
     wheel(plot, QPoint(60, 40), 1)
     assert noted(program, qtbot) == ["Show spectrum", "Colours: dark", "Zoom of margins"]
@@ -198,11 +198,11 @@ def undo_and_redo_by_name(program: Marginscope, qtbot: QtBot) -> None:
     assert display.intent.palette == "light"
     assert not program.actions["dark"].isChecked()
     keys(qtbot, window, Qt.Key.Key_Z, CTRL)
-    assert "spectrum" not in display.slots[0].panel.names
+    assert "spectrum" not in display.panels[0].names
     assert not program.actions["undo"].isEnabled()
     for _ in range(3):
         keys(qtbot, window, Qt.Key.Key_Z, CTRL | SHIFT)
-    assert "spectrum" in display.slots[0].panel.names
+    assert "spectrum" in display.panels[0].names
     assert display.intent.palette == "dark"
     assert plot.zoom == zoom
     assert display.view.cursor == cursor
@@ -270,7 +270,7 @@ def test_selections_with_the_keys(program: Marginscope, qtbot: QtBot) -> None:
     display = program.display
     key = next(iter(program.session)).key
     for node in (1, 2):
-        display.slots[0].panel.node_clicked.emit(node)
+        display.panels[0].node_clicked.emit(node)
         noted(program, qtbot)
     assert display.intent.pinned == {(key, 1), (key, 2)}
     keys(qtbot, program.window, Qt.Key.Key_Left, ALT)

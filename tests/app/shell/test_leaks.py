@@ -63,8 +63,8 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
     def turn() -> None:
         program.files.open_files(paths)
         program.playback.to_end()
-        program.display.tick()
-        program.display.slots[0].panel.node_clicked.emit(1)
+        program.open_runs.tick()
+        program.display.panels[0].node_clicked.emit(1)
         program.playback.to_start()
         program.experiment.close_runs()
         QApplication.processEvents()

@@ -19,7 +19,7 @@ LINKED = ("rotations", "norms", "margins", "curves", "spectrum")
 
 def plots(program: Marginscope, name: str) -> list[Plot]:
     """The plots of a view, from left to right."""
-    return [slot.panel.view(name).plot for slot in program.display.slots]
+    return [panel.view(name).plot for panel in program.display.panels]
 
 
 def alike(one: QRectF, other: QRectF) -> bool:
@@ -47,7 +47,7 @@ def wide(program: Marginscope, qtbot: QtBot) -> Marginscope:
 def _is_drawn(program: Marginscope, name: str) -> bool:
     """Return whether a view of both runs shows the moment of the window."""
     frames = [run.frame for run in program.display.view.runs]
-    views = [slot.panel.view(name) for slot in program.display.slots]
+    views = [panel.view(name) for panel in program.display.panels]
     return [view.frame for view in views] == frames
 
 
@@ -96,14 +96,14 @@ def test_a_zoom_goes_to_the_other_run_and_a_double_click_ends_both(
 def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None:
     one, other = plots(wide, "margins")
     other.side.set_label("something else")
-    wide.display.slots[1].panel.view("margins").ranged.emit()
+    wide.display.panels[1].view("margins").ranged.emit()
     assert one.shown().top() == pytest.approx(one.home.bottom)
     assert other.shown().top() == pytest.approx(other.home.bottom)
     assert (one.shown().left(), one.shown().right()) == pytest.approx(
         (other.shown().left(), other.shown().right())
     )
     # And one run alone has its own range.
-    wide.display.slots[1].panel.set_data(None, "")
+    wide.display.panels[1].set_data(None, "")
     assert one.shown().top() == pytest.approx(one.home.bottom)
     assert (one.shown().left(), one.shown().right()) == pytest.approx(
         (one.home.left, one.home.right)

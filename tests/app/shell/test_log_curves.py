@@ -25,7 +25,7 @@ def view(program: Marginscope, qtbot: QtBot) -> CurvesView:
     program.display.ask(
         playing=False, views=("curves",), curves=("distance", "log10_risk", "smoothed_margin")
     )
-    shown = program.display.slots[1].panel.view("curves")
+    shown = program.display.panels[1].view("curves")
     assert isinstance(shown, CurvesView) and shown.data is not None
     later = shown.data.later
     qtbot.waitUntil(lambda: not later.pending and shown._traced == later.traced)

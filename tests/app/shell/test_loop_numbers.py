@@ -62,7 +62,7 @@ def check_curves(program: Marginscope, qtbot: QtBot) -> None:
     close_menus()
     program.playback.to_end()
     program.display.ask(views=("curves",), curves=("train/loss", "loop.risk", "val_acc"))
-    view = program.display.slots[0].panel.view("curves")
+    view = program.display.panels[0].view("curves")
     data = view.data
     qtbot.waitUntil(lambda: not data.later.pending and view._traced == data.later.traced)
     for text in ("train/loss", "risk, passed by the loop 7", "val acc"):

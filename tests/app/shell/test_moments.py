@@ -214,7 +214,7 @@ def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: Q
     display.ask(playing=False)
     program.playback.to_typed("10^1.25")
     display.ask(views=("margins",))
-    display.slots[0].panel.node_clicked.emit(4)
+    display.panels[0].node_clicked.emit(4)
     qtbot.waitUntil(lambda: not program.scenes.waiting)
     before = program.scenes.picture()
     keys(qtbot, program.window, Qt.Key.Key_B, NONE)
@@ -258,7 +258,7 @@ def check_that_a_bookmark_is_there_and_removed(again: Marginscope, qtbot: QtBot)
 def check_that_layouts_are_chosen_and_kept(program: Marginscope, qtbot: QtBot) -> None:
     window, display = program.window, program.display
     pick(qtbot, window, "View", "Layouts", "Lecture")
-    assert display.slots[0].panel.names == ("neurons", "margins")
+    assert display.panels[0].names == ("neurons", "margins")
     assert not window.form.isVisible()
     keys(qtbot, window, Qt.Key.Key_Z, CTRL)
     assert window.form.isVisible()
@@ -273,12 +273,12 @@ def check_that_layouts_are_chosen_and_kept(program: Marginscope, qtbot: QtBot) -
     assert display.intent.margin_unit == "share"
     keys(qtbot, window, Qt.Key.Key_Z, CTRL)
     assert display.intent.margin_unit == "plain"
-    assert "spectrum" not in display.slots[0].panel.names
+    assert "spectrum" not in display.panels[0].names
 
 
 def check_that_a_layout_is_there_and_removed(again: Marginscope, qtbot: QtBot) -> None:
     pick(qtbot, again.window, "View", "Layouts", "mine")
-    assert again.display.slots[0].panel.names == ("curves", "spectrum")
+    assert again.display.panels[0].names == ("curves", "spectrum")
     assert again.display.intent.neuron_range == "root"
     assert again.display.intent.margin_unit == "share"
     pick(qtbot, again.window, "View", "Layouts", "Remove layout", "mine")

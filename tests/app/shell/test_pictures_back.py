@@ -336,8 +336,8 @@ def arranged(program: Marginscope, qtbot: QtBot) -> Scene:
     display.ask(playing=False)
     program.playback.to_typed("10^0.75")
     display.ask(views=("neurons", "margins", "curves"), neuron_range="root", linked=False)
-    wheel(display.slots[1].panel.view("margins").plot, QPoint(60, 40), 3)
-    display.slots[1].panel.node_clicked.emit(3)
+    wheel(display.panels[1].view("margins").plot, QPoint(60, 40), 3)
+    display.panels[1].node_clicked.emit(3)
     qtbot.waitUntil(lambda: not program.scenes.waiting)
     scene = program.scenes.picture()
     assert len(scene.zooms) == 1
@@ -378,8 +378,8 @@ def at_rest(program: Marginscope) -> bool:
     """Whether all is read, drawn and judged."""
     theory, display = program.theory, program.display
     judged = all(theory.known(run.key).judgement is not None for run in program.session)
-    busy = theory.busy or display.ticking
-    return judged and not busy and not any(slot.panel.owed for slot in display.slots)
+    busy = theory.busy or program.open_runs.is_ticking
+    return judged and not busy and not any(panel.owed for panel in display.panels)
 
 
 def test_a_moment_that_is_waited_for_comes_before_all_else(
@@ -390,9 +390,9 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
     link = link_of(before)
     program.experiment.close_runs()
     qtbot.waitUntil(lambda: at_rest(program))
-    monkeypatch.setattr("app.playback.reading.READ_SECONDS", 0.0)
-    monkeypatch.setattr("app.playback.reading.LONG_READ", 0.0)
-    monkeypatch.setattr("app.playback.display.UNDRAWN", 1e9)
+    monkeypatch.setattr("app.playback.open_runs.READ_SECONDS", 0.0)
+    monkeypatch.setattr("app.playback.open_runs.LONG_READ", 0.0)
+    monkeypatch.setattr("app.playback.open_runs.UNDRAWN", 1e9)
     display, judge = program.display, program.theory.judge
     shares: list[float] = []
     judged: list[bool] = []
@@ -407,7 +407,7 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
         judged.append(display.awaited)
         asks(case)
 
-    display._timer.timeout.connect(look)
+    program.open_runs._timer.timeout.connect(look)
     monkeypatch.setattr(judge, "ask", ask)
     program.files.open_files([link])
     qtbot.waitUntil(lambda: trained(program) and frames(program) == shown)

@@ -42,7 +42,7 @@ ONE_RUN = STUDY.partition("[axes]")[0] + "[network]\nm = 8\n"
 
 
 def names_of(program: Marginscope) -> tuple[str, ...]:
-    return program.display.slots[0].panel.names
+    return program.display.panels[0].names
 
 
 class Chooser:
@@ -129,7 +129,7 @@ def propose_views_of_line_and_head(chooser: Chooser) -> None:
     head = LINE.replace("intervals", "parity").replace('"bias"', '"head"')
     chooser.train("head.toml", head.replace("n = 8", "n = 8\nd = 6"))
     assert names_of(program) == ("norms", "margins", "curves", "predictor")
-    assert [panel.plot.overlay.note for panel in program.display.slots[0].panel.views][:2] == [
+    assert [panel.plot.overlay.note for panel in program.display.panels[0].views][:2] == [
         "",
         "",
     ]
@@ -162,7 +162,7 @@ def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
     table = '[window]\nviews = ["neurons", "curves"]\ncurves = ["sharpness"]\n'
     text = ONE_RUN + table + 'points = "directions"\n'
     chooser.train("named.toml", text)
-    panel = program.display.slots[0].panel
+    panel = program.display.panels[0]
     assert panel.view("curves").names == ("sharpness",)
     wishes = program.display.view.wishes
     assert (wishes.curves, wishes.neuron_points) == (("sharpness",), "directions")

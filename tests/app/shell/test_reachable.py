@@ -84,8 +84,8 @@ def test_buttons_with_the_focus_are_pressed_by_space_and_return(
 def test_no_name_for_readers_of_the_screen_has_the_mark_of_a_key(program: Marginscope) -> None:
     buttons = program.window.findChildren(QAbstractButton)
     assert [one.accessibleName() for one in buttons if "&" in one.accessibleName()] == []
-    for slot in program.display.slots:
-        for view in slot.panel.views:
+    for panel in program.display.panels:
+        for view in panel.views:
             assert view.plot.accessibleName() or view.accessibleName()
 
 
@@ -95,7 +95,7 @@ def tab_to(program: Marginscope, name: str, qtbot: QtBot) -> Plot:
     program.window.activateWindow()
     qtbot.waitUntil(program.window.isActiveWindow)
     program.display.ask(playing=False, views=FIGURE_1)
-    plot = program.display.slots[0].panel.view(name).plot
+    plot = program.display.panels[0].view(name).plot
     for _ in range(100):
         focused = QApplication.focusWidget()
         assert focused is not None
@@ -115,7 +115,7 @@ def test_plots_are_reached_by_tab_before_the_theory(program: Marginscope) -> Non
     program.window.resize(1280, 800)
     program.window.activateWindow()
     found = round_by_tab(program)
-    plots = [view.plot for slot in program.display.slots for view in slot.panel.views]
+    plots = [view.plot for panel in program.display.panels for view in panel.views]
     shown = [plot for plot in plots if plot.isVisible()]
     places = [found.index(plot) for plot in shown]
     assert len(shown) == 4
@@ -132,7 +132,7 @@ def test_plots_are_reached_by_tab_before_the_theory(program: Marginscope) -> Non
 def test_a_plot_has_a_ring_for_keys_and_none_for_the_mouse(
     program: Marginscope, qtbot: QtBot
 ) -> None:
-    view = program.display.slots[0].panel.view("neurons")
+    view = program.display.panels[0].view("neurons")
     plot = tab_to(program, "neurons", qtbot)
     plot.clearFocus()
     before = plot.grab().toImage()
@@ -158,7 +158,7 @@ def test_a_plot_has_a_ring_for_keys_and_none_for_the_mouse(
 @pytest.mark.parametrize("name", ["norms", "rotations"])
 def test_arrows_go_along_the_rank(program: Marginscope, qtbot: QtBot, name: str) -> None:
     plot = tab_to(program, name, qtbot)
-    data = program.display.slots[0].run.data
+    data = program.display.panels[0].run.data
     frame = program.display.view.runs[0].frame
     kind = {"norms": "relative_norm", "rotations": "rotation"}[name]
     places = data.sorted_nodes(kind, frame).place
@@ -180,9 +180,9 @@ def test_arrows_go_through_the_neurons_and_space_pins(program: Marginscope, qtbo
     plot = tab_to(program, "neurons", qtbot)
     program.playback.to_end()
     frame = program.display.view.runs[0].frame
-    view = program.display.slots[0].panel.view("neurons")
+    view = program.display.panels[0].view("neurons")
     assert isinstance(view, NeuronsView)
-    places = plot.pixels(view._points)
+    places = plot.pixels(view.plot.points)
     QTest.keyClick(plot, Key.Key_Right)
     first = hovered(program)
     assert places[first, 0] == places[:, 0].min()

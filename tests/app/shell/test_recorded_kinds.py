@@ -83,7 +83,7 @@ def paths_of(program: Marginscope) -> list[Path]:
 
 
 def check_words(program: Marginscope, kind: str) -> None:
-    details = program.display.slots[0].panel.details.toolTip()
+    details = program.display.panels[0].details.toolTip()
     assert details.startswith(f"recorded by another program: {WORDS[kind]}")
     assert "recorded from Python" in details
     sections = program.window.form.sections
@@ -96,7 +96,7 @@ def check_words(program: Marginscope, kind: str) -> None:
 def check_times(program: Marginscope, timed: bool, qtbot: QtBot) -> None:
     """Axis, clock, pointer and facts say what t is; a step is typed as it is shown."""
     program.playback.to_end()
-    field, plot = program.window.transport.time, program.display.slots[0].panel.view("margins").plot
+    field, plot = program.window.transport.time, program.display.panels[0].view("margins").plot
     qtbot.waitUntil(lambda: field.text() == ("t = 10^1.00" if timed else "step 20"))
     assert plot.bottom.labelText == ("time t" if timed else "steps")
     told = plot.accessibleDescription().split(";")[0]
@@ -137,7 +137,7 @@ def check_that_no_margin_is_known(program: Marginscope) -> None:
     """An unknown activation is said in place of empty plots."""
     program.display.ask(views=("margins", "predictor"))
     data = next(iter(program.session)).data
-    panel = program.display.slots[0].panel
+    panel = program.display.panels[0]
     note = panel.view("margins").words(data, data.frames - 1).note
     assert note == "no margin: f is not known, as its activation is not"
     assert "f is not known" in margin_traces(data.run, data.frames - 1).why_none

@@ -31,13 +31,13 @@ from tests.app.shell.test_moments import answer
 
 
 def view_of(program: Marginscope, which: int, name: str) -> RunView:
-    return program.display.slots[which].panel.view(name)
+    return program.display.panels[which].view(name)
 
 
 def box(program: Marginscope, which: int, nodes: set[int]) -> frozenset[int]:
     """Draw a box around some nodes of a run; the nodes that are in it."""
     plot = view_of(program, which, "neurons").plot
-    points = view_of(program, which, "neurons")._points.astype(float)
+    points = view_of(program, which, "neurons").plot.points.astype(float)
     pixels = plot.pixels(points)
     low, high = pixels[sorted(nodes)].min(axis=0) - 3.0, pixels[sorted(nodes)].max(axis=0) + 3.0
     start, end = QPointF(*low).toPoint(), QPointF(*high).toPoint()
@@ -48,7 +48,7 @@ def box(program: Marginscope, which: int, nodes: set[int]) -> frozenset[int]:
 
 def half(program: Marginscope, which: int) -> set[int]:
     """The nodes in the right half of the picture: some, and not all of them."""
-    x = view_of(program, which, "neurons")._points[:, 0]
+    x = view_of(program, which, "neurons").plot.points[:, 0]
     return set(np.flatnonzero(x > np.median(x)).tolist())
 
 
@@ -96,14 +96,14 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(
     dim = neurons.nodes.which >= count
     assert dim.tolist() == [True] * (12 - len(chosen)) + [False] * len(chosen)
     drawn = {tuple(point) for point in neurons.nodes.points[~dim].tolist()}
-    assert drawn == {tuple(point) for point in neurons._points[sorted(chosen)].tolist()}
+    assert drawn == {tuple(point) for point in neurons.plot.points[sorted(chosen)].tolist()}
     assert sorted(neurons.nodes.which % count) == sorted(plain)
     assert int(np.count_nonzero(norms.dots.which == 1)) == len(chosen)
     assert norms.past.opacity() < 1.0
     # The other run is as it was.
     assert view_of(program, 0, "norms").past.opacity() == 1.0
     qtbot.waitUntil(lambda: bool(numbers.facts()))
-    run = program.display.slots[1].run
+    run = program.display.panels[1].run
     later = run.data.later
     question, facts = later.group.known or (None, None)
     assert question is not None and question.nodes == chosen
@@ -135,7 +135,7 @@ def test_one_or_two_nodes_keep_rings(program: Marginscope, qtbot: QtBot) -> None
     qtbot.keyClick(program.window, Qt.Key.Key_End)
     display = program.display
     for nodes in ({3}, {3, 5}):
-        key = display.slots[1].run.key
+        key = display.panels[1].run.key
         display.ask(pinned=frozenset((key, node) for node in nodes))
         marks = view_of(program, 1, "neurons").plot.overlay.marks
         assert {mark.label for mark in marks} == {f"node {node}" for node in nodes}

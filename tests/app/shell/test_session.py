@@ -68,7 +68,7 @@ def check_playing(program: Marginscope, qtbot: QtBot) -> None:
     held = program.display.view.cursor
     qtbot.wait(120)
     assert program.display.view.cursor == held
-    assert not program.display.ticking
+    assert not program.open_runs.is_ticking
     qtbot.keyClick(program.window, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: program.display.view.cursor > held)
 
@@ -91,7 +91,7 @@ def check_pace_and_loop(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_L)
     scrub(qtbot, program, 0.95)
     qtbot.waitUntil(lambda: not playing(program))
-    assert not program.display.ticking
+    assert not program.open_runs.is_ticking
 
 
 def test_keys_go_from_frame_to_frame(program: Marginscope, qtbot: QtBot) -> None:
@@ -136,9 +136,9 @@ def test_a_time_is_typed(program: Marginscope, qtbot: QtBot) -> None:
 
 def lonely(program: Marginscope, which: int) -> tuple[int, QPoint]:
     """The node of a run that is farthest from its neighbours at the frame shown, and its pixel."""
-    slot, frame = program.display.slots[which], frames(program)[which]
-    plot = slot.panel.view("neurons").plot
-    pixels = plot.pixels(slot.run.data.positions(np.array([frame]))[0].astype(float))
+    panel, frame = program.display.panels[which], frames(program)[which]
+    plot = panel.view("neurons").plot
+    pixels = plot.pixels(panel.run.data.positions(np.array([frame]))[0].astype(float))
     distances = np.linalg.norm(pixels[:, None] - pixels[None], axis=2)
     np.fill_diagonal(distances, np.inf)
     node = int(distances.min(axis=1).argmax())
@@ -149,16 +149,16 @@ def test_a_hovered_node_is_inspected_and_a_clicked_one_stays(
     program: Marginscope, qtbot: QtBot
 ) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_End)
-    slot = program.display.slots[1]
-    plot = slot.panel.view("neurons").plot
+    panel = program.display.panels[1]
+    plot = panel.view("neurons").plot
     node, place = lonely(program, 1)
     qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
     qtbot.mouseMove(plot.viewport(), place)
-    assert inspected(program) == (slot.run.key, node)
+    assert inspected(program) == (panel.run.key, node)
     assert program.window.inspector.node.heading() == f"Node {node} of m = 12"
     qtbot.mouseClick(plot.viewport(), LEFT, pos=place)
     qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
-    assert inspected(program) == (slot.run.key, node)
+    assert inspected(program) == (panel.run.key, node)
     qtbot.keyClick(program.window, Qt.Key.Key_Escape)
     assert inspected(program) is None
 
@@ -167,7 +167,7 @@ def test_nodes_that_were_boxed_are_pinned_in_their_own_run(
     program: Marginscope, qtbot: QtBot
 ) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_End)
-    plots = [slot.panel.view("neurons").plot for slot in program.display.slots]
+    plots = [panel.view("neurons").plot for panel in program.display.panels]
     for plot in plots:
         inside = plot.inside().adjusted(2.0, 2.0, -2.0, -2.0)
         pull(plot, inside.topLeft().toPoint(), inside.bottomRight().toPoint())
@@ -233,7 +233,7 @@ def train_what_was_edited(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: trained(program))
     assert [run.data.m for run in program.session] == [5]
-    assert not program.display.slots[1].panel.isVisible()
+    assert not program.display.panels[1].isVisible()
 
 
 def test_training_is_held_begun_again_and_stopped(
@@ -277,7 +277,7 @@ def stop_before_it_begins(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not run.live)
     qtbot.waitUntil(lambda: bool(run.failure) or run.data is not None)
     if run.data is None:
-        assert "before it began" in program.display.slots[0].panel.message.text()
+        assert "before it began" in program.display.panels[0].message.text()
         assert not run.path.exists()
 
 
@@ -330,7 +330,7 @@ def test_a_run_that_fits_nothing_says_so_and_how_it_ends(
         '[recording]\nframes = 24\n[window]\nviews = ["margins"]\n'
     )
     said: list[str] = []
-    program.display.message.connect(said.append)
+    program.open_runs.message.connect(said.append)
     show_files(path)
     qtbot.waitUntil(lambda: "the run ends here" in program.window.bar.text)
     assert any("1 of 3 examples is not classified, and hardly anything moves" in w for w in said)

@@ -46,7 +46,7 @@ def widths(program: Marginscope) -> list[int]:
 
 def drawn(program: Marginscope) -> bool:
     """Whether a frame of every run is shown."""
-    return all(slot.panel.frame >= 0 for slot in program.display.slots)
+    return all(panel.frame >= 0 for panel in program.display.panels)
 
 
 def says(axis: pg.AxisItem, text: str) -> bool:
@@ -56,7 +56,7 @@ def says(axis: pg.AxisItem, text: str) -> bool:
 def places(program: Marginscope) -> list[tuple[int, int]]:
     """Row and column of each run that is shown, by where its panel is seen."""
     window = program.window
-    panels = [slot.panel for slot in program.display.slots if slot.panel.isVisible()]
+    panels = [panel for panel in program.display.panels if panel.isVisible()]
     corners = [panel.mapTo(window, QPoint(0, 0)) for panel in panels]
     rows = sorted({corner.y() for corner in corners})
     columns = sorted({corner.x() for corner in corners})
@@ -68,10 +68,10 @@ def check_four_in_two_rows(program: Marginscope, qtbot: QtBot, files: list[str])
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
     qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (1, 0), (1, 1)])
     qtbot.waitUntil(lambda: drawn(program))
-    for slot, run in zip(program.display.slots, program.session, strict=True):
-        assert slot.run is run
-        assert slot.panel.names == program.display.slots[0].panel.names
-    sizes = [slot.panel.size() for slot in program.display.slots]
+    for panel, run in zip(program.display.panels, program.session, strict=True):
+        assert panel.run is run
+        assert panel.names == program.display.panels[0].names
+    sizes = [panel.size() for panel in program.display.panels]
     assert max(s.width() for s in sizes) - min(s.width() for s in sizes) <= 2
     assert max(s.height() for s in sizes) - min(s.height() for s in sizes) <= 2
 
@@ -114,7 +114,7 @@ def check_a_small_window_does_not_grow(
     bar = views.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0)
     bar.setValue(bar.maximum())
-    last = program.display.slots[3].panel
+    last = program.display.panels[3]
     bottom = last.mapTo(views.viewport(), QPoint(0, last.height())).y()
     assert bottom <= views.viewport().height()
 
@@ -123,7 +123,7 @@ def check_ranges_and_zoom_are_shared(program: Marginscope, qtbot: QtBot, files: 
     program.files.open_files(files[:4])
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
     program.display.ask(playing=False)
-    plots = [slot.panel.view("margins").plot for slot in program.display.slots]
+    plots = [panel.view("margins").plot for panel in program.display.panels]
     qtbot.waitUntil(lambda: all(plot.shown() == plots[0].shown() for plot in plots))
     wheel(plots[2], QPoint(60, 60), 3)
     assert plots[2].zoom is not None
@@ -138,7 +138,7 @@ def check_wishes_of_later_panels(program: Marginscope, qtbot: QtBot, files: list
     program.files.open_files(files[:4])
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
     qtbot.waitUntil(lambda: drawn(program))
-    first, *others = [slot.panel for slot in program.display.slots]
+    first, *others = list(program.display.panels)
     qtbot.waitUntil(partial(says, first.view("margins").plot.bottom, "step"))
     for panel in others:
         assert panel.names == first.names == ("margins", "curves")
@@ -227,7 +227,7 @@ def test_runs_side_by_side_in_one_window(
     program: Marginscope, qtbot: QtBot, files: list[str], subtests: pytest.Subtests, checks: Any
 ) -> None:
     """The first check of each window finds it with two panels, as a window begins."""
-    assert len(program.display.slots) == 2  # others are made when they are needed
+    assert len(program.display.panels) == 2  # others are made when they are needed
     program.display.ask(views=("margins",))
     for check in checks:
         with subtests.test(check.__name__), defer_painting(program.window):

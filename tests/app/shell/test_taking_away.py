@@ -40,8 +40,8 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     held(program, 0.5)
     run = next(iter(program.session))
     program.display.ask(views=("norms", "curves"), pinned=frozenset({(run.key, 3)}))
-    qtbot.waitUntil(lambda: program.display.slots[0].panel.names == ("norms", "curves"))
-    plot = program.display.slots[0].panel.view("norms").plot
+    qtbot.waitUntil(lambda: program.display.panels[0].names == ("norms", "curves"))
+    plot = program.display.panels[0].view("norms").plot
     wheel(plot, pixel(plot, 0.5, 0.5), 3)
     qtbot.waitUntil(lambda: plot.zoom is not None)
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
@@ -112,7 +112,7 @@ def test_the_loop_is_the_interval_of_a_film(program: Marginscope, qtbot: QtBot) 
 def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> None:
     """Up to four of them: of more the dialog says what to do."""
     program.display.ask(playing=False, views=("spectrum", "margins", "curves"))
-    qtbot.waitUntil(lambda: len(program.display.slots[0].panel.names) == 3)
+    qtbot.waitUntil(lambda: len(program.display.panels[0].names) == 3)
     shift = CTRL | Qt.KeyboardModifier.ShiftModifier
     keys(qtbot, program.window, Qt.Key.Key_E, shift)
     dialog = program.export.dialog
@@ -122,7 +122,7 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     assert not dialog.range.isEnabled()  # no nodes are shown
     job = dialog.job()
     assert isinstance(job, FilmJob)
-    assert job.panel.split(",") == list(program.display.slots[0].panel.names)
+    assert job.panel.split(",") == list(program.display.panels[0].names)
     short = completed(
         replace(job, path=tmp_path / "film.gif", seconds=0.2, size=(640, 480)),
         program.export._shown(),
@@ -133,7 +133,7 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     assert (tmp_path / "film.gif").stat().st_size > 0
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     program.display.ask(views=("neurons", "rotations", "norms", "margins", "curves"))
-    qtbot.waitUntil(lambda: len(program.display.slots[0].panel.names) == 5)
+    qtbot.waitUntil(lambda: len(program.display.panels[0].names) == 5)
     keys(qtbot, program.window, Qt.Key.Key_E, shift)
     dialog = program.export.dialog
     assert isinstance(dialog, FilmDialog)

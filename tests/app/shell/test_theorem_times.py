@@ -14,12 +14,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.playback.stretches import hue_of_stretch, paint_stretch
 from app.playback.time_slider import TimeSlider
 from app.scenes.folding import is_open
 from app.settings import load_settings
 from app.shell.application import Marginscope
 from app.state.statement_lines import StatementLine, Stretch, statement_lines
+from app.theory.stretches import hue_of_stretch, paint_stretch
 from app.theory.theorem_times import MOST_ROWS, NO_LINES, NO_RUN, TheoremTimes, TimeRows
 from core.figures.palette import LIGHT
 from core.problem.schedule import coordinate

@@ -64,7 +64,7 @@ def settled(program: Marginscope) -> bool:
 
 def margins_view(program: Marginscope, place: int = 0) -> MarginsView:
     """The view of margins of a run."""
-    view = program.display.slots[place].panel.view("margins")
+    view = program.display.panels[place].view("margins")
     assert isinstance(view, MarginsView)
     return view
 
@@ -310,7 +310,7 @@ def check_that_a_bound_on_an_observable_brings_up_its_curve(
     qtbot.keyClick(row.bound, Qt.Key.Key_Space)
     assert "curves" in judged.display.view.wishes.views
     assert "distance" in judged.display.view.wishes.curves
-    view = judged.display.slots[0].panel.view("curves")
+    view = judged.display.panels[0].view("curves")
     assert [level.label for level in view.plot.overlay.levels] == ["Thm 2"]
 
 

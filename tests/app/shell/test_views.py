@@ -30,7 +30,7 @@ def choose_view(qtbot: QtBot, program: Marginscope, title: str) -> None:
 
 def drawn(program: Marginscope, qtbot: QtBot) -> None:
     """Wait until all panels have drawn what they owe."""
-    panels = [slot.panel for slot in program.display.slots]
+    panels = list(program.display.panels)
     qtbot.waitUntil(lambda: not any(panel.owed for panel in panels))
 
 
@@ -42,8 +42,8 @@ def computed(program: Marginscope, qtbot: QtBot) -> None:
 
 
 def check_the_papers_figure_comes_first(program: Marginscope, qtbot: QtBot) -> None:
-    for slot in program.display.slots:
-        assert slot.panel.names == FIGURE_1
+    for panel in program.display.panels:
+        assert panel.names == FIGURE_1
     marked = [a.data() for a in program.window.view_choice.actions() if a.isChecked()]
     assert marked == list(FIGURE_1)
     assert program.display.calculator._worker._thread is None  # nothing takes long
@@ -54,16 +54,16 @@ def check_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> 
         if name not in FIGURE_1:
             choose_view(qtbot, program, VIEWS[name].title)
     assert program.display.view.wishes.views == tuple(VIEWS)
-    for slot in program.display.slots:
-        assert slot.panel.names == tuple(VIEWS)
-        assert all(slot.panel.view(name).isVisibleTo(slot.panel) for name in VIEWS)
+    for panel in program.display.panels:
+        assert panel.names == tuple(VIEWS)
+        assert all(panel.view(name).isVisibleTo(panel) for name in VIEWS)
     program.playback.to_end()
     computed(program, qtbot)
-    for slot, run in zip(program.display.slots, program.session, strict=True):
+    for panel, run in zip(program.display.panels, program.session, strict=True):
         assert np.isfinite(run.data.later.trace(SPECTRUM, run.data.frames)[:, 0]).all()
         assert run.data.later.answer.question.frame == run.data.frames - 1
-        assert slot.panel.view("curves").plot.overlay.note == ""
-        assert "f = 0" in slot.panel.view("predictor").header.text
+        assert panel.view("curves").plot.overlay.note == ""
+        assert "f = 0" in panel.view("predictor").header.text
     choose_view(qtbot, program, "Neurons")
     assert "neurons" not in program.display.view.wishes.views
     choose_view(qtbot, program, "The study's views")
@@ -87,7 +87,7 @@ def check_a_window_that_grew_can_be_made_small_again(program: Marginscope, qtbot
 
 
 def check_the_picture_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) -> None:
-    window, panel = program.window, program.display.slots[0].panel
+    window, panel = program.window, program.display.panels[0]
     view = panel.view("neurons")
     assert entry(opened(qtbot, window, "View", "Neurons"), "This moment").isChecked()
     close_menus()
@@ -133,9 +133,9 @@ def test_views_are_chosen_and_remembered(
     path.write_text('{"views": ["nothing", "like it"], "curves": ["no curve"]}')
     again = open_program(study)
     qtbot.waitUntil(lambda: trained(again))
-    assert again.display.slots[0].panel.names == FIGURE_1
+    assert again.display.panels[0].names == FIGURE_1
     choose_view(qtbot, again, "Curves")
-    note = again.display.slots[0].panel.view("curves").plot.overlay.note
+    note = again.display.panels[0].view("curves").plot.overlay.note
     assert note.startswith("choose curves")
 
 
@@ -159,14 +159,14 @@ def test_curves_are_chosen_from_what_the_run_has(
     assert program.display.view.wishes.curves == (*FIRST_CURVES, "stable_rank")
     assert program.display.view.wishes.views == (*FIGURE_1, "curves")
     computed(program, qtbot)
-    assert "stable rank" in program.display.slots[0].panel.view("curves").header.text
+    assert "stable rank" in program.display.panels[0].view("curves").header.text
     pick(qtbot, program.window, "View", "Curves", "stable rank")
     assert program.display.view.wishes.curves == FIRST_CURVES
 
 
 def test_without_a_run_there_is_no_curve_to_choose(open_program: Opener, qtbot: QtBot) -> None:
     program = open_program("nonsense")
-    qtbot.waitUntil(lambda: program.display.slots != ())
+    qtbot.waitUntil(lambda: program.display.panels != ())
     (only,) = opened(qtbot, program.window, "View", "Curves").actions()
     assert not only.isEnabled()
     close_menus()
@@ -183,14 +183,14 @@ def check_new_runs(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.keyClick(program.window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: trained(program))
     computed(program, qtbot)
-    for slot, run in zip(program.display.slots, program.session, strict=True):
-        assert slot.panel.names == ("curves", "predictor")
+    for panel, run in zip(program.display.panels, program.session, strict=True):
+        assert panel.names == ("curves", "predictor")
         assert run.data.run.experiment.run.seed == 1
         assert np.isfinite(run.data.later.trace("distance", run.data.frames)).all()
 
 
 def test_the_heading_names_what_was_run_by_what(program: Marginscope) -> None:
-    words = program.display.slots[0].panel.details.text()
+    words = program.display.panels[0].details.text()
     for part in ("standard network", "gradient flow", "n = 12", "d = 6", "m = 8", "compiled"):
         assert part in words
 
@@ -202,9 +202,9 @@ def test_the_tool_bar_has_the_menu_of_views(program: Marginscope) -> None:
 
 def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) -> None:
     window, display = program.window, program.display
-    view = display.slots[0].panel.view("neurons")
+    view = display.panels[0].view("neurons")
     program.playback.to_end()
-    qtbot.waitUntil(lambda: not display.slots[0].panel.owed)
+    qtbot.waitUntil(lambda: not display.panels[0].owed)
     pick(qtbot, window, "View", "Neurons", PLANES["motion"].title)
     assert view.plot.bottom.labelText == "motion 1"
     # Two nodes are needed for their span; what cannot be had is not marked either.
@@ -222,12 +222,12 @@ def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) 
 
 def test_a_plane_that_a_run_does_not_have_is_said(program: Marginscope, qtbot: QtBot) -> None:
     display = program.display
-    view = display.slots[0].panel.view("neurons")
+    view = display.panels[0].view("neurons")
     program.playback.to_end()
     drawn(program, qtbot)
     before = view.nodes.points.copy()
     display.ask(plane=NodePlane("nodes", (0, 5000, 0)))
-    qtbot.waitUntil(lambda: not display.slots[0].panel.owed)
+    qtbot.waitUntil(lambda: not display.panels[0].owed)
     (words,) = view.plot.overlay.corner
     assert words.startswith("Nodes 0 and 5000: choose two of 0 to")
     np.testing.assert_array_equal(view.nodes.points, before)

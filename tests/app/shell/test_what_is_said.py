@@ -54,7 +54,7 @@ def test_runs_in_the_window_are_headed_by_what_differs(
     )
     program = open_program(path)
     qtbot.waitUntil(lambda: trained(program))
-    assert [slot.panel.heading.text() for slot in program.display.slots] == ["seed = 0", "seed = 1"]
+    assert [panel.heading.text() for panel in program.display.panels] == ["seed = 0", "seed = 1"]
     check_files_for_which_there_is_no_room(program)
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
-from app.playback.pace import LONGEST_MS, SHARE, TICK_MS, TickPace
+from app.playback.open_runs import LONGEST_MS, SHARE, TICK_MS, TickRateLimiter
 from app.shell.application import Marginscope
 from app.state.intent import Intent
 from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
+from app.views.view import RunView
 from core.training.control import RunState
 from tests.app.shell.conftest import Opener
 
@@ -31,7 +33,7 @@ class Clock:
 @pytest.mark.parametrize("work", [0.001, 0.015, 0.02, 0.2])
 def test_the_window_takes_its_share_while_something_is_trained(work: float) -> None:
     clock = Clock()
-    pace = TickPace(clock)
+    pace = TickRateLimiter(clock)
     intervals = []
     for _ in range(40):
         clock.now += work
@@ -53,16 +55,16 @@ def test_the_timer_follows_the_pace(
     qtbot.waitUntil(lambda: program.session.training)
     asked: list[bool] = []
 
-    def following(pace: TickPace, yielding: bool) -> int:
+    def following(pace: TickRateLimiter, yielding: bool) -> int:
         asked.append(yielding)
         return 71 if yielding else TICK_MS
 
-    monkeypatch.setattr(TickPace, "next", following)
-    timer = program.display.findChild(QTimer, "display")
+    monkeypatch.setattr(TickRateLimiter, "next", following)
+    timer = program.open_runs.findChild(QTimer, "ticks")
     qtbot.waitUntil(lambda: timer.interval() == 71)
     program.experiment.stop()
     qtbot.waitUntil(lambda: not program.session.training)
-    program.display.tick()
+    program.open_runs.tick()
     assert timer.interval() == TICK_MS
     assert asked[-1] is False
 
@@ -81,13 +83,13 @@ def test_frames_that_come_while_training_are_drawn_in_turn(
 ) -> None:
     """A tick while something is trained tells the panels only to catch up."""
     at_once: list[bool] = []
-    plainly = RunPanel.show_frame
+    plainly = RunPanel.set_frame
 
-    def noted(panel: RunPanel, index: int, now: bool = True) -> None:
+    def noted(panel: RunPanel, index: int, now: bool = True) -> Sequence[RunView]:
         at_once.append(now)
-        plainly(panel, index, now)
+        return plainly(panel, index, now)
 
-    monkeypatch.setattr(RunPanel, "show_frame", noted)
+    monkeypatch.setattr(RunPanel, "set_frame", noted)
     program.playback.to_moment(0.5)
     program.display.ask(playing=False, follow=False)
     assert at_once
@@ -97,7 +99,7 @@ def test_frames_that_come_while_training_are_drawn_in_turn(
     program.display.refresh(at_once=False)
     assert at_once
     assert not any(at_once)
-    panels = [slot.panel for slot in program.display.slots]
+    panels = list(program.display.panels)
     assert all(panel.owed for panel in panels)
     for panel in panels:
         panel.catch_up()
@@ -107,7 +109,7 @@ def test_frames_that_come_while_training_are_drawn_in_turn(
 @pytest.mark.usefixtures("own_window")
 def test_a_panel_draws_as_many_views_as_there_is_time_for(program: Marginscope) -> None:
     program.display.ask(views=tuple(VIEWS))
-    panel = program.display.slots[0].panel
+    panel = program.display.panels[0]
     for view in panel.views:
         view.plot.paint_seconds = 0.004
     panel.data_grew()

@@ -12,6 +12,7 @@ from app.state.display import DisplayData
 from app.views.run_panel import RunPanel
 from core.figures.palette import LIGHT
 from core.runs import open_run
+from tests.app.options import show_frame
 from tests.recording import recorded
 
 FRAMES = 60
@@ -44,5 +45,5 @@ def panel(qtbot: QtBot, data: DisplayData) -> RunPanel:
     panel.set_data(data, "m = 16")
     panel.show()
     qtbot.waitExposed(panel)
-    panel.show_frame(data.frames - 10)
+    show_frame(panel, data.frames - 10)
     return panel

@@ -26,7 +26,7 @@ from app.widgets.ticks import TickMaker, far_times, logarithmic, plain, powers
 from core.figures.palette import LIGHT
 from core.reference.margin import Bracket, ReferenceMargin
 from core.runs import open_run
-from tests.app.options import set_options
+from tests.app.options import set_options, show_frame
 from tests.app.theory_stand_ins import MadeUp
 from tests.recording import recorded
 
@@ -172,7 +172,7 @@ def test_a_view_with_nothing_to_show_has_a_sentence_and_no_axes(
         while not head.complete:
             head.update()
         panel.set_data(head, "a head")
-        panel.show_frame(0)
+        show_frame(panel, 0)
         for name in ("neurons", "rotations", "spectrum"):
             plot = panel.view(name).plot
             assert plot.overlay.note

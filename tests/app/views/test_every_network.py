@@ -18,6 +18,7 @@ from core.network.registry import NETWORKS
 from core.observables.nodes import outer_classes, positions
 from core.observables.planes import NodePlane
 from core.runs import open_run
+from tests.app.options import mark_nodes, show_frame
 from tests.recording import recorded
 
 SMALL = ("data.d=8", "data.n=16", "recording.frames=12", "dynamics.until_log10_time=1")
@@ -104,8 +105,8 @@ def check_views(panel: RunPanel, data: DisplayData, kind: str) -> None:
     with data.run:
         panel.set_data(data, "a run")
         for frame in (0, data.frames - 1):
-            panel.show_frame(frame)
-            panel.set_marked(0, frozenset({1, 2}))
+            show_frame(panel, frame)
+            mark_nodes(panel, 0, frozenset({1, 2}))
             compute(panel, data)
         assert (data.run.reduction is not None) is (kind == "row-space")
         words = {"row-space": "row space", "kernel": "kernel predictor"}.get(
@@ -166,7 +167,7 @@ def test_nodes_of_several_classes_have_the_class_of_their_largest_weight(
         panel = RunPanel(LIGHT)
         qtbot.addWidget(panel)
         panel.set_data(data, "")
-        panel.show_frame(index)
+        show_frame(panel, index)
         nodes = panel.view("neurons").nodes
         assert {int(which) // 12 for which in nodes.which} == set(wanted.tolist())
         panel.set_data(None, "")

@@ -16,7 +16,7 @@ from app.widgets.levels import LevelLine
 from core.figures.palette import LIGHT
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
-from tests.app.options import set_options
+from tests.app.options import set_options, show_frame
 from tests.recording import recorded
 
 ETA = 0.25
@@ -44,7 +44,7 @@ def panel(qtbot: QtBot, data: DisplayData) -> RunPanel:
     panel.set_views(("curves",))
     panel.show()
     qtbot.waitExposed(panel)
-    panel.show_frame(data.frames - 1)
+    show_frame(panel, data.frames - 1)
     return panel
 
 

@@ -15,7 +15,7 @@ from core.figures.camera import signed_root
 from core.figures.palette import DARK
 from core.observables.nodes import positions
 from tests.app.mouse import LEFT, move, pixel, pull
-from tests.app.options import set_options
+from tests.app.options import mark_nodes, set_options, show_frame
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_at_every_moment_all_nodes_are_inside_and_fill_the_view(
     """Figure 1's nodes grow from .2 to 30: in the range of the whole run the first are a dot."""
     reaches, extents = [], []
     for frame in range(data.frames):
-        panel.show_frame(frame)
+        show_frame(panel, frame)
         shown = view.plot.shown()
         assert all(shown.contains(QPointF(*point)) for point in view.nodes.points.tolist())
         extent = float(np.abs(positions(data.run, frame)[:, :2]).max())
@@ -45,10 +45,10 @@ def test_at_every_moment_all_nodes_are_inside_and_fill_the_view(
 
 
 def test_the_same_moment_is_the_same_picture(panel: RunPanel, view: NeuronsView) -> None:
-    panel.show_frame(20)
+    show_frame(panel, 20)
     first = view.plot.shown()
     for frame in (59, 3, 20):
-        panel.show_frame(frame)
+        show_frame(panel, frame)
     assert view.plot.shown() == first
 
 
@@ -57,7 +57,7 @@ def test_the_data_stay_at_their_place_while_the_camera_moves(
 ) -> None:
     places = []
     for frame in (2, 30, 59):
-        panel.show_frame(frame)
+        show_frame(panel, frame)
         places.append(view.plot.pixels(view.examples.points))
     assert np.ptp(places, axis=0).max() < 0.5
     assert float(view.header.text.split("\u00d7")[1]) > 1.0
@@ -70,7 +70,7 @@ def test_the_range_of_the_whole_run_stays(
     assert view.header.text.startswith("nodes") and "whole run" in view.header.text
     before = view.plot.shown()
     for frame in (0, 20, data.frames - 1):
-        panel.show_frame(frame)
+        show_frame(panel, frame)
         assert view.plot.shown() == before
     points = data.positions(np.arange(data.frames)).reshape(-1, 2)
     assert all(before.contains(QPointF(*point)) for point in points.tolist())
@@ -90,7 +90,7 @@ def test_signed_roots_say_the_numbers_themselves(
     j = int(np.abs(points).max(axis=1).argmax())
     with qtbot.waitSignal(panel.node_hovered, check_params_cb=lambda node: node == j):
         move(qtbot, view.plot, *expected[j])
-    panel.set_marked(j, frozenset())
+    mark_nodes(panel, j, frozenset())
     (mark,) = view.plot.overlay.marks
     numbers = [float(text.replace("\u2212", "-")) for text in mark.numbers[1:-1].split(", ")]
     assert numbers == pytest.approx(points[j].tolist(), rel=0.02)
@@ -121,7 +121,7 @@ def test_directions_have_length_one_and_areas_as_the_norms(
     assert view.header.text.startswith("directions") and "data / |x|" in view.header.text
     shown = view.plot.shown()
     assert shown.right() >= 1.0 and shown.bottom() >= 1.0
-    panel.show_frame(3)
+    show_frame(panel, 3)
     assert view.plot.shown() == shown
     x = data.run.dataset.x
     unit = (x / np.linalg.norm(x, axis=1)[:, None])[:, :2]
@@ -141,7 +141,7 @@ def test_a_node_of_length_0_has_no_direction(
         return points
 
     monkeypatch.setattr(DisplayData, "positions", with_gap)
-    panel.show_frame(40)
+    show_frame(panel, 40)
     assert view.nodes.points.shape == (data.m - 1, 2)
     for path, _ in view.trails.curves:
         places = [path.elementAt(k) for k in range(path.elementCount())]
@@ -164,7 +164,7 @@ def test_a_box_selects_what_it_shows(
 def test_another_picture_ends_a_zoom_and_keeps_the_pins(
     qtbot: QtBot, panel: RunPanel, view: NeuronsView
 ) -> None:
-    panel.set_marked(-1, frozenset({2}))
+    mark_nodes(panel, -1, frozenset({2}))
     home = view.plot.shown()
     view.plot.setFocus()
     qtbot.mouseClick(view.plot.viewport(), LEFT, pos=pixel(view.plot, 0.0, 0.0))

@@ -20,7 +20,7 @@ from app.widgets.screen_text import shown_number
 from core.figures.ticks import CurveScale
 from core.observables.registry import OBSERVABLES
 from tests.app.mouse import move, pixel
-from tests.app.options import set_options
+from tests.app.options import mark_nodes, set_options, show_frame
 
 
 def said(plot: Plot) -> Pointed:
@@ -52,7 +52,7 @@ def test_a_margin_is_read_where_the_pointer_is(
     assert len(told.lstrip("\u2212.0")) <= math.ceil(math.log10(abs(value) / grain)) + 2
     assert when.startswith("t = 10")
     # It stays while the cursor moves on, and goes with the pointer.
-    panel.show_frame(20)
+    show_frame(panel, 20)
     assert said(plot) == pointed
     plot.left.emit()
     assert plot.overlay.pointed is None
@@ -104,8 +104,8 @@ def test_nodes_say_their_place_with_the_digits_of_the_screen(
     qtbot: QtBot, panel: RunPanel, data: DisplayData
 ) -> None:
     frame = data.frames - 1
-    panel.show_frame(frame)
-    panel.set_marked(5, frozenset())
+    show_frame(panel, frame)
+    mark_nodes(panel, 5, frozenset())
     (mark,) = panel.view("neurons").plot.overlay.marks
     x, y = (number_in(part) for part in mark.numbers.strip("()").split(", "))
     wanted = data.positions(np.array([frame]))[0, 5]
@@ -127,7 +127,7 @@ def test_the_predictor_is_read_at_its_grid(
     from core.observables.margins import flat_values
 
     panel.set_views(("predictor",))
-    panel.show_frame(data.frames - 1)
+    show_frame(panel, data.frames - 1)
     while data.later.work(1.0):
         pass
     view = panel.view("predictor")

@@ -15,6 +15,7 @@ from app.views.run_panel import RunPanel
 from core.figures.palette import LIGHT, rgb
 from core.figures.predictor import contour
 from core.observables.planes import NodePlane
+from tests.app.options import show_frame
 from tests.app.views.test_every_network import compute, shown
 
 LINE = (
@@ -71,7 +72,7 @@ def test_the_picture_has_the_colours_of_the_signs(panel: RunPanel, data: Display
 
 def test_it_follows_frames_zooms_and_coordinates(panel: RunPanel, data: DisplayData) -> None:
     view = predictor(panel, data)
-    panel.show_frame(3)
+    show_frame(panel, 3)
     assert data.later.pending
     compute(panel, data)
     assert data.later.answer.question.frame == 3
@@ -94,7 +95,7 @@ def test_inputs_of_one_coordinate_have_a_curve(qtbot: QtBot, tmp_path: Path) -> 
         panel = RunPanel(LIGHT)
         qtbot.addWidget(panel)
         panel.set_data(data, "")
-        panel.show_frame(data.frames - 1)
+        show_frame(panel, data.frames - 1)
         view = predictor(panel, data)
         path = view.line.curves[0][0]
         points = np.array([(e.x, e.y) for e in map(path.elementAt, range(path.elementCount()))])

@@ -17,7 +17,7 @@ from app.widgets.axis import PlotAxis
 from app.widgets.obstacles import Traces
 from core.figures.palette import DARK
 from core.reference.margin import Bracket, ReferenceMargin
-from tests.app.options import set_options
+from tests.app.options import mark_nodes, set_options, show_frame
 from tests.app.theory_stand_ins import MadeUp
 
 # Dashes begin where the painted part does, so that lines are whole in what is compared here.
@@ -63,7 +63,7 @@ def test_each_plot_is_painted_once_a_frame(watched: RunPanel) -> None:
     for view in watched.views:
         view.plot.viewport().installEventFilter(paints)
     for turn, frame in enumerate((3, 40, 41, 12), start=1):
-        watched.show_frame(frame)
+        show_frame(watched, frame)
         for _ in range(3):
             QApplication.processEvents()
         assert list(paints.of.values()) == [turn] * len(watched.views)
@@ -83,8 +83,8 @@ def test_what_was_painted_in_part_is_what_is_painted_whole(qtbot: QtBot, panel: 
     for frame, palette in ((20, None), (50, None), (7, DARK), (33, None)):
         if palette is not None:
             panel.set_colours(palette)
-        panel.show_frame(frame)
-        panel.set_marked(frame % 5, frozenset({6, 7}))
+        show_frame(panel, frame)
+        mark_nodes(panel, frame % 5, frozenset({6, 7}))
         for _ in range(3):
             QApplication.processEvents()
         seen.append(pixels(panel.screen().grabWindow(panel.winId())))
@@ -107,7 +107,7 @@ def test_what_stands_still_is_found_once(
     before = plot.drawn_levels
     assert len(before) == 3
     for frame in (5, 25, 45):
-        watched.show_frame(frame)
+        show_frame(watched, frame)
         plot.grab()
     assert found == []
     assert plot.drawn_levels is before

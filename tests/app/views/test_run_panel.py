@@ -17,7 +17,7 @@ from core.figures.palette import DARK, LIGHT, node_colours, rgba
 from core.observables.planes import NodePlane
 from core.runs import open_run
 from tests.app.mouse import LEFT, move, pixel, pull, wheel
-from tests.app.options import set_options
+from tests.app.options import mark_nodes, set_options, show_frame
 from tests.recording import recorded
 
 
@@ -102,7 +102,7 @@ def test_a_unit_is_as_long_on_both_axes_and_the_range_stays(qtbot, panel: RunPan
     units = before.width() / box.width(), before.height() / box.height()
     assert units[0] == pytest.approx(units[1], rel=1e-6)
     for frame in (0, 20, data.frames - 1):
-        panel.show_frame(frame)
+        show_frame(panel, frame)
         assert plot.shown() == before
     points = data.positions(np.arange(data.frames)).reshape(-1, 2)
     assert all(before.contains(QPointF(*point)) for point in points.tolist())
@@ -156,12 +156,12 @@ def test_sorted_curves(qtbot, panel: RunPanel, data: DisplayData, name: str, kin
     j = int(nodes.order[place])
     with qtbot.waitSignal(panel.node_hovered, check_params_cb=lambda found: found == j):
         move(qtbot, view.plot, x, y)
-    panel.show_frame(0)
+    show_frame(panel, 0)
     assert view.past.shown == 0
 
 
 def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayData) -> None:
-    panel.set_marked(5, frozenset({2, 9}))
+    mark_nodes(panel, 5, frozenset({2, 9}))
     assert panel.view("neurons").marked_trails.curves
     for view in (panel.view("neurons"), panel.view("rotations"), panel.view("norms")):
         marks = view.plot.overlay.marks
@@ -172,9 +172,9 @@ def test_marked_nodes_are_marked_in_every_view(panel: RunPanel, data: DisplayDat
     x, y = data.positions(np.array([data.frames - 10]))[0, 5]
     mark = panel.view("neurons").plot.overlay.marks[-1]
     assert (mark.x, mark.y) == pytest.approx((x, y))
-    panel.set_marked(-1, frozenset(range(10)))
+    mark_nodes(panel, -1, frozenset(range(10)))
     assert panel.view("neurons").plot.overlay.marks == ()
-    panel.set_marked(-1, frozenset())
+    mark_nodes(panel, -1, frozenset())
     assert panel.view("neurons").marked_trails.curves == []
 
 
@@ -198,7 +198,7 @@ def test_a_click_asks_for_a_moment(qtbot, panel: RunPanel, data: DisplayData, ax
 
 
 def test_the_cursor_stands_at_the_frame(panel: RunPanel, data: DisplayData) -> None:
-    panel.show_frame(30)
+    show_frame(panel, 30)
     assert panel.view("margins").plot.overlay.cursor == pytest.approx(data.log10_time[30])
     path = panel.view("margins").strong.curves[0][0]
     assert path.elementAt(0).x == data.log10_time[1]  # t = 0 has no place on the axis
@@ -227,12 +227,12 @@ def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayD
     panel.set_message("Choose a study.")
     assert panel.message.isVisible()
     assert not panel.view("neurons").isVisible()
-    panel.show_frame(3)
-    panel.set_marked(1, frozenset({1}))
+    show_frame(panel, 3)
+    mark_nodes(panel, 1, frozenset({1}))
     panel.data_grew()
     panel.catch_up()
     panel.set_data(data, "m = 16")
-    panel.show_frame(10_000)
+    show_frame(panel, 10_000)
     assert not panel.message.isVisible()
     assert panel.heading.text() == "m = 16"
     assert panel.view("neurons").nodes.points.shape == (data.m, 2)
@@ -254,7 +254,7 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
             data.update(0.0)
             panel.data_grew()
             panel.catch_up()
-            panel.show_frame(data.frames - 1)
+            show_frame(panel, data.frames - 1)
             shown = panel.view("neurons").plot.shown().right()
             assert shown >= reach or data.frames <= 2 or data.complete
             reach = shown
@@ -274,7 +274,7 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
             pass
         panel.data_grew()
         panel.catch_up()
-        panel.show_frame(4)
+        show_frame(panel, 4)
         early = panel.view("neurons").nodes.points.copy()
         while not data.complete:
             data.update()
@@ -284,7 +284,7 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
         late = panel.view("neurons").nodes.points * 10.0 ** panel.view("neurons").power
         np.testing.assert_allclose(late, early, rtol=1e-5)
         assert panel.view("margins").plot.bottom.labelText.endswith(" t")
-        panel.show_frame(29)
+        show_frame(panel, 29)
         assert panel.grab().width() > 0
 
 
@@ -309,7 +309,7 @@ def test_views_that_are_behind_are_drawn_in_turn(
         view = panel.view(name)
         monkeypatch.setattr(view, "refit", noting(name, view.refit))
     panel.data_grew()
-    panel.show_frame(3)
+    show_frame(panel, 3)
     assert not drawn
     for count in range(1, len(useful) + 1):
         assert panel.owed

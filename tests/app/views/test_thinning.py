@@ -14,6 +14,7 @@ from app.views.thinning import TOLERANCE, thinned
 from app.widgets.axis import PlotAxis
 from app.widgets.items import pen_of
 from app.widgets.ticks import Ticks
+from tests.app.options import show_frame
 
 LEVELS = 255.0
 
@@ -115,7 +116,7 @@ def test_ticks_are_made_once_and_pens_are_shared(
     monkeypatch.setattr(PlotAxis, "_find_ticks", counted)
     for frame in (10, 20, 30):
         view.redraw()
-        panel.show_frame(frame)
+        show_frame(panel, frame)
         view.plot.grab()
     assert view.plot.side not in made
     assert view.plot.bottom not in made

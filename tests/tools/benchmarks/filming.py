@@ -41,7 +41,7 @@ def scrubbed(program: Marginscope, application: QApplication) -> list[float]:
         begun = time.perf_counter() - waited()
         program.playback.to_moment(span.moment(float(share)))
         application.processEvents()
-        while any(slot.panel.owed for slot in program.display.slots):
+        while any(panel.owed for panel in program.display.panels):
             application.processEvents()
         taken.append(time.perf_counter() - waited() - begun)
         event_loop(0.01)  # as between two movements of a mouse; the others go on meanwhile

@@ -29,13 +29,13 @@ FILM_FRAMES, MEASURED = 300, 40
 
 def painted(program: Marginscope, path: Path, application: QApplication) -> float:
     """Seconds until all views of a file's run have been painted."""
-    drawn = [plot for slot in program.display.slots for plot in _plots(slot.panel)]
+    drawn = [plot for panel in program.display.panels for plot in _plots(panel)]
     for plot in drawn:
         plot.paint_seconds = 0.0
 
     def shown() -> bool:
         runs = [run.path for run in program.session if run.data is not None and run.data.frames]
-        panel = program.display.slots[0].panel
+        panel = program.display.panels[0]
         plots = _plots(panel)
         return runs == [path] and panel.frame >= 0 and all(plot.paint_seconds for plot in plots)
 

@@ -27,6 +27,7 @@ from core.observables.registry import OBSERVABLES
 from core.reference.margin import Bracket, ReferenceMargin
 from core.reference.registry import REFERENCES
 from core.runs import Run, open_run
+from tests.app.options import show_frame
 from tests.recording import recorded
 from tests.tools.benchmarks.measure import heading, row
 
@@ -87,7 +88,7 @@ def _scrub(panels: list[tuple[Any, Any]], application: Any) -> list[float]:
     for frame in order.tolist():
         begun = time.perf_counter()
         for panel, _ in panels:
-            panel.show_frame(frame)
+            show_frame(panel, frame)
         application.processEvents()
         seconds.append(time.perf_counter() - begun)
     if counter.count < len(plots) * len(seconds):

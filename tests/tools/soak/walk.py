@@ -283,8 +283,8 @@ class Walk(QObject):
             self._chance.choice(actions).trigger()
 
     def _pin(self) -> None:
-        for slot in self.program.display.slots[:1]:
-            slot.panel.node_clicked.emit(self._chance.randrange(8))
+        for panel in self.program.display.panels[:1]:
+            panel.node_clicked.emit(self._chance.randrange(8))
 
     def _export(self) -> None:
         self._trigger(self._chance.choice(EXPORTS))

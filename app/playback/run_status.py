@@ -1,4 +1,4 @@
-"""How it stands with a run, and what to do when it ended early, in words."""
+"""Status of a run, and what to do about one that ended early, in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROWTHS = {
 
 
 def status_text(run: OpenRun) -> str:
-    """How it stands with a run, in a few words."""
+    """Return the status of a run in a few words."""
     if run.control is None:
         if run.data is None:
             return "closed"
@@ -45,7 +45,7 @@ def status_text(run: OpenRun) -> str:
 
 
 def sentence_about(run: OpenRun) -> str:
-    """What to say about a run that ended by itself before its horizon; else nothing."""
+    """Return a sentence about a run that ended by itself before its horizon, or ""."""
     if run.control is None:
         return ""
     status = run.control.status
@@ -63,13 +63,13 @@ def sentence_about(run: OpenRun) -> str:
 
 
 def notes_about(run: OpenRun) -> tuple[str, ...]:
-    """What the dynamics of a run has said of itself, as that it is at rest."""
+    """Return the notes of a run's dynamics, as that it is at rest."""
     notes = () if run.control is None else run.control.status.notes
     return tuple(f"{run.heading}: {note}" for note in notes)
 
 
 def lost_sentence(run: OpenRun, problem: str = "") -> str:
-    """What to say about a run of another program that comes to no end."""
+    """Return a sentence about a run of another program that will never finish."""
     frames = run.data.frames if run.data is not None else 0
     if problem:
         return f"{problem} {_count(frames)} of {run.heading} seen so far stay until it is closed."

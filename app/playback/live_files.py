@@ -1,0 +1,234 @@
+"""Run files that other programs record: their frames are shown half a second after they are safe.
+
+A timer requests polls, a thread polls the files, and app.playback.open_runs reads what was found.
+Nothing is open between two polls (docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.playback.display import DisplayController
+from app.playback.open_runs import OpenRunController
+from app.playback.run_status import lost_sentence
+from app.state.session import Growth, OpenRun
+from app.worker import Request, Worker
+from core.errors import MarginscopeError
+from core.problem.schedule import coordinate
+
+if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
+    from core.runs import Run
+
+SOON_MS = 150  # while frames come
+LATER_MS = 300  # while none came for so many seconds
+QUIET_S = 10.0
+REST_MS = 2000  # of files that no program is seen to write
+# Seconds without a write after which a file no longer counts as being recorded: where the system
+# does not say who has it open, and where no program on this machine has.
+PATIENCE_S, UNHELD_S = 60.0, 5.0
+# Windows updates the times of an open file when it is closed.
+TIMES_LATE = os.name == "nt"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PollRequest:
+    """Run file to poll; `signs` are those of the poll before, () for the first poll."""
+
+    key: int
+    run: Run
+    signs: tuple[Any, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PollResult:
+    """Result of a poll: `written` since the poll before, `idle` seconds since the last write, and
+    `held` if another program has the file open (None: not known).
+
+    `problem` is a sentence about a file that cannot be read any more.
+    """
+
+    request: PollRequest
+    signs: tuple[Any, ...] = ()
+    written: bool = False
+    idle: float = 0.0
+    held: bool | None = None
+    problem: str = ""
+
+
+def poll(_request: Request, polled: PollRequest) -> PollResult | None:
+    """Poll a run file, in the thread; return None if the run was closed meanwhile."""
+    from core.run_files.in_use import held_elsewhere
+    from core.runs.looking import situation
+
+    run = polled.run
+    try:
+        # Before the file is read: what is written meanwhile is found by the next poll.
+        signs = situation(run.path.resolve())
+        if signs == polled.signs and not TIMES_LATE:
+            return PollResult(polled, signs, False, _idle(signs), held_elsewhere(run.path))
+        before = run.frames
+        frames = run.refresh()
+    except ValueError:
+        return None
+    except MarginscopeError as error:
+        return PollResult(polled, problem=error.sentence)
+    except OSError as error:
+        return PollResult(polled, problem=f"{run.path} cannot be read: {error.strerror or error}.")
+    return PollResult(polled, signs, frames > before, _idle(signs), held_elsewhere(run.path))
+
+
+def _idle(signs: tuple[Any, ...]) -> float:
+    """Return the seconds since one of the two files was written to."""
+    times = [sign[-1] for sign in signs if isinstance(sign, tuple)]
+    return max(0.0, time.time() - max(times, default=0) / 1e9)
+
+
+@final
+@dataclass(slots=True)
+class PollHistory:
+    """Results of the polls of one file: `held` once another program had it open, `gone` counts the
+    polls since then that found it closed."""
+
+    signs: tuple[Any, ...] = ()
+    idle: float = 0.0
+    held: bool = False
+    gone: int = 0
+    waiting: bool = False
+
+
+@final
+class LiveFileController(QObject):
+    """Polls the open run files that other programs record."""
+
+    ended = Signal(str)
+    """Another program has finished a run: path of its file."""
+    message = Signal(str)
+    """Another program will never finish a run: a sentence."""
+
+    def __init__(
+        self,
+        display: DisplayController,
+        open_runs: OpenRunController,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._display, self._open_runs = display, open_runs
+        self._polls: dict[int, PollHistory] = {}
+        self._stopped = False
+        self._worker = Worker("follow", poll, self)
+        self._worker.result.connect(self._on_result)
+        self._timer = QTimer(self, interval=SOON_MS)
+        self._timer.setObjectName("follow")
+        self._timer.timeout.connect(self._poll)
+        display.runs_changed.connect(self._watch)
+
+    @property
+    def interval(self) -> int:
+        """Milliseconds between two polls; 0 without files to poll."""
+        return self._timer.interval() if self._timer.isActive() else 0
+
+    def stop(self) -> None:
+        """Stop polling, and wait for the thread."""
+        self._stopped = True
+        self._timer.stop()
+        self._worker.close()
+
+    def _unfinished(self) -> dict[int, OpenRun]:
+        return {run.key: run for run in self._display.session if run.unfinished}
+
+    def _watch(self) -> None:
+        runs = self._unfinished()
+        new = runs.keys() - self._polls.keys()
+        self._polls = {key: self._polls.get(key, PollHistory()) for key in runs}
+        self._worker.cancel(keep=runs.keys())
+        if not runs:
+            self._timer.stop()
+        elif new and not self._stopped:
+            self._poll()
+
+    def _poll(self) -> None:
+        for key, run in self._unfinished().items():
+            past = self._polls[key]
+            # One at a time: of a slow disk an answer may take longer than the timer.
+            if not past.waiting and run.data is not None:
+                past.waiting = True
+                self._worker.ask(PollRequest(key, run.data.run, past.signs), key=key)
+        self._pace()
+
+    def _pace(self) -> None:
+        growing = [key for key, run in self._unfinished().items() if run.grows]
+        interval = REST_MS
+        if growing:
+            idle = min(self._polls[key].idle for key in growing if key in self._polls)
+            interval = SOON_MS if idle < QUIET_S else LATER_MS
+        if not self._timer.isActive() or interval != self._timer.interval():
+            self._timer.start(interval)
+
+    # ------------------------------------------------------------------------------- answers
+
+    def _on_result(self, answer: PollResult | None) -> None:
+        if answer is None or self._stopped:
+            return
+        run, past = (
+            self._display.session.get(answer.request.key),
+            self._polls.get(answer.request.key),
+        )
+        if (
+            run is None
+            or past is None
+            or run.data is None
+            or run.data.run is not answer.request.run
+        ):
+            return
+        past.waiting, past.signs, past.idle = False, answer.signs, answer.idle
+        run.path = run.data.run.path  # which a recording that replaces an old file changes
+        if answer.problem:
+            self._open_runs.on_lost(run.key, lost_sentence(run, answer.problem))
+        elif not run.unfinished:
+            self._end(run)
+        else:
+            self._update(run, past, answer)
+
+    def _end(self, run: OpenRun) -> None:
+        assert run.data is not None
+        run.growth = Growth.ENDED
+        # As when it is opened: it goes no further than its frames, wherever it was to end.
+        times = run.data.run.log10_time[1:]
+        run.until = float(coordinate(times[-1])) if times.size else run.until
+        self._open_runs.on_finished(run.key)
+        self._display.update_heading(run)
+        self.ended.emit(str(run.path))
+
+    def _update(self, run: OpenRun, past: PollHistory, answer: PollResult) -> None:
+        before, run.growth = run.growth, _growth(run, past, answer)
+        if answer.written:
+            self._open_runs.on_frames(run.key, run.data.run.frames - 1 if run.data else 0)
+        if run.growth is not before:
+            self._pace()
+            self._display.update_heading(run)
+            if run.growth is Growth.LEFT:
+                self.message.emit(lost_sentence(run))
+            self._display.refresh()
+            self._display.runs_changed.emit()
+
+
+def _growth(run: OpenRun, past: PollHistory, answer: PollResult) -> Growth:
+    """Return the state of an unfinished file after the latest poll."""
+    past.held = past.held or answer.held is True
+    past.gone = past.gone + 1 if answer.held is False else 0
+    if answer.held or answer.written:
+        return Growth.GROWS
+    # Twice: between two things that a poll sees a recorder may have come to its end.
+    if past.held and answer.held is False:
+        return Growth.LEFT if past.gone > 1 else run.growth
+    patience = PATIENCE_S if answer.held is None else UNHELD_S
+    if answer.idle < patience:
+        return Growth.GROWS
+    return Growth.LEFT if past.gone > 1 else Growth.RESTS
