@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.playback.display import DisplayController
-from app.scenes.selections import SelectionController
+from app.scenes.named import SelectionController
 from app.state.exports import Ends, Exportable
 from app.state.resolve import NEAR, ResolvedView
 from app.state.session import OpenRun

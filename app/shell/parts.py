@@ -22,12 +22,10 @@ from app.playback.display import DisplayController
 from app.playback.following import FollowController
 from app.playback.player import Playback
 from app.playback.readout import Readout
-from app.scenes.bookmarks import BookmarkController
 from app.scenes.controller import SceneController
 from app.scenes.folding import Folding
-from app.scenes.layouts import LayoutController
 from app.scenes.links import LinkController
-from app.scenes.selections import SelectionController
+from app.scenes.named import BookmarkController, LayoutController, SelectionController
 from app.scenes.session_keeper import SessionKeeper
 from app.shell.closing import Closing
 from app.shell.commands import CommandController
@@ -153,7 +151,7 @@ class Parts(QObject):
         """All that is made of scenes (app.state.scene): undo, links, bookmarks, sessions."""
         window, settings = self.window, self.memory.settings
         self.scenes = SceneController(window.form, self.display, self.experiment, self.files)
-        self.links = LinkController(window, self.scenes)
+        self.links = LinkController(window, self.scenes, self.experiment, self.files)
         self.bookmarks = BookmarkController(
             window, window.bookmarks, window.transport.slider, self.display, self.scenes
         )
@@ -226,7 +224,7 @@ def _handlers(parts: Parts) -> actions.Handlers:
         **{"quit": parts.window.close},
         # Edit
         **{"undo": parts.scenes.undo, "redo": parts.scenes.redo},
-        **{"name": parts.selections.ask, "selection_back": parts.scenes.back},
+        **{"name": parts.selections.request_name, "selection_back": parts.scenes.back},
         **{"selection_forward": parts.scenes.forward},
         **{"copy_link": parts.links.copy, "open_link": parts.links.ask},
         **{"register": parts.links.register, "save_view": parts.links.save},
@@ -243,7 +241,7 @@ def _handlers(parts: Parts) -> actions.Handlers:
         **{"play": parts.playback.toggle, "back": parts.playback.back},
         **{"forward": parts.playback.forward, "start": parts.playback.to_start},
         **{"end": parts.playback.to_end, "jump": parts.playback.jump},
-        **{"bookmark": parts.bookmarks.ask},
+        **{"bookmark": parts.bookmarks.request_name},
         **{"slower": parts.playback.slower, "faster": parts.playback.faster},
         **{"loop_from": parts.playback.from_here},
         **{"loop_to": parts.playback.to_here, "loop_all": parts.playback.no_interval},

@@ -295,7 +295,7 @@ class Walk(QObject):
 
     def _bookmark(self) -> None:
         if len(self.program.session):
-            self.program.bookmarks.keep(f"moment {self._chance.randrange(5)}")
+            self.program.bookmarks.add(f"moment {self._chance.randrange(5)}")
             self.program.bookmarks.show(f"moment {self._chance.randrange(5)}")
 
     def _filter(self) -> None:
