@@ -16,8 +16,8 @@ from typing import final
 from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 from PySide6.QtGui import QAction
 
+from app.flag import Flag
 from app.playback.display import DisplayController
-from app.scenes.folding import Folding
 from app.state.history import Came, Changed, Event, History, Recoloured, Redo, Select, Undo, reduce
 from app.state.intent import with_proposals
 from app.state.scene import Scene, Zoom, keyed, placed
@@ -54,7 +54,7 @@ class SceneController(QObject):
         self._form, self._display = form, display
         self._experiment, self._files = experiment, files
         self._actions: Mapping[str, QAction] = {}
-        self._folding: Folding | None = None
+        self._auto_folding = Flag()
         self._words, self._joins = "", False
         self._showing = False
         self.history = History(Scene())
@@ -62,9 +62,9 @@ class SceneController(QObject):
         self._soon.setObjectName("scene")
         self._soon.timeout.connect(self.note)
 
-    def set_actions(self, actions: Mapping[str, QAction], folding: Folding) -> None:
-        """The actions of panels and of this part, and who else moves the panels."""
-        self._actions, self._folding = actions, folding
+    def set_actions(self, actions: Mapping[str, QAction], auto_folding: Flag) -> None:
+        """Use the actions of panels and of undo; `auto_folding`: the program moves the panels."""
+        self._actions, self._auto_folding = actions, auto_folding
         for told in (
             self._display.changed,
             self._display.runs_changed,
@@ -136,7 +136,7 @@ class SceneController(QObject):
             self._soon.start()
 
     def _on_panel(self) -> None:
-        if self._folding is None or not self._folding.fitting:
+        if not self._auto_folding:
             self._wait()
             return
         # The window folded it, for want of room.

@@ -149,7 +149,7 @@ class SessionKeeper(QObject):
         self.restored.emit()
         return True
 
-    def again(self) -> None:
+    def restore_previous(self) -> None:
         """Show the session that was left last, as a step that can be undone."""
         if self.previous is not None and self._scenes.restore(
             self._coloured(self.previous.scene), "The last session"

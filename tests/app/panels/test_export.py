@@ -19,8 +19,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 from app.export.controller import BUSY, CANCELLED, NO_RUNS, ExportController
 from app.export.export_dialog import MOST_RUNS
 from app.export.export_dialogs import DataDialog, FilmDialog
-from app.export.figure_dialog import FigureDialog
-from app.export.page_dialog import PageDialog
+from app.export.figure_dialogs import FigureDialog, PageDialog
 from app.state.data_exports import DataJob, data_paths
 from app.state.exports import (
     Cancelled,

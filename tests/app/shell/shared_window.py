@@ -74,8 +74,8 @@ REMEMBERED = {
     "drawing": ("_put", "_latest", "_before"),
     "experiment": ("_study", "_cells"),
     "export": ("_folder",),
-    "folding": ("chosen",),
-    "memory": ("settings",),
+    "appearance": ("chosen",),
+    "settings": ("values",),
     "proposals": ("_wished",),
     "readout": ("_message",),
     "record": ("deeds",),
@@ -349,8 +349,8 @@ class SharedWindow:
         program.actions["compare"].trigger()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(TourController, "_has_figure_1", lambda _controller: True)
-            program.tour.begin()
-            program.tour.end()
+            program.tour.start()
+            program.tour.stop()
         program.display.ask(playing=False, pinned=frozenset())  # as the tour's first step has it
         program.actions["library"].setChecked(True)
         settle(program)
@@ -370,7 +370,7 @@ class SharedWindow:
             set(),
             files,
             {},
-            program.theme.follows,
+            program.appearance.follows_system,
             program.window.theory.delta.value(),
         )
         shared.dialogs = {(owner, name) for owner, name, _ in _dialogs(program)}
@@ -435,7 +435,7 @@ class SharedWindow:
         program = self.program
         for (owner, name), value in self.values.items():
             setattr(getattr(program, owner), name, copy(value))
-        program.window.set_recent(program.memory.settings.recent)
+        program.window.set_recent(program.settings.values.recent)
         program.export.figure_process.stop()
         program.readout.say(program.readout._message)
 
@@ -452,8 +452,8 @@ class SharedWindow:
         for top in window.findChildren(QWidget):
             if top.isWindow() and top.isVisible() and not isinstance(top, QMenu):
                 top.close()
-        program.tour.end()
-        program.welcome.leave()
+        program.tour.stop()
+        program.help.leave_welcome()
         program.experiment.drop_queue()
         if (runner := program.whole.runner) is not None:
             program.whole.close()
@@ -471,7 +471,7 @@ class SharedWindow:
         program.scenes.show(self.scene)
         window.resize(*SIZE)
         if self.has_lost_its_style():
-            program.looks.apply()
+            program.appearance.apply()
         program.library.librarian.list()
         program.actions["system"].setChecked(self.follows)
         for key, action in program.actions.items():

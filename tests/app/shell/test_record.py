@@ -117,7 +117,7 @@ def test_saving_is_called_so_and_a_first_change_leaves_the_line_before_it(
     program.display.ask(equal=True)
     qtbot.waitUntil(lambda: not program.scenes.waiting)
     assert [deed.words for deed in program.record.deeds[-2:]] == [f"Save {place}", "Equal aspect"]
-    assert program.memory.settings.recent[0] == str(place)
+    assert program.settings.values.recent[0] == str(place)
 
 
 def test_only_the_line_of_a_step_is_replaced_when_the_step_goes_on(

@@ -67,7 +67,7 @@ class Driven(QObject):
         elif word == "bookmark":
             program.bookmarks.add(rest)
         elif word == "close":
-            program.closing.at_once()
+            program.shutdown.close_now()
         # In order: what was asked for is shown when the loop comes to it.
         QTimer.singleShot(ANSWER_MS, self, self._answer)
 
