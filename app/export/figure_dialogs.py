@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
@@ -78,6 +79,10 @@ class PreviewDialog(ExportDialog):
         side = filled(laid(QVBoxLayout(), spacing=8), (self.preview, 1), self.measures)
         filled(self._sides, (side, 1))
         self.resize(WIDTH, max(self.sizeHint().height(), self.least_height))
+
+    @abstractmethod
+    def show_preview(self, made: Any) -> None:
+        """Show the picture that was drawn, and its size."""
 
     def pixels(self) -> int:
         """Return how many pixels the larger side of the preview may have."""
