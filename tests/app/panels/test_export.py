@@ -192,7 +192,8 @@ def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:
     dialog.show()
     qtbot.mouseClick(dialog.run_boxes[0], Left, pos=dialog.run_boxes[0].rect().center() * 0.1)
     assert not dialog.run_boxes[0].isChecked()
-    dialog.palette_choice.setCurrentIndex(1)
+    with qtbot.waitSignal(dialog.changed):  # the preview has other colours
+        dialog.palette_choice.setCurrentIndex(1)
     path = tmp_path / "study__m=9.pdf"
     assert dialog.path.text() == str(path)
     options = FigureOptions(DARK, NodePlane("coordinates", (2, 3)))

@@ -78,7 +78,7 @@ REMEMBERED = {
     "settings": ("values",),
     "proposals": ("_wished",),
     "readout": ("_message",),
-    "record": ("deeds",),
+    "record": ("entries",),
     "selections": ("_sets",),
     "shortcuts": ("_keys",),
     "theory": ("_chosen",),
@@ -341,7 +341,7 @@ class SharedWindow:
     @classmethod
     def of(cls, program: Marginscope) -> SharedWindow:
         """Use what is made at its first use, and remember the window's state after that."""
-        deeds = program.record.deeds
+        entries = program.record.entries
         program.commands.show()
         settle(program)
         program.actions["compare"].trigger()
@@ -377,7 +377,7 @@ class SharedWindow:
         shared._take_back()
         for _ in range(TURNS):
             settle(program)
-            program.record.deeds = deeds
+            program.record.entries = entries
             before, shared.state = shared.state, state_of(program)
             if before == shared.state and program.window.size().toTuple() == SIZE:
                 break
