@@ -241,7 +241,7 @@ REASONS = {
 
 
 def name_of(row: ActionRow) -> str:
-    """What an action is called outside of menus."""
+    """Return the name of an action outside of menus."""
     return row.text.replace("&", "").removesuffix(" ...")
 
 
@@ -255,7 +255,7 @@ def set_keys(action: QAction, keys: str) -> None:
 
 
 def why_not(key: str) -> str:
-    """Why an action that is disabled cannot be had."""
+    """Return why an action is disabled."""
     return REASONS.get(key, "It cannot be had now.")
 
 
@@ -288,7 +288,7 @@ def set_icons(actions: Mapping[str, QAction], icons: Icons) -> None:
 
 
 def show_playing(action: QAction, playing: bool, icons: Icons) -> None:
-    """Let the button say what pressing it would do."""
+    """Show on the action what it would do."""
     name = "pause" if playing else "play"
     if action.property(ICON) != name:
         action.setProperty(ICON, name)
@@ -298,7 +298,7 @@ def show_playing(action: QAction, playing: bool, icons: Icons) -> None:
 
 
 def fill_menus(window: QMainWindow, actions: Mapping[str, QAction]) -> dict[str, QMenu]:
-    """The menu bar, by title."""
+    """Fill the menu bar, and return its menus by title."""
     menus = {title: window.menuBar().addMenu(title) for title in MENUS}
     for title, rows in MENUS.items():
         for row in rows:

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
     reporter = Reporter(places.logs / LOG_FILE)
     reporter.message.connect(program.window.bar.say)
     reporter.install()
-    termination = Termination(program.closing.at_once, program)
+    termination = Termination(program.shutdown.close_now, program)
     termination.install()
     program.worker.started.connect(program.settle)
     application.asked.connect(program.show_files)

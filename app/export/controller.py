@@ -22,12 +22,10 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QGuiApplication, QImage, QImageReader
 from PySide6.QtWidgets import QDialog, QWidget
 
-from app.export.compare_dialog import CompareDialog
 from app.export.export_dialog import ExportDialog
 from app.export.export_dialogs import DataDialog, FilmDialog
 from app.export.export_progress import ProgressWindow
-from app.export.figure_dialog import FigureDialog
-from app.export.page_dialog import PageDialog
+from app.export.figure_dialogs import CompareDialog, FigureDialog, PageDialog, PreviewDialog
 from app.state.commands import command_of
 from app.state.compare_exports import CompareCopyJob
 from app.state.data_exports import Column, columns_of
@@ -58,28 +56,23 @@ OUR_ERROR = (
 )
 CITED = "BibTeX of Marginscope{} is in the clipboard."
 COPIED = "The command is in the clipboard."
-# After the last change in a dialog its preview is drawn.
-PREVIEW_MS = 250
-# What is done sooner than this shows no window, since one that only flashes up is a nuisance.
-PATIENCE = 400
+PREVIEW_MS = 250  # from the last change in a dialog to its preview
+PROGRESS_MS = 400  # work done sooner shows no progress window, which would only flash up
 
 
 @final
 class ExportController(QObject):
-    """Asks what to export where, and has it done in one thread.
+    """Dialogs of exports, the thread that does them one at a time, and its progress window."""
 
-    `finished` and `error` end each job with a sentence.
-    """
-
-    finished = Signal(str)
-    error = Signal(str)
+    finished = Signal(str)  # what was done
+    error = Signal(str)  # what cannot be done
 
     def __init__(
-        self, window: QWidget | None = None, shown: Callable[[], Exportable] = Exportable
+        self, window: QWidget | None = None, snapshot: Callable[[], Exportable] = Exportable
     ) -> None:
-        """`shown` is what there is to export, where somebody may ask for it here."""
+        """`snapshot` returns what there is to export."""
         super().__init__(window)
-        self._window, self._shown = window, shown
+        self._window, self._snapshot = window, snapshot
         self._folder: Path | None = None
         self._job: ExportJob | None = None
         self.dialog: ExportDialog | None = None
@@ -90,54 +83,50 @@ class ExportController(QObject):
         self.worker.result.connect(self._on_result)
         self.worker.error.connect(self._on_error)
         self.progress: ProgressWindow | None = None
-        # Beside the one that writes: a preview is thrown away when another one is asked for.
+        # Beside the one that writes: a newer preview replaces an older one.
         self.previewer = Worker(
             "preview of a figure", _preview, self, no_memory=NO_MEMORY, our_error=OUR_ERROR
         )
-        self.previewer.result.connect(self._show_preview)
-        self.previewer.error.connect(self._refuse_preview)
-        self._soon = QTimer(self, singleShot=True, interval=PREVIEW_MS)
-        self._soon.timeout.connect(self._ask_preview)
-        self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
-        self._patience.timeout.connect(self._show_progress)
+        self.previewer.result.connect(self._on_preview)
+        self.previewer.error.connect(self._on_preview_error)
+        self._preview_timer = QTimer(self, singleShot=True, interval=PREVIEW_MS)
+        self._preview_timer.timeout.connect(self._request_preview)
+        self._progress_timer = QTimer(self, singleShot=True, interval=PROGRESS_MS)
+        self._progress_timer.timeout.connect(self._show_progress)
 
     @property
     def busy(self) -> bool:
         return self.worker.busy
 
     def waited_for(self) -> bool:
-        """Whether somebody waits for a file or a preview. For any thread."""
+        """Return True while the user waits for a file or a preview. Thread-safe."""
         return self.worker.busy or self.previewer.busy
 
     # ------------------------------------------------------------------------------ requests
 
     def figure(self) -> None:
-        """Ask how to save a figure of the runs."""
-        if not (shown := self._exportable()):
-            return
-        if shown.compared is not None:
-            self._ask_comparison(shown, table=False)
-        else:
-            self._ask_with_preview(FigureDialog(shown, self._save_folder(), self._window))
+        """Open the dialog for a figure of the runs."""
+        if shown := self._exportable():
+            self._open(FigureDialog if shown.compared is None else CompareDialog, shown)
 
     def film(self) -> None:
-        """Ask how to save a film of the runs."""
+        """Open the dialog for a film of the runs."""
         if shown := self._exportable():
-            self._ask(FilmDialog(shown, self._save_folder(), self._window))
+            self._open(FilmDialog, shown)
 
     def page(self) -> None:
-        """Ask how to save a page that plays the runs."""
+        """Open the dialog for a page that plays the runs."""
         if shown := self._exportable():
-            self._ask_with_preview(PageDialog(shown, self._save_folder(), self._window))
+            self._open(PageDialog, shown)
 
     def data(self) -> None:
-        """Ask how to save the observables of the runs, one file each."""
+        """Open the dialog for the observables of the runs, one file each, or for a comparison."""
         if not (shown := self._exportable()):
             return
         if shown.compared is not None:
-            self._ask_comparison(shown, table=True)
+            self._open(CompareDialog, shown, table=True)
         else:
-            self._ask(DataDialog(shown.runs, self._save_folder(), self._window))
+            self._open(DataDialog, shown)
             self.previewer.ask(shown.runs, self.figure_process)
 
     def copy_figure(self) -> None:
@@ -147,17 +136,17 @@ class ExportController(QObject):
         if (compared := shown.compared) is not None:
             runs = tuple(Path(name) for name in compared.runs)
             moment = math.inf if shown.moment is None else shown.moment
-            self._start(CompareCopyJob(runs, compared.question, moment))
+            self.start(CompareCopyJob(runs, compared.question, moment))
         else:
             options = FigureOptions(plane=shown.plane)
             job = CopyJob(shown.runs, shown.panels, options, until=shown.moment, rest=True)
-            self._start(job)
+            self.start(job)
 
     def cite(self) -> None:
         """Put BibTeX of the program, and of the papers of what is shown, into the clipboard."""
         from core.studies.papers import bibtex, papers_in
 
-        shown = self._shown()
+        shown = self._snapshot()
         if not shown.runs:
             self.error.emit(NO_RUNS)
             return
@@ -166,35 +155,42 @@ class ExportController(QObject):
         self.finished.emit(CITED.format(f" and {names}" if names else ""))
 
     def start(self, job: ExportJob) -> None:
-        """Begin a job that somebody else has asked for; says so where one is at work."""
+        """Start a job on what is shown now; report that another one is at work, if so."""
         if self.worker.busy:
             self.error.emit(BUSY)
-        else:
-            self._start(job)
+            return
+        if isinstance(job, PictureJob):  # the dialog may be older
+            job = completed(job, self._snapshot())
+        self._job = job
+        self.progress = ProgressWindow(job.title, self._window)
+        self.progress.cancel_requested.connect(self.cancel)
+        self._progress_timer.start()
+        self._stop = threading.Event()  # that of the job before may be set
+        self.worker.ask(job, self._stop, self.figure_process)
 
     def cancel(self) -> None:
         """Stop the job at its next chance; nothing half written stays."""
         if self.worker.busy:
             if self.progress is not None:
-                self.progress.cancelling()
-            self._stop.set()  # not the worker: it says what was done all the same, if it was
+                self.progress.show_cancelling()
+            self._stop.set()  # not the worker: its result says what was done nevertheless
 
     def close(self) -> None:
         """Cancel, wait for the thread, and close every window of this controller."""
         self._stop.set()
-        self._soon.stop()
+        self._preview_timer.stop()
         self.previewer.close()
         self.worker.close()
         self.figure_process.stop()
-        self._end()
+        self._finish()
         if self.dialog is not None:
             self.dialog.reject()
 
-    # ------------------------------------------------------------------------------- asking
+    # ------------------------------------------------------------------------------- dialogs
 
     def _exportable(self) -> Exportable | None:
-        """What there is to export; None, and why, where nothing can be asked for now."""
-        shown = self._shown()
+        """Return what there is to export; None, and report why, if no dialog can be opened now."""
+        shown = self._snapshot()
         if self.worker.busy:
             self.error.emit(BUSY)
         elif not shown.runs and shown.compared is None:
@@ -205,95 +201,69 @@ class ExportController(QObject):
             return shown
         return None
 
-    def _save_folder(self) -> Path:
+    def _open(self, kind: Callable[..., ExportDialog], shown: Exportable, **options: bool) -> None:
         if self._folder is None or not self._folder.is_dir():
             # Not where the runs are: the user's folder of data is hidden on most systems.
             place = QStandardPaths.StandardLocation.DocumentsLocation
             documents = Path(QStandardPaths.writableLocation(place))
             self._folder = documents if documents.is_dir() else Path.home()
-        return self._folder
-
-    def _ask_comparison(self, shown: Exportable, table: bool) -> None:
-        assert shown.compared is not None
-        folder = self._save_folder()
-        self._ask(CompareDialog(shown.compared, shown.moment, folder, table, self._window))
-
-    def _ask_with_preview(self, dialog: ExportDialog) -> None:
-        dialog.changed.connect(self._soon.start)
-        self._ask(dialog)
-        self._soon.start()
-        self.figure_process.prestart()
-
-    def _ask(self, dialog: ExportDialog) -> None:
-        self.dialog = dialog
-        dialog.finished.connect(self._on_answer)
+        self.dialog = dialog = kind(shown, self._folder, self._window, **options)
+        dialog.finished.connect(self._on_dialog_finished)
         dialog.command_requested.connect(self._copy_command)
         # Not exec: a loop of its own would keep the display from its ticks.
         dialog.open()
+        if isinstance(dialog, PreviewDialog):
+            dialog.changed.connect(self._preview_timer.start)
+            self._preview_timer.start()
+            self.figure_process.prestart()
 
     def _copy_command(self) -> None:
-        """Put what does the same at a command line into the clipboard."""
+        """Put the command that writes the same files into the clipboard."""
         if self.dialog is not None:
-            job = self._as_drawn(self.dialog.job())
+            job, shown = self.dialog.job(), self._snapshot()
+            if isinstance(job, PictureJob):
+                job = completed(job, shown)
             try:
-                command = command_of(job, self._shown())
+                command = command_of(job, shown)
             except InputError as error:
-                self.dialog.say(error.sentence)
+                self.dialog.show_note(error.sentence)
                 return
             QGuiApplication.clipboard().setText(command)
-            self.dialog.say(COPIED)
+            self.dialog.show_note(COPIED)
 
-    # ------------------------------------------------------------------------------ preview
-
-    def _ask_preview(self) -> None:
+    def _request_preview(self) -> None:
         dialog = self.dialog
-        if isinstance(dialog, FigureDialog | PageDialog):
-            job = self._as_drawn(dialog.job())
-            if dialog.wrong:
-                self.previewer.cancel()
-                dialog.refuse(dialog.wrong)
-            else:
-                self.previewer.ask(job, self.figure_process, dialog.pixels())
+        if not isinstance(dialog, PreviewDialog):
+            return
+        if dialog.wrong:
+            self.previewer.cancel()
+            dialog.refuse(dialog.wrong)
+            return
+        job = dialog.job()
+        assert isinstance(job, PictureJob)
+        job = completed(job, self._snapshot())
+        self.previewer.ask(job, self.figure_process, dialog.pixels())
 
-    def _show_preview(self, made: object) -> None:
-        dialog = self.dialog
-        if isinstance(dialog, FigureDialog | PageDialog) and isinstance(made, tuple):
-            dialog.show_preview(*made)
-        elif isinstance(dialog, DataDialog) and isinstance(made, list):
-            dialog.show_columns(made)
+    def _on_preview(self, made: object) -> None:
+        if self.dialog is not None:
+            self.dialog.show_preview(made)
 
-    def _refuse_preview(self, sentence: str) -> None:
-        if isinstance(self.dialog, FigureDialog | PageDialog | DataDialog):
+    def _on_preview_error(self, sentence: str) -> None:
+        if self.dialog is not None:
             self.dialog.refuse(sentence)
 
-    def _on_answer(self, result: int) -> None:
+    def _on_dialog_finished(self, result: int) -> None:
         dialog, self.dialog = self.dialog, None
-        self._soon.stop()
+        self._preview_timer.stop()
         self.previewer.cancel()
         if dialog is None:
             return
-        job = dialog.job() if result == QDialog.DialogCode.Accepted else None
-        if job is not None:
-            self._folder = dialog.targets()[0].parent
         dialog.deleteLater()
-        if job is not None:
-            self._start(job)
+        if result == QDialog.DialogCode.Accepted:
+            self._folder = dialog.targets()[0].parent
+            self.start(dialog.job())
 
     # ------------------------------------------------------------------------------- working
-
-    def _start(self, job: ExportJob) -> None:
-        job = self._as_drawn(job)
-        self._job = job
-        self.progress = ProgressWindow(self._window)
-        self.progress.begin(job.title)
-        self.progress.cancel_requested.connect(self.cancel)
-        self._patience.start()
-        self._stop = threading.Event()  # that of the job before may be set
-        self.worker.ask(job, self._stop, self.figure_process)
-
-    def _as_drawn(self, job: ExportJob) -> ExportJob:
-        """A job about what is drawn now, and not when somebody opened the dialog."""
-        return completed(job, self._shown()) if isinstance(job, PictureJob) else job
 
     def _show_progress(self) -> None:
         if self.progress is not None:
@@ -306,19 +276,17 @@ class ExportController(QObject):
     def _on_result(self, result: tuple[str, QImage]) -> None:
         done, image = result
         job = self._job
-        self._end()
+        self._finish()
         if done and isinstance(job, CopyJob | CompareCopyJob):
             _to_clipboard(job.contents, image)
         self.finished.emit(done or CANCELLED)
 
     def _on_error(self, sentence: str) -> None:
-        self._end()
+        self._finish()
         self.error.emit(sentence)
 
-    def _end(self) -> None:
-        self._patience.stop()
-        if self._job is None:
-            return
+    def _finish(self) -> None:
+        self._progress_timer.stop()
         self._job = None
         if self.progress is not None:
             self.progress.hide()
@@ -329,7 +297,7 @@ class ExportController(QObject):
 def _done(
     request: Request, job: ExportJob, stop: threading.Event, process: FigureProcess
 ) -> tuple[str, QImage]:
-    """Do a job and say what was done, and show what was copied, in the thread."""
+    """Do a job in the thread; return what was done, and the picture that was copied."""
 
     def report(done: int, total: int) -> None:
         request.progress((done, total))
@@ -345,8 +313,10 @@ def _done(
 
 
 def _decoded(png: bytes) -> QImage:
-    """A picture of millions of pixels, whose decoding takes a twentieth of a second: by a reader,
-    which lets go of the interpreter meanwhile as QImage.fromData does not."""
+    """Decode a picture by a reader, which frees the interpreter; `QImage.fromData` does not.
+
+    Millions of pixels take a twentieth of a second.
+    """
     content = QByteArray(png)
     buffer = QBuffer(content)
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)

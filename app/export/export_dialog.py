@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from app.widgets.inputs import (
     quiet_label,
 )
 from app.widgets.layouts import filled, laid
+from app.widgets.number_boxes import WholeBox
 from app.widgets.plain_text import menu_text, plain_tip
 from core.figures.palette import PALETTES, Palette
 
@@ -58,11 +59,10 @@ class ExportDialog(QDialog):
     """Runs, options in rows, and the path; the subclass says which options and which job.
 
     With `one_file_each` several runs are saved into a folder, otherwise all into one file.
-    command_requested: somebody wants the command that does the same. changed: something was chosen.
     """
 
     command_requested = Signal()
-    changed = Signal()
+    changed = Signal()  # any option
 
     def __init__(
         self,
@@ -128,6 +128,13 @@ class ExportDialog(QDialog):
         self._row(label, choice)
         return choice
 
+    def _choice_box(self, label: str, items: Iterable[str], letters: int) -> ChoiceBox:
+        """Return a choice with room for so many letters, for a row of several controls."""
+        box = ChoiceBox(self, label, letters)
+        box.addItems(list(items))
+        box.currentIndexChanged.connect(self._on_changed)
+        return box
+
     def _together(self, label: str, *parts: QWidget | str) -> None:
         """A row of several controls, with words between them."""
         holder = QWidget(self)
@@ -175,9 +182,14 @@ class ExportDialog(QDialog):
         return boxes
 
     def _add_palette(self) -> ChoiceBox:
-        box = self.palette_choice = ChoiceBox(self, "colours", 14)
-        box.addItems([PALETTE_TITLES.get(name, name) for name in PALETTES])
-        return box
+        titles = [PALETTE_TITLES.get(name, name) for name in PALETTES]
+        self.palette_choice = self._choice_box("colours", titles, 14)
+        return self.palette_choice
+
+    def _add_colours_and_dpi(self) -> None:
+        self.dpi = WholeBox(self)
+        self._spin("dots per inch", self.dpi, 20, 2400, 300)
+        self._together("colours", self._add_palette(), "dots per inch", self.dpi)
 
     def _palette(self) -> Palette:
         return list(PALETTES.values())[self.palette_choice.currentIndex()]
@@ -287,8 +299,14 @@ class ExportDialog(QDialog):
         super().resizeEvent(event)
         self._fit()
 
-    def say(self, words: str) -> None:
-        """Tell what was done, below the path."""
+    def show_preview(self, made: Any) -> None:
+        """Show what the preview thread has made for this dialog."""
+
+    def refuse(self, sentence: str) -> None:
+        """Show why nothing was made."""
+
+    def show_note(self, words: str) -> None:
+        """Show what was done, below the path."""
         self.note.setText(words)
         self.note.show()
         self._fit()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import final
 
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import (
 from app.export.export_dialog import WAITING, ExportDialog, too_many
 from app.state.data_exports import Column, DataJob
 from app.state.exports import Exportable, ExportJob, FilmJob
-from app.widgets.inputs import ChoiceBox, ValueEdit, quiet_label, text_width
+from app.widgets.inputs import ValueEdit, quiet_label, text_width
 from app.widgets.layouts import filled, laid
 from app.widgets.number_boxes import DecimalBox, WholeBox
 from app.widgets.plain_text import plain_tip
@@ -81,13 +82,11 @@ class FilmDialog(ExportDialog):
     def _add_options(self) -> None:
         self.encoder = quiet_label("", self, wrap=True)
         self._grid.addWidget(self.encoder, self._grid.rowCount(), 1)
-        self.panel = ChoiceBox(self, "panel", 10)
+        self.panel = self._choice_box("panel", (), 10)
         for name in (*EVERY_PANEL, "all"):
             self.panel.addItem(name, name)
         self.panel.addItem(OPEN_VIEWS, ",".join(self._drawn.panels))
-        self.panel.currentIndexChanged.connect(self._on_changed)
-        self.range = ChoiceBox(self, "range of the nodes", 10)
-        self.range.addItems(list(FILM_RANGES))
+        self.range = self._choice_box("range of the nodes", FILM_RANGES, 10)
         self._together("panel", self.panel, "range of the nodes", self.range)
         self._add_interval()
         self.seconds = DecimalBox(self, decimals=1)
@@ -95,9 +94,7 @@ class FilmDialog(ExportDialog):
         self.rate = WholeBox(self)
         self._spin("frames a second", self.rate, 1, 60, 20)
         self._together("length", self.seconds, "seconds,", self.rate, "frames a second")
-        self.size_choice = ChoiceBox(self, "size", 16)
-        self.size_choice.addItems(list(PIXELS))
-        self.size_choice.currentIndexChanged.connect(self._on_changed)
+        self.size_choice = self._choice_box("size", PIXELS, 16)
         self.wide, self.high = WholeBox(self), WholeBox(self)
         self._spin("width in pixels", self.wide, 0, 9999, 800)
         self._spin("height in pixels", self.high, 0, 9999, 600)
@@ -200,9 +197,9 @@ def exact_time(log10_time: float) -> str:
 class DataDialog(ExportDialog):
     """Data: format, columns, and whether the parameters go with them; one file a run."""
 
-    def __init__(self, runs: Sequence[Path], folder: Path, parent: QWidget | None = None) -> None:
+    def __init__(self, shown: Exportable, folder: Path, parent: QWidget | None = None) -> None:
         self._columns: tuple[Column, ...] = ()
-        super().__init__("Save data", DATA_FORMATS, runs, folder, parent, one_file_each=True)
+        super().__init__("Save data", DATA_FORMATS, shown.runs, folder, parent, one_file_each=True)
 
     def _add_options(self) -> None:
         holder = QWidget(self)
@@ -217,12 +214,12 @@ class DataDialog(ExportDialog):
         self.parameters = QCheckBox("the data set and the parameters of every frame", self)
         self._row("with", self.parameters)
 
-    def show_columns(self, columns: Sequence[Column]) -> None:
-        """The columns that there are: costly ones are not ticked, and say what they take."""
+    def show_preview(self, columns: Sequence[Column]) -> None:
+        """List the columns of the runs; costly ones are not ticked, and say how long they take."""
         self._columns = tuple(columns)
         with QSignalBlocker(self.columns):
             self.columns.clear()
-            for column in (*filter(_quick, columns), *filter(_costly, columns)):
+            for column in sorted(columns, key=attrgetter("costly")):
                 words = "" if column.scalar else ", node by node"
                 cost = f" \u2013 about {duration_text(column.seconds)}" if column.costly else ""
                 item = QListWidgetItem(f"{column.name}: {column.title}{words}{cost}")
@@ -233,7 +230,6 @@ class DataDialog(ExportDialog):
         self._on_changed()
 
     def refuse(self, sentence: str) -> None:
-        """Why the columns are not known."""
         self.columns.clear()
         self.columns.addItem(QListWidgetItem(sentence))
 
@@ -266,11 +262,3 @@ class DataDialog(ExportDialog):
         # room for arrays.
         parameters = self.parameters.isChecked() and self.suffix() == ".npz"
         return DataJob(runs, paths, parameters, tuple(column.name for column in self.chosen()))
-
-
-def _quick(column: Column) -> bool:
-    return not column.costly
-
-
-def _costly(column: Column) -> bool:
-    return column.costly

@@ -1,10 +1,11 @@
-"""The window that shows how far an export is, and how long it will still take."""
+"""Progress window of an export, with the time left."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import final
 
 from PySide6.QtCore import Qt, Signal
@@ -19,52 +20,78 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.time_left import TimeLeft
 from app.widgets.inputs import quiet_label
 from app.widgets.layouts import filled, laid
 from core.numbers import duration_text
 
+SURE = 1.0  # seconds after which a rate says something
+PACE = 0.5  # seconds between two texts
+
+
+@final
+@dataclass(slots=True)
+class TimeLeft:
+    """Seconds left, estimated by the mean rate, and updated twice a second at most.
+
+    Times are in seconds of any clock.
+
+    >>> left = TimeLeft(begun=10.0)
+    >>> left.after(10.5, 1, 10), left.after(14.0, 4, 10), left.after(14.1, 5, 10)
+    (nan, 6.0, 6.0)
+    >>> left.after(20.0, 10, 10)
+    0.0
+    """
+
+    begun: float
+    _estimate: float = math.nan
+    _at: float = -math.inf
+
+    def after(self, now: float, done: int, total: int) -> float:
+        """Return the seconds left when so many parts are done; NaN while too little is known."""
+        spent = now - self.begun
+        if done >= total:
+            self._estimate = 0.0
+        elif done > 0 and spent >= SURE and now - self._at >= PACE:
+            self._estimate, self._at = spent * (total - done) / done, now
+        return self._estimate
+
 
 @final
 class ProgressWindow(QDialog):
-    """How far an export is. Closing it is asking to cancel; it goes when the work has ended."""
+    """Progress of an export. To close the window cancels; it stays until the work has ended."""
 
     cancel_requested = Signal()
 
     def __init__(
-        self, parent: QWidget | None = None, now: Callable[[], float] = time.monotonic
+        self,
+        title: str,
+        parent: QWidget | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`now` is the clock by which the time left is told."""
+        """`title`: what is done; `now`: the clock of the time left."""
         super().__init__(parent)
         self._now, self._left = now, TimeLeft(now())
         self.setWindowTitle("Export")
         self.setMinimumWidth(400)
-        self.label = QLabel(self, textFormat=Qt.TextFormat.PlainText)
+        self.label = QLabel(f"{title} ...", self, textFormat=Qt.TextFormat.PlainText)
         self.left = quiet_label("", self)
         self.bar = QProgressBar(self, textVisible=False)
+        self.bar.setRange(0, 0)  # Qt's sign of work whose length is not known yet
         self.cancel = QPushButton("Cancel", self)
         self.cancel.clicked.connect(self.cancel_requested)
         column = laid(QVBoxLayout(self), (24, 16, 24, 24), 16)
         filled(column, self.label, self.bar, self.left, filled(QHBoxLayout(), 1, self.cancel))
 
-    def begin(self, title: str) -> None:
-        """Get ready for a job."""
-        self.label.setText(f"{title} ...")
-        # Qt's way to show that something goes on whose length is not known yet.
-        self.bar.setRange(0, 0)
-        self.cancel.setEnabled(True)
-        self._left = TimeLeft(self._now())
-
     def show_progress(self, done: int, total: int) -> None:
-        """So many parts of all are done."""
+        """Show that so many parts of all are done."""
         self.bar.setRange(0, total)
         self.bar.setValue(done)
         seconds = self._left.after(self._now(), done, total)
         known = math.isfinite(seconds) and done < total
         self.left.setText(f"about {duration_text(seconds)} left" if known else "")
 
-    def cancelling(self) -> None:
-        """The work will stop at its next chance."""
+    def show_cancelling(self) -> None:
+        """Show that the work will stop at its next chance."""
         self.label.setText("Stopping ...")
         self.cancel.setEnabled(False)
 

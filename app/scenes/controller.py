@@ -1,7 +1,7 @@
-"""Captures what is shown as a frozen scene, brings scenes back, and undoes.
+"""Scenes: a capture of what is shown, its restoration, and undo.
 
-Whoever changes anything knows nothing of it: what changed is found by comparing scenes, once per
-turn of the loop (app.state.history).
+Changes are found by comparing scenes once per turn of the event loop (app.state.history), so that
+the code that changes something need not report it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import final
 from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 from PySide6.QtGui import QAction
 
+from app.flag import Flag
 from app.playback.display import DisplayController
-from app.scenes.folding import Folding
 from app.state.history import Came, Changed, Event, History, Recoloured, Redo, Select, Undo, reduce
 from app.state.intent import with_proposals
 from app.state.scene import Scene, Zoom, keyed, placed
@@ -33,14 +33,12 @@ PANELS = ("lecture", "form", "inspector", "library", "times")
 
 @final
 class SceneController(QObject):
-    """Owns the history. `changed`: the scene or what can be undone is another one.
+    """Owner of the undo history."""
 
-    `message` carries a sentence about what cannot be brought back; stepped(words, on): a change
-    was made or undone, or the one before went `on`. Without words the change before was reverted.
-    """
-
-    changed = Signal()
-    message = Signal(str)
+    changed = Signal()  # the scene, or what can be undone
+    message = Signal(str)  # what cannot be restored
+    # Name of a step that was made or undone, and True if it continues the step before; without a
+    # name the step before was reverted.
     stepped = Signal(str, bool)
 
     def __init__(
@@ -54,7 +52,7 @@ class SceneController(QObject):
         self._form, self._display = form, display
         self._experiment, self._files = experiment, files
         self._actions: Mapping[str, QAction] = {}
-        self._folding: Folding | None = None
+        self._auto_folding = Flag()
         self._words, self._joins = "", False
         self._showing = False
         self.history = History(Scene())
@@ -62,9 +60,9 @@ class SceneController(QObject):
         self._soon.setObjectName("scene")
         self._soon.timeout.connect(self.note)
 
-    def set_actions(self, actions: Mapping[str, QAction], folding: Folding) -> None:
-        """The actions of panels and of this part, and who else moves the panels."""
-        self._actions, self._folding = actions, folding
+    def set_actions(self, actions: Mapping[str, QAction], auto_folding: Flag) -> None:
+        """Use the actions of panels and of undo; `auto_folding`: the program moves the panels."""
+        self._actions, self._auto_folding = actions, auto_folding
         for told in (
             self._display.intent_changed,
             self._display.pins_changed,
@@ -102,8 +100,10 @@ class SceneController(QObject):
         return frozenset(named | {Path(name) for one in compared if one for name in one.runs})
 
     def picture(self, named: bool = True) -> Scene:
-        """The same with the cursor where it stands: that of the intent may be wished for a time
-        still to come. `named`: with the views, plane and curves that are shown, proposed or not."""
+        """Return the scene at the cursor that is shown; the intent may ask for a later one.
+
+        `named`: with the views, plane and curves that are shown, also those the study proposed.
+        """
         scene, view = self.scene, self._display.view
         wishes = scene.intent
         if wishes.cursor > view.span.low:
@@ -122,14 +122,14 @@ class SceneController(QObject):
         return tuple(zooms)
 
     def begin(self) -> None:
-        """What is shown now is where everything begins: nothing before it is undone."""
+        """Start the history with what is shown now."""
         self._soon.stop()
         self.history = History(self.scene)
         self._tell()
 
     @property
     def waiting(self) -> bool:
-        """Whether something was changed that is not in the history yet."""
+        """True while a change is not in the history yet."""
         return self._soon.isActive()
 
     def _wait(self) -> None:
@@ -137,7 +137,7 @@ class SceneController(QObject):
             self._soon.start()
 
     def _on_panel(self) -> None:
-        if self._folding is None or not self._folding.fitting:
+        if not self._auto_folding:
             self._wait()
             return
         # The window folded it, for want of room.
@@ -145,14 +145,14 @@ class SceneController(QObject):
         self._take(Came(replace(self.history.scene, panels=panels)))
 
     def note(self) -> None:
-        """Compare with what was shown, and remember what was changed."""
+        """Compare with what was shown, and add the change to the history."""
         self._soon.stop()
         words, joins = self._words, self._joins
         self._words, self._joins = "", False
         self._take(Changed(self.scene, time.monotonic(), words, joins))
 
     def recolour(self, palette: str) -> None:
-        """Take over the palette of the system's theme, which is no step and keeps what was undone.
+        """Record a change of the system's theme, which is no step and keeps what was undone.
 
         Call this before the palette changes.
         """
@@ -161,13 +161,15 @@ class SceneController(QObject):
         self._take(Recoloured(palette))
 
     def go_on(self, words: str) -> None:
-        """What is changed in this turn of the loop belongs to the latest step, if it has this name,
-        and is one of this name otherwise."""
+        """Add the changes of this turn of the loop to the latest step if it has this name.
+
+        Otherwise they are a step of this name.
+        """
         self.name(words)
         self._joins = True
 
     def name(self, words: str) -> None:
-        """What is changed in this turn of the loop is one step of this name."""
+        """Make the changes of this turn of the loop one step of this name."""
         self._words = words
         self._wait()
 
@@ -203,15 +205,15 @@ class SceneController(QObject):
         self._go(Undo())
 
     def redo(self) -> None:
-        """Make the change once more that was taken back last."""
+        """Repeat the change that was taken back last."""
         self._go(Redo())
 
     def back(self) -> None:
-        """The nodes that were selected before."""
+        """Select the nodes that were selected before."""
         self._go(Select(-1, time.monotonic()))
 
     def forward(self) -> None:
-        """The nodes that were selected after these."""
+        """Select the nodes that were selected after these."""
         self._go(Select(1, time.monotonic()))
 
     def _go(self, event: Event) -> None:
@@ -229,7 +231,7 @@ class SceneController(QObject):
             self._tell()
 
     def show(self, scene: Scene, repeat: Repeat | None = None) -> bool:
-        """Bring a scene back; False, with a sentence, where its runs cannot be had.
+        """Show a scene; return False, and report why, if its runs cannot be opened.
 
         `repeat` is the whole request, if showing the scene is only a part of it.
         """
@@ -251,7 +253,7 @@ class SceneController(QObject):
         return True
 
     def restore(self, scene: Scene, words: str) -> bool:
-        """Bring a scene back as a step that can be undone."""
+        """Show a scene as a step that can be undone."""
         if self.waiting:
             self.note()
         if not self.show(scene, partial(self.restore, scene, words)):
@@ -271,6 +273,6 @@ class SceneController(QObject):
             panel.set_zooms(mine)
 
     def stop(self) -> None:
-        """Note nothing more."""
+        """Stop recording changes."""
         self._soon.stop()
         self._showing = True

@@ -23,6 +23,8 @@ from app.state.link import (
     view_text,
 )
 from app.state.scene import Scene
+from app.training.experiment import ExperimentController
+from app.training.files import FileController
 from app.widgets.line_dialog import line_dialog
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
@@ -36,20 +38,22 @@ ASK = "A link copied from this program, which begins with marginscope://"
 
 @final
 class LinkController(QObject):
-    """`message` carries a sentence about what cannot be done, `status` one about what was.
+    """Links and view files. A link to a study puts it into the form, and trains nothing."""
 
-    opened(path): a view file was opened or saved. study_requested(name): a link leads to a shipped
-    study, which is to stand in the form; a link trains nothing.
-    """
+    message = Signal(str)  # what cannot be done
+    status = Signal(str)  # what was done
+    opened = Signal(str)  # a view file, opened or saved: its path
 
-    message = Signal(str)
-    status = Signal(str)
-    opened = Signal(str)
-    study_requested = Signal(str)
-
-    def __init__(self, window: QWidget, scenes: SceneController) -> None:
+    def __init__(
+        self,
+        window: QWidget,
+        scenes: SceneController,
+        experiment: ExperimentController,
+        files: FileController,
+    ) -> None:
         super().__init__(window)
-        self._window, self._scenes = window, scenes
+        self._window, self._scenes, self._experiment = window, scenes, experiment
+        files.view_requested.connect(self.open)
 
     def register(self) -> None:
         """Have the system open links and runs by this program, or no longer."""
@@ -63,18 +67,22 @@ class LinkController(QObject):
 
     def copy(self) -> None:
         """Put the link to this picture into the clipboard."""
+        if picture := self._picture_of_runs():
+            QApplication.clipboard().setText(link_of(picture))
+            self.status.emit(COPIED)
+
+    def _picture_of_runs(self) -> Scene | None:
+        """Return what is shown of runs; without runs report that, and return None."""
         picture = self._scenes.picture()
-        if not picture.runs and picture.intent.compared is None:
-            self.message.emit(NO_RUNS)
-            return
-        QApplication.clipboard().setText(link_of(picture))
-        self.status.emit(COPIED)
+        if picture.runs or picture.intent.compared is not None:
+            return picture
+        self.message.emit(NO_RUNS)
+        return None
 
     def save(self) -> None:
-        """Save this picture as a view file, beside the first run unless the user goes elsewhere."""
-        picture = self._scenes.picture()
-        if not picture.runs and picture.intent.compared is None:
-            self.message.emit(NO_RUNS)
+        """Save this picture as a view file; the dialog proposes the folder of the first run."""
+        picture = self._picture_of_runs()
+        if picture is None:
             return
         compared = picture.intent.compared
         first = picture.runs[0] if picture.runs else Path(compared.runs[0] if compared else "")
@@ -131,7 +139,7 @@ class LinkController(QObject):
             return
         if study:
             self.message.emit("")
-            self.study_requested.emit(study)
+            self._experiment.offer(study)
             self.status.emit(OFFERED)
         else:
             self._show(scene, "Open link")

@@ -1,7 +1,6 @@
-"""Keeps the session on the disk, so that the next start goes on where this one ended.
+"""Session on the disk, from which the next start continues.
 
-It is written every few seconds while anything changes. One window at a time keeps it: of several
-the one that came first, as long as it lives.
+The file is saved every few seconds while anything changes, by the first of several windows.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ ANSWERS = {RESTORE: Role.AcceptRole, FRESH: Role.RejectRole}
 
 
 def try_lock(lock: QLockFile) -> bool:
-    """Lock a session; what is no lock of a program is set aside, as nobody would release it.
+    """Lock a session; set aside what is no lock of a program, which no program would release.
 
     A power cut can leave an empty lock. Qt would wait for a pipe, and read a device for ever.
     """
@@ -62,14 +61,10 @@ def _may_be_lock(place: Path) -> bool:
 
 @final
 class SessionKeeper(QObject):
-    """`previous`: how the last session was left, None where there was none.
+    """Saved session: `previous`, if any; `warning` says what is wrong with its file."""
 
-    answered(restore): the question after a crash. restored(): the session's runs are open and its
-    study is in the form. `message` carries a sentence.
-    """
-
-    answered = Signal(bool)
-    restored = Signal()
+    answered = Signal(bool)  # restore the session before a crash
+    restored = Signal()  # its runs are open, and its study is in the form
     message = Signal(str)
 
     def __init__(
@@ -88,7 +83,7 @@ class SessionKeeper(QObject):
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
         self.keeps = try_lock(self._lock)
-        self.warning = ""  # what is the matter with the session that was kept
+        self.warning = ""
         self.previous = self._read() if self.keeps else None
         self._question = Question(window, "restore")
         self._question.answered.connect(self._on_answer)
@@ -117,7 +112,7 @@ class SessionKeeper(QObject):
     # -------------------------------------------------------------------------------- asked
 
     def ask(self) -> None:
-        """Ask whether the session before a crash is to be restored; the window goes on."""
+        """Ask whether to restore the session before a crash; the window can be used meanwhile."""
         assert self.previous is not None
         names = [path.stem for path in self.previous.scene.runs]
         self._question.ask(
@@ -132,7 +127,7 @@ class SessionKeeper(QObject):
         self.answered.emit(answer == RESTORE)
 
     def restore(self) -> bool:
-        """Show the last session, as far as its files are there; whether any was."""
+        """Show the last session as far as its files exist; return True if any does."""
         if self.previous is None:
             return False
         scene = self.previous.scene
@@ -149,8 +144,8 @@ class SessionKeeper(QObject):
         self.restored.emit()
         return True
 
-    def again(self) -> None:
-        """Show the session that was left last, as a step that can be undone."""
+    def restore_previous(self) -> None:
+        """Show the last session, as a step that can be undone."""
         if self.previous is not None and self._scenes.restore(
             self._coloured(self.previous.scene), "The last session"
         ):
@@ -164,7 +159,7 @@ class SessionKeeper(QObject):
     # ------------------------------------------------------------------------------- writing
 
     def begin(self) -> None:
-        """The window shows what it opens with: from here on it is the session that is kept."""
+        """Save the session from now on."""
         self._begun = True
         self._wait()  # also where nothing changes before it is killed
 
@@ -173,7 +168,7 @@ class SessionKeeper(QObject):
             self._soon.start()
 
     def save(self, ended: bool = False) -> None:
-        """Write how the window stands; a folder that cannot be written is no reason to stop."""
+        """Save the session; a folder that cannot be written is no error."""
         if not (self.keeps and self._begun):
             return
         text = session_text(LastSession(self._scenes.picture(named=False), ended))
@@ -183,7 +178,7 @@ class SessionKeeper(QObject):
                 self._written = text
 
     def stop(self) -> None:
-        """The window is closed: write it down, and let the next one have it."""
+        """Save the session as ended, and release its lock."""
         self._soon.stop()
         self._question.withdraw()  # the next start asks again
         self.save(ended=True)

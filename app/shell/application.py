@@ -16,7 +16,7 @@ from PySide6.QtCore import QByteArray, QTimer
 from app.errors import LOG
 from app.places import Places
 from app.qt_workarounds import GarbageCollector
-from app.shell.opening import FIRST_STUDY
+from app.shell.lifecycle import FIRST_STUDY
 from app.shell.parts import Parts
 from app.shell.serving import bring_up
 from app.shell.wiring import connect
@@ -30,7 +30,7 @@ UNPAINTED_MS = 500
 
 @final
 class Marginscope(Parts):
-    """The program behind one window. `start` shows it; it puts itself away when it is closed."""
+    """The program behind one window. `start` shows it; it shuts down when its window is closed."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class Marginscope(Parts):
 
     def start(self) -> None:
         """Show the window, and begin once it can be seen."""
-        self.looks.apply()
-        if geometry := self.memory.settings.geometry_bytes:
+        self.appearance.apply()
+        if geometry := self.settings.values.geometry_bytes:
             self.window.restoreGeometry(QByteArray(geometry))
         self._warn()
-        self.upkeep.show_runs()
-        self.upkeep.show_transport()
-        self.opening.offer()
+        self.action_state.show_runs()
+        self.action_state.show_transport()
+        self.startup.announce()
         self.window.show()
         # Keys play from the start: in a field of the form the space bar would type.
         self.window.transport.slider.setFocus()
@@ -72,7 +72,7 @@ class Marginscope(Parts):
         """Load what is heavy, make the views, and open what was asked for."""
         if self._begun:
             return
-        self._begun = self.upkeep.begun = True
+        self._begun = self.action_state.views_made = True
         self._unpainted.stop()
         # Before the thread that loads numba, python/cpython#83065: pyqtgraph and numba load
         # different parts of colorama, which fails in two of three tries by two threads (3.11.7).
@@ -81,7 +81,7 @@ class Marginscope(Parts):
         self.worker.start()
         self.display.panels_needed.connect(self._add_panels)
         self._add_panels(MOST_CELLS)  # more of them are made when they are needed
-        self.opening.begin()
+        self.startup.open()
         asked, self._asked_early = self._asked_early, []
         for names in asked:  # after what the window was opened with, as they came
             self.show_files(names)
@@ -91,7 +91,7 @@ class Marginscope(Parts):
         """Have so many panels for runs."""
         from app.views.run_panel import RunPanel
 
-        palette = self.looks.palette_now
+        palette = self.appearance.palette_now
         panels = [RunPanel(palette) for _ in range(len(self.display.panels), count)]
         for panel in panels:
             self.window.views.add(panel)
@@ -118,8 +118,8 @@ class Marginscope(Parts):
     def _ready(self) -> None:
         """Run files can be read; told by the training thread, and so perhaps after the end."""
         if not self._ended:
-            self.opening.ready()
-            if not self.upkeep.studied:  # so that Run means something where nothing could be opened
+            self.startup.on_ready()
+            if not self.action_state.has_study:  # nothing could be opened: Run needs one
                 self.experiment.offer(FIRST_STUDY)
             self.library.begin()
             if not self.window.bar.text:  # opening files begins with an empty bar
@@ -127,8 +127,8 @@ class Marginscope(Parts):
 
     def _warn(self) -> None:
         """Say what was the matter with the files of the user."""
-        memory, keeper, shortcuts = self.memory, self.keeper, self.shortcuts
-        if warning := memory.warning or keeper.warning or shortcuts.warning:
+        settings, keeper, shortcuts = self.settings, self.keeper, self.shortcuts
+        if warning := settings.warning or keeper.warning or shortcuts.warning:
             self.window.bar.say(warning)
 
     def show_link(self, link: str) -> None:
@@ -148,12 +148,12 @@ class Marginscope(Parts):
         bring_up(self.window)
 
     def _remember(self, name: str) -> None:
-        self.memory.note_file(name)
-        self.window.set_recent(self.memory.settings.recent)
+        self.settings.add_recent(name)
+        self.window.set_recent(self.settings.values.recent)
 
     # -------------------------------------------------------------------------------- ending
 
-    def put_away(self) -> None:
+    def shut_down(self) -> None:
         """Stop the training, save the settings and close the files."""
         self._begun = self._ended = True
         self._unpainted.stop()
@@ -184,17 +184,17 @@ class Marginscope(Parts):
     def save(self) -> str:
         """Save the settings; return a sentence if the disk is full."""
         self._remember_window()
-        return self.memory.save()
+        return self.settings.save()
 
     def _remember_window(self) -> None:
         lecture = self.actions["lecture"]
         if lecture.isChecked():  # the panels are remembered as they were before it
             lecture.setChecked(False)
         cluster, jobs = self.whole.remembered
-        self.memory.note(
+        self.settings.update(
             library_shown=self.actions["library"].isChecked(),
-            restores=self.opening.restores,
-            follows_system=self.theme.follows,
+            restores=self.startup.restores,
+            follows_system=self.appearance.follows_system,
             layouts=self.layouts.own,
             commands=self.commands.used,
             shortcuts=self.shortcuts.own,
@@ -202,4 +202,4 @@ class Marginscope(Parts):
             cluster=cluster,
             jobs=jobs,
         )
-        self.memory.note_window(self.window, self.display.intent, self.folding.chosen)
+        self.settings.update_window(self.window, self.display.intent, self.appearance.chosen)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.actions import MENUS, TIPS, why_not
 from app.library.librarian import Librarian
-from app.shell.looks import Looks
+from app.shell.action_state import ActionStateController
 from app.shell.main_window import MainWindow
 from app.state.finding import Entry, entry
 from core.studies.study import shipped_summaries
@@ -41,10 +41,14 @@ class CommandController(QObject):
     open_requested = Signal(list, bool)
 
     def __init__(
-        self, window: MainWindow, looks: Looks, librarian: Librarian, used: Sequence[str]
+        self,
+        window: MainWindow,
+        view: ActionStateController,
+        librarian: Librarian,
+        used: Sequence[str],
     ) -> None:
         super().__init__(window)
-        self._window, self._looks, self._librarian = window, looks, librarian
+        self._window, self._view, self._librarian = window, view, librarian
         self.used = tuple(used)
         self.palette: CommandPalette | None = None
         self._actions: Mapping[str, QAction] = {}
@@ -172,8 +176,8 @@ class CommandController(QObject):
         from core.observables.observable import Shape
         from core.observables.registry import of_shape
 
-        here = self._looks.observables()
-        shown = self._looks.any_run
+        here = self._view.observables()
+        shown = self._view.any_run
         for one in of_shape(Shape.SCALAR):
             reason = NOT_OF_THESE.format(where=one.where or "others") if shown else NO_RUN
             yield entry(
@@ -198,7 +202,7 @@ class CommandController(QObject):
         elif sort == STUDY:
             self.study_chosen.emit(name)
         elif sort == CURVE:
-            self._looks.show_curve(name)
+            self._view.show_curve(name)
         elif sort == RUN:
             self.open_requested.emit([name], beside)
         else:  # looked for again: a menu may have been filled anew since the palette was opened

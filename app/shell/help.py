@@ -1,37 +1,105 @@
-"""Answers "what is this?": a card of definitions of what the pointer, or the keyboard, is at."""
+"""Help: definitions of what the pointer is at, the documents, and the welcome page."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import QObject, QPoint
-from PySide6.QtGui import QCursor
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QObject, QPoint, QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QCursor, QDesktopServices, QGuiApplication, QKeyEvent, QPalette
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from app.shell.help_card import HelpCard
+from app.playback.display import DisplayController
 from app.shell.main_window import MainWindow
-from app.state.session import Session
+from app.theory.formula import FormulaLabel
+from app.widgets.inputs import heading_label, quiet_label
+from app.widgets.layouts import laid
+from app.widgets.plain_text import plain_label
+from app.widgets.symbols import rich
 from core.errors import InputError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loads the numerical libraries
+    from app.shell.documents_window import DocumentsWindow
     from core.observables.registry import Help
     from core.runs import Run
+
+# Letters that stand for a symbol in a formula of one line.
+SYMBOLS = {
+    *("sum", "min", "max", "sqrt", "exp", "ln", "log", "int", "grad"),
+    *("theta", "alpha", "beta", "lambda", "eps", "Sigma"),
+}
+WIDTH, MOST_HEIGHT = 400, 520
+NOTHING = "There is no definition of this yet: run a study, or open a run, first."
+NO_SITE = (
+    "The web site of the documents was not made here; make docs, typed in the source's folder, "
+    "makes it. Help, Documents has the texts in the window."
+)
 
 
 @final
 class HelpController(QObject):
-    """Shows one card at a time."""
+    """Card of definitions, window of documents, and welcome page over the runs.
 
-    def __init__(self, window: MainWindow, session: Session) -> None:
+    The window of documents is made when it is first shown.
+    """
+
+    welcome_shown = Signal(bool)
+
+    def __init__(self, window: MainWindow, display: DisplayController) -> None:
         super().__init__(window)
-        self._window, self._session = window, session
+        self._window, self._display = window, display
+        self.documents: DocumentsWindow | None = None
+        self._welcomes = False
+
+    # ------------------------------------------------------------------------------- welcome
+
+    def set_welcome_shown(self, shown: bool) -> None:
+        """Show the welcome page over the runs, or the runs again."""
+        if shown == self._welcomes:
+            return
+        if shown and self._display.intent.compared is not None:
+            self._display.ask(compared=None)
+        self._welcomes = shown
+        self._window.pages.set_over(self._window.welcome if shown else None)
+        self.welcome_shown.emit(shown)
+
+    def leave_welcome(self, _now: object = None) -> None:
+        """Show the runs again."""
+        self.set_welcome_shown(False)
+
+    # ----------------------------------------------------------------------------- documents
+
+    def show_documents(self) -> None:
+        """Open the window of documents, or bring it to the front."""
+        if self.documents is None:
+            from app.shell.documents_window import DocumentsWindow
+            from app.state.documents import documents
+
+            self.documents = DocumentsWindow(documents(), self._window)
+        self.documents.show()
+        self.documents.raise_()
+        self.documents.activateWindow()
+        self.documents.line.setFocus()
+
+    def show_site(self) -> None:
+        """Open the web site of the documents in the browser, or report why not."""
+        from app.state.documents import site
+
+        page = site()
+        if page is None:
+            self._window.bar.say(NO_SITE)
+        elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(page))):
+            self._window.bar.say(f"No browser opened it; the web site begins with {page}.")
+
+    # --------------------------------------------------------------------------- definitions
 
     def explain(self, names: Any) -> None:
-        """Explain these, beside the pointer."""
+        """Show the definitions of observables, margins or views beside the pointer."""
         self._open(tuple(names), QCursor.pos() + QPoint(8, 8))
 
-    def what(self) -> None:
+    def explain_pointed(self) -> None:
         """Explain what the pointer is at, else what has the focus, else the first view."""
         under = QApplication.widgetAt(QCursor.pos())
         for widget in (under, QApplication.focusWidget()):
@@ -51,8 +119,8 @@ class HelpController(QObject):
         HelpCard(explanations_of(names, self._run()), self._window).show_at(place)
 
     def _run(self) -> Run | None:
-        """Return an open run; None where the margins of the open ones have several norms."""
-        runs = [run.data.run for run in self._session if run.data is not None]
+        """Return an open run; None if the margins of the open runs have several norms."""
+        runs = [run.data.run for run in self._display.session if run.data is not None]
         return runs[0] if len({run.network.margin_norm for run in runs}) == 1 else None
 
 
@@ -77,9 +145,112 @@ def _own_names(widget: QWidget) -> tuple[str, ...]:
 
 
 def _names_of(widget: QWidget | None) -> tuple[str, ...]:
-    """Those of a widget, or of what it is part of."""
+    """Return the topics of a widget, or of the widgets around it."""
     while widget is not None:
         if names := _own_names(widget):
             return names
         widget = widget.parentWidget()
     return ()
+
+
+@final
+class HelpCard(QFrame):
+    """Card of definitions, which Escape or a click elsewhere closes."""
+
+    def __init__(self, explanations: Sequence[Help], parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)  # which a click elsewhere closes
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("helpCard")
+        self.setFrameShape(QFrame.Shape.Box)
+        self.setAccessibleName("What is this")
+        self.setBackgroundRole(QPalette.ColorRole.Window)
+        self.setAutoFillBackground(True)
+        self.explanations = tuple(explanations)
+        self._content = QWidget(self)
+        self._texts = set[str]()  # formulas and the like: several explanations may share one
+        column = laid(QVBoxLayout(self._content), (16, 12, 16, 16), 4)
+        for place, one in enumerate(self.explanations):
+            column.addSpacing(12 if place else 0)
+            self._add(one, column)
+        if not self.explanations:
+            column.addWidget(_wrapped(NOTHING, self._content))
+        column.addStretch(1)
+        scroll = QScrollArea(self)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._content)
+        layout = laid(QVBoxLayout(self), (1, 1, 1, 1))
+        layout.addWidget(scroll)
+        # Else the arrow keys would scroll nothing until it is clicked.
+        scroll.setFocus()
+
+    def _add(self, one: Help, column: QVBoxLayout) -> None:
+        heading = heading_label("", self._content)
+        heading.setTextFormat(Qt.TextFormat.RichText)
+        heading.setText(rich(one.title))
+        heading.setWordWrap(True)
+        column.addWidget(heading)
+        if one.tex and one.tex not in self._texts:
+            self._texts.add(one.tex)
+            formula = FormulaLabel(self._content, one.tex)
+            formula.setAccessibleDescription(one.formula)
+            formula.setFixedHeight(formula.heightForWidth(WIDTH - 40))
+            column.addWidget(formula)
+        # The same in one line adds nothing, but what it says beside the formula does.
+        is_new = not one.tex or says_more(one.formula)
+        if one.formula and is_new and one.formula not in self._texts:
+            self._texts.add(one.formula)
+            column.addWidget(_wrapped(one.formula, self._content))
+        for name, text in (
+            ("Normalisation", self._normalisation(one)),
+            ("Unit", one.unit),
+            ("Source", one.source),
+        ):
+            if text:
+                column.addWidget(_wrapped(f"{name}: {text}", self._content, quiet=True))
+
+    def _normalisation(self, one: Help) -> str:
+        """Return the normalisation, of which the card shows what its margins share only once."""
+        text = one.normalisation
+        before = next((one for one in self._texts if text.startswith(f"{one};")), "")
+        rest = text.removeprefix(before) if before else "" if text in self._texts else text
+        self._texts.add(text)
+        return f"as above{rest}" if before else rest
+
+    def show_at(self, place: QPoint) -> None:
+        """Open the card beside a point of the screen, and wholly on the screen."""
+        layout = self._content.layout()
+        assert layout is not None
+        # By its own layout: labels that wrap do not say how high they are before they have a width.
+        height = layout.totalHeightForWidth(WIDTH - 12) + 8
+        self.resize(QSize(WIDTH, min(height, MOST_HEIGHT)))
+        screen = QGuiApplication.screenAt(place) or QGuiApplication.primaryScreen()
+        room = screen.availableGeometry()
+        x = max(min(place.x(), room.right() - self.width()), room.left())
+        y = max(min(place.y(), room.bottom() - self.height()), room.top())
+        self.move(x, y)
+        self.show()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
+
+
+def says_more(formula: str) -> bool:
+    """Return True if a formula in one line has words beside its symbols.
+
+    >>> says_more("R = (1/n) sum_i l(p_i)"), says_more("the second singular value of V")
+    (False, True)
+    """
+    return bool(set(re.findall(r"[A-Za-z]{2,}", formula)) - SYMBOLS)
+
+
+def _wrapped(text: str, parent: QWidget, quiet: bool = False) -> QLabel:
+    label = quiet_label("", parent) if quiet else plain_label(parent=parent)
+    label.setTextFormat(Qt.TextFormat.RichText)
+    label.setText(rich(text))
+    label.setWordWrap(True)
+    return label

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAction,
-    QActionGroup,
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
@@ -21,21 +20,22 @@ from PySide6.QtWidgets import (
     QMenu,
     QSizePolicy,
     QSplitter,
+    QStackedWidget,
+    QTabBar,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from app.actions import SEPARATOR, TOOL_BAR, TOOL_BAR_RIGHT, WITH_TEXT, fill_menus
+from app.playback.inspector import Inspector
 from app.playback.status import StatusLine
 from app.playback.transport import TransportBar
 from app.qt_workarounds import ActionButtonSync
-from app.shell.side import SidePanel
 from app.shell.welcome_page import WelcomePage
-from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, Intent
-from app.state.views import VIEWS
 from app.study.chooser import StudyChooser
 from app.style import panel_width
+from app.theory.panel import TheoryPanel
 from app.theory.theorem_times import TheoremTimes
 from app.training.experiment_form import ExperimentForm
 from app.widgets.layouts import filled, laid
@@ -46,9 +46,12 @@ from app.widgets.pressed import PressedByKeys
 from app.widgets.run_grid import RunGrid
 from app.widgets.tool_bar import ToolBar
 from core.figures.palette import Palette
-from core.observables.planes import PLANES
 
-OF_STUDY = "study"  # the entry of the menu of views for those that the study opens with
+TABS = (
+    ("Theory", "Reference margins, and what the theorems say of the run"),
+    ("Numbers", "The node that is looked at, the scalars at the cursor, and the run's settings"),
+)
+
 LOADING = "Loading the numerical libraries ..."
 
 
@@ -132,7 +135,6 @@ class MainWindow(QMainWindow):
             self.margin_axes,
         ):
             menus["&View"].insertMenu(actions["coordinates"], menu)
-        self._fill_choices()
         self.tools = bar = ToolBar("Tools", self)
         bar.setObjectName("tools")
         self.chooser.setMaximumWidth(400)
@@ -151,48 +153,6 @@ class MainWindow(QMainWindow):
         self.addToolBar(bar)
         self.transport.add_buttons(actions)
         self.welcome.set_actions(actions)
-
-    def _fill_choices(self) -> None:
-        """The entries of the menus of views and of axes; that of curves depends on the run."""
-        self.view_choice.addAction("The &study's views").setData(OF_STUDY)
-        self.view_choice.addSeparator()
-        for kind in VIEWS.values():
-            action = self.view_choice.addAction(kind.title)
-            action.setData(kind.name)
-            action.setCheckable(True)
-        self._offer(self.margin_axes, "margin_axis", MARGIN_AXES)
-        self._offer(self.margin_axes, "margin_unit", MARGIN_UNITS)
-        self._offer(self.neuron_choice, "neuron_range", NEURON_RANGES)
-        self._offer(self.neuron_choice, "neuron_points", NEURON_POINTS)
-        self._offer(
-            self.neuron_choice, "plane", {kind.name: kind.title for kind in PLANES.values()}
-        )
-
-    def _offer(self, menu: QMenu, wish: str, titles: Mapping[str, str]) -> None:
-        """Entries of which one is chosen; their data are (wish, value) of app.state.intent."""
-        menu.addSeparator()
-        group = QActionGroup(menu)
-        for value, title in titles.items():
-            action = menu.addAction(title)
-            action.setData((wish, value))
-            action.setCheckable(True)
-            group.addAction(action)
-
-    def show_wishes(self, wishes: Intent) -> None:
-        """Mark what is chosen in the menus of one choice, and the views that are shown."""
-        for menu in (self.margin_axes, self.neuron_choice):
-            for action in menu.actions():
-                if not action.isSeparator():
-                    wish, value = action.data()
-                    chosen = getattr(wishes, wish)
-                    action.setChecked(value in (chosen, getattr(chosen, "kind", "")))
-        self.show_views(wishes.views)
-
-    def show_views(self, names: Sequence[str]) -> None:
-        """Mark the views that are shown."""
-        for action in self.view_choice.actions():
-            if action.isCheckable():
-                action.setChecked(action.data() in names)
 
     def _fill(self, bar: ToolBar, actions: Mapping[str, QAction], keys: Sequence[str]) -> None:
         for key in keys:
@@ -261,3 +221,32 @@ class MainWindow(QMainWindow):
         self.closing.emit()
         # Answered by now: a signal within a thread calls its slots before it returns.
         event.setAccepted(self.may_close)
+
+
+@final
+class SidePanel(QWidget):
+    """Side panel at the right: theory or the inspector, by tabs that the arrow keys reach."""
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.tabs = QTabBar(self)
+        self.tabs.setObjectName("side")
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self.tabs.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus where it is
+        for place, (text, tip) in enumerate(TABS):
+            self.tabs.addTab(text)
+            self.tabs.setTabToolTip(place, plain_tip(tip))
+        self.theory = TheoryPanel(palette, self)
+        self.inspector = Inspector(self)
+        self.pages = QStackedWidget(self)
+        for page in (self.theory, self.inspector):
+            self.pages.addWidget(page)
+        self.tabs.currentChanged.connect(self.pages.setCurrentIndex)
+        filled(laid(QVBoxLayout(self), spacing=0), self.tabs, (self.pages, 1))
+
+    def sizeHint(self) -> QSize:
+        return QSize(panel_width(self.font()), 640)
+
+    def set_colours(self, palette: Palette) -> None:
+        self.theory.set_colours(palette)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtCore import QObject
 
@@ -14,7 +15,7 @@ from app import actions
 from app.data.drawing import DrawingController
 from app.data.preview import PreviewController
 from app.export.controller import ExportController
-from app.export.drawn import drawn
+from app.export.snapshot import export_snapshot
 from app.library.compare import CompareController
 from app.library.controller import LibraryController
 from app.places import Places, writable_places
@@ -23,29 +24,20 @@ from app.playback.live_files import LiveFileController
 from app.playback.open_runs import OpenRunController
 from app.playback.readout import Readout
 from app.playback.transport import PlaybackController
-from app.scenes.bookmarks import BookmarkController
 from app.scenes.controller import SceneController
-from app.scenes.folding import Folding
-from app.scenes.layouts import LayoutController
 from app.scenes.links import LinkController
-from app.scenes.selections import SelectionController
+from app.scenes.named import BookmarkController, LayoutController, SelectionController
 from app.scenes.session_keeper import SessionKeeper
-from app.shell.closing import Closing
+from app.shell.action_state import OPTIONS, ActionStateController
+from app.shell.appearance import AppearanceController
 from app.shell.commands import CommandController
-from app.shell.documents import DocumentsController
 from app.shell.help import HelpController
-from app.shell.looks import Looks
+from app.shell.lifecycle import FIRST_STUDY, ShutdownController, StartupController
 from app.shell.main_window import MainWindow
-from app.shell.memory import Memory
-from app.shell.opening import FIRST_STUDY, Opening
 from app.shell.record import RecordController
+from app.shell.settings import SettingsController
 from app.shell.shortcuts import ShortcutController
-from app.shell.system_theme import SystemTheme
 from app.shell.tour import TourController
-from app.shell.upkeep import Upkeep
-from app.shell.welcome import WelcomeController
-from app.state.exports import Exportable
-from app.state.intent import VIEW_OPTIONS
 from app.state.session import Session
 from app.study.browser import StudyController
 from app.study.controller import WholeStudyController
@@ -81,10 +73,10 @@ class Parts(QObject):
         super().__init__()
         places, unkept = writable_places(places)
         self.places = places
-        self.memory = Memory(places, unkept)
+        self.settings = SettingsController(places, unkept)
         self.session = Session()
         self.worker = RunWorker(self)
-        intent = self.memory.intent()
+        intent = self.settings.intent()
         self.window = MainWindow(PALETTES[intent.palette])
         window = self.window
         self.display = DisplayController(self.session, intent, self)
@@ -96,26 +88,26 @@ class Parts(QObject):
         self.cells = CellsController(window, window.form, self.experiment)
         self.playback = PlaybackController(self.display, window.transport, self)
         self.files = FileController(self.session, self.experiment, window.form, places, window)
-        self.looks = Looks(window, self.display)
-        self.theme = SystemTheme(self.looks, self.display)
         self._make_scenes(names)
+        self.appearance = AppearanceController(window, self.display, self.scenes)
         self._make_features(margins, judge)
-        self.help = HelpController(window, self.session)
-        self.documents = DocumentsController(window)
-        self.tour = TourController(window, self.display, self.experiment, self.playback)
-        self.welcome = WelcomeController(window, self.display)
+        self.help = HelpController(window, self.display)
+        self.tour = TourController(
+            window, self.display, self.experiment, self.playback, self.appearance
+        )
         self.record = RecordController(
             window, self.experiment, self.branches, self.files, self.export, self.scenes
         )
-        self.closing = Closing(window, self.session, self.whole, self.put_away, self.save)
+        self.shutdown = ShutdownController(
+            window, self.session, self.whole, self.shut_down, self.save
+        )
         self._make_actions()
 
     # -------------------------------------------------------------------------------- making
 
     def _make_features(self, margins: MarginWorker | None, judge: Judge | None) -> None:
         """Make what works on the runs that are open, and on recorded ones."""
-        window, settings = self.window, self.memory.settings
-        self.export = ExportController(window, self._exportable)
+        window, settings = self.window, self.settings.values
         self.preview = PreviewController(window, window.form)
         self.drawing = DrawingController(window, window.form, self.experiment, self.scenes)
         self.readout = Readout(self.display, window.inspector, window.status, self)
@@ -128,6 +120,8 @@ class Parts(QObject):
             judge or Judge(),
             self,
         )
+        snapshot = partial(export_snapshot, self.display, self.theory, self.selections)
+        self.export = ExportController(window, snapshot)
         self.theory.give_way(self.export.waited_for)
         self.final = FinalMargins(self.display, self.theory, self)
         self.proposals = Proposals(self.display)
@@ -153,74 +147,62 @@ class Parts(QObject):
 
     def _make_scenes(self, names: Sequence[str]) -> None:
         """All that is made of scenes (app.state.scene): undo, links, bookmarks, sessions."""
-        window, settings = self.window, self.memory.settings
+        window, settings = self.window, self.settings.values
         self.scenes = SceneController(window.form, self.display, self.experiment, self.files)
-        self.links = LinkController(window, self.scenes)
+        self.links = LinkController(window, self.scenes, self.experiment, self.files)
         self.bookmarks = BookmarkController(
             window, window.bookmarks, window.transport.slider, self.display, self.scenes
         )
         self.selections = SelectionController(window, window.selections, self.display)
         self.layouts = LayoutController(window, window.layouts, self.scenes, settings.layouts)
         self.keeper = SessionKeeper(self.places, window, self.display, self.scenes)
-        self.opening = Opening(
+        self.startup = StartupController(
             window, self.experiment, self.files, self.scenes, self.keeper, names, settings.restores
         )
 
     def _make_actions(self) -> None:
-        settings = self.memory.settings
+        settings = self.settings.values
+        self.action_state = ActionStateController(
+            self.window, self.display, self.appearance, self.readout
+        )
         self.commands = CommandController(
-            self.window, self.looks, self.library.librarian, settings.commands
+            self.window, self.action_state, self.library.librarian, settings.commands
         )
         self.studies = StudyController(self.window, self.experiment)
         self.shortcuts = ShortcutController(self.window, settings.shortcuts)
         self.actions = actions.make_actions(self.window, _handlers(self))
         self.window.set_actions(self.actions)
-        self.looks.set_actions(self.actions)
         self.commands.set_actions(self.actions)
         self.shortcuts.set_actions(self.actions)
-        # An action that is set as it was says nothing, so that the panels are told as well.
-        self.folding = Folding(self.window, self.actions, self.memory.panels())
-        self.window.resized.connect(self.folding.fit)
-        self.tour.set_actions(self.actions, self.folding)
-        self.looks.set_form(self.actions["form"].isChecked())
-        self.looks.set_inspector(self.actions["inspector"].isChecked())
-        self.looks.set_times(self.actions["times"].isChecked())
+        self.appearance.set_actions(self.actions, self.settings.panels())
+        self.tour.set_actions(self.actions)
         self.actions["library"].setChecked(settings.library_shown)
         self.actions["dark"].setChecked(self.display.intent.palette == "dark")
-        self.theme.set_action(self.actions["system"])
         self.actions["system"].setChecked(settings.follows_system)
         self.window.set_recent(settings.recent)
         self.actions["last"].setEnabled(self.keeper.previous is not None)
         self.actions["restores"].setChecked(settings.restores)
-        self.scenes.set_actions(self.actions, self.folding)
-        self.upkeep = Upkeep(self.window, self.display, self.looks, self.readout, self.actions)
-        self.upkeep.show_wishes()
+        self.scenes.set_actions(self.actions, self.appearance.auto_folding)
+        self.action_state.set_actions(self.actions)
 
     @abstractmethod
     def save(self) -> str:
         """Save the settings; return a sentence if the disk is full."""
 
     @abstractmethod
-    def put_away(self) -> None:
+    def shut_down(self) -> None:
         """Stop the training, save the settings and close the files."""
-
-    # ------------------------------------------------------------------------------- asked
-
-    def _exportable(self) -> Exportable:
-        """The runs that are shown, as they are drawn."""
-        return drawn(self.display, self.theory, self.selections)
 
 
 def _handlers(parts: Parts) -> actions.Handlers:
     """Return what each action does."""
-    toggles = [option.action for option in VIEW_OPTIONS.values() if option.action]
     return {
-        **dict.fromkeys(toggles, parts.looks.set_option),
+        **dict.fromkeys(OPTIONS.values(), parts.action_state.set_options),
         # File
         **{"open": parts.files.open, "open_beside": parts.files.open_beside},
         **{"save_study": parts.files.save_study},
-        **{"last": parts.keeper.again, "record": parts.record.save},
-        **{"restores": parts.opening.set_restores},
+        **{"last": parts.keeper.restore_previous, "record": parts.record.save},
+        **{"restores": parts.startup.set_restores},
         **{"figure": parts.export.figure, "copy_figure": parts.export.copy_figure},
         **{"film": parts.export.film, "page": parts.export.page, "data": parts.export.data},
         **{"cite": parts.export.cite},
@@ -228,7 +210,7 @@ def _handlers(parts: Parts) -> actions.Handlers:
         **{"quit": parts.window.close},
         # Edit
         **{"undo": parts.scenes.undo, "redo": parts.scenes.redo},
-        **{"name": parts.selections.ask, "selection_back": parts.scenes.back},
+        **{"name": parts.selections.request_name, "selection_back": parts.scenes.back},
         **{"selection_forward": parts.scenes.forward},
         **{"copy_link": parts.links.copy, "open_link": parts.links.ask},
         **{"register": parts.links.register, "save_view": parts.links.save},
@@ -245,24 +227,27 @@ def _handlers(parts: Parts) -> actions.Handlers:
         **{"play": parts.playback.toggle, "back": parts.playback.back},
         **{"forward": parts.playback.forward, "start": parts.playback.to_start},
         **{"end": parts.playback.to_end, "jump": parts.playback.jump},
-        **{"bookmark": parts.bookmarks.ask},
+        **{"bookmark": parts.bookmarks.request_name},
         **{"slower": parts.playback.slower, "faster": parts.playback.faster},
         **{"loop_from": parts.playback.from_here},
         **{"loop_to": parts.playback.to_here, "loop_all": parts.playback.no_interval},
         **{"follow": parts.playback.set_follow},
         # View
-        **{"coordinates": parts.looks.choose_coordinates, "compare": parts.compare.set_shown},
+        **{
+            "coordinates": parts.action_state.choose_coordinates,
+            "compare": parts.compare.set_shown,
+        },
         **{"unpin": parts.display.unpin},
-        **{"library": parts.library.set_shown, "dark": parts.looks.set_dark},
-        **{"system": parts.theme.set_follows, "lecture": parts.looks.set_lecture},
-        **{"form": parts.looks.set_form, "times": parts.looks.set_times},
-        **{"inspector": parts.looks.set_inspector},
+        **{"library": parts.library.set_shown, "dark": parts.appearance.set_dark},
+        **{"system": parts.appearance.set_follows_system, "lecture": parts.appearance.set_lecture},
+        **{"form": parts.appearance.set_form, "times": parts.appearance.set_times},
+        **{"inspector": parts.appearance.set_inspector},
         # Help
         **{"palette": parts.commands.show, "shortcuts": parts.shortcuts.show},
-        **{"what": parts.help.what},
-        **{"welcome": parts.welcome.set_shown, "tour": parts.tour.begin},
-        **{"documents": parts.documents.show, "site": parts.documents.show_site},
-        **{"log": parts.files.show_log, "about": parts.looks.about},
+        **{"what": parts.help.explain_pointed},
+        **{"welcome": parts.help.set_welcome_shown, "tour": parts.tour.start},
+        **{"documents": parts.help.show_documents, "site": parts.help.show_site},
+        **{"log": parts.files.show_log, "about": parts.appearance.about},
     }
 
 

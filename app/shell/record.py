@@ -1,4 +1,4 @@
-"""The record of the session: what was done, saved as study files and a script of commands."""
+"""Record of the session, saved as study files and a script of commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog
 from app.export.controller import ExportController
 from app.scenes.controller import SceneController
 from app.shell.main_window import MainWindow
-from app.state.record import STUDY, Deed, kept, script
+from app.state.record import STUDY, RecordEntry, script, with_entry
 from app.training.branching import BranchController
 from app.training.experiment import ExperimentController
 from app.training.fields import PATHS
@@ -26,10 +26,10 @@ from core.studies.study import Study
 
 @final
 class RecordController(QObject):
-    """Listens to whoever trains, opens, exports and changes the view."""
+    """Record of what is trained, opened, exported and changed in the view."""
 
-    message = Signal(str)
-    status = Signal(str)
+    message = Signal(str)  # what cannot be done
+    status = Signal(str)  # what was done
 
     def __init__(
         self,
@@ -42,54 +42,55 @@ class RecordController(QObject):
     ) -> None:
         super().__init__(window)
         self._window = window
-        self.deeds: tuple[Deed, ...] = ()
-        self._begun = datetime.now().astimezone()
-        experiment.trained.connect(self._trained)
-        experiment.went_on.connect(self._went_on)
-        branching.branched.connect(self._branched)
-        files.opened.connect(self._opened)
-        files.saved.connect(self._saved)
-        export.finished.connect(self._exported)
-        scenes.stepped.connect(self._stepped)
+        self.entries: tuple[RecordEntry, ...] = ()
+        self._started = datetime.now().astimezone()
+        experiment.trained.connect(self._on_trained)
+        experiment.went_on.connect(self._on_continued)
+        branching.branched.connect(self._on_branched)
+        files.opened.connect(self._on_opened)
+        files.saved.connect(self._on_saved)
+        export.finished.connect(self._on_exported)
+        scenes.stepped.connect(self._on_step)
 
-    def _note(
+    def _add(
         self, words: str, command: Sequence[str] = (), study: str = "", is_step: bool = False
     ) -> None:
         when = datetime.now().astimezone().strftime("%H:%M:%S")
-        self.deeds = kept(self.deeds, Deed(when, words, tuple(command), study, is_step))
+        entry = RecordEntry(when, words, tuple(command), study, is_step)
+        self.entries = with_entry(self.entries, entry)
 
-    def _trained(self, study: Study) -> None:
-        self._note(f"Train {study.title}", ("run", STUDY), _anywhere(study).to_toml())
+    def _on_trained(self, study: Study) -> None:
+        self._add(f"Train {study.title}", ("run", STUDY), _anywhere(study).to_toml())
 
-    def _went_on(self, path: str) -> None:
-        self._note("Continue further", ("continue", path))
+    def _on_continued(self, path: str) -> None:
+        self._add("Continue further", ("continue", path))
 
-    def _branched(self, path: str, frame: int, changes: list[str]) -> None:
+    def _on_branched(self, path: str, frame: int, changes: list[str]) -> None:
         sets = [word for change in changes for word in ("--set", change)]
         words = ("branch", path, "--frame", str(frame), *sets)
-        self._note(f"Branch from frame {frame}: {', '.join(changes)}", words)
+        self._add(f"Branch from frame {frame}: {', '.join(changes)}", words)
 
-    def _opened(self, path: str) -> None:
-        self._note(f"Open {path}", ("info", path) if path.endswith(RUN) else ())
+    def _on_opened(self, path: str) -> None:
+        self._add(f"Open {path}", ("info", path) if path.endswith(RUN) else ())
 
-    def _saved(self, path: str) -> None:
-        self._note(f"Save {path}")
+    def _on_saved(self, path: str) -> None:
+        self._add(f"Save {path}")
 
-    def _exported(self, words: str) -> None:
+    def _on_exported(self, words: str) -> None:
         if words:
-            self._note(words)
+            self._add(words)
 
-    def _stepped(self, words: str, goes_on: bool) -> None:
-        if goes_on and self.deeds and self.deeds[-1].is_step:
-            self.deeds = self.deeds[:-1]
+    def _on_step(self, words: str, continues: bool) -> None:
+        if continues and self.entries and self.entries[-1].is_step:
+            self.entries = self.entries[:-1]
         if words:
-            self._note(words, is_step=True)
+            self._add(words, is_step=True)
 
     # ---------------------------------------------------------------------------------- saving
 
     def save(self) -> None:
-        """Let the user choose where; the study files are put beside the script."""
-        day = self._begun.strftime("%Y-%m-%d")
+        """Let the user choose a file, and write the script and its study files there."""
+        day = self._started.strftime("%Y-%m-%d")
         name, _ = QFileDialog.getSaveFileName(
             self._window, "Save record of session", f"session-{day}.sh", "Scripts (*.sh)"
         )
@@ -98,9 +99,9 @@ class RecordController(QObject):
 
     def write(self, path: Path) -> None:
         """Write the script, and the studies beside it under its name."""
-        title = f"A session of Marginscope, begun on {self._begun:%Y-%m-%d at %H:%M}."
+        title = f"A session of Marginscope, begun on {self._started:%Y-%m-%d at %H:%M}."
         try:
-            text, studies = script(self.deeds, title, path.stem)
+            text, studies = script(self.entries, title, path.stem)
         except InputError as error:
             self.message.emit(error.sentence)
             return
@@ -123,7 +124,7 @@ class RecordController(QObject):
 
 
 def _anywhere(study: Study) -> Study:
-    """A study whose files are named from the root, since its text goes into another folder."""
+    """Return a study whose files are named from the root: its text goes into another folder."""
     if study.folder is None:
         return study
     for section, table in study.tables.items():

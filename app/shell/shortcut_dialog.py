@@ -1,8 +1,9 @@
-"""All keys on one page, menu by menu, to be looked at, searched and changed."""
+"""Page of all keys, menu by menu, which can be searched and changed."""
 
 from __future__ import annotations
 
-from typing import Any, final
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QKeyEvent, QKeySequence, QPalette, QShortcut
@@ -20,7 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.actions import MENUS, TIPS, name_of
-from app.shell.fixed_keys import fixed_keys
+from app.data.drawing_window import DEEDS as OF_DRAWING
+from app.library.panel import DEEDS as OF_LIBRARY
 from app.state.finding import entry, find
 from app.state.shortcuts import DEFAULTS, PORTABLE, Keys, native, portable
 from app.widgets.inputs import line_height, push_button, quiet_label
@@ -39,6 +41,58 @@ KEYS_LETTERS = 26
 TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
 SPOKEN = int(Qt.ItemDataRole.AccessibleTextRole)
 ACTION = int(Qt.ItemDataRole.UserRole)  # the action of a row; None where the keys are fixed
+
+
+class FixedKeys(NamedTuple):
+    """Keys of a part of the window that cannot be changed, as they are shown."""
+
+    name: str
+    keys: str
+
+
+IN_PLOTS = (
+    FixedKeys("Mark the next node of the plot that has the focus", "Arrows"),
+    FixedKeys("Pin the marked node, or let go of it", "Space, Return"),
+    FixedKeys("Select the nodes in a box", "Pull over the neurons"),
+    FixedKeys("Zoom, and show all again", "Wheel, double click"),
+    FixedKeys("Play an interval", "Shift and pull on the time line"),
+)
+
+
+def library_holder(text: str) -> str:
+    """Return the name of what keys do in the library; empty if they do nothing there.
+
+    The library is a part of the main window: Qt carries out neither of two equal shortcuts in it.
+    Data are drawn in a window of their own.
+
+    >>> library_holder("f2"), library_holder("Ctrl+Alt+F2")
+    ('Rename', '')
+    """
+    wanted = portable(text)
+    names = (name for _, name, keys, _ in OF_LIBRARY if wanted and portable(keys) == wanted)
+    return _plain(next(names, ""))
+
+
+def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
+    """Return the fixed keys of each part of the window, by its heading."""
+    library = [(text, (keys,)) for _, text, keys, _ in OF_LIBRARY if keys]
+    drawing = [(deed.text, deed.keys) for deed in OF_DRAWING if deed.keys]
+    return {
+        "In plots": IN_PLOTS,
+        "In the library of runs": _listed(library),
+        "Where data are drawn": _listed(drawing),
+    }
+
+
+def _listed(deeds: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[FixedKeys, ...]:
+    return tuple(
+        FixedKeys(_plain(text), ", ".join(native(one) for one in keys)) for text, keys in deeds
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a menu's text as a name."""
+    return text.replace("&", "").removesuffix(" ...")
 
 
 @final

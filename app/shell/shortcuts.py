@@ -74,7 +74,7 @@ class ShortcutController(QObject):
 
     def _change(self, key: str, text: str) -> None:
         """Give an action other keys, unless they are another one's."""
-        from app.shell.fixed_keys import library_holder
+        from app.shell.shortcut_dialog import library_holder
 
         assert self.dialog is not None
         other, before = holder(self._keys, text, key), native(self._keys[key]) or "none"

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
-from PySide6.QtCore import QObject, QPoint
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
-from app.scenes.folding import FOLDS, Folding
+from app.shell.appearance import FOLDS, AppearanceController
 from app.shell.main_window import MainWindow
 from app.state.tour import STEPS, STUDY, Step
 from app.training.experiment import ExperimentController
+from app.widgets.inputs import heading_label, push_button, quiet_label
+from app.widgets.layouts import filled, laid
+from app.widgets.pressed import PressedByKeys
 from core.problem.schedule import coordinate
 from core.studies.study import shipped_summaries
 
-if TYPE_CHECKING:
-    from app.shell.tour_card import TourCard
-
 # The panels that steps speak of, by the actions that unfold them.
 PANELS = {"theory": "inspector", "form": "form"}
+WIDTH = 340
+APART = 16  # from the edges of the window
+RING = 3
 
 
 @final
 class TourController(QObject):
-    """`begin` starts at the first step; the window can be used meanwhile."""
+    """Tour of the window, which can be used meanwhile."""
 
     def __init__(
         self,
@@ -36,30 +39,29 @@ class TourController(QObject):
         display: DisplayController,
         experiment: ExperimentController,
         playback: PlaybackController,
+        appearance: AppearanceController,
     ) -> None:
         super().__init__(window)
         self._window, self._display = window, display
         self._experiment, self._playback = experiment, playback
+        self._appearance = appearance
         self._actions: Mapping[str, QAction] = {}
         self._number = -1  # none
-        self._folding: Folding | None = None
         self._before: dict[str, bool] = {}  # panels that a step has changed, as they were
         self.card: TourCard | None = None
         window.resized.connect(self._point)
         display.runs_changed.connect(self._on_runs)
 
-    def set_actions(self, actions: Mapping[str, QAction], folding: Folding) -> None:
-        """The table's actions, whose keys the steps name, and who folds panels."""
-        self._actions, self._folding = actions, folding
+    def set_actions(self, actions: Mapping[str, QAction]) -> None:
+        """Use the table's actions, whose keys the steps name."""
+        self._actions = actions
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Show the first step, on Figure 1."""
         if self.card is None:
-            from app.shell.tour_card import TourCard
-
             self.card = TourCard(self._window)
             self.card.moved.connect(self._move)
-            self.card.left.connect(self.end)
+            self.card.left.connect(self.stop)
         if not self._has_figure_1() and not self._experiment.choose(STUDY):
             return
         self._number = 0
@@ -67,7 +69,7 @@ class TourController(QObject):
 
     @property
     def step(self) -> Step | None:
-        """The step that is shown."""
+        """The step that is shown, if any."""
         return STEPS[self._number] if self._number >= 0 else None
 
     def _has_figure_1(self) -> bool:
@@ -80,13 +82,13 @@ class TourController(QObject):
             self._number += by
             self._show()
         else:
-            self.end()
+            self.stop()
 
-    def end(self) -> None:
-        """Take the card away; everything else stays as it is."""
+    def stop(self) -> None:
+        """Close the card; everything else stays as it is."""
         if self.card is not None and self._number >= 0:
             self._number = -1
-            self._put_back()
+            self._restore_panels()
             self.card.close_tour()
             self._window.transport.slider.setFocus()
 
@@ -101,7 +103,7 @@ class TourController(QObject):
         self.card.next.setFocus()
 
     def _worded(self, text: str) -> str:
-        """With the keys that the actions have at present, in brackets."""
+        """Return a text with the present keys of its actions in brackets."""
         form = QKeySequence.SequenceFormat.NativeText
         keys = {key: action.shortcut().toString(form) for key, action in self._actions.items()}
         return text.format_map({key: f" ({name})" if name else "" for key, name in keys.items()})
@@ -113,22 +115,21 @@ class TourController(QObject):
             self._display.ask(playing=step.plays)
         if step.pins:
             self._pin_largest(step.pins)
-        self._put_back()
+        self._restore_panels()
         panel = PANELS.get(step.place, "")
         if panel and not self._actions[panel].isChecked():
-            small = self._folding is not None and self._folding.is_small()
+            small = self._appearance.is_small()
             # Not both in a small window, which would grow.
             self._set_panels({other: other == panel for other in FOLDS if small or other == panel})
 
     def _set_panels(self, shown: Mapping[str, bool]) -> None:
-        """Open and fold panels for a step; nothing of it was chosen by hand."""
-        assert self._folding is not None
+        """Open and fold panels for a step, which is no choice of the user."""
         self._before = {panel: self._actions[panel].isChecked() for panel in shown}
-        with self._folding.fitting:
+        with self._appearance.auto_folding:
             for panel, on in shown.items():
                 self._actions[panel].setChecked(on)
 
-    def _put_back(self) -> None:
+    def _restore_panels(self) -> None:
         """Leave the panels as they were before the step."""
         if self._before:
             self._set_panels(self._before)
@@ -168,3 +169,128 @@ class TourController(QObject):
             return parts[place]
         panel = self._display.panels[0] if self._display.panels else None
         return panel.view(place) if panel is not None and place in panel.names else None
+
+
+@final
+class TourCard(QFrame):
+    """Card of the tour, with a ring around what the step is about."""
+
+    moved = Signal(int)  # to the step before (-1) or after (1)
+    left = Signal()
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self.setObjectName("tourCard")
+        self.setFrameShape(QFrame.Shape.Box)
+        self.setAutoFillBackground(True)
+        self.setBackgroundRole(QPalette.ColorRole.Window)
+        self.setAccessibleName("Tour")
+        self._ring = _Ring(window)
+        self.place = quiet_label("", self)
+        self.title = heading_label("", self)
+        self.text = QLabel(self, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.end = push_button("End the tour", self)
+        self.back = push_button("Back", self)
+        self.next = QPushButton("Next", self)
+        self.next.setProperty("primary", True)
+        self._pressed = PressedByKeys(self)
+        for button in (self.end, self.back, self.next):
+            self._pressed.add(button)
+        self.end.clicked.connect(self.left)
+        self.back.clicked.connect(self._on_back)
+        self.next.clicked.connect(self._on_next)
+        buttons = filled(laid(QHBoxLayout(), spacing=8), self.end, 1, self.back, self.next)
+        column = laid(QVBoxLayout(self), (16, 12, 16, 16), 8)
+        filled(column, self.place, self.title, self.text, buttons)
+
+    def show_step(self, number: int, count: int, title: str, text: str) -> None:
+        """Show one step of so many; `number` counts from 0."""
+        self.place.setText(f"{number + 1} of {count}")
+        self.title.setText(title)
+        self.text.setText(text)
+        self.back.setEnabled(number > 0)
+        self.next.setText("Next" if number + 1 < count else "Done")
+        self.end.setVisible(number + 1 < count)
+        # Wider where the type is so large that the buttons have no room.
+        buttons = sum(one.sizeHint().width() + 8 for one in (self.end, self.back, self.next))
+        width = max(WIDTH, buttons + 34)
+        self.setFixedWidth(width)
+        self.text.setFixedHeight(self.text.heightForWidth(width - 34))
+        self.setAccessibleDescription(f"{title}. {text}")
+        self.adjustSize()
+
+    def point_at(self, target: QWidget | None, room: QRect) -> None:
+        """Move to the corner of a room that hides least of a widget, and frame the widget.
+
+        None, or a hidden widget, gets no frame.
+        """
+        window = self._window
+        room = room.adjusted(APART, APART, -APART, -APART)
+        around = QRect()
+        if target is not None and target.isVisible():
+            around = QRect(target.mapTo(window, QPoint(0, 0)), target.size())
+        size = self.sizeHint().expandedTo(QSize(self.minimumWidth(), 0))
+        corners = [QRect(QPoint(0, 0), size) for _ in range(4)]
+        corners[0].moveBottomRight(room.bottomRight())
+        corners[1].moveBottomLeft(room.bottomLeft())
+        corners[2].moveTopRight(room.topRight())
+        corners[3].moveTopLeft(room.topLeft())
+        hidden = [_area(corner.intersected(around)) for corner in corners]
+        self.setGeometry(corners[hidden.index(min(hidden))])
+        self._ring.show_around(around)
+        self.show()
+        self.raise_()
+
+    def close_tour(self) -> None:
+        """Hide card and ring."""
+        self._ring.hide()
+        self.hide()
+
+    def _on_back(self) -> None:
+        self.moved.emit(-1)
+
+    def _on_next(self) -> None:
+        self.moved.emit(1)
+
+    def event(self, event: QEvent) -> bool:
+        # Else Escape is the window's, where it lets go of pinned nodes.
+        override = event.type() is QEvent.Type.ShortcutOverride
+        if override and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+def _area(rect: QRect) -> int:
+    return max(rect.width(), 0) * max(rect.height(), 0)
+
+
+@final
+class _Ring(QWidget):
+    """A frame over the window that takes no clicks."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def show_around(self, around: QRect) -> None:
+        """Frame a part of the window; hide for an empty one."""
+        self.setVisible(not around.isEmpty())
+        self.setGeometry(around.adjusted(-RING, -RING, RING, RING))
+        self.raise_()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Highlight), RING))
+        half = RING / 2.0
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(half, half, -half, -half), 6, 6)
+        painter.end()

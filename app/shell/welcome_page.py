@@ -6,21 +6,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import final
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QAction,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
     QGridLayout,
     QHBoxLayout,
+    QLabel,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
+from app.library.model import curve
+from app.style import small
 from app.widgets.inputs import heading_label, push_button, quiet_label
 from app.widgets.layouts import filled, laid
 from app.widgets.plain_text import menu_text, plain_label, plain_tip
@@ -32,9 +44,12 @@ EXPLANATION = (
     "Run trains {study}; its settings at the left can be changed first. Everything is recorded, so "
     "that any moment can be gone back to."
 )
-if TYPE_CHECKING:
-    from app.shell.welcome_card import Card
-
+PICTURE = QSize(72, 40)
+# Points of two classes that no line separates, as shares of the picture.
+POINTS = (
+    (True, ((0.2, 0.25), (0.32, 0.6), (0.7, 0.3), (0.82, 0.62))),
+    (False, ((0.46, 0.42), (0.55, 0.62), (0.5, 0.2))),
+)
 # Actions that begin something, and how they are called here; those that cannot be had are left out.
 OFFERED = {
     "last": "Restore the last session",
@@ -107,7 +122,6 @@ class WelcomePage(QScrollArea):
         self.set_recent(())
 
     def _made_cards(self) -> Iterator[Card]:
-        from app.shell.welcome_card import Card, CurvePicture, PointsPicture
         from core.studies.thumbnails import Thumbnail, thumbnails
 
         studies, pictures = shipped_summaries(), thumbnails()
@@ -250,3 +264,89 @@ class _Lines(QWidget):
 
     def _on_clicked(self) -> None:
         self.chosen.emit(self.sender().objectName())
+
+
+@final
+class Card(QPushButton):
+    """Button with a picture and texts, as high as these need."""
+
+    def __init__(
+        self, name: str, words: tuple[str, str, str], picture: QWidget, parent: QWidget
+    ) -> None:
+        """`words`: the title, a sentence, and what there is of it."""
+        super().__init__(parent, autoDefault=False)
+        self.setObjectName(name)
+        self.setProperty("card", True)
+        title, sentence, count = words
+        self.setAccessibleName(f"{title}. {sentence} {count}")
+        about = QLabel(sentence, self, wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        about.setFont(small(about.font()))
+        count_label = quiet_label(count, self)
+        count_label.setFont(small(count_label.font()))
+        column = laid(QVBoxLayout(), spacing=4)
+        heading = heading_label(title, self)
+        heading.setWordWrap(True)
+        filled(column, heading, about, count_label, 1)
+        row = laid(QGridLayout(self), (12, 10, 12, 10), (12, 0))
+        row.addWidget(picture, 0, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(column, 0, 1)
+        row.setColumnStretch(1, 1)
+        for part in self.findChildren(QWidget):
+            part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    # A button knows its own text alone, and here it has none.
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        layout = self.layout()
+        assert layout is not None
+        return layout.totalHeightForWidth(width)
+
+    def sizeHint(self) -> QSize:
+        return QSize(320, self.heightForWidth(320))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(240, self.heightForWidth(320))
+
+
+@final
+class CurvePicture(QWidget):
+    """The margin of a run over time."""
+
+    def __init__(self, heights: bytes) -> None:
+        """`heights` as in the list of studies (core.studies.thumbnails)."""
+        super().__init__()
+        self._heights = heights
+        self.setFixedSize(PICTURE)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self.palette().color(QPalette.ColorRole.WindowText), 1.5))
+        for piece in curve(self._heights, QRectF(self.rect()).adjusted(2, 4, -2, -4)):
+            painter.drawPolyline(piece)
+        painter.end()
+
+
+@final
+class PointsPicture(QWidget):
+    """A few points of two classes: rings and dots."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedSize(PICTURE)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colour = self.palette().color(QPalette.ColorRole.WindowText)
+        painter.setPen(QPen(colour, 1.5))
+        for full, points in POINTS:
+            painter.setBrush(colour if full else Qt.BrushStyle.NoBrush)
+            for x, y in points:
+                painter.drawEllipse(QPointF(x * self.width(), y * self.height()), 3.0, 3.0)
+        painter.end()

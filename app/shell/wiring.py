@@ -12,11 +12,6 @@ def connect(parts: Parts) -> None:
     for opened in (*dropped, parts.whole.run_requested, commands.open_requested):
         opened.connect(parts.files.open_files)
     window.recent.triggered.connect(parts.files.open_recent)
-    for menu in (window.margin_axes, window.neuron_choice):
-        menu.triggered.connect(parts.looks.choose)
-    window.view_choice.triggered.connect(parts.looks.choose_view)
-    window.curve_choice.aboutToShow.connect(parts.looks.offer_curves)
-    window.curve_choice.triggered.connect(parts.looks.choose_curve)
     window.chooser.chosen.connect(parts.experiment.choose)
     window.chooser.open_requested.connect(parts.files.open)
     window.chooser.browse_requested.connect(parts.studies.show)
@@ -27,9 +22,8 @@ def connect(parts: Parts) -> None:
     window.welcome.paper_chosen.connect(parts.studies.show_paper)
     _connect_words(parts)
     for part in (parts.library, parts.whole, parts.preview, parts.drawing):
-        parts.looks.recoloured.connect(part.set_colours)
-    parts.theme.theme_changed.connect(parts.scenes.recolour)
-    parts.experiment.loaded.connect(parts.upkeep.show_study)
+        parts.appearance.palette_changed.connect(part.set_colours)
+    parts.experiment.loaded.connect(parts.action_state.show_study)
     parts.experiment.loaded.connect(parts.proposals.set_study)
     for shown in (display.runs_changed, parts.keeper.restored):
         shown.connect(parts.proposals.refresh)
@@ -40,11 +34,9 @@ def connect(parts: Parts) -> None:
     parts.drawing.passed.connect(parts.library.deeds.throw_passing)
     parts.readout.set_names(parts.selections.name_of)
     parts.readout.set_reach(parts.theory.reach_of)
-    parts.selections.renamed.connect(parts.readout.touch)
+    parts.selections.names_changed.connect(parts.readout.touch)
     _connect_openers(parts)
-    parts.files.view_requested.connect(parts.links.open)
     parts.files.data_offered.connect(parts.preview.show)
-    parts.links.study_requested.connect(parts.experiment.offer)
     worker.stood_in.connect(parts.open_runs.on_replaced)
     worker.started.connect(parts.open_runs.on_started)
     worker.progress.connect(parts.open_runs.on_frames)
@@ -69,12 +61,12 @@ def _connect_openers(parts: Parts) -> None:
     """Connect what updates when other runs are opened."""
     display = parts.display
     for opener in (parts.experiment, parts.files):
-        opener.replaced.connect(parts.welcome.leave)
+        opener.replaced.connect(parts.help.leave_welcome)
         # Before comparisons are left: panels must not draw frames of runs that they do not have.
         opener.replaced.connect(display.rearrange)
         opener.replaced.connect(parts.compare.leave)
         opener.replaced.connect(parts.playback.play_from_start)
-    parts.files.restored.connect(parts.welcome.leave)
+    parts.files.restored.connect(parts.help.leave_welcome)
     parts.files.restored.connect(display.rearrange)
 
 
@@ -116,8 +108,8 @@ def _connect_words(parts: Parts) -> None:
 def _connect_library(parts: Parts) -> None:
     parts.library.open_requested.connect(parts.files.open_files)
     parts.library.deeds.compare_requested.connect(parts.compare.compare)
-    parts.welcome.shown.connect(parts.actions["welcome"].setChecked)
-    parts.compare.shown.connect(parts.welcome.leave)
+    parts.help.welcome_shown.connect(parts.actions["welcome"].setChecked)
+    parts.compare.shown.connect(parts.help.leave_welcome)
     parts.compare.shown.connect(parts.actions["compare"].setChecked)
     parts.compare.help_requested.connect(parts.help.explain)
     parts.actions["library"].triggered.connect(parts.library.search)

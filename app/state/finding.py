@@ -114,13 +114,13 @@ def _words(text: str) -> list[str]:
 
 
 def initials(words: Sequence[str]) -> re.Pattern[str]:
-    """Finds words, not always neighbours, that begin with the letters one after another."""
+    """Return a pattern of words, not always neighbours, that begin with the letters in turn."""
     letters = [re.escape(letter) for letter in "".join(words)]
     return re.compile(r"\W.*?".join(rf"{START}({letter})" for letter in letters[:12]))
 
 
 def strewn(words: Sequence[str]) -> re.Pattern[str]:
-    """Finds the letters one after another, whatever stands between them."""
+    """Return a pattern of the letters in turn, with anything between them."""
     letters = "".join(words)
     parts = [f"({re.escape(letters[0])})"]
     parts += [f"[^{re.escape(letter)}]*({re.escape(letter)})" for letter in letters[1:]]
@@ -128,7 +128,7 @@ def strewn(words: Sequence[str]) -> re.Pattern[str]:
 
 
 def marks(text: str, title: str) -> list[tuple[int, int]]:
-    """Which letters of a title a text means: (begin, end) in their order, without overlaps.
+    """Return the parts of a title that a text means: (begin, end), ordered, without overlaps.
 
     >>> marks("fig", "Export figure"), marks("cf", "Copy figure")
     ([(7, 10)], [(0, 1), (5, 6)])

@@ -73,7 +73,7 @@ class Changed:
 @final
 @dataclass(frozen=True, slots=True)
 class Came:
-    """The scene is another one by itself: there is nothing to be undone."""
+    """Change of the scene that is no step: undo does not take it back."""
 
     scene: Scene
 

@@ -147,7 +147,7 @@ VIEW_OPTIONS: Mapping[str, ViewOption] = {
     for item in fields(Intent)
     if (record := item.metadata.get(RECORD)) is not None
 }
-# Wishes that pass: undo leaves them alone.
+# Fields that undo leaves alone.
 PASSING = tuple(item.name for item in fields(Intent) if item.name not in VIEW_OPTIONS)
 # Wishes that are the study's and not the user's.
 PROPOSED = tuple(one.proposal for one in VIEW_OPTIONS.values() if one.proposal)

@@ -1,5 +1,7 @@
-"""What was done in a session, as a script: a command for each thing that the program can do without
-a window, and a comment for all else."""
+"""Record of a session as a script: commands for what the program can do without a window.
+
+Everything else is a comment.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,18 @@ from typing import final
 from core.program import headless_program
 from core.terminal.text import escape_controls, is_steering, join_words, path_argument
 
-MOST_DEEDS = 2000
+MOST_ENTRIES = 2000
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """`when`: local time, HH:MM:SS. `command`: what follows the program's name, a word each; in it
-    STUDY stands for the file of `study`, which is its text. `is_step`: a step of the undo history,
-    whose line is replaced when the step goes on."""
+class RecordEntry:
+    """Line of the record.
+
+    `when`: local time, HH:MM:SS. `command`: the words after the program's name, of which STUDY is
+    the file of `study`, a text. `is_step`: a step of the undo history, which a step that continues
+    it replaces.
+    """
 
     when: str
     words: str
@@ -30,18 +35,18 @@ class Deed:
 STUDY = "STUDY"
 
 
-def kept(deeds: tuple[Deed, ...], deed: Deed) -> tuple[Deed, ...]:
-    """Deeds with one more; the earliest go where there are very many."""
-    return (*deeds, deed)[-MOST_DEEDS:]
+def with_entry(entries: tuple[RecordEntry, ...], entry: RecordEntry) -> tuple[RecordEntry, ...]:
+    """Return entries with one more; the earliest are dropped where there are very many."""
+    return (*entries, entry)[-MOST_ENTRIES:]
 
 
-def script(deeds: Sequence[Deed], title: str, stem: str) -> tuple[str, dict[str, str]]:
-    """The text of a shell script, and the study files that it names, by name: STEM-1.toml, ...
+def script(entries: Sequence[RecordEntry], title: str, stem: str) -> tuple[str, dict[str, str]]:
+    """Return the text of a shell script, and its study files by name: STEM-1.toml, ...
 
     Studies of equal text have one file. Raises InputError for a command that cannot be quoted.
 
-    >>> deed = Deed("10:00:00", "Run", ("run", "STUDY"), "[data]")
-    >>> text, files = script([deed], "A session", "mine")
+    >>> entry = RecordEntry("10:00:00", "Run", ("run", "STUDY"), "[data]")
+    >>> text, files = script([entry], "A session", "mine")
     >>> print(text)
     #!/bin/sh
     # A session
@@ -58,15 +63,15 @@ def script(deeds: Sequence[Deed], title: str, stem: str) -> tuple[str, dict[str,
     files: dict[str, str] = {}
     lines = [f"# {_line(title)}", NAMED, "set -e", 'cd "$(dirname "$0")"', ""]
     shell = "#!/bin/sh"
-    for deed in deeds:
-        lines.append(f"# {deed.when} {_line(deed.words)}")
-        if not deed.command:
+    for entry in entries:
+        lines.append(f"# {entry.when} {_line(entry.words)}")
+        if not entry.command:
             continue
-        name = next((name for name, text in files.items() if text == deed.study), "")
-        if deed.study and not name:
+        name = next((name for name, text in files.items() if text == entry.study), "")
+        if entry.study and not name:
             name = f"{stem}-{len(files) + 1}.toml"
-            files[name] = deed.study
-        words = [path_argument(name) if word == STUDY else word for word in deed.command]
+            files[name] = entry.study
+        words = [path_argument(name) if word == STUDY else word for word in entry.command]
         line = join_words(words, windows=False)  # the script is for a POSIX shell everywhere
         if any(is_steering(character) for word in words for character in word):
             shell = "#!/usr/bin/env bash"  # plain sh need not know the $'..' of these words

@@ -1,5 +1,4 @@
-"""All that brings a picture back, as one frozen value: what undo, sessions, links and layouts are
-made of."""
+"""State of the window that undo, sessions, links and layouts restore, as one frozen value."""
 
 from __future__ import annotations
 
@@ -44,7 +43,7 @@ class Scene:
 
 
 def placed(intent: Intent, keys: Sequence[int]) -> Intent:
-    """Nodes marked by the places of their runs; those of runs that are closed are let go.
+    """Return an intent that marks nodes by the places of their runs, without those of closed runs.
 
     >>> placed(Intent(pinned=frozenset({(7, 3), (2, 1)})), [5, 7]).pinned
     frozenset({(1, 3)})
@@ -58,7 +57,7 @@ def placed(intent: Intent, keys: Sequence[int]) -> Intent:
 
 
 def keyed(intent: Intent, keys: Sequence[int]) -> Intent:
-    """Nodes marked by the keys of the runs at their places: the inverse of `placed`.
+    """Return an intent that marks nodes by the keys of their runs: the inverse of `placed`.
 
     >>> keyed(Intent(pinned=frozenset({(1, 3), (4, 0)})), [5, 7]).pinned
     frozenset({(7, 3)})
@@ -68,6 +67,6 @@ def keyed(intent: Intent, keys: Sequence[int]) -> Intent:
 
 
 def carried(scene: Scene, present: Scene) -> Scene:
-    """A scene with the passing wishes of the present one."""
+    """Return a scene with the transient fields of another scene's intent."""
     kept = {name: getattr(present.intent, name) for name in PASSING}
     return replace(scene, intent=replace(scene.intent, **kept))

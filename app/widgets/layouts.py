@@ -1,4 +1,4 @@
-"""Gives a layout its margins, spacing and content in the line that makes it."""
+"""Margins, spacing and content of a layout, in the line that makes it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ def laid(
     margins: tuple[int, int, int, int] = NONE,
     spacing: int | tuple[int, int] | None = None,
 ) -> Layout:
-    """The layout with margins (left, top, right, bottom) and a spacing (of a grid: across, down);
-    without one the style's own."""
+    """Set margins (left, top, right, bottom) and spacing (of a grid: across, down) of a layout.
+
+    Without a spacing the layout has that of the style. Return the layout.
+    """
     layout.setContentsMargins(*margins)
     if isinstance(layout, QGridLayout) and isinstance(spacing, tuple):
         layout.setHorizontalSpacing(spacing[0])
@@ -29,8 +31,11 @@ def laid(
 
 
 def filled(layout: Box, *parts: Part) -> Box:
-    """The row or column with parts put into it in turn: widgets and layouts, alone or with a share
-    of the room that is left, and numbers for empty room of such a share."""
+    """Add parts to a row or column, and return it.
+
+    A part is a widget or a layout, alone or with its share of the room that is left, or a number:
+    empty room of such a share.
+    """
     for part in parts:
         if isinstance(part, int):
             layout.addStretch(part)

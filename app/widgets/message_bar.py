@@ -56,7 +56,7 @@ class MessageBar(QWidget):
         return self._words.text()
 
     def say(self, sentence: str) -> None:
-        """Show a sentence until another is said; an empty one hides the bar."""
+        """Show a sentence until the next one; an empty sentence hides the bar."""
         self._told.stop()
         self._words.setText(sentence)
         self._settle()
@@ -66,7 +66,7 @@ class MessageBar(QWidget):
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def tell(self, sentence: str) -> None:
-        """Show for a while what was done."""
+        """Show for a few seconds what was done."""
         self.say(sentence)
         self._told.start()
 

@@ -1,4 +1,4 @@
-"""Buttons that have the focus are pressed by Space and Return, whatever these mean elsewhere."""
+"""Space and Return press the button that has the focus, whatever they mean elsewhere."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ RETURNS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @final
 class PressedByKeys(QObject):
-    """Watches buttons: in the window Space plays, and Qt presses tool buttons by Space alone."""
+    """Event filter of buttons: Space plays in the window; Qt presses tool buttons by Space only."""
 
     def add(self, button: QWidget) -> None:
-        """Watch a button."""
+        """Let Space and Return press a button."""
         button.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -90,7 +90,7 @@ def coarse(image: Image.Image) -> np.ndarray:
 def test_the_window_looks_as_approved(qtbot: QtBot, tmp_path: Path) -> None:
     program = Marginscope(Places.under(tmp_path), ())
     # It would ask whether to stop what is being trained where the test has failed before.
-    qtbot.addWidget(program.window, before_close_func=lambda _: program.closing.at_once())
+    qtbot.addWidget(program.window, before_close_func=lambda _: program.shutdown.close_now())
     found = {name: coarse(image) for name, image in pictures(program)}
     program.window.close()
     assert program.worker.close()

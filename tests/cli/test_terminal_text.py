@@ -13,7 +13,7 @@ import pytest
 from app.shell.serving import one_line
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
-from app.state.record import Deed, script
+from app.state.record import RecordEntry, script
 from core.cli.main import main
 from core.cli.output import UNKNOWN, open_streams
 from core.errors import InputError
@@ -76,14 +76,14 @@ def test_a_copied_command_names_exactly_these_files(tmp_path: Path) -> None:
 
 @needs_bash
 def test_a_saved_script_names_exactly_these_files(tmp_path: Path) -> None:
-    deeds = [Deed("10:00:00", f"Open {name}", ("info", f"./{name}")) for name in NAMES]
-    text, _ = script(deeds, "\x1b[2JA session", "mine")
+    entries = [RecordEntry("10:00:00", f"Open {name}", ("info", f"./{name}")) for name in NAMES]
+    text, _ = script(entries, "\x1b[2JA session", "mine")
     assert not [character for character in text if is_steering(character) and character != "\n"]
     assert text.startswith("#!/usr/bin/env bash\n")
     body = text.replace('cd "$(dirname "$0")"', "")
     words = run_by_bash(body, tmp_path)
     assert words == [word for name in NAMES for word in ("info", f"./{name}")]
-    assert script(deeds[:2], "A session", "mine")[0].startswith("#!/bin/sh\n")
+    assert script(entries[:2], "A session", "mine")[0].startswith("#!/bin/sh\n")
 
 
 def test_a_copied_command_on_windows_is_safe_or_refused() -> None:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QWidget
 from app.export.controller import COPIED, ExportController
 from app.export.export_dialogs import DataDialog, FilmDialog
 from app.export.export_progress import ProgressWindow
-from app.export.figure_dialog import FigureDialog
+from app.export.figure_dialogs import FigureDialog
 from app.state.commands import command_of
 from app.state.data_exports import DataJob
 from app.state.exports import Exportable, FigureJob, FilmJob, PageJob, completed, opened
@@ -272,9 +272,8 @@ def test_a_folder_that_cannot_be_written_is_said_before_saving(
 
 def test_the_time_left_is_told_beside_the_bar(qtbot) -> None:
     clock = [0.0]
-    window = ProgressWindow(now=lambda: clock[0])
+    window = ProgressWindow("Writing data", now=lambda: clock[0])
     qtbot.addWidget(window)
-    window.begin("Writing data")
     assert window.bar.maximum() == 0
     window.show_progress(0, 100)
     assert (window.bar.maximum(), window.left.text()) == (100, "")

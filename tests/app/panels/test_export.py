@@ -19,8 +19,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 from app.export.controller import BUSY, CANCELLED, NO_RUNS, ExportController
 from app.export.export_dialog import MOST_RUNS
 from app.export.export_dialogs import DataDialog, FilmDialog
-from app.export.figure_dialog import FigureDialog
-from app.export.page_dialog import PageDialog
+from app.export.figure_dialogs import FigureDialog, PageDialog
 from app.state.data_exports import DataJob, data_paths
 from app.state.exports import (
     Cancelled,
@@ -193,7 +192,8 @@ def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:
     dialog.show()
     qtbot.mouseClick(dialog.run_boxes[0], Left, pos=dialog.run_boxes[0].rect().center() * 0.1)
     assert not dialog.run_boxes[0].isChecked()
-    dialog.palette_choice.setCurrentIndex(1)
+    with qtbot.waitSignal(dialog.changed):  # the preview has other colours
+        dialog.palette_choice.setCurrentIndex(1)
     path = tmp_path / "study__m=9.pdf"
     assert dialog.path.text() == str(path)
     options = FigureOptions(DARK, NodePlane("coordinates", (2, 3)))

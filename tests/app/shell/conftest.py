@@ -198,13 +198,13 @@ class WindowPool:
             path.write_text(STUDY)
             program = make_program(folder / "user", [path])
             program.start()
-            wait_until(lambda: program.upkeep.begun)  # with the first paint
+            wait_until(lambda: program.action_state.views_made)  # with the first paint
             with defer_painting(program.window):
                 wait_until(lambda: trained(program))
                 self._shared = SharedWindow.of(program)
         program = self._shared.program
         if self._shared.has_lost_its_style():
-            program.looks.apply()
+            program.appearance.apply()
         program.window.activateWindow()
         wait_until(program.window.isActiveWindow)
         return program

@@ -74,11 +74,11 @@ REMEMBERED = {
     "drawing": ("_put", "_latest", "_before"),
     "experiment": ("_study", "_cells"),
     "export": ("_folder",),
-    "folding": ("chosen",),
-    "memory": ("settings",),
+    "appearance": ("chosen",),
+    "settings": ("values",),
     "proposals": ("_wished",),
     "readout": ("_message",),
-    "record": ("deeds",),
+    "record": ("entries",),
     "selections": ("_sets",),
     "shortcuts": ("_keys",),
     "theory": ("_chosen",),
@@ -341,7 +341,7 @@ class SharedWindow:
     @classmethod
     def of(cls, program: Marginscope) -> SharedWindow:
         """Use what is made at its first use, and remember the window's state after that."""
-        deeds = program.record.deeds
+        entries = program.record.entries
         program.commands.show()
         settle(program)
         program.actions["compare"].trigger()
@@ -349,8 +349,8 @@ class SharedWindow:
         program.actions["compare"].trigger()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(TourController, "_has_figure_1", lambda _controller: True)
-            program.tour.begin()
-            program.tour.end()
+            program.tour.start()
+            program.tour.stop()
         program.display.ask(playing=False, pinned=frozenset())  # as the tour's first step has it
         program.actions["library"].setChecked(True)
         settle(program)
@@ -370,14 +370,14 @@ class SharedWindow:
             set(),
             files,
             {},
-            program.theme.follows,
+            program.appearance.follows_system,
             program.window.theory.delta.value(),
         )
         shared.dialogs = {(owner, name) for owner, name, _ in _dialogs(program)}
         shared._take_back()
         for _ in range(TURNS):
             settle(program)
-            program.record.deeds = deeds
+            program.record.entries = entries
             before, shared.state = shared.state, state_of(program)
             if before == shared.state and program.window.size().toTuple() == SIZE:
                 break
@@ -435,7 +435,7 @@ class SharedWindow:
         program = self.program
         for (owner, name), value in self.values.items():
             setattr(getattr(program, owner), name, copy(value))
-        program.window.set_recent(program.memory.settings.recent)
+        program.window.set_recent(program.settings.values.recent)
         program.export.figure_process.stop()
         program.readout.say(program.readout._message)
 
@@ -452,8 +452,8 @@ class SharedWindow:
         for top in window.findChildren(QWidget):
             if top.isWindow() and top.isVisible() and not isinstance(top, QMenu):
                 top.close()
-        program.tour.end()
-        program.welcome.leave()
+        program.tour.stop()
+        program.help.leave_welcome()
         program.experiment.drop_queue()
         if (runner := program.whole.runner) is not None:
             program.whole.close()
@@ -471,7 +471,7 @@ class SharedWindow:
         program.scenes.show(self.scene)
         window.resize(*SIZE)
         if self.has_lost_its_style():
-            program.looks.apply()
+            program.appearance.apply()
         program.library.librarian.list()
         program.actions["system"].setChecked(self.follows)
         for key, action in program.actions.items():

@@ -117,7 +117,7 @@ def test_a_dropped_study_runs_once_its_code_was_shown_and_trusted(
     assert str(stranger.study) in seen[1]
     assert str(stranger.code) in seen[1]
     assert program.window.bar.text == ""
-    assert str(stranger.study) in program.memory.settings.recent
+    assert str(stranger.study) in program.settings.values.recent
     answered(program, qtbot)
     folder = trust.trust_folder()
     assert [one.name for one in folder.iterdir()] == [trust.digest_of(stranger.source)]

@@ -230,7 +230,7 @@ def test_an_action_is_done_and_stands_first_then(
     assert palette.found[0].key == "action:loop"
     assert palette.found[0].detail.startswith("on")
     QTest.keyClick(palette.line, Key.Key_Escape)
-    program.put_away()
+    program.shut_down()
     assert load_settings(program.places.settings)[0].commands == ("action:loop",)
     assert open_program().commands.used == ("action:loop",)
 

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.library.compare_page import ComparePanel
 from app.shell.application import Marginscope
-from app.shell.help_card import HelpCard
+from app.shell.help import HelpCard
 from app.state.compared import Compared
 from app.state.session import RunSnapshot
 from app.views.compare import CompareView, falling

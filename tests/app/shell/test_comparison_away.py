@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app import actions
-from app.export.compare_dialog import CompareDialog
+from app.export.figure_dialogs import CompareDialog
 from app.shell.application import Marginscope
 from app.state.compare_exports import CompareJob
 from app.state.compared import Compared

@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.documents import NO_SITE
 from app.shell.documents_window import MISSING, NONE, DocumentsWindow
+from app.shell.help import NO_SITE
 from app.state import documents as state
 from app.state.documents import Document, documents, folder, found, slug
 from tests.app.mouse import keys, pick
@@ -27,7 +27,7 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 @pytest.fixture
 def reader(qtbot: QtBot, program: Marginscope) -> DocumentsWindow:
     keys(qtbot, program.window, Qt.Key.Key_F1, Qt.KeyboardModifier.NoModifier)
-    dialog = program.documents.dialog
+    dialog = program.help.documents
     assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
     return dialog

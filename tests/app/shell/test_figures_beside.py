@@ -13,8 +13,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.export.controller import CANCELLED
-from app.export.figure_dialog import FigureDialog
-from app.export.page_dialog import PageDialog
+from app.export.figure_dialogs import FigureDialog, PageDialog
 from app.shell.application import Marginscope
 from app.state.exports import COPY_FORMATS, CopyJob, _scene
 from core.figures import draw, export, scene
@@ -57,7 +56,9 @@ def dialog_of(program: Marginscope, qtbot: QtBot) -> FigureDialog:
     assert isinstance(dialog, FigureDialog)
     qtbot.waitUntil(lambda: not dialog.preview.image.isNull())
     # A preview that is given up takes the process along.
-    qtbot.waitUntil(lambda: not (program.export._soon.isActive() or program.export.waited_for()))
+    qtbot.waitUntil(
+        lambda: not (program.export._preview_timer.isActive() or program.export.waited_for())
+    )
     return dialog
 
 

@@ -248,7 +248,7 @@ def test_nothing_is_asked_on_closing_before_anything_is_trained(
 ) -> None:
     program = open_program()
     qtbot.waitUntil(lambda: bool(cold.asked and program.session.live))
-    assert program.closing.unfinished() == ""
+    assert program.shutdown.unfinished() == ""
 
 
 def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:

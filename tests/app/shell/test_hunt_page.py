@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.closing import KEEP, STOP
+from app.shell.lifecycle import KEEP, STOP
 from app.study.hunt_page import HuntPage
 from app.study.window import HUNT, StudyWindow
 from app.widgets.inputs import ChoiceBox

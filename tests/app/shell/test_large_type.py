@@ -123,7 +123,7 @@ def test_nothing_is_cut(
 ) -> None:
     """In one window, which is put back after each part; layouts are done without painting it."""
     program = open_program(study)
-    qtbot.waitUntil(lambda: program.upkeep.begun)  # with the first paint
+    qtbot.waitUntil(lambda: program.action_state.views_made)  # with the first paint
     program.window.setUpdatesEnabled(False)
     qtbot.waitUntil(lambda: trained(program))
     program.window.resize(1280, 800)
@@ -208,7 +208,7 @@ def check_window(program: Marginscope, points: float, qtbot: QtBot) -> None:
     assert card is not None
     qtbot.waitUntil(card.isVisible)
     whole(qtbot, card)
-    program.tour.end()
+    program.tour.stop()
 
 
 def outside(program: Marginscope) -> list[str]:

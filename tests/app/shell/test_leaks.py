@@ -124,8 +124,8 @@ def test_questions_that_are_answered_leave_no_dialog(
     questions: dict[str, Callable[[], None]] = {
         **{deed: partial(deeds.ask, deed, (run,)) for deed in ("purge", "rename", "tags", "note")},
         "running": partial(program.question.ask, study),
-        "bookmark": program.bookmarks.ask,
-        "layout": program.layouts.ask,
+        "bookmark": program.bookmarks.request_name,
+        "layout": program.layouts.request_name,
         "link": program.links.ask,
         "data": program.export.data,
         "cells": program.cells.choose,

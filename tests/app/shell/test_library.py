@@ -313,9 +313,9 @@ def check_that_the_library_is_closed_remembered_and_reached_by_the_menu(
     assert dock.isVisible()
     assert library.window.focusWidget() is library.window.transport.slider
     columns = panel(library).shown_columns
-    library.put_away()
-    assert library.memory.settings.library_shown
-    assert library.memory.settings.library_columns == columns != FIRST
+    library.shut_down()
+    assert library.settings.values.library_shown
+    assert library.settings.values.library_columns == columns != FIRST
 
 
 CHECKS = (

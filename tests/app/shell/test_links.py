@@ -111,9 +111,9 @@ def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None
 
 
 def test_the_choice_is_remembered(program: Marginscope, open_program: Opener, qtbot: QtBot) -> None:
-    assert program.memory.settings.options.linked
+    assert program.settings.values.options.linked
     pick(qtbot, program.window, "View", "Link axes of runs")
-    program.put_away()
+    program.shut_down()
     settings, words = load_settings(program.places.settings)
     assert (settings.options.linked, words) == (False, "")
     again = open_program()

@@ -170,13 +170,13 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
 
 def test_bookmarks_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:
     first = next(iter(program.session)).path
-    program.bookmarks.keep("   ")
+    program.bookmarks.add("   ")
     assert "has a name" in program.window.bar.text
     place(first).write_text('{"bookmarks": [["a", "soon", ""]]}')
     menu = program.window.bookmarks
     menu.aboutToShow.emit()
     assert "cannot be read" in program.window.bar.text
-    program.bookmarks.keep("now")
+    program.bookmarks.add("now")
     assert [mark.name for mark in read_about(first).bookmarks] == ["now"]
     assert place(first).with_name(f"{place(first).name}.broken").exists()
 

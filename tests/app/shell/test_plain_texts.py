@@ -169,7 +169,7 @@ def test_no_text_of_a_file_is_html(
         "runs": lambda: None,
         "running": lambda: program.question.ask(study),
         "box": lambda: Question(window, "box").ask(HOSTILE, HOSTILE, {}, default=""),
-        "bookmark": program.bookmarks.ask,
+        "bookmark": program.bookmarks.request_name,
         "line": line_dialog(window, "line", HOSTILE, HOSTILE).open,
     }
     check_each(states, subtests)

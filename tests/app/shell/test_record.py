@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.state.record import MOST_DEEDS, Deed, kept, script
+from app.state.record import MOST_ENTRIES, RecordEntry, script, with_entry
 from core.runs import open_run
 from core.studies.tables import parse_setting, setting_text
 from tests.app.mouse import pick
@@ -23,13 +23,13 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_studies_of_one_text_have_one_file_and_comments_stay_in_their_line() -> None:
-    deeds = [
-        Deed("10:00:00", "Train a\nrm -rf /", ("run", "STUDY"), "one"),
-        Deed("10:00:01", "Train it again", ("run", "STUDY"), "one"),
-        Deed("10:00:02", "Train another", ("run", "STUDY"), "two"),
-        Deed("10:00:03", "Open it", ("info", "it's; a $run.msrun")),
+    entries = [
+        RecordEntry("10:00:00", "Train a\nrm -rf /", ("run", "STUDY"), "one"),
+        RecordEntry("10:00:01", "Train it again", ("run", "STUDY"), "one"),
+        RecordEntry("10:00:02", "Train another", ("run", "STUDY"), "two"),
+        RecordEntry("10:00:03", "Open it", ("info", "it's; a $run.msrun")),
     ]
-    text, files = script(deeds, "title\nline", "s")
+    text, files = script(entries, "title\nline", "s")
     assert files == {"s-1.toml": "one", "s-2.toml": "two"}
     commands = [line for line in text.splitlines() if line.startswith("python")]
     assert [line.split()[-1] for line in commands[:3]] == ["s-1.toml", "s-1.toml", "s-2.toml"]
@@ -38,11 +38,11 @@ def test_studies_of_one_text_have_one_file_and_comments_stay_in_their_line() -> 
 
 
 def test_the_record_is_bounded() -> None:
-    deeds: tuple[Deed, ...] = ()
-    for number in range(MOST_DEEDS + 5):
-        deeds = kept(deeds, Deed("", str(number)))
-    assert len(deeds) == MOST_DEEDS
-    assert deeds[0].words == "5"
+    entries: tuple[RecordEntry, ...] = ()
+    for number in range(MOST_ENTRIES + 5):
+        entries = with_entry(entries, RecordEntry("", str(number)))
+    assert len(entries) == MOST_ENTRIES
+    assert entries[0].words == "5"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_number_that_is_typed_is_one_line(
     for letter in "12":
         qtbot.keyClick(row.control, Qt.Key(ord(letter)))
         qtbot.waitUntil(lambda: not program.scenes.waiting)
-    changes = [deed.words for deed in program.record.deeds if deed.is_step]
+    changes = [entry.words for entry in program.record.entries if entry.is_step]
     assert len(changes) == 1
     assert changes[0] == f"{row.field.name} = {row.text()}"
 
@@ -116,8 +116,11 @@ def test_saving_is_called_so_and_a_first_change_leaves_the_line_before_it(
     pick(qtbot, program.window, "File", "Save study ...")
     program.display.ask(equal=True)
     qtbot.waitUntil(lambda: not program.scenes.waiting)
-    assert [deed.words for deed in program.record.deeds[-2:]] == [f"Save {place}", "Equal aspect"]
-    assert program.memory.settings.recent[0] == str(place)
+    assert [entry.words for entry in program.record.entries[-2:]] == [
+        f"Save {place}",
+        "Equal aspect",
+    ]
+    assert program.settings.values.recent[0] == str(place)
 
 
 def test_only_the_line_of_a_step_is_replaced_when_the_step_goes_on(
@@ -130,7 +133,7 @@ def test_only_the_line_of_a_step_is_replaced_when_the_step_goes_on(
     program.export.finished.emit("figure.pdf is written.")
     program.display.ask(pace=4.0)
     qtbot.waitUntil(lambda: not program.scenes.waiting)
-    words = [deed.words for deed in program.record.deeds[-3:]]
+    words = [entry.words for entry in program.record.entries[-3:]]
     assert words == ["Pace 2\u00d7", "figure.pdf is written.", "Pace 4\u00d7"]
 
 
@@ -139,8 +142,8 @@ def test_a_change_that_is_reverted_at_once_leaves_no_line(
 ) -> None:
     monkeypatch.setattr("app.state.history.PAUSE_S", 3600.0)
     program.scenes.begin()
-    before = program.record.deeds
+    before = program.record.entries
     for equal in (True, False):
         program.display.ask(equal=equal)
         qtbot.waitUntil(lambda: not program.scenes.waiting)
-    assert program.record.deeds == before
+    assert program.record.entries == before

@@ -82,7 +82,7 @@ def check_stop_and_train(program: Marginscope, qtbot: QtBot) -> None:
     keys(qtbot, program.window, Qt.Key.Key_R, CTRL)
     answer(qtbot, QUEUE)
     there = set(second.parent.glob("*.msrun"))
-    program.closing.at_once()
+    program.shutdown.close_now()
     assert set(second.parent.glob("*.msrun")) == there
 
 

@@ -125,7 +125,7 @@ def test_a_question_goes_with_the_window(
     type_into(program, "network.m", "5000")
     pick(qtbot, program.window, "Experiment", "Run")
     assert box() is not None
-    program.closing.at_once()
+    program.shutdown.close_now()
     assert box() is None
 
 

@@ -217,14 +217,14 @@ def check_names_that_cannot_be_kept(program: Marginscope) -> None:
     assert "Select some nodes first" in program.window.bar.text
     run = next(iter(program.session))
     program.display.ask(pinned=frozenset((run.key, node) for node in range(3)))
-    program.selections.keep("  ")
+    program.selections.add("  ")
     assert "has a name" in program.window.bar.text
-    program.selections.keep("x" * 300)
+    program.selections.add("x" * 300)
     assert "at most 200" in program.window.bar.text
     place(run.path).write_text('{"sets": [["a", "3-1"]]}')
     program.window.selections.aboutToShow.emit()
     assert "cannot be read" in program.window.bar.text
-    program.selections.keep("first")
+    program.selections.add("first")
     assert read_about(run.path).sets == (NodeSet("first", frozenset(range(3))),)
     assert place(run.path).with_name(f"{place(run.path).name}.broken").exists()
 
@@ -233,7 +233,7 @@ def test_what_is_exported_is_dim_where_the_window_is(program: Marginscope, qtbot
     runs = list(program.session)
     nodes = frozenset({1, 4, 5, 9})
     program.display.ask(pinned=frozenset((runs[1].key, node) for node in nodes))
-    program.selections.keep("four")
+    program.selections.add("four")
     shown = program._exportable()
     assert shown.selected == (None, NodeSet("four", nodes))
 

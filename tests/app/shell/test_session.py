@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.closing import KEEP, STOP
+from app.shell.lifecycle import KEEP, STOP
 from app.state.intent import MARGIN_AXES, PACES
 from app.state.resolve import resolve
 from app.widgets.inputs import ValueEdit
@@ -357,7 +357,7 @@ def test_files_are_dropped_opened_beside_and_remembered(
     drop(program.window, [first], Qt.KeyboardModifier.ShiftModifier)
     assert [run.path for run in program.session] == [second, first]
     qtbot.waitUntil(lambda: trained(program))
-    recent = [Path(name).name for name in program.memory.settings.recent]
+    recent = [Path(name).name for name in program.settings.values.recent]
     assert recent == [first.name, second.name, "small.toml"]
     pick(qtbot, program.window, "File", "Open recent", second.name)
     assert [run.path for run in program.session] == [second]

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.places import Places
 from app.settings import Settings, load_settings, save_settings
-from app.shell.closing import OPEN, UNSAVED
+from app.shell.lifecycle import OPEN, UNSAVED
 from core.errors import DiskError
 from tests.app.mouse import press_in_box
 from tests.app.shell.conftest import Opener, trained

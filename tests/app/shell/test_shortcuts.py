@@ -15,8 +15,7 @@ from app.actions import MENUS, ROWS
 from app.places import Places
 from app.settings import Settings, load_settings, save_settings
 from app.shell.application import Marginscope
-from app.shell.fixed_keys import fixed_keys
-from app.shell.shortcut_dialog import KEYS, SPOKEN, ShortcutDialog
+from app.shell.shortcut_dialog import KEYS, SPOKEN, ShortcutDialog, fixed_keys
 from app.state.link import study_link
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
@@ -142,7 +141,7 @@ def test_keys_are_changed_and_do_it_then(
     assert action.isChecked()
     keys(qtbot, program.window, Key.Key_L, Qt.KeyboardModifier.NoModifier)
     assert action.isChecked()  # the keys from before do nothing
-    program.put_away()
+    program.shut_down()
     assert load_settings(program.places.settings)[0].shortcuts == {"loop": "Ctrl+F4"}
     again = open_program()
     assert again.actions["loop"].shortcut().toString() == "Ctrl+F4"

@@ -133,7 +133,7 @@ def check_ranges_and_zoom_are_shared(program: Marginscope, qtbot: QtBot, files: 
 def check_wishes_of_later_panels(program: Marginscope, qtbot: QtBot, files: list[str]) -> None:
     program.actions["equal"].setChecked(True)
     with skip_style_sheet():
-        program.looks.set_dark(True)
+        program.appearance.set_dark(True)
     program.display.ask(views=("margins", "curves"), margin_axis="step")
     program.files.open_files(files[:4])
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS, TOOL_BAR, TOOL_BAR_RIGHT
-from app.scenes.folding import is_open
 from app.settings import load_settings
+from app.shell.appearance import is_open
 from app.shell.application import Marginscope
 from tests.app.shell.conftest import Opener, trained
 
@@ -88,7 +88,7 @@ def test_what_is_chosen_by_hand_stays_at_such_a_size(
     program.actions["form"].trigger()
     assert panels(program) == (True, True)
     assert resized(program, 1280) == (False, True)
-    program.put_away()
+    program.shut_down()
     settings, _ = load_settings(program.places.settings)
     assert (settings.form_shown, settings.form_small) == (False, True)
     assert (settings.inspector_shown, settings.inspector_small) == (True, True)

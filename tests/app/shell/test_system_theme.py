@@ -23,7 +23,7 @@ class System:
 
     def __init__(self, monkeypatch: MonkeyPatch) -> None:
         self.palette = "light"
-        for module in ("memory", "system_theme"):
+        for module in ("settings", "appearance"):
             monkeypatch.setattr(f"app.shell.{module}.system_palette", lambda: self.palette)
 
     def turn(self, palette: str) -> None:
@@ -67,12 +67,12 @@ def test_a_choice_by_hand_stays(
     system.turn("dark")
     system.turn("light")
     assert state(program) == ("dark", True, False)
-    program.put_away()
+    program.shut_down()
     again = open_program(NO_RUNS)
     assert state(again) == ("dark", True, False)
     pick(qtbot, again.window, "View", "Dark or light as the system")
     assert state(again) == ("light", False, True)
-    again.put_away()
+    again.shut_down()
     assert load_settings(again.places.settings)[0].follows_system
 
 

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.export.export_dialogs import FilmDialog
-from app.export.figure_dialog import FigureDialog
+from app.export.figure_dialogs import FigureDialog
 from app.shell.application import Marginscope
 from app.state.exports import FigureJob, FilmJob, completed, opened
 from app.state.resolve import span_of
@@ -51,7 +51,7 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     assert dialog.ranges.isChecked() and dialog.moment.isChecked()
     job = dialog.job()
     assert isinstance(job, FigureJob)
-    whole = completed(job, program.export._shown())
+    whole = completed(job, program.export._snapshot())
     assert isinstance(whole, FigureJob)
     assert whole.panels == ("norms", "curves") and whole.options.look.pinned[0] == {3}
     (mine,) = [one for one in whole.options.look.regions if (one.row, one.panel) == (0, "norms")]
@@ -72,7 +72,7 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     QTest.keyClick(dialog.rest, Qt.Key.Key_Space)
     bare = dialog.job()
     assert isinstance(bare, FigureJob) and not bare.rest
-    panels = completed(bare, program.export._shown()).scene().panels
+    panels = completed(bare, program.export._snapshot()).scene().panels
     curves = next(panel for panel in panels if panel.kind == "curves")
     assert [curve.x.shape[1] for curve in curves.ink.curves] == half * [frame + 1]
     QTest.keyClick(dialog.moment, Qt.Key.Key_Space)
@@ -125,7 +125,7 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     assert job.panel.split(",") == list(program.display.panels[0].names)
     short = completed(
         replace(job, path=tmp_path / "film.gif", seconds=0.2, size=(640, 480)),
-        program.export._shown(),
+        program.export._snapshot(),
     )
     # Drawn here: tests.app.shell.test_films_beside has it drawn by another process.
     with opened(short.runs) as runs:

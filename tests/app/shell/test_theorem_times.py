@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.playback.time_slider import TimeSlider
-from app.scenes.folding import is_open
 from app.settings import load_settings
+from app.shell.appearance import is_open
 from app.shell.application import Marginscope
 from app.state.statement_lines import StatementLine, Stretch, statement_lines
 from app.theory.stretches import hue_of_stretch, paint_stretch
@@ -252,7 +252,7 @@ def test_small_windows_have_none_unless_it_is_wanted(open_program: Opener) -> No
     program.actions["times"].trigger()
     assert program.window.times.isVisible()
     assert program.window.times.note.text() == NO_RUN
-    program.put_away()
+    program.shut_down()
     settings, _ = load_settings(program.places.settings)
     assert (settings.times_shown, settings.times_small) == (True, True)
     assert not is_open("times", 1024, {})

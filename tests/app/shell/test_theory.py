@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.help_card import HelpCard
+from app.shell.help import HelpCard
 from app.theory.controller import WHILE_TRAINING
 from app.theory.judge import Judge
 from app.theory.margin_list import COMPUTING, STOPPED

@@ -11,8 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS
 from app.shell.application import Marginscope
-from app.shell.tour import TourController
-from app.shell.tour_card import TourCard
+from app.shell.tour import TourCard, TourController
 from app.state.tour import STEPS
 from app.state.views import VIEWS
 from tests.app.mouse import pick
@@ -122,7 +121,7 @@ def test_a_small_window_does_not_grow_for_the_tour(program: Marginscope, qtbot: 
     window = program.window
     window.resize(1024, 640)
     qtbot.waitUntil(lambda: not program.actions["inspector"].isChecked())
-    form, chosen = program.actions["form"].isChecked(), dict(program.folding.chosen)
+    form, chosen = program.actions["form"].isChecked(), dict(program.appearance.chosen)
     card = begun(program, qtbot)
     for step in STEPS:
         qtbot.wait(1)  # the layout is done in the loop
@@ -130,4 +129,4 @@ def test_a_small_window_does_not_grow_for_the_tour(program: Marginscope, qtbot: 
         assert window.side.isVisible() == (step.place == "theory")
         qtbot.mouseClick(card.next, LEFT)
     assert program.actions["form"].isChecked() == form
-    assert program.folding.chosen == chosen
+    assert program.appearance.chosen == chosen

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.settings import load_settings
+from app.shell.action_state import OF_STUDY
 from app.shell.application import Marginscope
-from app.shell.main_window import OF_STUDY
 from app.state.intent import FIGURE_1, FIRST_CURVES, NEURON_POINTS
 from app.state.later import SPECTRUM
 from app.state.views import VIEWS

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.welcome_card import Card
-from app.shell.welcome_page import WelcomePage
+from app.shell.welcome_page import Card, WelcomePage
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_summaries
 from tests.app.mouse import pick
@@ -109,13 +108,13 @@ def check_offers(program: Marginscope, where: WelcomePage, qtbot: QtBot) -> None
     qtbot.waitUntil(lambda: again in [one.text() for one in visible(where)])
     program.actions["last"].setEnabled(False)
     qtbot.mouseClick(button(where, "Read the documents"), LEFT)
-    assert program.documents.dialog is not None
+    assert program.help.documents is not None
 
 
 def test_a_file_that_was_open_is_opened_again(program: Marginscope, qtbot: QtBot) -> None:
     path = next(iter(program.session)).source
     program.files.open_files([str(path)])
-    qtbot.waitUntil(lambda: program.memory.settings.recent[:1] == (str(path),))
+    qtbot.waitUntil(lambda: program.settings.values.recent[:1] == (str(path),))
     where = emptied(program, qtbot)
     qtbot.mouseClick(button(where, path.stem), LEFT)
     qtbot.waitUntil(lambda: [run.source for run in program.session] == [path])

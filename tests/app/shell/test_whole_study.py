@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.shell.closing import KEEP, STOP
+from app.shell.lifecycle import KEEP, STOP
 from app.study import display as study_display
 from app.study.readers import figure_drawn
 from app.study.runner import NO_ADDRESS
@@ -115,7 +115,7 @@ def finished(program: Marginscope) -> Callable[[], bool]:
 def begun(open_program: Opener, path: Path, qtbot: QtBot) -> Marginscope:
     """A main window with a study in its form, whose runs were stopped; it is painted once."""
     program = open_program(path)
-    qtbot.waitUntil(lambda: program.upkeep.begun)
+    qtbot.waitUntil(lambda: program.action_state.views_made)
     program.window.setUpdatesEnabled(False)
     qtbot.waitUntil(lambda: bool(program.session))
     program.experiment.stop()

@@ -91,7 +91,7 @@ def main(rounds: int) -> None:
         program.export.worker.progress.connect(drawn.append)
         for _ in range(rounds):
             alone += scrubbed(program, application)
-            program.export._start(job)
+            program.export.start(job)
             until(
                 partial(_more, drawn, len(drawn)), application
             )  # libraries are loaded, axes drawn

@@ -65,9 +65,9 @@ class Driven(QObject):
             program.display.ask(playing=False)
             program.playback.to_moment(span_of(program.session.snapshot()).moment(float(rest)))
         elif word == "bookmark":
-            program.bookmarks.keep(rest)
+            program.bookmarks.add(rest)
         elif word == "close":
-            program.closing.at_once()
+            program.shutdown.close_now()
         # In order: what was asked for is shown when the loop comes to it.
         QTimer.singleShot(ANSWER_MS, self, self._answer)
 

@@ -145,7 +145,7 @@ def _ended(program: Marginscope, walk: Walk, soak: Soak, errors: list[str], log:
     wrong = [*soak.wrong, *grown(before or soak.looks, after)]
     if wrong:
         print("more:", dict(soak.kinds[-1] - soak.kinds[min(first, len(before))]))
-    program.closing.at_once()
+    program.shutdown.close_now()
     program.window.deleteLater()
     program.deleteLater()
     soak.deleteLater()

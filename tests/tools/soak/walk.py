@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QLineEdit
 from app.export.export_dialog import ExportDialog
 from app.export.export_dialogs import FilmDialog
 from app.shell.application import Marginscope
-from app.shell.opening import FIRST_STUDY
+from app.shell.lifecycle import FIRST_STUDY
 from app.state.resolve import span_of
 from tests.runs.helpers import crash
 
@@ -135,7 +135,7 @@ class Walk(QObject):
         for key in ("library", "compare", "dark", "system", "lecture", "welcome", "times", "loop"):
             if program.actions[key].isChecked():
                 program.actions[key].trigger()
-        program.tour.end()
+        program.tour.stop()
         # The same form at every look: how many fields there are depends on the study.
         study = program.window.form.study()
         if study is None or study.id != FIRST_STUDY:
@@ -295,7 +295,7 @@ class Walk(QObject):
 
     def _bookmark(self) -> None:
         if len(self.program.session):
-            self.program.bookmarks.keep(f"moment {self._chance.randrange(5)}")
+            self.program.bookmarks.add(f"moment {self._chance.randrange(5)}")
             self.program.bookmarks.show(f"moment {self._chance.randrange(5)}")
 
     def _filter(self) -> None:

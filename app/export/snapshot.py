@@ -1,11 +1,11 @@
-"""What the window shows now, for figures, films and data of it."""
+"""Snapshot of what the window shows, for figures, films and data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from app.playback.display import DisplayController
-from app.scenes.selections import SelectionController
+from app.scenes.named import SelectionController
 from app.state.exports import Ends, Exportable
 from app.state.resolve import NEAR, ResolvedView
 from app.state.session import OpenRun
@@ -16,10 +16,10 @@ from core.figures.palette import PALETTES
 from core.problem.schedule import inverse_coordinate
 
 
-def drawn(
+def export_snapshot(
     display: DisplayController, theory: TheoryController, selections: SelectionController
 ) -> Exportable:
-    """The runs that are shown, as they are drawn."""
+    """Return the runs that are shown, as they are drawn."""
     view, intent = display.view, display.intent
     runs = [run for run in display.session if run.data is not None]
     shown = {one.key: one for one in view.runs}
@@ -49,7 +49,7 @@ def drawn(
 
 
 def _sources(run: OpenRun, theory: TheoryController) -> tuple[str, ...]:
-    """Where the study of a run comes from, and what theory shows of it."""
+    """Return the sources of a run's study, and of what theory shows of the run."""
     own = "" if run.data is None else run.data.run.source
     return (own, *theory.sources_of(run.key))
 
@@ -75,7 +75,7 @@ def _ranges(
 
 
 def _moment(view: ResolvedView) -> float | None:
-    """log10 t at the cursor; None at the end, where all is shown."""
+    """Return log10 t at the cursor; None at the end, where all is shown."""
     span = view.span
     if view.cursor >= span.edge - NEAR:
         return None
@@ -84,7 +84,7 @@ def _moment(view: ResolvedView) -> float | None:
 
 
 def _interval(view: ResolvedView) -> tuple[float, float] | None:
-    """The interval of the loop in log10 t."""
+    """Return the interval of the loop in log10 t."""
     if view.wishes.interval is None:
         return None
     first, last = view.wishes.interval

@@ -1,0 +1,369 @@
+"""Bookmarks, selections and layouts: named in a dialog, listed in a menu, and removed there.
+
+Bookmarks and selections are saved in the notes beside their runs, layouts in the settings.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, final
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.playback.display import DisplayController
+from app.playback.time_slider import TimeSlider
+from app.scenes.controller import SceneController
+from app.state.layouts import LAYOUTS, Layout, checked_name, laid_out, layout_of
+from app.state.link import link_of, parse_link
+from app.state.session import OpenRun
+from app.state.value_kinds import typed_time
+from app.widgets.line_dialog import line_dialog
+from app.widgets.plain_text import menu_text
+from core.errors import InputError, MarginscopeError
+from core.figures.numbers import MINUS, clock_text
+from core.library.about import change_about, read_about
+from core.library.entry import About, Bookmark
+from core.observables.node_sets import NodeSet
+from core.problem.schedule import inverse_coordinate
+
+NO_BOOKMARKS = "No bookmarks yet: Bookmark this moment ... makes one"
+NO_SETS = "No named selections yet"
+NO_RUN = "Open a run first: a bookmark is a moment of a recorded run."
+NO_NODES = "Select some nodes first: draw a box around them among the neurons, or click them."
+
+Part = Literal["bookmarks", "sets"]  # of the notes
+
+
+class NamedController(QObject):
+    """Menu of names, with a menu in it that removes them."""
+
+    message = Signal(str)  # what cannot be done
+    status = Signal(str)  # what was done
+
+    def __init__(self, window: QWidget, menu: QMenu, noun: str) -> None:
+        super().__init__(window)
+        self._window, self._menu, self._noun = window, menu, noun
+        self._removals = QMenu(f"&Remove {noun}", menu.parentWidget())
+        menu.triggered.connect(self._on_triggered)
+
+    @abstractmethod
+    def request_name(self) -> None:
+        """Open the dialog whose answer goes to `add`."""
+
+    @abstractmethod
+    def add(self, name: str) -> None:
+        """Save what is shown under a name."""
+
+    @abstractmethod
+    def show(self, name: str) -> None:
+        """Show what has a name."""
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Remove a name."""
+
+    def _open_dialog(self, title: str, label: str, text: str = "") -> None:
+        dialog = line_dialog(self._window, self._noun, title, label, text)
+        dialog.textValueSelected.connect(self.add)
+        dialog.open()
+
+    def _clear_menu(self) -> None:
+        self._menu.clear()
+        self._removals.clear()
+
+    def _list_name(self, name: str, detail: str = "", removable: bool = True) -> QAction:
+        """Add a name to the menu, with a detail at its right, and return its action."""
+        text = menu_text(name)
+        action = self._menu.addAction(f"{text}\t{detail}" if detail else text)
+        action.setData(("show", name))
+        if removable:
+            self._removals.addAction(text).setData(("remove", name))
+        return action
+
+    def _finish_menu(self, none: str = "", above: QAction | None = None) -> None:
+        """Add `above` and the menu that removes names, or the sentence `none` if there are none."""
+        if self._menu.isEmpty():
+            self._menu.addAction(none).setEnabled(False)
+            return
+        self._menu.addSeparator()
+        if above is not None:
+            self._menu.addAction(above)
+        self._menu.addMenu(self._removals).setEnabled(not self._removals.isEmpty())
+
+    def _on_triggered(self, action: QAction) -> None:
+        match action.data():
+            case "show", str(name):
+                self.show(name)
+            case "remove", str(name):
+                self.remove(name)
+
+    def _read_notes(self, path: Path) -> About:
+        """Return the notes beside a run; those that cannot be read are reported, and empty."""
+        try:
+            return read_about(path)
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return About()
+
+    def _change_notes(
+        self, path: Path, part: Part, item: Bookmark | NodeSet | None, name: str = ""
+    ) -> About | None:
+        """Add an item to a part of the notes beside a run, or remove a name; None if that fails."""
+        change = partial(_without, part, name) if item is None else partial(_with, part, item)
+        try:
+            return change_about(path, change)
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            return None
+
+
+def _with(part: Part, item: Bookmark | NodeSet, about: About) -> About:
+    changed: dict[str, Any] = {part: (*getattr(about, part), item)}
+    return replace(about, **changed)
+
+
+def _without(part: Part, name: str, about: About) -> About:
+    kept = tuple(item for item in getattr(about, part) if item.name != name)
+    changed: dict[str, Any] = {part: kept}
+    return replace(about, **changed)
+
+
+@final
+class BookmarkController(NamedController):
+    """Bookmarks of the run at the left."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        menu: QMenu,
+        slider: TimeSlider,
+        display: DisplayController,
+        scenes: SceneController,
+    ) -> None:
+        super().__init__(window, menu, "bookmark")
+        self._slider, self._display, self._scenes = slider, display, scenes
+        self._path: Path | None = None
+        self._marks: tuple[Bookmark, ...] = ()
+        display.runs_changed.connect(self._on_runs_changed)
+        menu.aboutToShow.connect(self._read)
+        slider.bookmark_requested.connect(self.show)
+        self._fill_menu()
+
+    def _on_runs_changed(self) -> None:
+        path = next((run.path for run in self._display.session), None)
+        if path != self._path:
+            self._path = path
+            self._read()
+
+    def _read(self) -> None:
+        """Read the notes, which another window may have written."""
+        self._set_bookmarks(() if self._path is None else self._read_notes(self._path).bookmarks)
+
+    def _set_bookmarks(self, marks: tuple[Bookmark, ...]) -> None:
+        self._marks = marks
+        self._slider.set_bookmarks([(mark.name, mark.log10_time) for mark in marks])
+        self._fill_menu()
+
+    def _fill_menu(self) -> None:
+        self._clear_menu()
+        for mark in self._marks:
+            when = self._time_text(mark.log10_time)
+            self._list_name(mark.name, "" if mark.name == when else when)
+        self._finish_menu(NO_BOOKMARKS)
+
+    def _time_text(self, log10_time: float) -> str:
+        """Return a moment as people read it; t counts the steps of some runs."""
+        run = next(iter(self._display.session), None)
+        steps = run is not None and run.counts_steps
+        return clock_text(log10_time, steps).replace("-", MINUS)
+
+    def _moment(self) -> float:
+        """Return log10 of the time that is shown; -inf at the start."""
+        view = self._display.view
+        start = view.cursor <= view.span.low
+        return float("-inf") if start else float(inverse_coordinate(view.cursor))
+
+    def request_name(self) -> None:
+        if self._path is None:
+            self.message.emit(NO_RUN)
+            return
+        when = self._time_text(self._moment())
+        self._open_dialog("Bookmark", f"A name for this picture, at {when}", when)
+
+    def add(self, name: str) -> None:
+        if self._path is None:
+            return
+        # Without the files: it is kept with the run, wherever that goes.
+        picture = link_of(replace(self._scenes.picture(), runs=()))
+        about = self._change_notes(self._path, "bookmarks", Bookmark(name, self._moment(), picture))
+        self._on_changed(about, f"{name.strip()} is bookmarked and marked on the time line.")
+
+    def remove(self, name: str) -> None:
+        assert self._path is not None
+        about = self._change_notes(self._path, "bookmarks", None, name)
+        self._on_changed(about, f"The bookmark {name} is removed.")
+
+    def _on_changed(self, about: About | None, words: str) -> None:
+        if about is not None:
+            self._set_bookmarks(about.bookmarks)
+            self.status.emit(words)
+
+    def show(self, name: str) -> None:
+        mark = next((mark for mark in self._marks if mark.name == name), None)
+        if mark is None:
+            return
+        present = self._scenes.scene
+        base = replace(present, zooms=(), intent=replace(present.intent, playing=False))
+        try:
+            scene = parse_link(mark.picture, base)
+        except MarginscopeError:  # of another program, or of a later one of ours: its time is known
+            link = f"marginscope://view?t={typed_time(mark.log10_time)}"
+            scene = parse_link(link, base)
+        intent = replace(scene.intent, playing=False, palette=present.intent.palette)
+        self._scenes.restore(replace(scene, runs=present.runs, intent=intent), f"Bookmark {name}")
+
+
+@final
+class SelectionController(NamedController):
+    """Named selections: a name stands for a set of nodes in each open run that has that name."""
+
+    names_changed = Signal()
+
+    def __init__(self, window: QWidget, menu: QMenu, display: DisplayController) -> None:
+        super().__init__(window, menu, "selection")
+        self._display = display
+        self._sets: dict[Path, tuple[NodeSet, ...]] = {}
+        display.runs_changed.connect(self._on_runs_changed)
+        menu.aboutToShow.connect(self._read)
+        self._fill_menu()
+
+    def _on_runs_changed(self) -> None:
+        if {run.path for run in self._display.session} != set(self._sets):
+            self._read()
+
+    def _read(self) -> None:
+        """Read the notes, which another window may have written."""
+        self._sets = {run.path: self._read_notes(run.path).sets for run in self._display.session}
+        self._fill_menu()
+        self.names_changed.emit()
+
+    def _fill_menu(self) -> None:
+        self._clear_menu()
+        shown = {self.name_of(run) for run in self._display.session}
+        for name in sorted({one.name for sets in self._sets.values() for one in sets}):
+            action = self._list_name(name)
+            action.setCheckable(True)
+            action.setChecked(name in shown)
+        self._finish_menu(NO_SETS)
+
+    def nodes_of(self, run: OpenRun) -> frozenset[int]:
+        """Return the pinned nodes of a run."""
+        shown = self._display.view.runs
+        return next((one.pinned for one in shown if one.key == run.key), frozenset())
+
+    def name_of(self, run: OpenRun) -> str:
+        """Return the name of a run's pinned nodes; "" if they have none."""
+        nodes = self.nodes_of(run)
+        sets = self._sets.get(run.path, ())
+        return next((one.name for one in sets if nodes and one.nodes == nodes), "")
+
+    def selected(self, run: OpenRun) -> NodeSet | None:
+        """Return the selection of a run with its name, if it has one."""
+        shown = self._display.view.runs
+        nodes = next((one.selected for one in shown if one.key == run.key), frozenset[int]())
+        return NodeSet(self.name_of(run), nodes) if nodes else None
+
+    def request_name(self) -> None:
+        count = sum(len(self.nodes_of(run)) for run in self._display.session)
+        if not count:
+            self.message.emit(NO_NODES)
+            return
+        self._open_dialog("Name the selection", f"A name for {count} node{'s' * (count > 1)}")
+
+    def add(self, name: str) -> None:
+        name = " ".join(name.split())
+        nodes = {run.path: self.nodes_of(run) for run in self._display.session}
+        items = {path: NodeSet(name, some) for path, some in nodes.items() if some}
+        if items and self._change(items):
+            self.status.emit(f"{name} is saved with its run and listed under Edit, Selections.")
+
+    def remove(self, name: str) -> None:
+        having = [path for path, sets in self._sets.items() if any(s.name == name for s in sets)]
+        if self._change(dict.fromkeys(having), name):
+            self.status.emit(f"The selection {name} is removed.")
+
+    def _change(self, items: Mapping[Path, NodeSet | None], name: str = "") -> bool:
+        done = False
+        for path, item in items.items():
+            if about := self._change_notes(path, "sets", item, name):
+                self._sets[path] = about.sets
+                done = True
+        self._fill_menu()
+        self.names_changed.emit()
+        return done
+
+    def show(self, name: str) -> None:
+        runs = {run.key: self._sets.get(run.path, ()) for run in self._display.session}
+        found = {key: one for key, sets in runs.items() for one in sets if one.name == name}
+        others = {mark for mark in self._display.intent.pinned if mark[0] not in found}
+        mine = {(key, node) for key, one in found.items() for node in one.nodes}
+        self._display.ask(pinned=frozenset(others | mine))
+        self._fill_menu()  # the mark of an entry moves also where the same one is chosen again
+
+
+@final
+class LayoutController(NamedController):
+    """Layouts of the program, and the user's own: `own` by name."""
+
+    def __init__(
+        self, window: QWidget, menu: QMenu, scenes: SceneController, own: Mapping[str, Layout]
+    ) -> None:
+        super().__init__(window, menu, "layout")
+        self._scenes = scenes
+        self.own: dict[str, Layout] = dict(own)
+        self._save = QAction("&Save layout ...", self)
+        self._save.setData("save")  # listed in the command palette
+        self._save.triggered.connect(self.request_name)
+        self._fill_menu()
+
+    def _fill_menu(self) -> None:
+        self._clear_menu()
+        for name in LAYOUTS:
+            self._list_name(name, removable=False)
+        self._menu.addSeparator()
+        for name in self.own:
+            self._list_name(name)
+        self._finish_menu(above=self._save)
+
+    def request_name(self) -> None:
+        self._open_dialog("Save layout", "A name for the views and panels as they are now")
+
+    def add(self, name: str) -> None:
+        try:
+            name = checked_name(name, self.own)
+        except InputError as error:
+            self.message.emit(error.sentence)
+            return
+        self.own[name] = layout_of(self._scenes.picture())
+        self._fill_menu()
+        self.status.emit(f"The layout {name} is in the menu View, Layouts.")
+
+    def remove(self, name: str) -> None:
+        del self.own[name]
+        self._fill_menu()
+        self.status.emit(f"The layout {name} is removed.")
+
+    def show(self, name: str) -> None:
+        layout = LAYOUTS.get(name) or self.own[name]
+        try:
+            scene = laid_out(self._scenes.scene, layout)
+        except InputError as error:
+            self.message.emit(error.sentence)
+            return
+        self._scenes.restore(scene, f"Layout {name}")

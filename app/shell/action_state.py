@@ -1,0 +1,327 @@
+"""Actions and menus of the view: what can be chosen, what is chosen, and what a choice does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QMenu, QWidget
+
+from app import actions
+from app.flag import Flag
+from app.playback.display import DisplayController
+from app.playback.inspector import definition
+from app.playback.readout import Readout
+from app.shell.appearance import AppearanceController
+from app.shell.main_window import MainWindow
+from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, VIEW_OPTIONS
+from app.state.value_kinds import MOST_CURVES
+from app.state.views import VIEWS
+from app.widgets.number_boxes import WholeBox
+from app.widgets.plain_text import menu_text, plain_tip, window_title
+from core.observables.planes import COORDINATES, PLANES, NodePlane
+from core.studies.changes import is_modified
+from core.studies.study import Study
+
+OF_STUDY = "study"  # the entry of a menu for what the study opens with
+PIN_TWO = "Pin two nodes of a run, by a click on each: they span the plane."
+FROM_LOOP = "From the &loop"
+NO_RUN = "Run a study, or open a run, to choose its curves."
+EDITED = "Edited: press Run to train these settings."
+OPTIONS = {option.name: option.action for option in VIEW_OPTIONS.values() if option.action}
+
+
+@final
+class ActionStateController(QObject):
+    """Actions, menus, transport and title of the window, kept at what is open and shown.
+
+    `views_made`: the runs or the welcome page can be shown. `has_study`: the form has a study.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        display: DisplayController,
+        appearance: AppearanceController,
+        readout: Readout,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._display = window, display
+        self._appearance, self._readout = appearance, readout
+        self._actions: Mapping[str, QAction] = {}
+        self._marking = Flag()  # while actions are checked to show what is chosen
+        self.views_made = self.has_study = False
+        # One for all times: `clear` of a menu deletes its actions, and no menus within it.
+        self._of_loop = QMenu(FROM_LOOP, window.curve_choice, toolTipsVisible=True)
+        self._fill_menus()
+        for menu in (window.margin_axes, window.neuron_choice):
+            menu.triggered.connect(self._on_choice)
+        window.view_choice.triggered.connect(self._on_view)
+        window.curve_choice.aboutToShow.connect(self.fill_curves)
+        window.curve_choice.triggered.connect(self._on_curve)
+
+    def set_actions(self, table: Mapping[str, QAction]) -> None:
+        """Show the state by the actions of the table, from now on."""
+        self._actions = table
+        self._display.changed.connect(self.show_transport)
+        self._display.intent_changed.connect(self.show_wishes)
+        self._display.runs_changed.connect(self.show_runs)
+        self._window.form.changed.connect(self._on_edited)
+        self.show_wishes()
+
+    # -------------------------------------------------------------------------------- state
+
+    def show_transport(self) -> None:
+        """Update the transport and its actions to the view."""
+        view = self._display.view
+        times, steps = [], True
+        for shown in view.runs:
+            run = self._display.session.get(shown.key)
+            if run is not None and run.data is not None and shown.frame >= 0:
+                times.append(float(run.data.log10_time[shown.frame]))
+                steps = steps and run.counts_steps
+        latest = max(times, default=float("-inf"))
+        self._window.transport.show_view(view, latest, steps and bool(times))
+        wishes = view.wishes
+        moving = wishes.playing and not wishes.follow
+        actions.show_playing(self._actions["play"], moving, self._appearance.icon)
+
+    def show_wishes(self) -> None:
+        """Mark what is chosen in actions and menus."""
+        wishes = self._display.view.wishes
+        with self._marking:
+            for name, action in OPTIONS.items():
+                self._actions[action].setChecked(getattr(wishes, name))
+        self._actions["follow"].setChecked(wishes.follow)
+        self._actions["dark"].setChecked(wishes.palette == "dark")
+        self._enable()
+        self._mark_choices()
+
+    def _enable(self) -> None:
+        """Enable what can be done with what is shown."""
+        session = self._display.session
+        compared = self._display.view.wishes.compared is not None
+        shown, live = len(session) > 0, bool(session.live)
+        actions.enable(self._actions, shown=shown, live=live, compared=compared)
+
+    def show_runs(self) -> None:
+        """Update title, page and actions to the open runs."""
+        session = self._display.session
+        shown = len(session) > 0
+        self._enable()
+        held = any(run.control is not None and run.control.pause_requested for run in session.live)
+        self._actions["pause"].setChecked(held)
+        window = self._window
+        if self.views_made:
+            window.show_page(shown)
+        headings = " | ".join(run.heading for run in session)
+        titles = {run.data.run.title for run in session if run.data is not None}
+        changed = [title for title in titles if is_modified(title) and title not in headings]
+        parts = [part for part in (headings, *sorted(changed), "Marginscope") if part]
+        window.setWindowTitle(window_title(" \u2013 ".join(parts)))
+
+    def show_study(self, study: Study) -> None:
+        """Show which study is in the form."""
+        self.has_study = True
+        self._window.chooser.set_study(study)
+        self._window.welcome.set_study(study.title)
+        self._window.welcome.set_runnable(True)
+
+    def _on_edited(self) -> None:
+        right = self._window.form.study() is not None
+        self._window.welcome.set_runnable(right)
+        self._readout.say(EDITED if right else "")
+
+    # ------------------------------------------------------------------------------ choices
+
+    def _fill_menus(self) -> None:
+        """Fill the menus of views, axes and neurons; that of curves depends on the run."""
+        window, views = self._window, self._window.view_choice
+        views.addAction("The &study's views").setData(OF_STUDY)
+        views.addSeparator()
+        for kind in VIEWS.values():
+            action = views.addAction(kind.title)
+            action.setData(kind.name)
+            action.setCheckable(True)
+        self._offer(window.margin_axes, "margin_axis", MARGIN_AXES)
+        self._offer(window.margin_axes, "margin_unit", MARGIN_UNITS)
+        self._offer(window.neuron_choice, "neuron_range", NEURON_RANGES)
+        self._offer(window.neuron_choice, "neuron_points", NEURON_POINTS)
+        self._offer(
+            window.neuron_choice, "plane", {kind.name: kind.title for kind in PLANES.values()}
+        )
+
+    @staticmethod
+    def _offer(menu: QMenu, wish: str, titles: Mapping[str, str]) -> None:
+        """Add entries of which one is chosen; their data are (wish, value) of app.state.intent."""
+        menu.addSeparator()
+        group = QActionGroup(menu)
+        for value, title in titles.items():
+            action = menu.addAction(title)
+            action.setData((wish, value))
+            action.setCheckable(True)
+            group.addAction(action)
+
+    def _mark_choices(self) -> None:
+        """Mark what is chosen in the menus of one choice, and the views that are shown."""
+        wishes, window = self._display.view.wishes, self._window
+        for menu in (window.margin_axes, window.neuron_choice):
+            for action in menu.actions():
+                if not action.isSeparator():
+                    wish, value = action.data()
+                    chosen = getattr(wishes, wish)
+                    action.setChecked(value in (chosen, getattr(chosen, "kind", "")))
+        for action in window.view_choice.actions():
+            if action.isCheckable():
+                action.setChecked(action.data() in wishes.views)
+
+    def set_options(self) -> None:
+        """Set the options of the view to the marks of their actions."""
+        if not self._marking:
+            marks = {name: self._actions[key].isChecked() for name, key in OPTIONS.items()}
+            self._display.ask(**marks)
+
+    def _on_choice(self, action: QAction) -> None:
+        wish, value = action.data()
+        if wish == "plane":
+            self._choose_plane(value)
+        else:
+            self._display.ask(**{wish: value})
+        self._mark_choices()  # a plane that cannot be had is not the one that is marked
+
+    def _choose_plane(self, kind: str) -> None:
+        numbers: tuple[int, ...] = COORDINATES.numbers if kind == COORDINATES.kind else ()
+        if kind == "nodes":
+            numbers = self._two_nodes()
+            if not numbers:
+                self._window.bar.say(PIN_TWO)
+                return
+        self._display.ask(plane=NodePlane(kind, numbers))
+
+    def _two_nodes(self) -> tuple[int, ...]:
+        """Return the nodes of the first run with two pinned ones, and its frame; else none."""
+        for run in self._display.view.runs:
+            if len(run.pinned) == 2 and run.frame >= 0:
+                return (*sorted(run.pinned), run.frame)
+        return ()
+
+    def choose_coordinates(self) -> None:
+        """Open the dialog for the two coordinates that the neurons are drawn on."""
+        runs = [run.data.run for run in self._display.session if run.data is not None]
+        dimension = min((run.dataset.d for run in runs), default=2)
+        plane = self._display.intent.shown_plane
+        present = plane if plane.kind == COORDINATES.kind else COORDINATES
+        dialog = CoordinatesDialog(present.numbers, dimension, self._window)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            self._display.ask(plane=NodePlane(COORDINATES.kind, dialog.chosen()))
+            self._mark_choices()
+        dialog.deleteLater()  # else the window, its parent, would keep it
+
+    def _on_view(self, action: QAction) -> None:
+        before = self._display.view.wishes.views  # one of them always stays
+        if action.data() == OF_STUDY:
+            self._show_views(())
+        elif action.isChecked():
+            self._show_views((*before, action.data()))
+        else:
+            self._show_views(tuple(name for name in before if name != action.data()) or before)
+
+    def _show_views(self, views: Sequence[str]) -> None:
+        self._display.ask(views=tuple(views))
+        self._mark_choices()
+
+    def fill_curves(self) -> None:
+        """Fill the menu of curves with the observables that any of the shown runs has."""
+        menu = self._window.curve_choice
+        menu.clear()
+        chosen = self._display.intent.shown_curves
+        observables = self.observables()
+        if observables:
+            menu.addAction("The &study's curves").setData(OF_STUDY)
+            menu.addSeparator()
+        self._of_loop.clear()
+        group = menu
+        for name, (title, explanation, of_loop) in observables.items():
+            if of_loop and group is menu:
+                menu.addSeparator()
+                group = self._of_loop
+                menu.addMenu(group)
+            action = group.addAction(menu_text(title))
+            action.setData(name)
+            action.setToolTip(plain_tip(explanation or title))  # else Qt shows its text
+            action.setCheckable(True)
+            action.setChecked(name in chosen)
+        if not observables:
+            menu.addAction(NO_RUN).setEnabled(False)
+
+    @property
+    def any_run(self) -> bool:
+        """True if a run is shown whose observables are known."""
+        return any(run.data is not None for run in self._display.session)
+
+    def observables(self) -> dict[str, tuple[str, str, bool]]:
+        """Return the observables of the shown runs: name -> title, explanation, of a loop.
+
+        Numbers that a recorded loop passed come last.
+        """
+        runs = [run.data.run for run in self._display.session if run.data is not None]
+        if not runs:
+            return {}
+        from core.observables.registry import OBSERVABLES, scalars_of
+
+        items = [item for run in runs for item in scalars_of(run)]
+        items.sort(key=lambda item: item.name not in OBSERVABLES)
+        return {item.name: (*definition(item), item.name not in OBSERVABLES) for item in items}
+
+    def _on_curve(self, action: QAction) -> None:
+        if action.data() == OF_STUDY:
+            self._display.ask(curves=None)
+        elif action.isChecked():
+            self.show_curve(action.data())
+        else:
+            self._display.ask(curves=self._curves_but(action.data()))
+
+    def _curves_but(self, name: str) -> tuple[str, ...]:
+        return tuple(one for one in self._display.intent.shown_curves if one != name)
+
+    def show_curve(self, name: str) -> None:
+        """Show a curve, and the view of curves, in place of the curve chosen first if need be."""
+        curves = (*self._curves_but(name), name)[-MOST_CURVES:]
+        shown = self._display.view.wishes.views
+        if "curves" not in shown:
+            self._show_views((*shown, "curves"))
+        self._display.ask(curves=curves)
+
+
+@final
+class CoordinatesDialog(QDialog):
+    """Dialog for two input coordinates, counted from 1 as in the papers."""
+
+    def __init__(
+        self, present: Sequence[int], dimension: int, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Coordinates")
+        layout = QFormLayout(self)
+        layout.setContentsMargins(16, 16, 16, 16)
+        layout.setSpacing(8)
+        self._boxes = (WholeBox(self), WholeBox(self))
+        for box, name, value in zip(
+            self._boxes, ("&Horizontal", "&Vertical"), present, strict=True
+        ):
+            # Counted from 1, as the papers do; `chosen` counts from 0, as the arrays.
+            box.setRange(1, max(dimension, 1))
+            box.setValue(value + 1)
+            layout.addRow(f"{name}, 1 to {dimension}", box)
+        buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self
+        )
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        layout.addRow(buttons)
+
+    def chosen(self) -> tuple[int, int]:
+        """Return the two coordinates, counted from 0."""
+        return self._boxes[0].value() - 1, self._boxes[1].value() - 1

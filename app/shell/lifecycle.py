@@ -1,0 +1,173 @@
+"""Start and end of the window: what it opens with, and the questions before it closes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject
+
+from app.scenes.controller import SceneController
+from app.scenes.session_keeper import SessionKeeper
+from app.shell.main_window import MainWindow
+from app.state.link import is_link
+from app.state.session import Session
+from app.study.controller import WholeStudyController
+from app.training.experiment import ExperimentController
+from app.training.files import FileController
+from app.widgets.question import Question, Role
+from core.studies.study import shipped_ids
+
+FIRST_STUDY = "telgarsky22-figure-1"
+LAST = "Opening the last session ..."
+STOP, KEEP = "Stop and close", "Keep running"
+UNSAVED, OPEN = "Close without saving", "Keep open"
+LOST = "The settings of this window, such as its panels, are lost if you close it now."
+KEPT = "What is recorded so far stays in the run files either way, and can be continued later."
+
+
+@final
+class StartupController(QObject):
+    """Open what was asked for, the last session, or the first figure.
+
+    `announce` before the window is seen, `open` once it is, `on_ready` when files can be read.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        experiment: ExperimentController,
+        files: FileController,
+        scenes: SceneController,
+        keeper: SessionKeeper,
+        names: Sequence[str],
+        restores: bool,
+    ) -> None:
+        """`restores`: continue with a session that ended well."""
+        super().__init__(window)
+        self._window, self._experiment = window, experiment
+        self._files, self._scenes, self._keeper = files, scenes, keeper
+        self._names = tuple(names)
+        self.restores = restores
+        previous = keeper.previous
+        there = previous is not None and bool(previous.scene.runs) and not names
+        self._asks = there and previous is not None and not previous.ended
+        self._restores = there and restores and not self._asks
+        self._ready = False
+        keeper.answered.connect(self._on_answer)
+
+    def set_restores(self, restores: bool) -> None:
+        """Let the next start open with what is open now, or not."""
+        self.restores = restores
+
+    def announce(self) -> None:
+        """Put the study that is about to be trained into the form, or say what will be opened."""
+        if self._restores or self._asks:
+            self._window.chooser.announce(LAST)
+            return
+        name = self._names[0] if self._names else FIRST_STUDY
+        if name in shipped_ids():
+            self._experiment.offer(name)
+        else:
+            words = "a link" if is_link(name) else Path(name).name
+            self._window.chooser.announce(f"Opening {words} ...")
+
+    def open(self) -> None:
+        """Open what was asked for; files, as soon as they can be read."""
+        if self._asks:
+            self._keeper.ask()
+        elif len(self._names) > 1 or (self._names and self._names[0] not in shipped_ids()):
+            self._files.open_files(self._names)
+        elif not self._restores:
+            self._experiment.choose(self._names[0] if self._names else FIRST_STUDY)
+
+    def on_ready(self) -> None:
+        """Open what needs the numerical libraries, which are loaded now."""
+        self._ready = True
+        self._files.ready()
+        if self._restores:
+            self._restore()
+        if not self._asks:
+            self._finish()
+
+    def _on_answer(self, yes: bool) -> None:
+        self._restores, self._asks = yes, False
+        if not yes:
+            self._experiment.choose(FIRST_STUDY)
+        elif self._ready:
+            self._restore()
+        if self._ready:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Clear the undo history, and save the session from now on."""
+        self._scenes.begin()
+        self._keeper.begin()
+
+    def _restore(self) -> None:
+        self._restores = False
+        if not self._keeper.restore():
+            self._experiment.choose(FIRST_STUDY)
+
+
+@final
+class ShutdownController(QObject):
+    """Decides whether the window may close, and calls `shut_down` once when it does."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        session: Session,
+        study: WholeStudyController,
+        shut_down: Callable[[], None],
+        save: Callable[[], str],
+    ) -> None:
+        """`save` writes the settings and returns a sentence if the disk is full."""
+        super().__init__(window)
+        self._window = window
+        self._question = Question(window, "closing")
+        self._session = session
+        self._study = study
+        self._shut_down, self._save = shut_down, save
+        self._done = False
+        window.closing.connect(self._on_closing)
+
+    def _on_closing(self) -> None:
+        if self._done:
+            return
+        work = self.unfinished()
+        if work and not self._is_confirmed(work, KEPT, STOP, KEEP):
+            self._window.may_close = False
+            return
+        unsaved = self._save()
+        if unsaved and not self._is_confirmed(unsaved, LOST, UNSAVED, OPEN):
+            self._window.may_close = False
+            return
+        self._end()
+
+    def close_now(self) -> None:
+        """Stop what is being recorded, without asking, and close."""
+        if not self._done:
+            self._end()
+        self._window.close()
+
+    def _end(self) -> None:
+        # First: shutting down closes windows, and each may end in a close of this one.
+        self._done = True
+        self._shut_down()
+
+    def unfinished(self) -> str:
+        """Return what would be stopped, as a sentence; "" for nothing."""
+        if self._study.busy:
+            return "A whole study is still being run."
+        # A run whose kernels are still being compiled has nothing to lose.
+        count = sum(run.begun for run in self._session.live)
+        runs = "A run is" if count == 1 else f"{count} runs are"
+        return f"{runs} still being trained." if count else ""
+
+    def _is_confirmed(self, words: str, details: str, close: str, stay: str) -> bool:
+        # Return and Escape keep the window: training must not be stopped by a slip.
+        answers = {close: Role.DestructiveRole, stay: Role.RejectRole}
+        self._question.ask(words, details, answers, default=stay, waits=True)
+        return self._question.answer == close

@@ -1,0 +1,69 @@
+"""Settings of the user: read once, updated, and saved when the window closes."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, final
+
+from app.places import Places
+from app.settings import load_settings, save_settings
+from app.shell.appearance import Choice, system_palette
+from app.shell.main_window import MainWindow
+from app.state.intent import Intent
+from app.state.views import known
+
+# The setting of each panel, for windows with room and for small ones.
+PANELS: Mapping[Choice, str] = {
+    ("form", False): "form_shown",
+    ("form", True): "form_small",
+    ("inspector", False): "inspector_shown",
+    ("inspector", True): "inspector_small",
+    ("times", False): "times_shown",
+    ("times", True): "times_small",
+}
+
+
+@final
+class SettingsController:
+    """Settings of the user: `values`.
+
+    `warning`: sentences about what is not saved, and about a file that could not be read.
+    """
+
+    def __init__(self, places: Places, unkept: str = "") -> None:
+        self._places = places
+        self.values, warning = load_settings(places.settings)
+        self.warning = f"{unkept} {warning}".strip()
+
+    def intent(self) -> Intent:
+        """Return the intent that the window opens with."""
+        options = self.values.options
+        return replace(options, palette=system_palette()) if self.values.follows_system else options
+
+    def panels(self) -> dict[Choice, bool]:
+        """Return which panels were left open."""
+        return {choice: getattr(self.values, name) for choice, name in PANELS.items()}
+
+    def update(self, **changes: Any) -> None:
+        """Change values of settings."""
+        self.values = self.values.model_copy(update=changes)
+
+    def add_recent(self, name: str) -> None:
+        """Put a file that was opened first among the recent ones."""
+        self.values = self.values.with_recent(Path(name))
+
+    def update_window(
+        self, window: MainWindow, wishes: Intent, chosen: Mapping[Choice, bool]
+    ) -> None:
+        """Take geometry, options and panels from the window."""
+        geometry = base64.b64encode(window.saveGeometry().data()).decode()
+        panels = {name: chosen[choice] for choice, name in PANELS.items()}
+        options = replace(wishes, views=known(wishes.views))
+        self.update(**panels, options=options, geometry=geometry)
+
+    def save(self) -> str:
+        """Write the settings; return a sentence if the disk is full."""
+        return save_settings(self._places.settings, self.values)
