@@ -66,8 +66,8 @@ class Librarian(QObject):
     def busy(self) -> bool:
         return self._worker.busy
 
-    def sharing(self, share: Callable[[], float]) -> None:
-        """Take no more of a core than this at any time (core.reference.watch)."""
+    def set_cpu_share(self, share: Callable[[], float]) -> None:
+        """Limit the thread to `share()` of a core (core.reference.watch)."""
         self._worker.share = share
 
     def list(self, again: bool = False) -> None:

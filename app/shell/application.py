@@ -172,7 +172,6 @@ class Marginscope(Parts):
         self.preview.close()
         self.compare.close()
         self.theory.stop()
-        self.final.stop()
         self.following.stop()
         self.whole.close()
         self.library.close()

@@ -49,8 +49,6 @@ from app.state.session import Session
 from app.study.browser import StudyController
 from app.study.controller import WholeStudyController
 from app.theory.controller import TheoryController
-from app.theory.final_margins import FinalMargins
-from app.theory.first_start import FirstStart
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from app.training.branching import BranchController
@@ -58,6 +56,7 @@ from app.training.cells import CellsController
 from app.training.code_question import CodeQuestion
 from app.training.experiment import ExperimentController
 from app.training.files import FileController
+from app.training.first_start import FirstStartNotice
 from app.training.proposals import Proposals
 from app.training.run_question import RunQuestion
 from app.training.run_worker import RunWorker
@@ -122,14 +121,15 @@ class Parts(QObject):
             window.times,
             window.margin_choice,
             self.display,
+            self.playback,
             margins or MarginWorker(),
             judge or Judge(),
+            self.worker.compiler,
             self,
         )
-        self.theory.give_way(self.export.waited_for)
-        self.final = FinalMargins(self.display, self.theory, self)
+        self.theory.throttle_while(self.export.waited_for)
         self.proposals = Proposals(self.display)
-        self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
+        self.first = FirstStartNotice(self.worker, self.display, window.bar, self)
         self.whole = WholeStudyController(
             window, self.places, settings.cluster, settings.jobs, window.form.study
         )
@@ -137,7 +137,7 @@ class Parts(QObject):
         self.library = LibraryController(
             window, self.session, self.places, columns, first_settings, most
         )
-        self.library.librarian.sharing(self.theory.share)
+        self.library.librarian.set_cpu_share(self.theory.cpu_share)
         self.compare = CompareController(
             window, window.pages, self.session, self.display, self.playback
         )
@@ -236,7 +236,7 @@ def _handlers(parts: Parts) -> actions.Handlers:
         **{"seed": parts.experiment.new_seed, "weights": parts.experiment.new_weights},
         **{"further": parts.experiment.further, "branch": parts.branches.begin},
         **{"rewind": parts.branches.rewind},
-        **{"margins_again": parts.theory.again, "margins_stop": parts.theory.cancel},
+        **{"margins_again": parts.theory.resume, "margins_stop": parts.theory.cancel},
         **{"studies": parts.studies.show, "cells": parts.cells.choose, "whole": parts.whole.show},
         **{"preview": parts.preview.show, "draw": parts.drawing.show},
         # Play

@@ -52,10 +52,10 @@ PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @final
 class TimeRows(QWidget):
-    """The rows. moment_requested(moment): the beginning of a stretch was chosen."""
+    """Rows of the statements."""
 
-    moment_requested = Signal(float)
-    reached = Signal(int, int)  # top and bottom of the row that the keyboard is at
+    moment_requested = Signal(float)  # the start of the chosen stretch
+    row_reached = Signal(int, int)  # top and bottom of the row that the keyboard is at
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget) -> None:
         super().__init__(parent)
@@ -206,7 +206,7 @@ class TimeRows(QWidget):
         stretch = line.lane(upper)[number]
         words = words_of(line, stretch)
         self.setAccessibleDescription(words)
-        self.reached.emit(row * self.row_height(), (row + 1) * self.row_height())
+        self.row_reached.emit(row * self.row_height(), (row + 1) * self.row_height())
         box = self.box_of(row, upper, stretch)
         show_tip(self.mapToGlobal(box.bottomLeft().toPoint()), words, self)
         self.update()
@@ -315,8 +315,6 @@ class Legend(QWidget):
 class TheoremTimes(QWidget):
     """Heading, legend and rows, as high as a few of them."""
 
-    moment_requested = Signal(float)
-
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("times")
@@ -326,8 +324,7 @@ class TheoremTimes(QWidget):
         self.note = quiet_label(NO_RUN, self)
         body = QWidget(self)
         self.rows = TimeRows(palette, slider, body)
-        self.rows.moment_requested.connect(self.moment_requested)
-        self.rows.reached.connect(self._reach)
+        self.rows.row_reached.connect(self._on_row_reached)
         self._area = fill_scrolled(body, self.rows)
         column = laid(QVBoxLayout(self), (0, 4, 0, 0), 2)
         line = laid(QHBoxLayout(), (int(SIDE), 0, int(SIDE), 0), 16)
@@ -366,7 +363,7 @@ class TheoremTimes(QWidget):
         self._body.setFixedHeight(rows * self.rows.row_height())
         self.rows.setFixedHeight(self.rows.sizeHint().height())
 
-    def _reach(self, top: int, bottom: int) -> None:
+    def _on_row_reached(self, top: int, bottom: int) -> None:
         bar = self._area.verticalScrollBar()
         if top < bar.value():
             bar.setValue(top)

@@ -42,7 +42,7 @@ FRAMES = 24  # of the runs of windows: what they show costs less
 PACES = {
     "library.compare.LOOK_MS": 50,
     "export.controller.PREVIEW_MS": 20,
-    "theory.final_margins.SOON_MS": 20,
+    "theory.final_margin.SOON_MS": 20,
     "playback.following.LATER_MS": 50,
     "playback.following.REST_MS": 100,
     "playback.following.SOON_MS": 50,
@@ -151,7 +151,8 @@ def make_program(
     """
     with pytest.MonkeyPatch.context() as patch:
         if not looks_ahead:
-            patch.setattr("app.theory.final_margins.look_ahead", stand_ins.look_ahead)
+            name = "app.theory.final_margin.bracket_final_margin"
+            patch.setattr(name, stand_ins.no_final_margin)
         program = Marginscope(
             Places.under(folder),
             [str(name) for name in names],

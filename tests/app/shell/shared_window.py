@@ -85,7 +85,7 @@ REMEMBERED = {
     "whole": ("_remembered",),
 }
 CACHES = {
-    *("program.theory.margins._known", "program.final._asked"),
+    *("program.theory.margins._known", "program.theory.final._requested"),
 }
 KEPT_BY_THE_PROGRAM = {"session.json", "library.sqlite", "library.sqlite-wal", "library.sqlite-shm"}
 CLAIM = ".claim"  # of a run file's name; the next run deletes those that are a minute old
@@ -296,7 +296,7 @@ def is_quiet(program: Marginscope) -> bool:
     theory = program.theory
     return (
         not theory.busy
-        and all(theory.known(run.key).judged[1] == MARGINS for run in program.session)
+        and all(theory.results(run.key).judged[1] == MARGINS for run in program.session)
         and not program.display.calculator.busy
         and not program.display.ticking
         and not program.scenes.waiting

@@ -286,7 +286,7 @@ def check_that_verdicts_of_open_runs_are_kept(
     library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
     keys = {run.path: run.key for run in library.session}
-    qtbot.waitUntil(lambda: all(library.theory.known(key).judgement for key in keys.values()))
+    qtbot.waitUntil(lambda: all(library.theory.results(key).judgement for key in keys.values()))
     qtbot.waitUntil(
         lambda: all(one.verdicts is not None for one in shown(library) if one.path in keys)
     )

@@ -377,7 +377,7 @@ def test_a_link_brings_the_picture_back(
 def at_rest(program: Marginscope) -> bool:
     """Whether all is read, drawn and judged."""
     theory, display = program.theory, program.display
-    judged = all(theory.known(run.key).judgement is not None for run in program.session)
+    judged = all(theory.results(run.key).judgement is not None for run in program.session)
     busy = theory.busy or display.ticking
     return judged and not busy and not any(slot.panel.owed for slot in display.slots)
 
@@ -400,7 +400,7 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
 
     def look() -> None:
         if display.awaited:
-            shares.append(program.theory.share())
+            shares.append(program.theory.cpu_share())
             program.theory._judge()  # as its timer does
 
     def ask(case: Case) -> None:
