@@ -122,7 +122,7 @@ class Marginscope(Parts):
             self.opening.ready()
             if not self.upkeep.studied:  # so that Run means something where nothing could be opened
                 self.experiment.offer(FIRST_STUDY)
-            self.library.begin()
+            self.library.start()
             if not self.window.bar.text:  # opening files begins with an empty bar
                 self._warn()
 
@@ -173,7 +173,7 @@ class Marginscope(Parts):
         self.compare.close()
         self.theory.stop()
         self.following.stop()
-        self.whole.close()
+        self.studies.close()
         self.library.close()
         if not self.worker.close():
             LOG.error("The training did not end in time.")
@@ -189,7 +189,7 @@ class Marginscope(Parts):
         lecture = self.actions["lecture"]
         if lecture.isChecked():  # the panels are remembered as they were before it
             lecture.setChecked(False)
-        cluster, jobs = self.whole.remembered
+        cluster, jobs = self.studies.remembered
         self.memory.note(
             library_shown=self.actions["library"].isChecked(),
             restores=self.opening.restores,

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 
 from app.shell.main_window import MainWindow
 from app.state.session import Session
-from app.study.controller import WholeStudyController
+from app.study.controller import StudyController
 from app.widgets.question import Question, Role
 
 STOP, KEEP = "Stop and close", "Keep running"
@@ -26,7 +26,7 @@ class Closing(QObject):
         self,
         window: MainWindow,
         session: Session,
-        study: WholeStudyController,
+        studies: StudyController,
         put_away: Callable[[], None],
         save: Callable[[], str],
     ) -> None:
@@ -35,7 +35,7 @@ class Closing(QObject):
         self._window = window
         self._question = Question(window, "closing")
         self._session = session
-        self._study = study
+        self._studies = studies
         self._put_away, self._save = put_away, save
         self._done = False
         window.closing.connect(self._on_closing)
@@ -66,7 +66,7 @@ class Closing(QObject):
 
     def unfinished(self) -> str:
         """What would be stopped, as a sentence; "" for nothing."""
-        if self._study.busy:
+        if self._studies.busy:
             return "A whole study is still being run."
         # A run whose kernels are still being compiled has nothing to lose.
         count = sum(run.begun for run in self._session.live)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.data.drawing_window import DEEDS as OF_DRAWING
-from app.library.panel import DEEDS as OF_LIBRARY
+from app.library.panel import ACTIONS as OF_LIBRARY
 from app.state.shortcuts import native, portable
 
 

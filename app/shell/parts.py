@@ -46,8 +46,7 @@ from app.shell.welcome import WelcomeController
 from app.state.exports import Exportable
 from app.state.intent import VIEW_OPTIONS
 from app.state.session import Session
-from app.study.browser import StudyController
-from app.study.controller import WholeStudyController
+from app.study.controller import StudyController
 from app.theory.controller import TheoryController
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
@@ -104,7 +103,7 @@ class Parts(QObject):
         self.record = RecordController(
             window, self.experiment, self.branches, self.files, self.export, self.scenes
         )
-        self.closing = Closing(window, self.session, self.whole, self.put_away, self.save)
+        self.closing = Closing(window, self.session, self.studies, self.put_away, self.save)
         self._make_actions()
 
     # -------------------------------------------------------------------------------- making
@@ -130,16 +129,30 @@ class Parts(QObject):
         self.theory.throttle_while(self.export.waited_for)
         self.proposals = Proposals(self.display)
         self.first = FirstStartNotice(self.worker, self.display, window.bar, self)
-        self.whole = WholeStudyController(
-            window, self.places, settings.cluster, settings.jobs, window.form.study
+        self.studies = StudyController(
+            window,
+            window.form,
+            self.experiment,
+            self.files,
+            self.places,
+            settings.cluster,
+            settings.jobs,
         )
-        most, columns = 1e6 * settings.first_starts_mb, settings.library_columns
-        self.library = LibraryController(
-            window, self.session, self.places, columns, first_settings, most
-        )
-        self.library.librarian.set_cpu_share(self.theory.cpu_share)
         self.compare = CompareController(
-            window, window.pages, self.session, self.display, self.playback
+            window, window.pages, self.session, self.display, self.playback, self.code_question
+        )
+        self.library = LibraryController(
+            window,
+            self.session,
+            self.places,
+            self.files,
+            self.compare,
+            self.theory,
+            self.worker,
+            self.following,
+            settings.library_columns,
+            first_settings,
+            1e6 * settings.first_starts_mb,
         )
 
     def _make_questions(self) -> None:
@@ -169,7 +182,6 @@ class Parts(QObject):
         self.commands = CommandController(
             self.window, self.looks, self.library.librarian, settings.commands
         )
-        self.studies = StudyController(self.window, self.experiment)
         self.shortcuts = ShortcutController(self.window, settings.shortcuts)
         self.actions = actions.make_actions(self.window, _handlers(self))
         self.window.set_actions(self.actions)
@@ -237,7 +249,8 @@ def _handlers(parts: Parts) -> actions.Handlers:
         **{"further": parts.experiment.further, "branch": parts.branches.begin},
         **{"rewind": parts.branches.rewind},
         **{"margins_again": parts.theory.resume, "margins_stop": parts.theory.cancel},
-        **{"studies": parts.studies.show, "cells": parts.cells.choose, "whole": parts.whole.show},
+        **{"studies": parts.studies.browse, "whole": parts.studies.show_window},
+        **{"cells": parts.cells.choose},
         **{"preview": parts.preview.show, "draw": parts.drawing.show},
         # Play
         **{"play": parts.playback.toggle, "back": parts.playback.back},

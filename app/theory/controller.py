@@ -82,9 +82,9 @@ class TheoryController(QObject):
         self._soon.timeout.connect(self._show)
         self._connect()
         times.rows.moment_requested.connect(playback.to_moment)
-        self.final = FinalMargins(display, self.results, self.cpu_share, self)
-        self.final.worker.result.connect(self._on_final_margin)
-        margins.result.connect(self.final.schedule)
+        self.final_margins = FinalMargins(display, self.results, self.cpu_share, self)
+        self.final_margins.worker.result.connect(self._on_final_margin)
+        margins.result.connect(self.final_margins.schedule)
 
     def _connect(self) -> None:
         panel = self._panel
@@ -100,7 +100,7 @@ class TheoryController(QObject):
         self.margins.planned.connect(self._on_planned)
         self.margins.started.connect(self._on_started)
         self.margins.result.connect(self._on_margin)
-        self.judge.result.connect(self._on_judged)
+        self.judge.worker.result.connect(self._on_judged)
 
     def cpu_share(self) -> float:
         """Return the share of a core for theory, little while others work. Thread-safe."""
@@ -146,7 +146,7 @@ class TheoryController(QObject):
         self._soon.stop()
         self.margins.close()
         self.judge.close()
-        self.final.stop()
+        self.final_margins.stop()
 
     # ----------------------------------------------------------------------------- what is open
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from app.errors import LOG
 from app.state.statement_lines import StatementLine, statement_lines
@@ -70,9 +70,7 @@ def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
 
 @final
 class Judge(QObject):
-    """Judge of the wanted runs. Its signal arrives in the window's thread."""
-
-    result = Signal(object)  # Judgement
+    """Judge of the wanted runs, whose worker returns a Judgement of each."""
 
     def __init__(
         self,
@@ -86,34 +84,33 @@ class Judge(QObject):
         self._open: dict[int, Run] = {}
         self._wanted: frozenset[int] = frozenset()
         self._current: int | None = None
-        self._worker = Worker("judge", self._judged, self, one_core=True)
-        self._worker.result.connect(self.result)
+        self.worker = Worker("judge", self._judged, self, one_core=True)
 
     # --------------------------------------------------------------- the thread of the window
 
     @property
     def busy(self) -> bool:
         """True while a case is being judged or waits."""
-        return self._worker.busy
+        return self.worker.busy
 
     def set_cpu_share(self, share: Callable[[], float]) -> None:
         """Limit the thread to `share()` of a core (core.reference.watch)."""
-        self._worker.share = share
+        self.worker.share = share
 
     def restrict_to(self, keys: frozenset[int]) -> None:
         """Cancel requests about other runs, and close these."""
-        self._worker.cancel(keep=keys)
+        self.worker.cancel(keep=keys)
         self._wanted = keys
         self._close_unwanted()
 
     def request(self, case: Case) -> None:
         """Judge a run. A later request about the same run replaces this one."""
-        self._worker.ask(case, key=case.key)
+        self.worker.ask(case, key=case.key)
 
     def close(self) -> None:
         """Cancel all requests, and wait for the thread."""
         self.restrict_to(frozenset())
-        self._worker.close()
+        self.worker.close()
 
     # ------------------------------------------------------------------------- any thread
 

@@ -38,7 +38,7 @@ def settled(program: Marginscope) -> bool:
     theory = program.theory
     return (
         trained(program)
-        and not (theory.busy or program.theory.final.busy)
+        and not (theory.busy or program.theory.final_margins.busy)
         and all(
             theory.results(run.key).final is not None and len(theory.results(run.key).margins) == 5
             for run in program.session
@@ -119,7 +119,7 @@ def check_that_a_network_without_a_bracket_has_no_line(
     before = list(program.session)
     program.files.open_files([str(path)])
     qtbot.waitUntil(lambda: list(program.session) != before and trained(program))
-    qtbot.waitUntil(lambda: not program.theory.final.busy)
+    qtbot.waitUntil(lambda: not program.theory.final_margins.busy)
     run = next(iter(program.session))
     assert program.theory.results(run.key).final is None
     assert not program.window.theory.final.isVisible()
@@ -140,9 +140,9 @@ def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
     assert found is not None and found.why  # descent may lower the smoothed margin
     qtbot.waitUntil(lambda: "\u2264" in program.window.theory.final.words.text())
     program.experiment.pause(False)
-    qtbot.waitUntil(lambda: program.theory.final.worker.busy)
-    program.theory.final.stop()
-    thread = program.theory.final.worker._thread
+    qtbot.waitUntil(lambda: program.theory.final_margins.worker.busy)
+    program.theory.final_margins.stop()
+    thread = program.theory.final_margins.worker._thread
     assert thread is None or not thread.is_alive()
 
 

@@ -396,19 +396,19 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
     display, judge = program.display, program.theory.judge
     shares: list[float] = []
     judged: list[bool] = []
-    asks = judge.ask
+    request = judge.request
 
     def look() -> None:
         if display.awaited:
             shares.append(program.theory.cpu_share())
             program.theory._judge()  # as its timer does
 
-    def ask(case: Case) -> None:
+    def note(case: Case) -> None:
         judged.append(display.awaited)
-        asks(case)
+        request(case)
 
     display._timer.timeout.connect(look)
-    monkeypatch.setattr(judge, "ask", ask)
+    monkeypatch.setattr(judge, "request", note)
     program.files.open_files([link])
     qtbot.waitUntil(lambda: trained(program) and frames(program) == shown)
     qtbot.waitUntil(lambda: at_rest(program))
