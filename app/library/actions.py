@@ -34,11 +34,8 @@ if TYPE_CHECKING:
     from core.library.entry import About, Entry
     from core.library.library import Library
 
-OPEN_NOW = "{name} is open; close it before you move it to the trash."
-PURGE = "Remove {what} permanently? This frees {size} and cannot be undone."
 REMOVE, CANCEL = "Remove", "Cancel"
 ANSWERS = {REMOVE: Role.YesRole, CANCEL: Role.RejectRole}
-RENAMED = "Another file has taken the name {name}; the run is restored as {now}."
 
 
 @final
@@ -156,7 +153,8 @@ class LibraryActions(QObject):
         shown = self.open_paths()
         kept = [entry for entry in chosen if entry.path in shown]
         if kept:
-            self._report(OPEN_NOW.format(name=kept[0].path.name))
+            name = kept[0].path.name
+            self._report(f"{name} is open; close it before you move it to the trash.")
         if gone := [entry for entry in chosen if entry.path not in shown]:
             self._librarian.run(partial(_trash, entry) for entry in gone)
 
@@ -176,8 +174,8 @@ class LibraryActions(QObject):
     def _ask_to_purge(self, chosen: Sequence[Entry]) -> None:
         from core.study_file.amounts import size_text
 
-        size = size_text(sum(entry.size for entry in chosen))
-        question = PURGE.format(what=_name_all(chosen), size=size)
+        what, size = _name_all(chosen), size_text(sum(entry.size for entry in chosen))
+        question = f"Remove {what} permanently? This frees {size} and cannot be undone."
         self._question.ask(question, "", ANSWERS, CANCEL, QMessageBox.Icon.Warning)
 
     def _on_answer(self, answer: str) -> None:
@@ -233,7 +231,9 @@ def _trash_superseded(paths: frozenset[Path], library: Library) -> str:
 
 def _restore(entry: Entry, library: Library) -> str:
     path = library.restore(entry)
-    return "" if path == entry.origin else RENAMED.format(name=entry.path.name, now=path.name)
+    if path == entry.origin:
+        return ""
+    return f"Another file has taken the name {entry.path.name}; the run is restored as {path.name}."
 
 
 def _purge(entry: Entry, library: Library) -> str:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 TYPING_MS, SEEN_MS = 150, 60
 AGAIN_MS = 30_000  # while it is shown: other programs record, too
 STARTS_MS = 20_000  # after the start, until it is looked how many runs of first starts there are
-TIDIED = "{count} old runs of first starts ({size}) are in the trash of the library now."
 
 
 @final
@@ -264,7 +263,8 @@ class LibraryController(QObject):
         if gone:
             self.actions.trash(gone)
             size = size_text(sum(entry.size for entry in gone))
-            self.status.emit(TIDIED.format(count=len(gone), size=size))
+            words = f"{len(gone)} old runs of first starts ({size})"
+            self.status.emit(f"{words} are in the trash of the library now.")
 
     def close(self) -> None:
         """Stop all work, and wait for it."""

@@ -30,14 +30,11 @@ from core.studies.papers import PAPERS
 from core.studies.study import Summary, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
 
-HINT = "Find a study by words of its title, its paper or its note"
-NOTHING = "No study has these words."
 KEYS = "Up and Down choose, Return trains it in place of what is shown, Escape closes"
 PICTURE = QSize(88, 48)
 SPACE = 12
 DOTS = Qt.TextElideMode.ElideRight
 LEFT, TOP = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignTop
-OTHERS = "Others"
 NO_PICTURE = Thumbnail()
 
 
@@ -146,7 +143,7 @@ class StudyBrowser(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Studies")
-        self.line = SearchLine(HINT, self)
+        self.line = SearchLine("Find a study by words of its title, its paper or its note", self)
         self.line.textChanged.connect(self._search)
         self.line.moved.connect(self._move)
         self.line.accepted.connect(self._accept)
@@ -205,7 +202,7 @@ class StudyBrowser(QDialog):
         self.list.clear()
         for line in lines:
             self.list.addItem(_item(line))
-        self.told.setText(KEYS if lines else NOTHING)
+        self.told.setText(KEYS if lines else "No study has these words.")
         self._choose(1)
 
     def present(self) -> str:
@@ -242,4 +239,4 @@ def _group(study: Summary) -> str:
 
 def _heading(source: str) -> str:
     paper = PAPERS.get(source)
-    return OTHERS if paper is None else f"{paper.short}: {paper.title}"
+    return "Others" if paper is None else f"{paper.short}: {paper.title}"

@@ -31,12 +31,9 @@ REDRAW_MS = 250  # the table and the points, at most so often
 REST = 10.0  # times as long as the figure took are waited before it is drawn again
 LEAST_REST = 1.0  # seconds
 RESIZED_MS = 250  # from the last change of size to redrawing the figure of an idle study
-NO_RUNS = "The figure appears here as cells are done."
 PARTLY = "Judged by the cells that are there so far."
-DRAWING = "Drawing the figure ..."
 NO_FIGURE = "The figure could not be drawn because of an error; the log says more."
 NOT_JUDGED = "The claims could not be judged because of an error; the log says more."
-FIGURES = "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)"
 MEANS = "Means over seeds"
 TABLES = ";;".join(
     f"{what}, {form}"
@@ -140,7 +137,7 @@ class StudyDisplay(QObject):
 
         self._has_figure = has_figure(study)
         window.set_has_figure(self._has_figure)
-        window.picture.show_words(NO_RUNS)
+        window.picture.show_words("The figure appears here as cells are done.")
 
     def _show_rows(self) -> None:
         """Update the table and the points; wait ten times as long as this takes before the next."""
@@ -201,7 +198,7 @@ class StudyDisplay(QObject):
         if runs is None:
             return
         if self._window.picture.image.isNull():
-            self._window.picture.show_words(DRAWING)
+            self._window.picture.show_words("Drawing the figure ...")
         self._started = time.monotonic()
         self._width = self._window.picture.pixels_wide()
         self.painter.ask(runs, self._palette.name, self._width, self.export.figure_process)
@@ -237,7 +234,7 @@ class StudyDisplay(QObject):
     # -------------------------------------------------------------------------------- saving
 
     def _save_figure(self) -> None:
-        path, _ = self._ask_path("Save the figure", ".pdf", FIGURES)
+        path, _ = self._ask_path("Save the figure", ".pdf", "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)")
         if path is not None and self._runs is not None:
             lines = tuple(one.line for one in self._judged)
             runs = self._runs

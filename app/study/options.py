@@ -45,7 +45,6 @@ SIZE_TIPS = {
     AS_IT_STANDS: "The settings as they stand in the study or in the experiment panel",
 }
 HERE, CLUSTER = "this computer", "a cluster"
-ADDRESS = "tcp://host:8786"
 ADDRESS_TIP = (
     "The address of a Dask scheduler with workers, as `dask scheduler` prints it; the folder of "
     "the runs must be one that the workers see too"
@@ -78,7 +77,7 @@ class StudyOptions(QWidget):
         self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
         self.cluster = ValueEdit(self)
         self.cluster.setAccessibleName("Address of the cluster")
-        self.cluster.setPlaceholderText(ADDRESS)
+        self.cluster.setPlaceholderText("tcp://host:8786")
         self.cluster.setToolTip(ADDRESS_TIP)
         self.cluster.setMinimumWidth(180)
         self.folder = ValueEdit(self)

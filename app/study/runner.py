@@ -43,7 +43,6 @@ from core.trust import UntrustedCodeError
 if TYPE_CHECKING:
     from core.sweep.cost import Cost
 
-NO_FOLDER = "Say in which folder the runs are to be recorded."
 NO_ADDRESS = "Type the address of a Dask scheduler, such as tcp://host:8786."
 POLL_MS = 300  # a cell may take hours, in which the worker reports nothing
 NOT_READ = "The folder could not be read because of an error; the log says more."
@@ -149,7 +148,7 @@ class StudyRunner(QObject):
             self._places.study_folder(study.id, size, sized.to_toml() if edited else "")
         )
         if options.path is None:
-            self._refuse(NO_FOLDER)
+            self._refuse("Say in which folder the runs are to be recorded.")
             return
         options.show_count(f"{sized.count} cells")
         # In a thread: a folder may hold thousands of files, on a disk across the network.

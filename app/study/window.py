@@ -33,7 +33,6 @@ from app.widgets.study_picture import StudyPicture
 from core.figures.palette import Palette
 from core.studies.tables import value_text
 
-TITLE = "Whole study"
 FIGURE, POINTS, CELLS, HUNT = "&Figure", "&Points", "&Cells", "&Hunt"
 
 
@@ -148,7 +147,7 @@ class StudyWindow(QWidget):
         # Without a parent, in front of which window systems would always keep it.
         super().__init__(None, Qt.WindowType.Window)
         self.setObjectName("study")
-        self.setWindowTitle(TITLE)
+        self.setWindowTitle("Whole study")
         self.resize(1180, 800)
         self.bar = MessageBar(self)
         self.options = StudyOptions(cores, self)

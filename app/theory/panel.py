@@ -37,7 +37,6 @@ NO_RUN = (
 )
 NO_MARGIN = "The papers define no reference margin for these data and this network."
 NO_STATEMENT = "None of the statements is about such a run."
-PLANNING = "The reference margins of the run are being looked up ..."
 JUDGING = "The run is being judged ..."
 REACH_TIP = (
     "When the hard margin first comes to 90 % of what theory promises: the ring in the view of "
@@ -46,7 +45,6 @@ REACH_TIP = (
 DELTA_TIP = "The failure probability delta of statements that hold with probability 1 - delta."
 NO_LINE = "Lines appear here once reference margins are computed for a run that is shown."
 COMPUTING, WAITING, NONE, STOPPED = "computing ...", "waiting", "none", "cancelled"
-SHOW_FINAL = "Show it among the margins"
 
 
 def fill_margin_menu(
@@ -165,7 +163,7 @@ class FinalLine(QWidget):
         super().__init__(parent)
         self.words = quiet_label("", self, wrap=True)
         self.words.setTextFormat(Qt.TextFormat.RichText)
-        self.shown = BoundBox(SHOW_FINAL, self)
+        self.shown = BoundBox("Show it among the margins", self)
         filled(laid(QVBoxLayout(self), (0, 0, 0, 4), 4), self.words, self.shown)
         self.hide()
 
@@ -255,7 +253,7 @@ class TheoryPanel(QWidget):
         planned: bool = True,
     ) -> None:
         """Show the margins; `references` None: no run is shown, not `planned`: they are unknown."""
-        known = NO_MARGIN if planned else PLANNING
+        known = NO_MARGIN if planned else "The reference margins of the run are being looked up ..."
         self.margins.hint.setText(NO_RUN if references is None else known)
         self.margins.show_margins(references or (), margins, current, stopped)
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 MARK = 14.0
 RELATIONS = {"<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">", "=": "="}
-SHOW_BOUND = "Show the bound in the views"
 INDENT = 24.0  # of what stands beside the mark
 SMALL = 0.92  # of the type: the sentence, the time and the slack
 WRAPPED = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
@@ -250,7 +249,7 @@ class StatementRow(QWidget):
         self.slip = rich_label(opened)
         self.citation = rich_label(opened)
         self.citation.setProperty("quiet", True)
-        self.bound = BoundBox(SHOW_BOUND, opened)
+        self.bound = BoundBox("Show the bound in the views", opened)
         self.bound.setChecked(self.shows_bound)
         self.bound.toggled.connect(self._bound_toggled)
         told = (self.formula, self.hypotheses, self.comparison, self.slip)
