@@ -38,7 +38,7 @@ def load_qt() -> None:
 def loading_problem(error: ImportError) -> str:
     """Return sentences about a window that cannot be loaded; "" for a fault of the program."""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("PySide6"):
-        from marginscope._show.launch import NO_QT
+        from marginscope._show import NO_QT
 
         return NO_QT.format(python=sys.executable)
     from app.system_libraries import sentences_about

@@ -36,21 +36,19 @@ if TYPE_CHECKING:
     from core.theorems.report import Hypothesis
     from core.theorems.report import Report as Verdict
     from marginscope._engine.boundary import TrainingWarning
-    from marginscope._engine.claims import check
+    from marginscope._engine.figures import Player
     from marginscope._engine.loading import load
-    from marginscope._engine.margins import Bracket, Margins, margins
-    from marginscope._engine.player import Player
+    from marginscope._engine.margins import Bracket, Margins, margins, theorems
     from marginscope._engine.run import Run, State
     from marginscope._engine.run import open_run as open
     from marginscope._engine.showing import figure, player
     from marginscope._engine.studies import Cell, Study, studies, study
-    from marginscope._engine.sweeping import Sweep, SweptCell, sweep
-    from marginscope._engine.theorems import theorems
+    from marginscope._engine.sweeping import Sweep, SweptCell, check, sweep
     from marginscope._engine.training import train
     from marginscope._record.api import record
+    from marginscope._record.frames import RecordingWarning
     from marginscope._record.recording import Recording
-    from marginscope._record.warning import RecordingWarning
-    from marginscope._show.api import show
+    from marginscope._show import show
 
 # Name -> the module that has it, and what it is called there.
 _PLACES = {
@@ -58,13 +56,13 @@ _PLACES = {
     "State": "_engine.run",
     "open": "_engine.run:open_run",
     "TrainingWarning": "_engine.boundary",
-    "Claim": "_engine.claims:Judged",
-    "check": "_engine.claims",
+    "Claim": "core.studies.verdicts:Judged",
+    "check": "_engine.sweeping",
     "figure": "_engine.showing",
     "Bracket": "_engine.margins",
     "Margins": "_engine.margins",
     "margins": "_engine.margins",
-    "Player": "_engine.player",
+    "Player": "_engine.figures",
     "player": "_engine.showing",
     "Cell": "_engine.studies",
     "Study": "_engine.studies",
@@ -73,9 +71,9 @@ _PLACES = {
     "Sweep": "_engine.sweeping",
     "SweptCell": "_engine.sweeping",
     "sweep": "_engine.sweeping",
-    "Hypothesis": "_engine.theorems:Hypothesis",
-    "Verdict": "_engine.theorems:Report",
-    "theorems": "_engine.theorems",
+    "Hypothesis": "core.theorems.report:Hypothesis",
+    "Verdict": "core.theorems.report:Report",
+    "theorems": "_engine.margins",
     "train": "_engine.training",
     "MarginscopeError": "core.errors",
     "InputError": "core.errors",
@@ -83,8 +81,8 @@ _PLACES = {
     "record": "_record.api",
     "load": "_engine.loading",
     "Recording": "_record.recording",
-    "RecordingWarning": "_record.warning",
-    "show": "_show.api",
+    "RecordingWarning": "_record.frames",
+    "show": "_show",
 }
 __all__ = [
     "Bracket",

@@ -108,7 +108,7 @@ def has_cuda() -> bool:
     """Return True if torch, which takes seconds to load, sees a CUDA device."""
     if not any(Path(name).exists() for name in DRIVERS):
         return False
-    from core.tensors.device import cuda_is_present
+    from core.tensors.stepper import cuda_is_present
 
     return cuda_is_present()
 

@@ -23,8 +23,7 @@ from core.data.registry import DATA
 from core.dynamics.registry import ENGINES, integrator, prepared
 from core.dynamics.rows import reduced
 from core.network.registry import NETWORKS
-from core.observables.help import explain
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import OBSERVABLES, explain
 from core.problem.problem import Problem, resolve
 from core.reference.registry import REFERENCES
 from core.runs import Run, open_run

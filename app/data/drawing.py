@@ -17,9 +17,8 @@ from app.training.experiment_form import ExperimentForm
 from app.training.fields import text_of
 from app.training.form_words import in_words
 from app.training.study_edits import StudyEdits
-from core.data.pasted import Pasted
-from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Points, PointsData, fault_of
-from core.data.suffixes import DATA_FILTER
+from core.data.files import DATA_FILTER
+from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Pasted, Points, PointsData, fault_of
 from core.errors import InputError
 from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study

@@ -38,9 +38,7 @@ from app.widgets.inputs import ChoiceBox, push_button, quiet_label, set_property
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
 from app.widgets.plain_text import plain_tip
-from core.data.pasted import parse_points, points_csv
-from core.data.points import MAX_POINTS, Points, fault_of
-from core.data.shapes import NAMES, shape
+from core.data.points import MAX_POINTS, NAMES, Points, fault_of, parse_points, points_csv, shape
 from core.errors import InputError
 from core.figures.palette import Palette
 

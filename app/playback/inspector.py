@@ -21,7 +21,7 @@ from core.figures.numbers import MINUS, power_text
 
 if TYPE_CHECKING:
     from app.state.node_values import NodeFacts
-    from core.observables.group import GroupFacts
+    from core.observables.nodes import GroupFacts
     from core.observables.observable import Observable
 
 NODE_HINT = (

@@ -24,7 +24,7 @@ from core.study_file.dynamics import KernelPredictor
 from core.training.control import RunState, Status
 
 if TYPE_CHECKING:
-    from core.observables.group import GroupFacts
+    from core.observables.nodes import GroupFacts
     from core.runs import Run
 
 # Digits that change more often cannot be read, and each text costs a layout.

@@ -15,7 +15,7 @@ from app.state.session import Session
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from core.observables.help import Help
+    from core.observables.registry import Help
     from core.runs import Run
 
 
@@ -61,7 +61,7 @@ def explanations_of(names: tuple[str, ...], run: Run | None = None) -> list[Help
 
     Other names are left out. `run`: whose margins are explained.
     """
-    from core.observables.help import explain  # loads the numerical libraries
+    from core.observables.registry import explain  # loads the numerical libraries
 
     network, explanations = None if run is None else run.network, []
     for name in names:

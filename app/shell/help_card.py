@@ -17,7 +17,7 @@ from app.widgets.plain_text import plain_label
 from app.widgets.symbols import rich
 
 if TYPE_CHECKING:  # loads the numerical libraries
-    from core.observables.help import Help
+    from core.observables.registry import Help
 
 # Letters that stand for a symbol in a formula of one line.
 SYMBOLS = {

@@ -356,7 +356,7 @@ class DisplayData:
         run = self.run
         # Weights of late frames may leave double precision: the inspector says "infinite".
         with np.errstate(over="ignore"):
-            flat = run.network.physical(run.parameters(frame), float(run.rho[frame]))
+            flat = run.physical_parameters(frame)
             alpha = run.network.nodes(flat)[0]
             inner = float(np.linalg.norm(run.network.directions(flat)[j]))
             factor = np.exp(run.network.degree * run.rho[frame])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from core.observables.group import GroupFacts
+    from core.observables.nodes import GroupFacts
     from core.runs import Run
 
 Floats = NDArray[np.float64]
@@ -254,7 +254,7 @@ class Later:
 
 
 def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
-    from core.observables.group import group_facts
+    from core.observables.nodes import group_facts
 
     return group_facts(run, question.frame, question.nodes)
 
@@ -267,7 +267,7 @@ def _node_values(run: Run, question: NodesQuestion) -> Floats:
 
 def answer(run: Run, question: Question) -> Answer:
     """The predictor of a run where a question wants it, computed now."""
-    from core.observables.predictor import grid_values
+    from core.observables.margins import grid_values
 
     asked = question
     return Answer(asked, *grid_values(run, asked.frame, asked.axes, asked.first, asked.second))

@@ -22,7 +22,6 @@ from app.theory.theorem_times import TheoremTimes
 from app.training.kernels import CompilerProcess
 from app.widgets.symbols import greek, short_name
 from core.compiled.warming import MARGINS
-from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
     from app.views.view import Bound
@@ -265,7 +264,7 @@ class TheoryController(QObject):
         for known in self._results.values():
             for one in known.judgement.assessments if known.judgement else ():
                 view = one.comparison.view
-                if key_of(one.statement) != key or not view:
+                if one.statement.key != key or not view:
                     continue
                 curves = self._display.intent.shown_curves
                 if view != "margins" and view not in curves:

@@ -15,7 +15,7 @@ from app.theory.results import TheoryResults
 from app.worker import Request, Worker
 
 if TYPE_CHECKING:
-    from core.observables.final_bracket import FinalMargin
+    from core.observables.final_margin import FinalMargin
     from core.reference.margin import ReferenceMargin
 
 SOON_MS, GROWING_MS = 400, 2000  # after something has changed; while a run grows
@@ -45,7 +45,7 @@ def bracket_final_margin(
     Of a finished run the bracket `before` is reused; only its reference margin may have changed.
     """
     from core.observables.final_margin import DRAWN, final_margin, refusal, upper_end
-    from core.reference.kept import Kept
+    from core.reference.gated import Kept
     from core.runs import open_run
 
     with open_run(path) as run:

@@ -55,7 +55,7 @@ class Judgement:
 
 def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
     """Judge every statement of the papers that applies."""
-    import core.theorems.words  # noqa: F401 - for the window's thread, which is not to wait
+    import core.theorems.report  # noqa: F401 - for the window's thread, which is not to wait
     from core.theorems.registry import assess_all
 
     return assess_all(run, case.margins, case.delta, watch)

@@ -25,7 +25,6 @@ from app.widgets.plain_text import plain_label, rich_tip
 from app.widgets.scrolled import fill_scrolled
 from app.widgets.symbols import certainty, greek, margin_text, margin_tip, rich
 from core.figures.palette import Palette
-from core.theorems.naming import key_of, paper_of
 
 if TYPE_CHECKING:
     from core.reference.margin import Reference, ReferenceMargin
@@ -271,12 +270,12 @@ class TheoryPanel(QWidget):
             part.setVisible(live or bool(assessments))
         self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
         self.note.setVisible(live and not assessments)
-        names = [key_of(assessment.statement) for assessment in assessments or ()]
+        names = [assessment.statement.key for assessment in assessments or ()]
         # Of the same statements those that are open, and the scroll bar, stay as they are.
         if names != list(self._rows):
             self._rebuild(assessments or (), shown_bounds)
         for assessment in assessments or ():
-            self._rows[key_of(assessment.statement)].show_assessment(assessment)
+            self._rows[assessment.statement.key].show_assessment(assessment)
 
     def row(self, key: str) -> StatementRow:
         """Return the row of a statement; KeyError if it is not shown."""
@@ -297,14 +296,14 @@ class TheoryPanel(QWidget):
         place = self._column.indexOf(self.note) + 1
         for assessment in assessments:
             statement = assessment.statement
-            paper = paper_of(statement.source)
+            paper = statement.paper
             if paper not in self._headings:
                 heading = quiet_label(paper, self._content)
                 heading.setFixedHeight(line_height(self))
                 self._headings[paper] = heading
                 self._column.insertWidget(place, heading)
                 place += 1
-            key = key_of(statement)
+            key = statement.key
             # A row that is opened, or has the focus, is the same widget after other statements
             # came.
             row = before.pop(key, None) or self._new_row(key, shown_bounds)

@@ -11,10 +11,9 @@ from app.theory.judge import Judgement
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.symbols import greek, rich
 from core.figures.numbers import time_text
-from core.theorems.naming import key_of
 
 if TYPE_CHECKING:
-    from core.observables.final_bracket import FinalMargin
+    from core.observables.final_margin import FinalMargin
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
 
@@ -42,13 +41,13 @@ class TheoryResults:
     @property
     def proved(self) -> dict[str, ReferenceMargin]:
         """Computed margins that no network exceeds."""
-        from core.observables.final_bracket import PROVED
+        from core.observables.final_margin import PROVED
 
         return {name: one for name, one in self.margins.items() if name in PROVED}
 
     def final_ends(self) -> tuple[tuple[str, Any], ...]:
         """Return the ends of the final margin's bracket: name and values at the frames of each."""
-        from core.observables.final_bracket import traces
+        from core.observables.final_margin import traces
 
         return () if self.final is None else traces(self.final)
 
@@ -56,7 +55,7 @@ class TheoryResults:
         """Yield key, name, view, values at the frames and tool tip of each wanted bound."""
         for one in self.judgement.assessments if self.judgement else ():
             trace, view = one.comparison.bound_trace, one.comparison.view
-            key, statement = key_of(one.statement), one.statement
+            key, statement = one.statement.key, one.statement
             if trace is not None and key in wanted and view:
                 tip = f"<p>{rich(statement.text)}</p><p>{rich(statement.source)}</p>"
                 yield key, statement.name, view, trace, tip

@@ -183,7 +183,7 @@ def citation_of(assessment: Assessment) -> str:
 
 def timing_of(assessment: Assessment) -> str:
     """Return the verdict's time and slack, with numbers as the window shows them."""
-    from core.theorems.words import Style, timing_words  # loads the numerical libraries
+    from core.theorems.report import Style, timing_words  # loads the numerical libraries
 
     words = timing_words(assessment, Style(shown_number, _moment))
     return words[:1].upper() + words[1:]

@@ -18,7 +18,7 @@ from app.widgets.inputs import (
     show_short,
 )
 from app.widgets.plain_text import plain_tip
-from core.data.suffixes import DATA_FILTER
+from core.data.files import DATA_FILTER
 
 MOST_LETTERS = 1_000_000
 

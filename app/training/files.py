@@ -20,7 +20,7 @@ from app.state.session import MOST_RUNS, OpenRun, Session
 from app.training.experiment import STILL_GOING, ExperimentController
 from app.training.experiment_form import ExperimentForm
 from app.training.training_roles import Repeat
-from core.data.suffixes import DATA_FILTER, DATA_PATTERNS, is_data_file
+from core.data.files import DATA_FILTER, DATA_PATTERNS, is_data_file
 from core.errors import MarginscopeError
 from core.files import write_whole
 from core.problem.schedule import coordinate

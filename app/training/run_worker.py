@@ -151,8 +151,8 @@ class RunWorker(QObject):
         # hold up the window's thread for 390 ms (docs/decisions/0014).
         import core.figures.landmarks
         import core.figures.neurons
-        import core.observables.final_bracket
-        import core.observables.predictor
+        import core.observables.final_margin
+        import core.observables.margins
         import core.observables.registry
         import core.observables.spectrum
         import core.training.recorded

@@ -310,7 +310,7 @@ class CompareView(QWidget):
         self.place_asked.emit(place)
 
     def explained(self) -> tuple[str, ...]:
-        """The names of what it shows, as core.observables.help has them."""
+        """The names of what it shows, as core.observables.registry has them."""
         if self._comparison is None:
             return ()
         from core.observables.registry import full_name

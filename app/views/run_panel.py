@@ -38,7 +38,7 @@ class RunPanel(QWidget):
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
     requested = Signal()  # numbers are wanted that take a while
-    help_requested = Signal(object)  # what a view shows, by its names in core.observables.help
+    help_requested = Signal(object)  # what a view shows, by its names in core.observables.registry
     ranged = Signal(str)  # the name of a view that has another range of its own
     zoomed = Signal(str)
     arranged = Signal()  # other views are shown

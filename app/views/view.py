@@ -174,7 +174,7 @@ class RunView(QWidget):
         return shown.left(), shown.right(), shown.top(), shown.bottom()
 
     def explained(self) -> tuple[str, ...]:
-        """The names of what it shows, as core.observables.help has them."""
+        """The names of what it shows, as core.observables.registry has them."""
         return self.shows
 
     def _ask_help(self) -> None:

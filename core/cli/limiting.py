@@ -36,8 +36,7 @@ def limit(arguments: argparse.Namespace) -> int:
 
 
 def _found(run: Run, time: float | None, arguments: argparse.Namespace) -> Any:
-    from core.observables.final_bracket import PROVED
-    from core.observables.final_margin import final_margin, refusal
+    from core.observables.final_margin import PROVED, final_margin, refusal
     from core.reference.registry import references_of
 
     if sentence := refusal(run):

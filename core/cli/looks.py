@@ -231,7 +231,6 @@ def _bounds(
     arguments: argparse.Namespace, run: Run, margins: Sequence[ReferenceMargin]
 ) -> tuple[BoundCurve, ...]:
     """What the statements of --bound promise of a run."""
-    from core.theorems.naming import key_of
     from core.theorems.registry import assess_all
 
     if not arguments.bound:
@@ -242,7 +241,7 @@ def _bounds(
         assessed = assess_all(run, named, arguments.delta, watch)
     found = []
     for one in assessed:
-        key, trace, view = key_of(one.statement), one.comparison.bound_trace, one.comparison.view
+        key, trace, view = one.statement.key, one.comparison.bound_trace, one.comparison.view
         if key in arguments.bound and trace is not None and view:
             found.append(BoundCurve(key, one.statement.name, view, trace))
     return (*found, *final)
@@ -250,9 +249,8 @@ def _bounds(
 
 def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ...]:
     """The ends of the run's final margin, where there is a bracket."""
-    from core.observables.final_bracket import traces
-    from core.observables.final_margin import DRAWN, final_margin, refusal
-    from core.reference.kept import Kept
+    from core.observables.final_margin import DRAWN, final_margin, refusal, traces
+    from core.reference.gated import Kept
 
     if refusal(run) or run.frames == 0:
         return ()

@@ -8,7 +8,7 @@ from typing import Any
 
 from core import trust
 from core.cli.output import print_json, print_line, print_text, progress, say
-from core.data.scaling import scaling_words
+from core.data.section import scaling_words
 from core.errors import InputError
 from core.network.custom import read_code
 from core.runs import Run, code_of, open_run

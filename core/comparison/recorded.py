@@ -16,7 +16,7 @@ from core.errors import InputError
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES, numbers_of, observable_in, observable_of
 from core.program import headless_program
-from core.reference import cache
+from core.reference.margin import load_margin, saved_margin_path
 from core.reference.registry import REFERENCES
 from core.reference.share import FIRST, most
 from core.runs import Run
@@ -35,7 +35,7 @@ def most_of(run: Run) -> float:
     reference = REFERENCES[FIRST]
     if not (reference.applies(run.problem) and reference.drawn_in(run.problem)):
         return math.nan
-    entry = cache.load(cache.place(reference, run.problem))
+    entry = load_margin(saved_margin_path(reference, run.problem))
     return math.nan if entry is None else most(reference.factor, entry.bracket.value)
 
 

@@ -52,7 +52,7 @@ from core.compiled.log_time import (
     moves,
 )
 from core.compiled.network import Net, adjoint, forward, node_rows, tangent
-from core.network.codes import BATCH_NORM, NORMALISED, SCALAR, WITH_BIAS
+from core.network.activation import BATCH_NORM, NORMALISED, SCALAR, WITH_BIAS
 
 Array = NDArray[Any]
 

@@ -33,8 +33,16 @@ from core.compiled.parametrisations import (
     scalar_pull,
     scalar_weights,
 )
-from core.network.activation import SMOOTH, SQUARE
-from core.network.codes import BATCH_NORM, FIXED_OUTER, NORMALISED, PLAIN, SCALAR, WITH_BIAS
+from core.network.activation import (
+    BATCH_NORM,
+    FIXED_OUTER,
+    NORMALISED,
+    PLAIN,
+    SCALAR,
+    SMOOTH,
+    SQUARE,
+    WITH_BIAS,
+)
 
 # Outputs and gradients of nodes that square, phi(z) = z^2, as matrix products.
 #
@@ -79,7 +87,7 @@ Array = NDArray[Any]
 class Net(NamedTuple):
     """A network with m nodes, D coordinates and k outputs, its numbers and work for n inputs."""
 
-    code: int  # its parametrisation, see core.network.codes
+    code: int  # its parametrisation, see core.network.activation
     phi: int  # its activation, see core.network.activation
     m: int
     D: int

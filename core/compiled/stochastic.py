@@ -35,7 +35,7 @@ class Rule(NamedTuple):
     epsilon: float
     decay: float  # decoupled, of AdamW
     group: float  # lambda of sum_j |theta_j|^3
-    blocks: Array  # (b, 2), where the numbers of nodes lie, see core.network.groups
+    blocks: Array  # (b, 2), where the numbers of nodes lie, see core.network.quadratic
     factors: Array  # (count,) of eta, one a step of a call; without elements where all are 1
     powers: Array  # (2,), beta_1^t and beta_2^t
     first: Array  # the moments, of the size of W; without elements where not used

@@ -36,7 +36,7 @@ from core.program import package
 PACKAGE = package("core.compiled")
 STARTED = time.time()
 # Modules elsewhere whose numbers are constants of kernels.
-CODES = [package(f"core.{name}") for name in ("losses", "network.activation", "network.codes")]
+CODES = [package(f"core.{name}") for name in ("losses", "network.activation")]
 WITHOUT_CODE = {"beside", "store", "warming"}  # modules that change nothing of what is compiled
 # Settings of numba that change what is compiled.
 SETTINGS = (

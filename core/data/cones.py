@@ -10,8 +10,8 @@ from numpy.random import Generator
 from pydantic import model_validator
 
 from core.data.dataset import Array, Dataset, Directions, Law
+from core.data.geometry import max_margin
 from core.data.section import D_MEANING, MAX_N, N_MEANING, DataSection
-from core.data.separator import max_margin
 from core.errors import RuleError
 from core.settings import MAX_SEED, SEED_MEANING, setting
 

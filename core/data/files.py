@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -24,17 +24,36 @@ from core.data.arrays import (
 from core.data.dataset import Dataset, Distribution
 from core.data.labels import coding_of
 from core.data.mat import MatFile
-from core.data.npy import NpyFiles
-from core.data.npz import NpzFile
-from core.data.scaling import SCALE_MEANING, Scale, ScaledSource
-from core.data.section import CONTENT_MEANING, TARGETS, FileSection, check_sizes, check_stated
-from core.data.suffixes import ARRAYS, TEXTS
-from core.data.table_header import Wanted
+from core.data.numpy_files import NpyFiles, NpzFile
+from core.data.section import (
+    CONTENT_MEANING,
+    SCALE_MEANING,
+    TARGETS,
+    FileSection,
+    Scale,
+    ScaledSource,
+    check_sizes,
+    check_stated,
+)
+from core.data.text_lines import Wanted
 from core.data.text_table import read_text, sentence_of
 from core.errors import InputError
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
 KEY = "data.path"
+TEXTS = (".csv", ".tsv", ".txt", ".dat", ".data")
+ARRAYS = (".npz", ".npy", ".mat")
+DATA_PATTERNS = " ".join(f"*{suffix}" for suffix in (*TEXTS, *ARRAYS))
+DATA_FILTER = f"Arrays and tables ({DATA_PATTERNS})"
+
+
+def is_data_file(name: str) -> bool:
+    """Return True for the name of a file of data.
+
+    >>> is_data_file("a.CSV"), is_data_file("a.msrun")
+    (True, False)
+    """
+    return PurePath(name).suffix.lower() in (*TEXTS, *ARRAYS)
 
 
 @final

@@ -19,7 +19,7 @@ from typing import IO, Any, final
 import numpy as np
 
 from core.data.dataset import Array
-from core.data.npz import RATIO
+from core.data.numpy_files import RATIO
 from core.errors import InputError
 from core.settings import MAX_ELEMENTS
 

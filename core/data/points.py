@@ -1,17 +1,24 @@
-"""Points that stand in the study file itself: drawn with the mouse, pasted, or typed."""
+"""Points of a study file itself: drawn, typed, pasted as text, or one of the well-known shapes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.random import Generator
 from pydantic import model_validator
 
-from core.data.dataset import Dataset, Distribution
+from core.data.dataset import UNDERSTOOD, Array, Dataset, Distribution
+from core.data.labels import SIGNS
+from core.data.numbers import MINUS, Origin, number_of
 from core.data.section import MAX_D, MAX_N, TARGETS, DataSection
+from core.data.text_lines import Wanted
+from core.data.text_table import Bounds, read_table
 from core.errors import RuleError
+from core.numbers import whole_text
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
 MAX_POINTS = 2_000
@@ -147,3 +154,152 @@ class PointsData(DataSection, Distribution):
     @property
     def real(self) -> bool:
         return self.targets == "real"
+
+
+# -------------------------------------------------------------------------------- points as text
+
+MOST_CHARACTERS = 1_000_000
+CLIPBOARD = Origin()
+WANTED = Wanted(last=True)
+BOUNDS = Bounds(rows=MAX_POINTS, largest=LARGEST, classes=2, single=True)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """Rows of one or two coordinates and a label -1 or +1; `note` says what was understood where
+    the text leaves a choice."""
+
+    points: Points
+    note: str = ""
+
+
+def parse_points(text: str) -> Pasted:
+    """Return the points of a text of lines of one or two coordinates and a label.
+
+    The text is read as a data file is (core.data.text_table). Without a header, and where no column
+    looks like labels, the label is the last column.
+
+    >>> parse_points("x1,x2,y\\n0.5,1,1\\n0,2e-1,0").points
+    ((0.5, 1.0, 1.0), (0.0, 0.2, -1.0))
+    >>> parse_points("a\\tb\\ty\\n0.5\\t1\\tcat\\n0.25\\t2\\tdog").note
+    "Understood: label column 'y' (last); cat is \u22121, dog is +1."
+
+    Raises InputError with the line that is wrong.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise CLIPBOARD.whole(f"has more than {whole_text(MOST_CHARACTERS)} characters.")
+    file = io.StringIO(text.removeprefix("\ufeff"), newline="")
+    table = read_table(file, CLIPBOARD, WANTED, BOUNDS)
+    if table.x.shape[1] > 2:
+        raise CLIPBOARD.whole(
+            f"has {table.x.shape[1]} coordinates in each line; one or two can be drawn."
+        )
+    points = tuple((*x, y) for x, y in zip(table.x.tolist(), table.y.tolist(), strict=True))
+    return Pasted(points, f"{UNDERSTOOD} {table.note}" if table.is_guess else "")
+
+
+def points_csv(points: Sequence[Sequence[float]]) -> str:
+    """Points as the text of a CSV file, to the last digit.
+
+    >>> print(points_csv([(0.5, 1.0, -1.0)]), end="")
+    x1,x2,y
+    0.5,1.0,-1
+    """
+    d = len(points[0]) - 1 if points else 2
+    names = ["x"] if d == 1 else [f"x{number + 1}" for number in range(d)]
+    lines = [",".join([*names, "y"])]
+    for *x, y in points:
+        lines.append(",".join([*(repr(float(value)) for value in x), f"{y:.0f}"]))
+    return "\n".join([*lines, ""])
+
+
+def label_of(text: str) -> float | None:
+    """The label that a text alone is; None where it is none.
+
+    >>> label_of("+"), label_of("-1"), label_of("0"), label_of("2")
+    (1.0, -1.0, -1.0, None)
+    """
+    text = text.replace(MINUS, "-")
+    value = SIGNS.get(text, number_of(text))
+    if value not in (-1.0, 0.0, 1.0):
+        return None
+    return 1.0 if value == 1.0 else -1.0
+
+
+# ---------------------------------------------------------------------------------------- shapes
+
+COUNT = 40
+DIGITS = 3  # of coordinates: files stay short, and nobody sees more
+
+Shape = Callable[[Generator], tuple[Array, Array]]
+
+
+def _labels() -> Array:
+    return np.repeat([1.0, -1.0], COUNT // 2)
+
+
+def _moons(generator: Generator) -> tuple[Array, Array]:
+    """Two half circles of radius 1, one inside the other's arc."""
+    angle = generator.uniform(0.0, np.pi, COUNT)
+    y = _labels()
+    x = np.stack([np.cos(angle) - 0.5, y * np.sin(angle) - 0.25 * y], axis=1)
+    x[y < 0, 0] += 1.0
+    return x + 0.07 * generator.standard_normal(x.shape), y
+
+
+def _gaussians(generator: Generator) -> tuple[Array, Array]:
+    """N((1, 0.5), 0.16 I) and N((-1, -0.5), 0.16 I)."""
+    y = _labels()
+    return y[:, None] * [1.0, 0.5] + 0.4 * generator.standard_normal((COUNT, 2)), y
+
+
+def _xor(generator: Generator) -> tuple[Array, Array]:
+    """Uniform on four squares, labelled by sign(x_1 x_2)."""
+    sides = generator.uniform(0.15, 1.0, (COUNT, 2))
+    first = np.tile([1.0, -1.0], COUNT // 2)
+    y = _labels()
+    return sides * np.stack([first, first * y], axis=1), y
+
+
+def _circle(generator: Generator) -> tuple[Array, Array]:
+    """+1 inside of radius 0.5, -1 on the ring from 0.8 to 1.1."""
+    y = _labels()
+    angle = generator.uniform(0.0, 2.0 * np.pi, COUNT)
+    inner = 0.5 * np.sqrt(generator.random(COUNT))
+    radius = np.where(y > 0, inner, generator.uniform(0.8, 1.1, COUNT))
+    return radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1), y
+
+
+def _pieces(generator: Generator) -> tuple[Array, Array]:
+    """Five points on each of four pieces of [-1, 1], labelled -1 and +1 in turn."""
+    low = np.repeat([-0.95, -0.45, 0.05, 0.55], 5)
+    return (low + generator.uniform(0.0, 0.4, low.size))[:, None], np.tile(
+        np.repeat([-1.0, 1.0], 5), 2
+    )
+
+
+# The dimension and the law, by what each is called.
+ISLAND_NAME = "island"
+SHAPES: Mapping[str, tuple[int, Shape]] = {
+    "two moons": (2, _moons),
+    "two Gaussians": (2, _gaussians),
+    "XOR": (2, _xor),
+    "circle": (2, _circle),
+    "intervals": (1, _pieces),
+}
+NAMES = (ISLAND_NAME, *SHAPES)
+
+
+def shape(name: str, seed: int = 0) -> Points:
+    """The points of a shape by its name, rounded; the island is the same for all seeds.
+
+    >>> len(shape("XOR")), len(shape("intervals")[0])
+    (40, 2)
+    """
+    if name == ISLAND_NAME:
+        return tuple((float(a), float(b), float(label)) for a, b, label in ISLAND)
+    _, law = SHAPES[name]
+    x, y = law(np.random.default_rng(seed))
+    rows = np.column_stack([np.round(x, DIGITS) + 0.0, y])
+    return tuple(tuple(row) for row in rows.tolist())

@@ -9,11 +9,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.axes import orthonormal, principal_axes
 from core.data.dataset import Array, Dataset
+from core.data.geometry import orthonormal, principal_axes
 from core.data.registry import draw
-from core.data.scaling import unscaled_note
-from core.data.section import DataSection
+from core.data.section import DataSection, unscaled_note
 
 MOST_POINTS = 5_000  # drawn and projected; of more the first ones
 PICTURES = 12

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from core.data.cifar import CifarData
 from core.data.cones import ConesData, TwoConesData
 from core.data.constructions import (
     DyadicData,
@@ -17,17 +16,14 @@ from core.data.constructions import (
     Wei19Data,
 )
 from core.data.dataset import Dataset
-from core.data.digits import DigitsData
 from core.data.files import FileData
-from core.data.mixtures import MixtureData, XorData
-from core.data.mnist import MnistData
+from core.data.image_files import CifarData, MnistData
+from core.data.images import DigitsData
 from core.data.modular import ModularData
-from core.data.parity import ParityData
+from core.data.parity import MixtureData, ParityData, XorData
 from core.data.points import PointsData
-from core.data.regression import OrthonormalData, RegressionData, SpuriousData
-from core.data.scaling import check_range
-from core.data.section import DataSection
-from core.data.teacher import TeacherData
+from core.data.regression import OrthonormalData, RegressionData, SpuriousData, TeacherData
+from core.data.section import DataSection, check_range
 from core.errors import InputError
 from core.settings import Registry, kind_of
 

@@ -9,19 +9,18 @@ from typing import final
 import numpy as np
 
 from core.data.dataset import Array
-from core.data.numbers import number_of
-from core.data.origin import SHOWN, Origin
-from core.data.table_header import (
+from core.data.numbers import SHOWN, Origin, number_of
+from core.data.text_lines import (
     LABEL_NAMES,
     MOST_SHOWN,
     Row,
+    TextRows,
     Wanted,
     fitting_names,
     is_word,
     names_in_comment,
     width_fault,
 )
-from core.data.text_lines import TextRows
 from core.errors import InputError, did_you_mean
 
 # What pandas and R write for row numbers, and what people call them; "" of first columns only.

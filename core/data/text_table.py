@@ -27,11 +27,9 @@ from core.data.labels import (
     label_value,
     note_of,
 )
-from core.data.numbers import NumberReader
-from core.data.origin import Origin
-from core.data.table_header import Row, Wanted, has_header
+from core.data.numbers import NumberReader, Origin
 from core.data.table_layout import Layout, lay_out
-from core.data.text_lines import SEPARATORS, TextRows, open_text
+from core.data.text_lines import SEPARATORS, Row, TextRows, Wanted, has_header, open_text
 from core.errors import InputError
 from core.numbers import whole_text
 from core.settings import MAX_ELEMENTS

@@ -14,7 +14,7 @@ from core.compiled.descent import Progress, Run
 from core.compiled.records import record
 from core.compiled.steps import network_steps
 from core.dynamics.twin import work_for
-from core.network.groups import cubed_norm_gradient, node_blocks
+from core.network.quadratic import cubed_norm_gradient, node_blocks
 from core.problem.problem import Problem
 
 Array = NDArray[Any]

@@ -17,8 +17,7 @@ from core.compiled import log_time as scheme
 from core.compiled.log_time import State as Scheme
 from core.dynamics.saved import Parts
 from core.dynamics.saved import refused as invalid_state
-from core.problem.problem import Problem
-from core.problem.start import State
+from core.problem.problem import Problem, State
 
 Array = NDArray[np.float64]
 UNTIL_LOG10_TIME = 3.0

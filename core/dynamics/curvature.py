@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from core.dynamics.lanczos import Top, top_eigenvalues
 from core.dynamics.step_size import jacobian
 from core.errors import InputError
-from core.network import pytorch
-from core.network.groups import cubed_norm_curvature
+from core.network import custom
 from core.network.parametrisation import Network, TwoLayer
+from core.network.quadratic import cubed_norm_curvature
 from core.problem.problem import Problem
 
 Array = NDArray[np.float64]
@@ -203,7 +203,7 @@ class _Autograd:
     """The same for any network that takes tensors."""
 
     def __init__(self, network: Network, flat: Array, inputs: Array, g: Array) -> None:
-        pytorch.needed_for(f'The sharpness of network.kind = "{network.kind}"')
+        custom.require_pytorch(f'The sharpness of network.kind = "{network.kind}"')
         import torch
 
         self._leaf = torch.tensor(flat, requires_grad=True)

@@ -17,8 +17,8 @@ from core.compiled.stochastic import SCHEDULED
 from core.dynamics.batch_engine import Rule
 from core.dynamics.full_batch import FullBatch
 from core.dynamics.twin import work_for
-from core.network.groups import node_blocks
 from core.network.parametrisation import TwoLayer
+from core.network.quadratic import node_blocks
 
 
 @final

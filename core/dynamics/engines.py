@@ -13,7 +13,7 @@ from core.dynamics.integrator import Integrator
 from core.dynamics.stochastic import Stochastic
 from core.dynamics.tensor_descent import TensorDescent
 from core.errors import InputError
-from core.network import pytorch
+from core.network import custom
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.study_file.descent import GradientDescent
@@ -38,7 +38,7 @@ def check_device(problem: Problem) -> None:
             'run.device = "cuda" takes steps of equal length on the risk and loss.l2; with '
             'loss.l23 or a dynamics.schedule use run.device = "auto".'
         )
-    pytorch.needed_for('run.device = "cuda"')
+    custom.require_pytorch('run.device = "cuda"')
     if not _cuda_is_present():
         raise InputError(
             'run.device = "cuda", and torch sees no CUDA device here; use run.device = "auto", or '
@@ -112,8 +112,8 @@ def descent(problem: Problem) -> Integrator:
 
 
 def _cuda_is_present() -> bool:
-    if not pytorch.is_installed():
+    if not custom.has_pytorch():
         return False
-    from core.tensors.device import cuda_is_present
+    from core.tensors.stepper import cuda_is_present
 
     return cuda_is_present()

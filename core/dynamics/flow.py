@@ -12,9 +12,9 @@ from core.compiled import log_time as state
 from core.dynamics.log_time_flow import LogTimeFlow, apart
 from core.dynamics.sliding import Sliding
 from core.dynamics.twin import twin
-from core.network.codes import PLAIN, SCALAR, WITH_BIAS
+from core.network.activation import PLAIN, SCALAR, WITH_BIAS
 from core.network.parametrisation import TwoLayer
-from core.problem.start import State
+from core.problem.problem import State
 
 CONSERVED = (SCALAR, PLAIN, WITH_BIAS)  # networks whose nodes conserve signs
 ROUNDING = 1e-13  # a balance that is smaller, as a part of a_j^2, is 0

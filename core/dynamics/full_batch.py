@@ -17,8 +17,7 @@ from core.dynamics import saved
 from core.dynamics.integrator import Chunk, Outcome, Pace, first_units
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import BLOW_UP, EqualSteps
-from core.problem.problem import Problem
-from core.problem.start import State
+from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 from core.study_file.dynamics import GradientDescent
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, final
 
-from core.problem.start import State
+from core.problem.problem import State
 from core.run_files.frame import Frame
 
 Event = tuple[str, Mapping[str, Any]]

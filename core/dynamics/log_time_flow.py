@@ -21,8 +21,7 @@ from core.dynamics.companion import PREFIX, RATIO, Companion, has_companion, is_
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
 from core.errors import InputError
 from core.network.parametrisation import Network, TwoLayer
-from core.problem.problem import Problem
-from core.problem.start import State
+from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 from core.study_file.dynamics import GradientFlow
 

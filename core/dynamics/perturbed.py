@@ -25,7 +25,7 @@ from core.dynamics.batch_engine import ArrayEngine, CompiledEngine, Rule, batch_
 from core.dynamics.step_size import default_step, rounded_down
 from core.dynamics.stepper import Stepper
 from core.dynamics.stream import generator_at
-from core.network.starts import on_sphere
+from core.network.standard import on_sphere
 from core.problem.problem import Problem, Start
 from core.study_file.dynamics import PerturbedFlow
 

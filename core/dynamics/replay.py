@@ -14,8 +14,7 @@ from typing import final
 import numpy as np
 
 from core.dynamics.integrator import Chunk, Integrator, Outcome
-from core.problem.problem import Problem, with_dynamics
-from core.problem.start import State
+from core.problem.problem import Problem, State, with_dynamics
 from core.run_files.frame import Frame
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.problem.start import State
+from core.problem.problem import State
 
 # Raised whenever a part is added, or what one of them holds changes its meaning.
 STATE_VERSION = 3

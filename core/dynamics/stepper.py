@@ -12,8 +12,7 @@ from core.dynamics import saved
 from core.dynamics.clock import Clock, first_time, frame_times
 from core.dynamics.integrator import Chunk, Event, Integrator, Outcome, Pace, first_units
 from core.dynamics.step_size import rounded_down
-from core.problem.problem import Problem
-from core.problem.start import State
+from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 
 FRAME_BYTES = 8_000_000  # at most about so many bytes of frames a chunk

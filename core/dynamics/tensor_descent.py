@@ -23,8 +23,7 @@ class TensorDescent(FullBatch):
         super().__init__(problem)
 
     def _allocate(self) -> None:
-        from core.tensors.device import report_full_memory
-        from core.tensors.stepper import Stepper
+        from core.tensors.stepper import Stepper, report_full_memory
 
         self.engine = f"torch {self.dtype.name} {self._device}"
         self._report_full_memory = report_full_memory

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from core.compiled.descent import Work
 from core.compiled.kernel import ROWS
 from core.compiled.network import Net
-from core.network.activation import SQUARE
-from core.network.codes import BATCH_NORM, FIXED_OUTER
+from core.network.activation import BATCH_NORM, FIXED_OUTER, SQUARE
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 

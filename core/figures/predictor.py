@@ -27,7 +27,7 @@ from core.figures.primitives import (
 )
 from core.figures.ticks import ranged
 from core.network.recorded import why_no_output
-from core.observables.predictor import grid_values
+from core.observables.margins import grid_values
 from core.runs import Run
 
 Floats = NDArray[np.float64]

@@ -163,7 +163,7 @@ class Library:
 
     def _look_for_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
         """Margins that were computed since their runs were read."""
-        from core.reference import cache
+        from core.reference.margin import load_margin, saved_margins_folder
 
         changed = {}
         for path, row in rows.items():
@@ -172,7 +172,7 @@ class Library:
                 continue
             margins, waiting = dict(row.facts.margins), dict(row.facts.waiting)
             for name, file in new.items():
-                entry = cache.load(cache.folder() / file)
+                entry = load_margin(saved_margins_folder() / file)
                 if entry is not None:
                     margins[name] = entry.bracket.value
                     del waiting[name]
@@ -312,10 +312,10 @@ Places = tuple[Found, Path | None]  # of a file, and where it lay before it came
 
 def _margin_files() -> frozenset[str]:
     """The names of the files of margins that were computed."""
-    from core.reference import cache
+    from core.reference.margin import saved_margins_folder
 
     try:
-        return frozenset(path.name for path in cache.folder().iterdir())
+        return frozenset(path.name for path in saved_margins_folder().iterdir())
     except OSError:
         return frozenset()
 

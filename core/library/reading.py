@@ -116,15 +116,15 @@ def _results(run: Run) -> dict[str, float]:
 
 def _margins(run: Run) -> tuple[dict[str, float], dict[str, str], float]:
     """Values in the cache, the files of those that are not, and the factor of gamma_gl."""
-    from core.reference import cache
+    from core.reference.margin import load_margin, saved_margin_path
     from core.reference.registry import references_of
 
     margins, waiting, factor = {}, {}, math.nan
     for reference in references_of(run.problem):
         if reference.name == "gamma_gl" and reference.drawn_in(run.problem):
             factor = reference.factor or math.nan
-        path = cache.place(reference, run.problem)
-        entry = cache.load(path)
+        path = saved_margin_path(reference, run.problem)
+        entry = load_margin(path)
         if entry is None:
             waiting[reference.name] = path.name
         else:

@@ -1,4 +1,4 @@
-"""The activations phi of the papers, for NumPy arrays and torch tensors alike."""
+"""Activations phi of the papers, for NumPy arrays and torch tensors alike; codes of kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from math import log
 from typing import Any, final
 
-# How compiled kernels tell them apart; 3 is none of theirs (core.network.phi).
+PLAIN, SCALAR, NORMALISED, FIXED_OUTER, BATCH_NORM, WITH_BIAS = range(6)
+
+
+# How compiled kernels tell them apart; 3 is none of theirs (core.network.recorded).
 RELU, LEAKY, SMOOTH, SQUARE = 0, 1, 2, 4
 
 

@@ -1,4 +1,4 @@
-"""The network with biases: f(x) = sum_j a_j relu(<v_j, x> + b_j), all trained.
+"""Networks with biases, and with an output for each class.
 
 Source: wei19, section F.4; frei23, section F.2. It is the standard network on (x, 1):
 2-homogeneous; a_j^2 - |v_j|^2 - b_j^2 is constant along gradient flow for every node.
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.random import Generator
 
-from core.network.codes import WITH_BIAS
+from core.network.activation import PLAIN, WITH_BIAS
 from core.network.parametrisation import (
     Array,
     Arrays,
@@ -22,7 +22,7 @@ from core.network.parametrisation import (
     squared_norms,
 )
 from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
-from core.network.standard import INIT_SCALES
+from core.network.standard import INIT_SCALES, glorot_uniform
 from core.settings import setting
 
 
@@ -101,3 +101,80 @@ class Bias(TwoLayer):
     def imbalance(self, flat: Array) -> Array:
         a, V, b = self._parts(flat)
         return np.asarray(a**2 - squared_norms(V) - b**2)
+
+
+# ------------------------------------------------------------------------------- several outputs
+#
+# Source: frei23, section F.2; wei19, Theorem C.1. The margin of an example is its own logit minus
+# the largest other. 2-homogeneous; |A_j|^2 - |v_j|^2 - b_j^2 is constant along gradient flow.
+
+
+@final
+class MulticlassNetwork(NetworkSection):
+    title: ClassVar[str] = "k outputs sum_j A_jc relu(<v_j, x> + b_j), one for each class"
+    source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
+    several: ClassVar[bool] = True
+
+    kind: Literal["multiclass"] = "multiclass"
+    biases: bool = setting(False, meaning="whether the nodes have biases b, which start at 0")
+    init: Literal["paper", "normal", "small", "file"] = setting(
+        "paper",
+        meaning="paper: Glorot uniform, of variance 2/(m + k) for A and w^2 for V; "
+        f"{NORMAL_MEANING}; {FILE_MEANING}",
+    )
+    init_multiple: float = setting(
+        1.0, meaning="w in multiples of w_TF = sqrt(2/(m + d))", gt=0, le=1e6
+    )
+
+
+@final
+class Multiclass(TwoLayer):
+    """alpha = A (m, k), u_j = v_j, or (v_j, b_j) on (x, 1)."""
+
+    kind = "multiclass"
+    section = MulticlassNetwork
+    compiled = True
+    classes = "several"
+    row_space = True
+    direct = True
+
+    def __init__(self, section: MulticlassNetwork, shape: Shape, fixed: Arrays) -> None:
+        m, d, k = self.m, self.d, self.k = shape.m, shape.d, max(shape.k, 2)
+        self.biases = section.biases
+        self.code = WITH_BIAS if section.biases else PLAIN
+        self.layout = (Block("A", (m, k)), Block("V", (m, d)))
+        if self.biases:
+            self.layout = (*self.layout, Block("b", (m,)))
+        self.scaled = self.size
+
+    @staticmethod
+    def initial(section: MulticlassNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
+        """A and V Glorot uniform (V times init_multiple), drawn in this order; b = 0."""
+        m, d, k = shape.m, shape.d, max(shape.k, 2)
+        if section.init in INIT_SCALES:
+            scale = INIT_SCALES[section.init]
+            A, V = generator.standard_normal((m, k)), generator.standard_normal((m, d))
+            return {"A": scale * A, "V": scale * V, "b": np.zeros(m)}
+        # The uniform law of deviation sd ends at sqrt(3) sd: w counts deviations in both networks.
+        A = glorot_uniform(generator, (m, k), np.sqrt(2.0 / (m + k)))
+        w = section.init_multiple * np.sqrt(2.0 / (m + d))
+        return {"A": A, "V": glorot_uniform(generator, (m, d), w), "b": np.zeros(m)}
+
+    def inputs(self, x: Array) -> Array:
+        return with_ones(x) if self.biases else x
+
+    def effective(self, flat: Any) -> tuple[Any, Any]:
+        parts = self.unpack(flat)
+        return parts["A"], with_biases(parts["V"], parts["b"]) if self.biases else parts["V"]
+
+    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
+        return self.effective(direction)
+
+    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
+        if not self.biases:
+            return joined([d_alpha, d_U])
+        return joined([d_alpha, d_U[:, :-1], d_U[:, -1]])
+
+    def imbalance(self, flat: Array) -> Array:
+        A, U = self.effective(flat)
+        return np.asarray(squared_norms(A) - squared_norms(U))

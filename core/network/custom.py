@@ -1,4 +1,4 @@
-"""A parametrisation of the user's own: a Python file, differentiated by PyTorch.
+"""Parametrisations of the user's own, in a Python file that PyTorch differentiates.
 
 The file defines
 
@@ -13,8 +13,11 @@ outer weights. The program runs this code only after its user has trusted it (co
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal, final
 
@@ -25,10 +28,38 @@ from pydantic import model_validator
 from core import trust
 from core.errors import InputError, RuleError
 from core.files import read_text
-from core.network import pytorch
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape
 from core.network.section import FILE_MEANING, MAX_CODE, NetworkSection
 from core.settings import setting
+
+# --------------------------------------------------------------------------------------- PyTorch
+#
+# It is larger than all the rest together, and its usual build for Linux brings gigabytes of CUDA:
+# so
+# it is an extra of the distribution.
+
+INSTALL = "install it with: pip install 'marginscope[torch]'"
+# Nothing can be installed into a bundle.
+OTHERWISE = "take a bundle that was made with it, or the package: pip install 'marginscope[torch]'"
+
+
+@cache
+def has_pytorch() -> bool:
+    """Whether torch can be imported, found without importing it, which takes seconds."""
+    try:
+        return find_spec("torch") is not None
+    except (ImportError, ValueError):  # an importer that refuses it; a module without a spec
+        return False
+
+
+def require_pytorch(what: str) -> None:
+    """Raise InputError where torch is not installed. `what` begins the sentence: "A batch"."""
+    if not has_pytorch():
+        remedy = OTHERWISE if getattr(sys, "frozen", False) else INSTALL
+        raise InputError(f"{what} needs PyTorch, which is not installed here; {remedy}.")
+
+
+# ----------------------------------------------------------------------------------- the network
 
 NEEDED = ("initial", "outputs")
 
@@ -64,7 +95,7 @@ def with_code(section: CustomNetwork, folder: Path | None = None, asker: str = "
 
 def _namespace(code: str) -> dict[str, Any]:
     """What the file defines; InputError where it cannot be run or something is missing."""
-    pytorch.needed_for('network.kind = "custom"')
+    require_pytorch('network.kind = "custom"')
     # The one place that runs foreign code, whatever way it came (docs/decisions/0006).
     trust.check_trusted(code, "network.code", "FILE")
     # By this name, so that what the file does only as a script is not done.

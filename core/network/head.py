@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 from core.network.parametrisation import Array, Arrays, Block, Network, Shape, joined
 from core.network.section import FILE_MEANING, NetworkSection
-from core.network.starts import signs
+from core.network.standard import signs
 from core.settings import setting
 
 EPS = 1e-5  # of the normalisation layers, as frameworks have it

@@ -1,4 +1,4 @@
-"""The normalised network: f(x) = sum_j a_j b_j relu(<v_j/|v_j|, x>), all trained.
+"""Networks that divide by the lengths or the deviations of their nodes.
 
 Source: homogeneity, equation 1 and section 4. 2-homogeneous in (a, b); a_j^2 - b_j^2 and |v_j| are
 constant along gradient flow for every node.
@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.random import Generator
 
-from core.network.codes import NORMALISED
+from core.errors import InputError
+from core.network.activation import BATCH_NORM, NORMALISED
 from core.network.parametrisation import Array, Arrays, Block, Shape, TwoLayer, joined
 from core.network.section import FILE_MEANING, NetworkSection
-from core.network.starts import on_sphere, signs
+from core.network.standard import on_sphere, signs
 from core.settings import setting
 
 
@@ -88,3 +89,124 @@ class Normalised(TwoLayer):
         outer, w = np.hypot(a, b) * self.activation(z), a * b * self.activation.slopes(z) / norms
         wz = w * z
         return np.asarray(outer.T @ outer + (inputs @ inputs.T) * (w.T @ w) - wz.T @ wz)
+
+
+# ------------------------------------------------------------------------------------ batch norm
+#
+# f(x) = sum_j a_j relu(c_j <v_j, x - mu>/N(v_j)), N(v) = sqrt(v' Sigma v + eps), with the mean mu
+# and the biased covariance Sigma of the training inputs. Source: batchnorm, section 1.3.
+# 2-homogeneous in (a, c); a_j^2 - c_j^2 is constant along gradient flow, and so is |v_j| for eps =
+# 0.
+
+
+@final
+class BatchNormNetwork(NetworkSection):
+    title: ClassVar[str] = "f(x) = sum_j a_j relu(c_j <v_j, x - mu>/N(v_j)), whole-data statistics"
+    source: ClassVar[str] = "batchnorm, section 1.3"
+
+    kind: Literal["batch_norm"] = "batch_norm"
+    # 0 and not the usual 1e-5, which spoils the dyadic points, whose variances go down to 4^-d/d.
+    eps: float = setting(0.0, meaning="eps in N(v) = sqrt(v' Sigma v + eps)", ge=0, le=1e6)
+    normalise: bool = setting(
+        True, meaning="false: N(v) = 1, the same network without batch norm, for comparison"
+    )
+    init: Literal["paper", "file"] = setting(
+        "paper", meaning=f"paper: a ~ N(0, 1/m), V ~ N(0, I/d), c = 1; {FILE_MEANING}"
+    )
+
+
+@final
+class BatchNorm(TwoLayer):
+    """alpha_j = a_j, u_j = c_j v_j/N(v_j); with `normalise` false N = 1, for comparison.
+
+    Raises InputError where all inputs are equal and eps = 0: N is then zero for every v.
+    """
+
+    kind = "batch_norm"
+    section = BatchNormNetwork
+    compiled = True
+    row_space = True
+    centred = True
+    code = BATCH_NORM
+    product = ("a", "c")
+
+    def __init__(self, section: BatchNormNetwork, shape: Shape, fixed: Arrays) -> None:
+        m, d = self.m, self.d = shape.m, shape.d
+        self.layout = (Block("a", (m,)), Block("c", (m,)), Block("V", (m, d)))
+        self.scaled = 2 * m
+        # Of the whole training set, biased, not of batches; test points lose the same mean.
+        self.mean = shape.x.mean(axis=0)
+        self.eps, self.normalise = section.eps, section.normalise
+        centred = shape.x - self.mean
+        if self.normalise and self.eps == 0.0 and not centred.any():
+            raise InputError(
+                "All training inputs are equal, so batch norm divides by zero; "
+                "use other data, or network.eps > 0."
+            )
+        # (Sigma v) = Xc' (Xc v)/n: two thin products where d is large, one square one where not.
+        self.root = centred / np.sqrt(shape.x.shape[0])
+        self.sigma = self.root.T @ self.root if d <= 2 * shape.x.shape[0] else None
+
+    @staticmethod
+    def initial(section: BatchNormNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
+        """a ~ N(0, 1/m), c = 1, V ~ N(0, I/d), drawn in this order."""
+        a = generator.standard_normal(shape.m) / np.sqrt(shape.m)
+        V = generator.standard_normal((shape.m, shape.d)) / np.sqrt(shape.d)
+        return {"a": a, "c": np.ones(shape.m), "V": V}
+
+    def inputs(self, x: Array) -> Array:
+        return np.asarray(x - self.mean)
+
+    def _parts(self, flat: Any) -> tuple[Any, Any, Any]:
+        m = self.m
+        return flat[:m], flat[m : 2 * m], flat[2 * m :].reshape(m, self.d)
+
+    def statistics(self, V: Any) -> tuple[Any, Any]:
+        """(N (m, 1), V Sigma (m, d)); N = 1 and zeros where nothing is normalised."""
+        if not self.normalise:
+            # Made of V, so that it is an array or a tensor as V is, of its type and on its device.
+            return 1.0 + 0.0 * V[:, :1], 0.0 * V
+        if self.sigma is not None:
+            VS = V @ self.constant(self.sigma, V)
+        else:
+            root = self.constant(self.root, V)
+            VS = (V @ root.T) @ root
+        return ((VS * V).sum(axis=1) + self.eps)[:, None] ** 0.5, VS
+
+    def effective(self, flat: Any) -> tuple[Any, Any]:
+        a, c, V = self._parts(flat)
+        return a, c[:, None] * V / self.statistics(V)[0]
+
+    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
+        (_, c, V), (da, dc, dV) = self._parts(flat), self._parts(direction)
+        N, VS = self.statistics(V)
+        along = (VS * dV).sum(axis=1)[:, None]
+        return da, dc[:, None] * V / N + c[:, None] * (dV / N - V * along / N**3)
+
+    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
+        _, c, V = self._parts(flat)
+        N, VS = self.statistics(V)
+        along = (V * d_U).sum(axis=1)[:, None]
+        return joined([d_alpha, along / N, c[:, None] / N * (d_U - VS * along / N**2)])
+
+    def imbalance(self, flat: Array) -> Array:
+        a, c, _ = self._parts(flat)
+        return np.asarray(a**2 - c**2)
+
+    def gram(self, flat: Array, inputs: Array) -> Array:
+        """The inner weights' part loses what lies along Sigma v_j."""
+        a, c, V = (part.reshape(self.m, -1) for part in self._parts(flat))
+        N, VS = self.statistics(V)
+        z = self.effective(flat)[1] @ inputs.T
+        h, o = self.activation(z), self.activation.slopes(z)
+        P, q, w = V @ inputs.T / N, VS / N, a * c * o / N
+        wP, wr = w * P, w * (q @ inputs.T)
+        lengths = np.linalg.norm(q, axis=1)[:, None] * wP
+        cross, scale = wr.T @ wP, a * o * P
+        inner = (inputs @ inputs.T) * (w.T @ w) - cross - cross.T + lengths.T @ lengths
+        return np.asarray(h.T @ h + scale.T @ scale + inner)
+
+    def compiled_constants(self) -> tuple[Array, float]:
+        if not self.normalise:
+            return np.zeros((1, 1)), 1.0  # N(v)^2 = v' 0 v + 1
+        return (self.root.T @ self.root if self.sigma is None else self.sigma), self.eps

@@ -6,19 +6,15 @@ from operator import attrgetter
 
 from numpy.random import Generator
 
-from core.network.batch_norm import BatchNorm
-from core.network.bias import Bias
+from core.network.bias import Bias, Multiclass
 from core.network.custom import Custom
-from core.network.fixed_outer import FixedOuter
 from core.network.head import Head
-from core.network.multiclass import Multiclass
-from core.network.normalised import Normalised
+from core.network.normalised import BatchNorm, Normalised
 from core.network.parametrisation import Array, Arrays, Network, Shape
 from core.network.quadratic import Quadratic
 from core.network.recorded import Recorded
-from core.network.scalar import Scalar
 from core.network.section import NetworkSection
-from core.network.standard import Standard
+from core.network.standard import FixedOuter, Scalar, Standard
 from core.settings import Registry
 
 NETWORKS: Registry[type[Network]] = Registry(

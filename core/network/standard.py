@@ -1,8 +1,4 @@
-"""The standard network: f(x) = sum_j a_j phi(<v_j, x>), a and V trained, phi a ReLU or a leaky one.
-
-Source: telgarsky22, section 1.2; wei19, section 2; the leaky ReLU: Boursier and Flammarion 2025,
-section 2. 2-homogeneous; a_j^2 - |v_j|^2 is constant along gradient flow for every node.
-"""
+"""Networks with plain nodes: the standard one, a fixed outer layer, and fixed directions."""
 
 from __future__ import annotations
 
@@ -11,8 +7,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.random import Generator
 
-from core.network.activation import LEAKY, Activation
-from core.network.codes import PLAIN
+from core.network.activation import FIXED_OUTER, LEAKY, PLAIN, SCALAR, SMOOTH, Activation
 from core.network.parametrisation import (
     Array,
     Arrays,
@@ -24,6 +19,29 @@ from core.network.parametrisation import (
 )
 from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
 from core.settings import setting
+
+
+def signs(generator: Generator, m: int) -> Array:
+    """m independent uniform signs."""
+    return np.asarray(generator.choice([-1.0, 1.0], m))
+
+
+def on_sphere(generator: Generator, m: int, d: int) -> Array:
+    """m independent uniform unit vectors of R^d, (m, d)."""
+    V = generator.standard_normal((m, d))
+    return np.asarray(V / np.linalg.norm(V, axis=1, keepdims=True))
+
+
+def glorot_uniform(generator: Generator, shape: tuple[int, int], sd: float) -> Array:
+    """Uniform on [-sqrt(3) sd, sqrt(3) sd]: of standard deviation sd (its limit is sqrt(3) sd)."""
+    limit = np.sqrt(3.0) * sd
+    return np.asarray(generator.uniform(-limit, limit, shape))
+
+
+# -------------------------------------------------------------------------------------- standard
+#
+# Source: telgarsky22, section 1.2; wei19, section 2; the leaky ReLU: Boursier and Flammarion 2025,
+# section 2. 2-homogeneous; a_j^2 - |v_j|^2 is constant along gradient flow for every node.
 
 # wei19 states N(0, 1) for F.1, and no start for MNIST (docs/theory.md, 2.3).
 INIT_SCALES = {"normal": 1.0, "small": 0.01}  # wei19, sections F.1 and F.2
@@ -132,3 +150,145 @@ class Standard(TwoLayer):
     def imbalance(self, flat: Array) -> Array:
         a, V = self.effective(flat)
         return np.asarray(a**2 - squared_norms(V))
+
+
+# ----------------------------------------------------------------------------- fixed outer layer
+#
+# Source: frei23, sections 2 and F.1. a_j = +-1/sqrt(m), the first half positive. 1-homogeneous for
+# the leaky ReLU; the smoothed leaky ReLU is not homogeneous.
+
+
+@final
+class FixedOuterNetwork(NetworkSection):
+    title: ClassVar[str] = "f(x) = sum_j a_j phi(<v_j, x>), a_j = +-1/sqrt(m) fixed, phi leaky"
+    source: ClassVar[str] = "frei23, section 2"
+
+    kind: Literal["fixed_outer"] = "fixed_outer"
+    slope: float = setting(0.1, meaning="gamma, slope of phi on the left", gt=0, le=1)
+    smooth: bool = setting(
+        False,
+        meaning="false: phi(z) = max(gamma z, z); true: gamma z + (1 - gamma) ln((1 + e^z)/2)",
+    )
+    init: Literal["paper", "file"] = setting(
+        "paper", meaning=f"paper: V ~ N(0, w^2), half of a positive; {FILE_MEANING}"
+    )
+    init_multiple: float = setting(
+        1.0, meaning="w in multiples of w_TF = sqrt(2/(m + d))", gt=0, le=1e6
+    )
+
+    def not_homogeneous(self) -> str:
+        smooth = "network.smooth = true: the smoothed leaky ReLU is not homogeneous"
+        return smooth if self.smooth else ""
+
+
+@final
+class FixedOuter(TwoLayer):
+    """alpha_j = a_j, u_j = v_j; a is not trained."""
+
+    kind = "fixed_outer"
+    section = FixedOuterNetwork
+    compiled = True
+    row_space = True
+    direct = True
+    code = FIXED_OUTER
+    degree = 1
+
+    def __init__(self, section: FixedOuterNetwork, shape: Shape, fixed: Arrays) -> None:
+        self.m, self.d = shape.m, shape.d
+        self.layout = (Block("V", (self.m, self.d)),)
+        self.fixed = {"a": np.ascontiguousarray(fixed["a"], dtype=np.float64)}
+        self.scaled = self.size
+        self.homogeneous = not section.smooth
+        self.activation = Activation(SMOOTH if section.smooth else LEAKY, section.slope)
+
+    @staticmethod
+    def initial(section: FixedOuterNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
+        """V ~ N(0, w^2), w = init_multiple * sqrt(2/(m + d)); the first half of a positive."""
+        m, d = shape.m, shape.d
+        a = np.where(np.arange(m) < (m + 1) // 2, 1.0, -1.0) / np.sqrt(m)
+        # w_TF is Glorot's deviation, and frei23's "1/50" a multiple of it (docs/theory.md, 2.3).
+        w = section.init_multiple * np.sqrt(2.0 / (m + d))
+        return {"a": a, "V": w * generator.standard_normal((m, d))}
+
+    def _a(self, like: Any) -> Any:
+        return self.constant(self.fixed["a"], like)
+
+    def effective(self, flat: Any) -> tuple[Any, Any]:
+        return self._a(flat), flat.reshape(self.m, self.d)
+
+    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
+        return 0.0 * self._a(flat), direction.reshape(self.m, self.d)
+
+    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
+        return d_U.reshape(-1)
+
+    def compiled_constants(self) -> tuple[Array, float]:
+        return self.fixed["a"][None], 0.0
+
+
+# ------------------------------------------------------------------------------ fixed directions
+#
+# Source: telgarsky22, section 3.2. 2-homogeneous in (a, b); a_j^2 - b_j^2 is constant along
+# gradient flow for every node.
+
+
+@final
+class ScalarNetwork(NetworkSection):
+    title: ClassVar[str] = "f(x) = sum_j a_j relu(b_j <v_j, x>), only a and b trained: no rotation"
+    source: ClassVar[str] = "telgarsky22, section 3.2"
+
+    kind: Literal["scalar"] = "scalar"
+    init: Literal["paper", "file"] = setting(
+        "paper",
+        meaning=f"paper: a, b = +-m^(-1/4) uniformly, v uniform on the sphere; {FILE_MEANING}",
+    )
+
+
+@final
+class Scalar(TwoLayer):
+    """alpha_j = a_j, u_j = b_j v_j; V is not trained."""
+
+    kind = "scalar"
+    section = ScalarNetwork
+    compiled = True
+    row_space = True
+    factored = True
+    fixed_features = True
+    plain_relu = True
+    code = SCALAR
+
+    def __init__(self, section: ScalarNetwork, shape: Shape, fixed: Arrays) -> None:
+        self.m, self.d = shape.m, shape.d
+        self.layout = (Block("a", (self.m,)), Block("b", (self.m,)))
+        self.fixed = {"V": np.ascontiguousarray(fixed["V"], dtype=np.float64)}
+        self.scaled = self.size
+
+    @staticmethod
+    def initial(section: ScalarNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
+        """a, b = +-m^(-1/4) uniformly, v uniform on the sphere, drawn in this order."""
+        # Balanced, as the normalised network is, at another size: |a_j b_j| = 1/sqrt(m).
+        scale = shape.m**-0.25
+        a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
+        return {"a": a, "b": b, "V": on_sphere(generator, shape.m, shape.d)}
+
+    def _V(self, like: Any) -> Any:
+        return self.constant(self.fixed["V"], like)
+
+    def effective(self, flat: Any) -> tuple[Any, Any]:
+        return flat[: self.m], flat[self.m :, None] * self._V(flat)
+
+    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
+        return self.effective(direction)
+
+    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
+        return joined([d_alpha, (d_U * self._V(flat)).sum(axis=1)])
+
+    def gram(self, flat: Array, inputs: Array) -> Array:
+        alpha, U = self.effective(flat)
+        z = U @ inputs.T
+        h = self.activation(z)
+        w = alpha[:, None] * self.activation.slopes(z) * (self.fixed["V"] @ inputs.T)
+        return np.asarray(h.T @ h + w.T @ w)
+
+    def compiled_constants(self) -> tuple[Array, float]:
+        return self.fixed["V"], 0.0

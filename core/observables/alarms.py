@@ -9,13 +9,75 @@ from typing import Literal, final, get_args
 
 import numpy as np
 
-from core.observables import edge
 from core.observables.margins import atoms, flat_scores, log10_risk, scale
 from core.observables.nodes import balance_drift
 from core.observables.observable import once
+from core.observables.sharpness import has_stability, stability
 from core.run_files.schema import NOT_FINITE
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent, GradientFlow
+
+# ------------------------------------------------------------------------- the edge of stability
+#
+# A step from W along -grad R lowers R by at least eta |grad R|^2 (1 - eta S'/2), S' being the
+# largest
+# sharpness on its way. So R rises only where eta S'/2 > 1; where descent is at the edge it does so
+# in
+# a fifth to a half of the intervals between frames, and falls on the whole (Cohen et al., ICLR
+# 2021).
+# What tells this from a divergence is that R stays about as low as it was.
+
+# Of eta S/2. Around rises of R it was .90 and more at one of two frames, .98 at one of four.
+NEAR = 0.8
+BACK = 2  # frames before a rise at which it is looked for
+LASTS = 8  # frames for which it holds once it was measured
+DIVERGED = 1.0  # decades of R above its start: 1.6 times was met in a run that came back
+LEAST = -12.0  # log10 of R below which rounding moves it
+ROUNDING = {"float64": 1e-6, "float32": 1e-3}  # of log10 R
+
+CALM = (
+    "The run is at the edge of stability: eta S/2 = {0:.3g}, S being the sharpness. The risk rises "
+    "and falls from step to step and comes down all the same, as descent does with a step this "
+    "long; nothing is wrong (Cohen et al., ICLR 2021)."
+)
+ROSE = (
+    "The risk rose from {0:.3g} to {1:.3g}, and no sharpness near it explains that: eta S/2 is "
+    "{2:.3g} at most, and descent lowers the risk where it is below 1."
+)
+DIVERGES = (
+    "The risk is {0:.3g}, more than ten times that of the start: descent with this step diverges. "
+    "Choose a smaller one."
+)
+ENDED = "The run diverged after this frame: its step is too long. Choose a smaller one."
+
+
+def rose(run: Run, before: float, now: float) -> bool:
+    """Whether the risk rose between two frames, given log10 of it, by more than rounding."""
+    return now > LEAST and now - before > ROUNDING[run.precision]
+
+
+def diverged(run: Run, now: float) -> bool:
+    """Whether the risk is more than ten times that of the start, given log10 of it."""
+    return now - log10_risk(run, 0) > DIVERGED
+
+
+def stability_near(run: Run, index: int) -> float:
+    """eta S/2 at a frame or one of the two before, the first that is at least .8; else the largest.
+
+    NaN for dynamics without eta, and networks without a sharpness.
+    """
+    largest = float("nan")
+    if not has_stability(run):
+        return largest
+    for frame in range(index, max(index - BACK, 0) - 1, -1):
+        value = stability(run, frame)
+        if value >= NEAR:
+            return value
+        largest = value if not largest >= value else largest
+    return largest
+
+
+# ---------------------------------------------------------------------------------------- alarms
 
 Kind = Literal["margin", "balance", "resolution", "risk", "edge", "not_finite"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -63,7 +125,7 @@ class _Scan:
     next: int = 0
     margin: float = float("nan")
     risk: float = float("nan")  # log10 of it
-    at_edge: int = -edge.LASTS  # the last frame at which descent was found at the edge of stability
+    at_edge: int = -LASTS  # the last frame at which descent was found at the edge of stability
     raised: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -78,7 +140,7 @@ def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, 
     and 5e-2 for descent. resolution: fewer than 2 weights q_i above 1e-3 on more than 10 examples.
     risk: that of descent is ten times that of the start, or rose where eta S/2 is below .8 at the
     frame and the two before, S the sharpness. edge: descent is at the edge of stability, where
-    neither a rise of the risk nor a fall of the margin is an alarm (core.observables.edge): told
+    neither a rise of the risk nor a fall of the margin is an alarm (core.observables.alarms): told
     once, and calm. Only for gradient flow and full-batch descent without l2; a condition that lasts
     is told once. not_finite: states that the recorder of another program's loop left out.
     """
@@ -154,20 +216,20 @@ def _descends(run: Run, scan: _Scan, index: int, margin: str) -> dict[str, str]:
     """What is said of descent's risk, of its margin, and of the edge of stability."""
     before, now = scan.risk, log10_risk(run, index)
     scan.risk = now
-    if edge.diverged(run, now):
-        return {"risk": edge.DIVERGES.format(10.0 ** min(now, 300.0))}
-    rises = edge.rose(run, before, now)
+    if diverged(run, now):
+        return {"risk": DIVERGES.format(10.0 ** min(now, 300.0))}
+    rises = rose(run, before, now)
     if not (rises or margin):
         return {}
-    if index - scan.at_edge <= edge.LASTS:  # S takes a while: it is computed at few frames
+    if index - scan.at_edge <= LASTS:  # S takes a while: it is computed at few frames
         return {"margin": ""}
-    q = edge.stability_near(run, index)
-    if q >= edge.NEAR:
+    q = stability_near(run, index)
+    if q >= NEAR:
         scan.at_edge = index
         told = any(alarm.calm for alarm in scan.alarms)
-        return {"margin": "", "edge": "" if told else edge.CALM.format(q)}
+        return {"margin": "", "edge": "" if told else CALM.format(q)}
     if rises and np.isfinite(q):
-        return {"risk": edge.ROSE.format(10.0**before, 10.0**now, q)}
+        return {"risk": ROSE.format(10.0**before, 10.0**now, q)}
     return {}
 
 
@@ -175,7 +237,7 @@ def _look_at_the_end(run: Run, scan: _Scan) -> None:
     """A run may diverge between two frames."""
     told = any(alarm.kind == "risk" for alarm in scan.alarms)
     if run.reason == "diverged" and run.frames and not told:
-        _tell(run, scan, run.frames - 1, "risk", edge.ENDED)
+        _tell(run, scan, run.frames - 1, "risk", ENDED)
 
 
 def _step_size(run: Run, index: int) -> float:

@@ -9,6 +9,7 @@ until about ln(1/lambda)/|D|, |D| the longest extremal vector.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,33 +102,28 @@ def early_time(run: Run, index: int) -> float:
 
 SOURCE = "definition (Boursier and Flammarion 2025)"
 WHERE = "real targets, the standard or bias network, few points"
+of_alignment = partial(Observable, applies=few_patterns, where=WHERE, on_request=True)
 OBSERVABLES = (
-    Observable(
+    of_alignment(
         "extremal_cosine",
         "cosine to the nearest extremal vector",
         "max over extremal directions u of <v_j/|v_j|, u>",
         SOURCE,
         cosine,
         shape=Shape.NODE,
-        applies=few_patterns,
-        where=WHERE,
         tex=r"\max_u\frac{\langle v_j,u\rangle}{|v_j|}",
         normalisation="a cosine",
-        on_request=True,
     ),
-    Observable(
+    of_alignment(
         "least_cosine",
         "least cosine to an extremal vector",
         "min over nodes that are active on an example of max over extremal u of <v_j/|v_j|, u>",
         SOURCE,
         least_cosine,
-        applies=few_patterns,
-        where=WHERE,
         tex=r"\min_{j\ \mathrm{active}}\max_u\frac{\langle v_j,u\rangle}{|v_j|}",
         normalisation="a cosine",
-        on_request=True,
     ),
-    Observable(
+    of_alignment(
         "aligned_share",
         "aligned share of the norm",
         f"share of sum_j |a_j| |v_j| that nodes have whose cosine to an extremal u is above "
@@ -135,11 +131,8 @@ OBSERVABLES = (
         SOURCE,
         aligned_share,
         unit=SHARE,
-        applies=few_patterns,
-        where=WHERE,
         tex=r"\sum_{j:\,\cos>.999}|a_j||v_j|\,/\,\sum_j|a_j||v_j|",
         normalisation="a share",
-        on_request=True,
     ),
     Observable(
         "dead_nodes",

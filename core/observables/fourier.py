@@ -8,12 +8,14 @@ node is one wave with th_u + th_v = th_w, and all frequencies have one weight (d
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from core.data.modular import ModularData, is_addition
-from core.network.groups import cubed_norm
 from core.network.parametrisation import TwoLayer
+from core.network.quadratic import cubed_norm
 from core.observables.margins import is_quadratic, scale
 from core.observables.nodes import inner_columns
 from core.observables.observable import SHARE, Observable, Shape, memoised, once
@@ -126,6 +128,7 @@ def sum_of_cubes(run: Run, index: int) -> float:
 SOURCE = "morwani24, section 4; docs/theory.md, 5.6"
 WHERE = "quadratic networks on addition modulo p"
 WEIGHTED = "weighted by |theta_j|^3"
+of_waves = partial(Observable, applies=adds, where=WHERE)
 OBSERVABLES = (
     Observable(
         "cubed_norm",
@@ -137,89 +140,75 @@ OBSERVABLES = (
         where="quadratic",
         tex=r"N=\sum_j|\theta_j|^3",
     ),
-    Observable(
+    of_waves(
         "frequency_share",
         "single-frequency share",
         "part of sum_j |theta_j|^3 of nodes with more than .9 of their power at one frequency >= 1",
         SOURCE,
         frequency_share,
         unit=SHARE,
-        applies=adds,
-        where=WHERE,
         tex=r"\frac{\sum_{j\ \mathrm{pure}}|\theta_j|^3}{\sum_j|\theta_j|^3}",
         normalisation="a share",
     ),
-    Observable(
+    of_waves(
         "frequency_spread",
         "spread of the frequencies",
         "largest less smallest share of sum_j |theta_j|^3 over the frequencies 1, ..., (p - 1)/2",
         SOURCE,
         frequency_spread,
-        applies=adds,
-        where=WHERE,
         tex=r"\max_k M_k-\min_k M_k",
         normalisation="of shares",
     ),
-    Observable(
+    of_waves(
         "frequency_count",
         "frequencies in use",
         "exp of the entropy of the shares of sum_j |theta_j|^3 over the frequencies, natural log",
         SOURCE,
         frequency_count,
-        applies=adds,
-        where=WHERE,
         tex=r"\exp(-\sum_k M_k\ln M_k)",
         normalisation="a number of frequencies, at most (p - 1)/2",
     ),
-    Observable(
+    of_waves(
         "phase_gap",
         "phase relation",
         "mean of |th_u + th_v - th_w| over the nodes, at each node's own frequency",
         SOURCE,
         phase_gap,
         unit="rad",
-        applies=adds,
-        where=WHERE,
         tex=r"\frac{\sum_j|\theta_j|^3\,|\vartheta_u+\vartheta_v-\vartheta_w|}"
         r"{\sum_j|\theta_j|^3}",
         normalisation=WEIGHTED,
     ),
-    Observable(
+    of_waves(
         "phase_gap_largest",
         "largest phase relation",
         "largest |th_u + th_v - th_w| of nodes with |theta_j|^3 above 1e-3 of the largest",
         SOURCE,
         largest_phase_gap,
         unit="rad",
-        applies=adds,
-        where=WHERE,
         tex=r"\max_j|\vartheta_u+\vartheta_v-\vartheta_w|",
     ),
-    Observable(
+    of_waves(
         "frequency",
         "frequency of a node",
         "the k >= 1 of the largest |^u(k)|^2 + |^v(k)|^2 + |^w(k)|^2",
         SOURCE,
         frequencies,
         shape=Shape.NODE,
-        applies=adds,
-        where=WHERE,
         tex=r"\mathrm{argmax}_{k\geq 1}\ |\hat u_k|^2+|\hat v_k|^2+|\hat w_k|^2",
         normalisation="a whole number, at most (p - 1)/2",
     ),
-    Observable(
+    of_waves(
         "purity",
         "power at a node's frequency",
         "share of a node's power at its frequency",
         SOURCE,
         purity,
         shape=Shape.NODE,
-        applies=adds,
-        where=WHERE,
         tex=r"\frac{2}{p}\,\frac{|\hat u_k|^2+|\hat v_k|^2+|\hat w_k|^2}{|\theta_j|^2}",
         normalisation="a share",
     ),
-    Observable(
+    of_waves(
         "phase_relation",
         "phase relation of a node",
         "th_u + th_v - th_w at the node's frequency, in [-pi, pi)",
@@ -227,8 +216,6 @@ OBSERVABLES = (
         phase_relation,
         shape=Shape.NODE,
         unit="rad",
-        applies=adds,
-        where=WHERE,
         tex=r"\vartheta_u+\vartheta_v-\vartheta_w",
         normalisation="an angle",
     ),

@@ -1,11 +1,15 @@
-"""Risk, margins and dual weights. W_h = e^rho * flat_h are the homogeneous parameters.
+"""Risk, margins and dual weights; the predictor at any points.
 
-f is L-homogeneous in them, L = `network.degree`, so that outputs, scores and margins at W are
-e^(L rho) times those at the flat parameters. Scores are what the loss sees: the margins p_i, or for
-k > 2 classes the k - 1 margins P_ic of an example's own logit over each other one.
+f is L-homogeneous in W_h = e^rho * flat_h, the homogeneous parameters, L = `network.degree`, so
+that outputs, scores and margins at W are e^(L rho) times those at the flat parameters. Scores are
+what the loss sees: the margins p_i, or for k > 2 classes the k - 1 margins P_ic of an example's
+own logit over each other one.
 """
 
 from __future__ import annotations
+
+import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +158,8 @@ def is_quadratic(run: Run) -> bool:
     return run.network.kind == "quadratic"
 
 
+of_labels = partial(Observable, applies=has_labels, where=LABELLED)
+of_duals = partial(Observable, applies=has_duals, where="losses with duals")
 OBSERVABLES = (
     Observable(
         "risk",
@@ -173,37 +179,31 @@ OBSERVABLES = (
         tex=r"\log_{10}\frac{1}{n}\sum_{i=1}^n\ell(p_i)",
         normalisation="with 1/n; logarithm to base 10",
     ),
-    Observable(
+    of_labels(
         "hard_margin",
         "hard margin",
         "min_i p_i / |W|^L",
         "telgarsky22, section 1.2; batchnorm, section 1.3",
         hard_margin,
-        applies=has_labels,
-        where=LABELLED,
         tex=r"\frac{\min_i p_i}{|W|^L}",
         normalisation=HOMOGENEOUS,
     ),
-    Observable(
+    of_labels(
         "smoothed_margin",
         "smoothed margin",
         "l^-1(sum_i l(p_i)) / |W|^L, the sum and not the mean; NaN for the squared loss",
         "telgarsky22, section 1.2; homogeneity, section 3",
         smoothed_margin,
-        applies=has_labels,
-        where=LABELLED,
         tex=r"\frac{\ell^{-1}(\sum_i\ell(p_i))}{|W|^L}",
         normalisation=HOMOGENEOUS + "; the sum of the losses, without 1/n",
     ),
-    Observable(
+    of_labels(
         "l1_margin",
         "l1 margin",
         "min_i p_i / sum_j |a_j| |v_j| for the effective weights; |a_j b_j| alone for the head, "
         "|A_j| |v_j|^2 for nodes that square",
         "telgarsky22, Assumption 1.1",
         l1_margin,
-        applies=has_labels,
-        where=LABELLED,
         tex=r"\frac{\min_i p_i}{\sum_j|a_j|\,|v_j|}",
         normalisation="divided by sum_j |a_j| |v_j| (l1), of |v_j|^2 where nodes square; half of "
         "it is comparable with margins over |W|^2",
@@ -230,50 +230,76 @@ OBSERVABLES = (
         tex=r"\frac{\min_i p_i}{|W|^3}",
         normalisation="divided by |W|^3, |W|^2 = |A|_F^2 + |V|_F^2",
     ),
-    Observable(
+    of_duals(
         "dual_margin",
         "dual margin",
         "sum_i q_i p_i / (|W|^L sum_i q_i): the hard margin from above, to ln(n)/E",
         "telgarsky22, section 1.2",
         dual_margin,
-        applies=has_duals,
-        where="losses with duals",
         tex=r"\frac{\sum_i q_i p_i}{|W|^L\,\sum_i q_i}",
         normalisation=HOMOGENEOUS + "; q divided by its sum",
     ),
-    Observable(
+    of_labels(
         "train_error",
         "training error",
         "share of the n examples with not p_i > 0",
         "definition",
         train_error,
         unit=SHARE,
-        applies=has_labels,
-        where=LABELLED,
         tex=r"\frac{1}{n}\sum_{i=1}^n 1[\mathrm{not}\ p_i>0]",
         normalisation=MEAN,
     ),
-    Observable(
+    of_duals(
         "atoms",
         "atoms of q",
         "number of i with q_i > 0.001",
         "definition",
         atoms,
-        applies=has_duals,
-        where="losses with duals",
         tex=r"\sum_{i=1}^n 1[q_i>10^{-3}]",
         normalisation="a count",
     ),
-    Observable(
+    of_duals(
         "dual",
         "dual weights",
         "q_i = l'(p_i) / l'(l^-1(sum_k l(p_k))); summed over the classes for more than two",
         "telgarsky22, section 1.2",
         dual,
         shape=Shape.POINT,
-        applies=has_duals,
-        where="losses with duals",
         tex=r"q_i=\frac{\ell'(p_i)}{\ell'(\ell^{-1}(\sum_k\ell(p_k)))}",
         normalisation="sum_i q_i = 1 for the exponential loss, at least 1 for the logistic one",
     ),
 )
+
+
+# ------------------------------------------------------------------------------------- predictor
+
+
+def flat_values(run: Run, index: int, x: Array) -> Array:
+    """f at the flat parameters and any points x (N, d), (N,); the class for several of them."""
+    inputs, offset = run.seen(x)
+    f = np.asarray(run.network.outputs(run.parameters(index), inputs, offset))
+    return np.asarray(f.argmax(axis=1), dtype=np.float64) if f.ndim == 2 else f
+
+
+def grid_values(
+    run: Run,
+    index: int,
+    axes: tuple[int, int],
+    first: tuple[float, float, int],
+    second: tuple[float, float, int],
+) -> tuple[Array, float]:
+    """f at the flat parameters on a grid, (second, first), and log10 of what physical values are of
+    it; for data of one coordinate on a line, (first,). The class for several of them.
+
+    An axis is its low end, its high end and its number of points; other coordinates are 0.
+    """
+    across = np.linspace(*first)
+    scale = run.network.degree * float(run.rho[index]) / math.log(10.0)
+    d = run.dataset.d
+    if d == 1:
+        return flat_values(run, index, across[:, None]), scale
+    up = np.linspace(*second)
+    x = np.zeros((up.size, across.size, d))
+    x[:, :, axes[0]] = across[None, :]
+    x[:, :, axes[1]] = up[:, None]
+    return flat_values(run, index, x.reshape(-1, d)).reshape(up.size, across.size), scale

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.data.axes import orthonormal, principal_axes, signed
+from core.data.geometry import orthonormal, principal_axes, signed
 from core.errors import InputError
 from core.observables.nodes import inner_columns, unit_rows
 from core.observables.planes import PLANES, NodePlane

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.data.cones import ConesData
-from core.network.batch_norm import BatchNorm
+from core.network.normalised import BatchNorm
 from core.observables.observable import Observable, once
 from core.observables.proofs import known_features, knows_features, unit_directions
 from core.runs import Run
@@ -112,7 +112,7 @@ def batch_norm_reference(run: Run) -> Reference | None:
     gamma_c, both margins over sqrt m. R = gamma^(1/3) m^(1/6)/(27 eps_N), R_V = 1/(2 eps_N), and
     eps_N = max(1, max_j 1/N(v_j(0))).
     """
-    from core.data.separator import max_margin
+    from core.data.geometry import max_margin
     from core.dynamics.step_size import jacobian
     from core.errors import InputError
 
@@ -140,8 +140,7 @@ def batch_norm_potential(run: Run, index: int) -> float:
     if reference is None:
         return float("nan")
     scaled = run.network.scaled
-    physical = run.network.physical(run.parameters(index), float(run.rho[index]))
-    displacement = np.asarray(physical - run.origin)
+    displacement = run.physical_parameters(index) - run.origin
     U, V = displacement[:scaled], displacement[scaled:]
     return float(U @ U - 2.0 * reference.r * (reference.direction @ U) + reference.al * (V @ V))
 

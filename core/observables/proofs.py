@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.data.cones import ConesData
 from core.data.parity import ParityData
 from core.losses import softplus
-from core.network.fixed_outer import FixedOuter
+from core.network.standard import FixedOuter
 from core.observables.features import has_pbar, reference_distribution, signed_features
 from core.observables.margins import dual_margin, flat_scores, scale
 from core.observables.nodes import unit_rows
@@ -213,8 +213,7 @@ def proxy_pl(run: Run, index: int) -> float:
         # The factor is free, since it cancels: with the largest at 1 none of them overflows.
         weights = np.exp(slopes - slopes.max())
     weights /= weights.sum()
-    physical = network.physical(run.parameters(index), float(run.rho[index]))
-    slope = network.gradient(physical, run.inputs, run.dataset.y * weights)
+    slope = network.gradient(run.physical_parameters(index), run.inputs, run.dataset.y * weights)
     lengths = np.linalg.norm(run.dataset.x, axis=1)
     smallest, ratio = float(lengths.min()), float(lengths.max() / lengths.min())
     gamma = float(network.activation.slope)

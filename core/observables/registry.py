@@ -1,52 +1,100 @@
-"""All observables by name, in the order of tables."""
+"""All observables by name, in the order of tables, and what every view shows.
+
+`loop.NAME` is always such a number. NAME alone is one too where it is the name of nothing else, so
+that a loop that passes `risk` replaces no computed risk.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from operator import attrgetter
+from typing import final
 
+from core.errors import InputError, did_you_mean
+from core.network.parametrisation import Network
 from core.observables import (
     certificates,
     displacements,
     extremal,
     features,
     fourier,
-    integration,
-    loop_numbers,
     margins,
-    mirror,
     nodes,
     proof_potentials,
     proofs,
-    rotations,
     sharpness,
     spectrum,
     testing,
 )
-from core.observables.observable import LOOP, Observable, Shape
+from core.observables.observable import HOMOGENEOUS, LOOP, PLAIN, Observable, Shape, memoised
 from core.run_files.schema import NUMBER_NAME
 from core.runs import Run
 from core.settings import Registry
 
-MODULES = (
-    margins,
-    nodes,
-    rotations,
-    testing,
-    spectrum,
-    certificates,
-    features,
-    displacements,
-    mirror,
-    proofs,
-    proof_potentials,
-    integration,
-    sharpness,
-    extremal,
-    fourier,
-)
+WHERE = "recordings whose loop passed this number to `frame`"
+# Columns of tables and arrays of data sets beside the observables.
+TAKEN = {
+    *("frame", "step", "time", "t", "log10_time", "log10_t", "rho"),
+    *("x", "y", "x_test", "y_test", "W", "V", "a", "A", "b", "c"),
+    *("node", "coordinate", "example", "class"),
+}
+
+
+@lru_cache(1024)
+def loop_number(name: str, known_as: str) -> Observable:
+    """Return the observable of the number that a loop called `name`, under the name `known_as`."""
+    words = name.replace("_", " ")
+    return Observable(
+        known_as,
+        words if known_as == name else f"{words}, passed by the loop",
+        f"{name} as the recorded loop passed it beside the frame",
+        "the recorded loop",
+        partial(_value, name),
+        applies=partial(_has, name),
+        where=WHERE,
+        normalisation="as the loop passed it",
+    )
+
+
+def name_in(name: str) -> str | None:
+    """Return what a loop called the number `loop.NAME`; None for no such name."""
+    inner = name.removeprefix(LOOP)
+    return inner if inner != name and NUMBER_NAME.fullmatch(inner) else None
+
+
+@memoised
+def _numbers(run: Run, index: int) -> dict[str, float]:
+    return run.diagnostics(index)
+
+
+def _value(name: str, run: Run, index: int) -> float:
+    return _numbers(run, index).get(name, float("nan")) if run.recorded else float("nan")
+
+
+def _has(name: str, run: Run) -> bool:
+    return name in run.loop_names
+
+
+# ------------------------------------------------------------------------------- all observables
+
 OBSERVABLES: Registry[Observable] = Registry(
-    attrgetter("name"), *(one for module in MODULES for one in module.OBSERVABLES)
+    attrgetter("name"),
+    *margins.OBSERVABLES,
+    *nodes.OBSERVABLES,
+    *spectrum.ROTATIONS,
+    *testing.OBSERVABLES,
+    *spectrum.OBSERVABLES,
+    *certificates.OBSERVABLES,
+    *features.OBSERVABLES,
+    *displacements.OBSERVABLES,
+    *proofs.OBSERVABLES,
+    *proof_potentials.OBSERVABLES,
+    *certificates.OBSERVABLES,
+    *sharpness.OBSERVABLES,
+    *extremal.OBSERVABLES,
+    *fourier.OBSERVABLES,
 )
 
 
@@ -65,13 +113,14 @@ def numbers_of(run: Run) -> tuple[Observable, ...]:
     """The numbers that a recorded loop passed beside its frames: NAME, or `loop.NAME` where NAME is
     something else."""
     return tuple(
-        loop_numbers.loop_number(name, name if _is_free(name) else f"{LOOP}{name}")
-        for name in run.loop_names
+        loop_number(name, name if _is_free(name) else f"{LOOP}{name}") for name in run.loop_names
     )
 
 
 def _is_free(name: str) -> bool:
-    return is_loop_number(name) and loop_numbers.is_free(name)
+    """Return True if NAME alone, which no observable has, may stand for a number of the loop."""
+    reserved = name in TAKEN or name.startswith((LOOP, "gamma_", "theta_"))
+    return is_loop_number(name) and not reserved
 
 
 def find_observable(name: str) -> Observable | None:
@@ -81,10 +130,10 @@ def find_observable(name: str) -> Observable | None:
     """
     if name in OBSERVABLES:
         return OBSERVABLES[name]
-    inner = loop_numbers.name_in(name)
+    inner = name_in(name)
     if inner is None and NUMBER_NAME.fullmatch(name) and _is_free(name):
         inner = name
-    return None if inner is None else loop_numbers.loop_number(inner, name)
+    return None if inner is None else loop_number(inner, name)
 
 
 def observable_of(name: str) -> Observable:
@@ -138,3 +187,139 @@ def last_values(run: Run) -> dict[str, float]:
     if run.frames == 0:
         return {}
     return {item.name: float(item.at(run, run.frames - 1)) for item in usual_of(run)}
+
+
+# ------------------------------------------------------------------------------------------ help
+
+POWER = "|W|^L"  # what margins are divided by, of any network
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Help:
+    """One definition. `tex` is for mathtext, without dollar signs; empty where there is none."""
+
+    title: str
+    tex: str
+    formula: str
+    source: str
+    normalisation: str
+    unit: str = ""
+
+
+VIEWS = {
+    "positions": Help(
+        "neuron positions",
+        r"|a_j|\,v_j",
+        "|alpha_j| u_j on a plane; the data are enlarged to the nodes' size",
+        "telgarsky22, Figure 1a and 1b",
+        PLAIN,
+    ),
+    "rotations": Help(
+        "sorted rotations",
+        r"\frac{\langle v_j(0),v_j(t)\rangle}{|v_j(0)|\,|v_j(t)|}",
+        "<v_j(0)/|v_j(0)|, v_j(t)/|v_j(t)|>, ascending",
+        "telgarsky22, Figure 1c",
+        "a cosine",
+    ),
+    "norms": Help(
+        "sorted relative norms",
+        r"\frac{|a_jv_j|}{\max_k|a_kv_k|}",
+        "|a_j v_j| / max_k |a_k v_k|, sorted",
+        "telgarsky22, Figure 1d",
+        "divided by the largest node",
+    ),
+    "singular_values": Help(
+        "singular values",
+        r"\sigma_1(V)\geq\sigma_2(V)\geq\cdots",
+        "the leading singular values of V, at most 16",
+        "frei23, Theorem 3.2",
+        PLAIN,
+    ),
+    "predictor": Help(
+        "predictor",
+        r"f(x)=\sum_ja_j\,\phi(\langle v_j,x\rangle)",
+        "f(x) = sum_j alpha_j phi(<u_j, x~>); the largest logit's class for several classes",
+        "telgarsky22, section 1.2; wei19, section F.4",
+        PLAIN,
+    ),
+    "waves": Help(
+        "waves of the nodes",
+        r"|\hat u_k|^2+|\hat v_k|^2+|\hat w_k|^2",
+        "the power of each node at each frequency k, in the colour of k; nodes by their frequency",
+        "morwani24, section 4",
+        "amplitudes over the largest |theta_j|",
+    ),
+    "phases": Help(
+        "phases of the nodes",
+        r"\vartheta_u+\vartheta_v\ \mathrm{and}\ \vartheta_w",
+        "phases of the waves cos(2 pi k t/p + th) at each node's frequency; equal where the margin "
+        "is largest",
+        "morwani24, section 4",
+        "divided by pi",
+    ),
+    "phase": Help(
+        "|a_j| against |v_j|",
+        r"|a_j|\ \mathrm{and}\ |v_j|",
+        "the sizes of a node's two layers; equal along balanced gradient flow",
+        "telgarsky22, section 3.1",
+        PLAIN,
+    ),
+}
+
+
+def explain(name: str, network: Network | None = None) -> Help:
+    """Return the definition of an observable, a reference margin or a view.
+
+    Parameters
+    ----------
+    name : str
+        Name in a registry, of a view, or `loop.NAME` of a number of a recorded loop.
+    network : Network, optional
+        Network whose margins are explained: what they are divided by is written out.
+
+    Returns
+    -------
+    Help
+        Title, formula, source and normalisation.
+
+    Raises
+    ------
+    InputError
+        The name is not known.
+
+    Examples
+    --------
+    >>> explain("risk").normalisation
+    'with 1/n'
+    """
+    from core.reference.registry import REFERENCES
+
+    if name in OBSERVABLES:
+        return _of(OBSERVABLES[name], network)
+    number = find_observable(name) if name.startswith(LOOP) else None
+    if number is not None:
+        return _of(number, network)
+    if name in VIEWS:
+        return VIEWS[name]
+    if name in REFERENCES:
+        margin = REFERENCES[name]
+        drawn = "listed, not drawn"
+        if margin.factor is not None:
+            norm = POWER if network is None else network.margin_norm[0]
+            drawn = f"drawn as {margin.factor:g} of it, among margins over {norm}"
+        return Help(margin.title, "", margin.formula, margin.source, drawn)
+    known = [*OBSERVABLES, *VIEWS, *REFERENCES]
+    raise InputError(f"There is no quantity {name!r}; {did_you_mean(name, known)}")
+
+
+def _of(item: Observable, network: Network | None) -> Help:
+    usual = "none, at each node" if item.shape is Shape.NODE else PLAIN
+    normalisation, tex, formula = item.normalisation or usual, item.tex, item.formula
+    if network is not None and normalisation.startswith(HOMOGENEOUS):
+        norm, typeset = network.margin_norm
+        tex, formula = tex.replace(POWER, typeset), formula.replace(POWER, norm)
+        trained = f", W = ({', '.join(block.name for block in network.layout)})"
+        rest = normalisation.removeprefix(HOMOGENEOUS)
+        normalisation = f"divided by {norm}{trained if '|W|' in norm else ''}{rest}"
+    return Help(item.title, tex, formula, item.source, normalisation, item.unit)

@@ -8,6 +8,7 @@ Each frame has a value of its own, whichever frames were computed before.
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -39,11 +40,6 @@ def has_sharpness(run: Run) -> bool:
     return small and known and (not needs_pytorch(run.network) or find_spec("torch") is not None)
 
 
-def physical(run: Run, index: int) -> Array:
-    """The parameters of a frame, at their physical scale."""
-    return np.asarray(run.network.physical(run.parameters(index), float(run.rho[index])))
-
-
 @once
 def proving(run: Run) -> ProvedSharpness | None:
     """What proves the top of this run's Hessians, where it is known to."""
@@ -57,7 +53,7 @@ def _largest(run: Run, index: int, count: int) -> Array:
 
     NaN where the weights or the risk are beyond float64.
     """
-    flat = physical(run, index)
+    flat = run.physical_parameters(index)
     missing = np.full((2, count), np.nan)
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return missing
@@ -96,7 +92,7 @@ def third(run: Run, index: int) -> float:
 
 
 def gauss_newton(run: Run, index: int) -> float:
-    flat = physical(run, index)
+    flat = run.physical_parameters(index)
     if not has_sharpness(run) or not np.isfinite(flat).all():
         return float("nan")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -165,19 +161,17 @@ def gauss_newton_off(run: Run, index: int) -> float:
 SOURCE = "definition (Cohen et al., ICLR 2021, section 2)"
 WHERE = "at most 1e7 parameters"
 NORMALISATION = "none: of R with 1/n, and the penalties where there are any"
+of_hessian = partial(Observable, applies=has_sharpness, where=WHERE, on_request=True)
 OBSERVABLES = (
-    Observable(
+    of_hessian(
         "sharpness",
         "sharpness",
         "lambda_1 of the Hessian of R (with its penalties), to 1e-4; descent is stable below 2/eta",
         SOURCE,
         largest,
-        applies=has_sharpness,
-        where=WHERE,
         tex=r"\lambda_1(\nabla^2R)",
         normalisation=NORMALISATION,
         costly=True,
-        on_request=True,
         error=off,
         landmark=_two_by_step,
     ),
@@ -196,46 +190,37 @@ OBSERVABLES = (
         error=stability_off,
         landmark=_one,
     ),
-    Observable(
+    of_hessian(
         "hessian_2",
         "second eigenvalue of the Hessian",
         "lambda_2 of the Hessian of R, to 1e-4 of the largest",
         SOURCE,
         second,
-        applies=has_sharpness,
-        where=WHERE,
         tex=r"\lambda_2(\nabla^2R)",
         normalisation=NORMALISATION,
         costly=True,
-        on_request=True,
         error=second_off,
     ),
-    Observable(
+    of_hessian(
         "hessian_3",
         "third eigenvalue of the Hessian",
         "lambda_3 of the Hessian of R, to 1e-4 of the largest",
         SOURCE,
         third,
-        applies=has_sharpness,
-        where=WHERE,
         tex=r"\lambda_3(\nabla^2R)",
         normalisation=NORMALISATION,
         costly=True,
-        on_request=True,
         error=third_off,
     ),
-    Observable(
+    of_hessian(
         "gauss_newton",
         "sharpness of the Gauss-Newton part",
         "lambda_1 of J'HJ/n: J the derivative of the outputs, H the loss's curvature in them",
         SOURCE,
         gauss_newton,
-        applies=has_sharpness,
-        where=WHERE,
         tex=r"\lambda_1(\frac{1}{n}J^\top HJ)",
         normalisation="with 1/n, without the penalty",
         costly=True,
-        on_request=True,
         error=gauss_newton_off,
     ),
 )

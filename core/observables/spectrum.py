@@ -1,14 +1,16 @@
-"""Singular values of the inner weights, and how many directions a trajectory uses."""
+"""Singular values of the inner weights, directions that a trajectory uses, and rotations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.observables.nodes import rotation
 from core.observables.observable import Observable, memoised, once
 from core.runs import Run
 
@@ -102,7 +104,7 @@ def displacement(run: Run, index: int) -> Array:
     """V(t) - V(0), flat, in the run's coordinates, which keep inner products only per node."""
     network = run.network
     with np.errstate(over="ignore", invalid="ignore"):
-        physical = network.physical(run.parameters(index), float(run.rho[index]))
+        physical = run.physical_parameters(index)
         return np.asarray(network.directions(physical) - network.directions(run.origin)).reshape(-1)
 
 
@@ -191,49 +193,42 @@ def moves_inner(run: Run) -> bool:
 
 
 WHERE = "networks with inner weight vectors"
+of_inner = partial(Observable, applies=has_inner, where=WHERE)
 OBSERVABLES = (
-    Observable(
+    of_inner(
         "stable_rank",
         "stable rank",
         "|V|_F^2 / |V|_2^2",
         "frei23, Definition 4.1",
         stable_rank,
-        applies=has_inner,
-        where=WHERE,
         tex=r"\frac{|V|_F^2}{|V|_2^2}",
         normalisation="scale-free",
         costly=True,
     ),
-    Observable(
+    of_inner(
         "sigma_1",
         "largest singular value",
         "|V|_2",
         "frei23, Theorem 3.2",
         sigma(1),
-        applies=has_inner,
-        where=WHERE,
         tex=r"\sigma_1(V)=|V|_2",
         costly=True,
     ),
-    Observable(
+    of_inner(
         "sigma_2",
         "second singular value",
         "the second singular value of V, not normalised",
         "definition",
         sigma(2),
-        applies=has_inner,
-        where=WHERE,
         tex=r"\sigma_2(V)",
         costly=True,
     ),
-    Observable(
+    of_inner(
         "sigma_3",
         "third singular value",
         "the third singular value of V, not normalised",
         "definition",
         sigma(3),
-        applies=has_inner,
-        where=WHERE,
         tex=r"\sigma_3(V)",
         costly=True,
     ),
@@ -249,5 +244,51 @@ OBSERVABLES = (
         tex=r"\exp(-\sum_k r_k\ln r_k),\ r_k=\frac{\sigma_k^2}{\sum_l\sigma_l^2}",
         normalisation="scale-free; natural logarithm",
         costly=True,
+    ),
+)
+
+
+# ------------------------------------------------------------------------------------- rotations
+
+
+@memoised
+def known_rotations(run: Run, index: int) -> Array:
+    """The rotations of the nodes that have a direction, in increasing order."""
+    values = rotation(run, index)
+    return np.sort(values[np.isfinite(values)])
+
+
+def least_rotation(run: Run, index: int) -> float:
+    values = known_rotations(run, index)
+    return float(values[0]) if values.size else float("nan")
+
+
+def median_rotation(run: Run, index: int) -> float:
+    values = known_rotations(run, index)
+    return float(np.median(values)) if values.size else float("nan")
+
+
+ROTATIONS = (
+    Observable(
+        "least_rotation",
+        "least rotation",
+        "min_j <v_j(0)/|v_j(0)|, v_j(t)/|v_j(t)|> over the nodes that have a direction",
+        "telgarsky22, Figure 1c",
+        least_rotation,
+        applies=has_inner,
+        where="networks whose nodes have inner weight vectors",
+        tex=r"\min_j\frac{\langle v_j(0),v_j(t)\rangle}{|v_j(0)|\,|v_j(t)|}",
+        normalisation="a cosine",
+    ),
+    Observable(
+        "median_rotation",
+        "median rotation",
+        "the median over j of <v_j(0)/|v_j(0)|, v_j(t)/|v_j(t)|>, of the nodes that have one",
+        "telgarsky22, Figure 1c",
+        median_rotation,
+        applies=has_inner,
+        where="networks whose nodes have inner weight vectors",
+        tex=r"\mathrm{median}_j\frac{\langle v_j(0),v_j(t)\rangle}{|v_j(0)|\,|v_j(t)|}",
+        normalisation="a cosine",
     ),
 )

@@ -128,9 +128,8 @@ def weights_at(run: Run, index: int) -> Columns:
     dict of str to ndarray
         At the physical scale, V back in R^d; infinite where e^rho overflows.
     """
-    physical = run.network.physical(run.parameters(index), float(run.rho[index]))
     fixed = {name: _in_full(run, name, array) for name, array in run.network.fixed.items()}
-    return {**fixed, **_arrays(run, physical)}
+    return {**fixed, **_arrays(run, run.physical_parameters(index))}
 
 
 def _arrays(run: Run, flat: NDArray[Any]) -> Columns:

@@ -9,28 +9,156 @@ from __future__ import annotations
 
 import hashlib
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from core.data.dataset import Array, Dataset, TestSet
+from core.data.dataset import Dataset, TestSet
+from core.data.numpy_files import NpzFile
 from core.data.registry import draw
 from core.data.section import FileSection
 from core.errors import InputError
 from core.losses import LossFunction, loss_named
 from core.network.custom import CustomNetwork, with_code
-from core.network.parametrisation import Network, Shape
+from core.network.normalised import BatchNormNetwork, NormalisedNetwork
+from core.network.parametrisation import Block, Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
-from core.problem.initial import check_size, read_arrays
+from core.network.section import NetworkSection
 from core.problem.reduction import Reduction
-from core.problem.start import Start
 from core.settings import MAX_ELEMENTS, Section
 from core.study_file.experiment import Experiment
 
-__all__ = ["Problem", "Start", "points_for_test", "resolve", "with_dynamics"]
+Array = NDArray[np.float64]
+# What a dynamics carries from one step to the next besides the parameters: arrays by name.
+State = Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """Frames of the runs before, in the order of time: step, log10 t and rho (H,), each with its
+    flat parameters (H, size).
+
+    None of them lies at t = 0, where the origin stands. `complete` is false where some of the runs
+    before did not hand their frames on, so that there is a gap. `errors` (H + 1,) are the
+    `margin_error` of these frames, and of the one that the run starts with, infinite where that
+    is not known; None where no step was checked.
+    """
+
+    steps: NDArray[np.int64]
+    log10_time: Array
+    rho: Array
+    parameters: NDArray[np.floating]
+    complete: bool = True
+    errors: Array | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """Where a run begins: at t = 0, or at a frame of the run that it continues.
+
+    The physical parameters are `network.physical(parameters, rho)`. `origin` are the parameters at
+    t = 0, from which rotation and distance are measured. `continues` names the run before.
+
+    `goes_on` says that the dynamics of the run before goes on unchanged; with its `state` at the
+    start it goes on exactly. Where that is only known at an `earlier` start, the run passes through
+    the times `marks` (log10 t, increasing, the last of them the start's own) once more, of which
+    nothing is recorded, with the dynamics of the `way` (None: its own). `history` are the frames
+    before the start.
+    """
+
+    parameters: Array
+    origin: Array
+    rho: float = 0.0
+    step: int = 0
+    log10_time: float = -np.inf
+    continues: Mapping[str, object] | None = None
+    goes_on: bool = True
+    state: State | None = None
+    earlier: Start | None = None
+    marks: tuple[float, ...] = ()
+    way: Section | None = None
+    history: History | None = None
+
+
+# ------------------------------------------------------------------------ parameters from a file
+
+
+def read_arrays(
+    section: NetworkSection, folder: Path | None, x: Array, k: int
+) -> tuple[dict[str, Array], int]:
+    """(arrays by name, width) for network.init = "file"; untrained ones must be there too.
+
+    Raises InputError for a missing file or array, another shape, and values that are not finite.
+    """
+    if section.init_path is None:
+        raise InputError('network.init_path is missing; with network.init = "file" name an NPZ.')
+    path = Path(section.init_path) if folder is None else folder / section.init_path
+    with NpzFile(path, "network.init_path") as file:
+        widths = {shape[0] for shape in file.shapes.values() if shape and shape[0] > 0}
+        width = section.m if section.m is not None else min(widths, default=1)
+        # Before the arrays of that size are made, of which only the shapes are used.
+        check_size(section.model_copy(update={"m": width}), x.shape[1], k)
+        blocks = _all_blocks(section, Shape(width, x, k))
+        for block in blocks:
+            _check(file.shapes, block, path, width, x.shape[1])
+        arrays = {block.name: file.read(block.name) for block in blocks}
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise InputError(f"network.init_path: {name} in {path} has a value that is not finite.")
+    _check_directions(section, arrays, path, x)
+    return arrays, width
+
+
+def _all_blocks(section: NetworkSection, shape: Shape) -> list[Block]:
+    """The trained and untrained arrays of the network, in their order."""
+    example = initial_arrays(section, shape, np.random.default_rng(0))
+    network: Network = build_network(section, shape, example)
+    fixed = [Block(name, array.shape) for name, array in network.fixed.items()]
+    return [*network.layout, *fixed]
+
+
+def _check_directions(
+    section: NetworkSection, arrays: dict[str, Array], path: Path, x: Array
+) -> None:
+    """Networks that divide by |v_j|, or by N(v_j), need nodes where that is not zero."""
+    if isinstance(section, NormalisedNetwork):
+        divisors, what = np.linalg.norm(arrays["V"], axis=1), "is zero, so that v/|v| is undefined"
+    elif isinstance(section, BatchNormNetwork) and section.normalise and section.eps == 0.0:
+        divisors = np.linalg.norm((x - x.mean(axis=0)) @ arrays["V"].T, axis=0)
+        what = "does not vary over the data: N(v) = 0 (network.eps > 0 would allow it)"
+    else:
+        return
+    if not divisors.all():
+        number = int(np.flatnonzero(divisors == 0.0)[0])
+        raise InputError(
+            f"network.init_path: row {number} of V in {path} {what}; give another start."
+        )
+
+
+def _check(shapes: Mapping[str, tuple[int, ...]], block: Block, path: Path, m: int, d: int) -> None:
+    if block.name not in shapes:
+        names = ", ".join(sorted(shapes)) or "nothing"
+        raise InputError(f"network.init_path: {path} has no array {block.name}; found {names}.")
+    shape = shapes[block.name]
+    if shape != block.shape:
+        raise InputError(
+            f"network.init_path: {block.name} in {path} has shape {shape}; with "
+            f"m = {m} and d = {d} it must be {block.shape}."
+        )
+
+
+def check_size(section: NetworkSection, d: int, k: int) -> None:
+    """Raise InputError for a network larger than a run file holds, before any of it is made."""
+    sentence = section.too_large(d, k)
+    if sentence:
+        raise InputError(f"network: {sentence}.")
+
+
+# -------------------------------------------------------------------------------------- problems
 
 
 @final

@@ -1,4 +1,4 @@
-"""How far the margin can still rise while no node changes its sign, or what it is active on.
+"""Room that the margin has while no node changes its sign, or what it is active on.
 
 With s_j the sign of a_j and A_j the examples on which node j is active, u_j = |a_j| v_j gives
 
@@ -30,6 +30,7 @@ against q and weighed by a linear program (core.reference.master).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import final
 
 import numpy as np
@@ -37,11 +38,19 @@ from numpy.typing import NDArray
 
 from core.network.parametrisation import TwoLayer, weighted_gram
 from core.problem.problem import Problem
-from core.reference.degenerate import rounding
-from core.reference.hull import coordinates, nearest
-from core.reference.kept import Kept
+from core.reference.hull import coordinates, nearest, rounding
 from core.reference.master import Master, Solution
 from core.reference.watch import Watch
+
+
+@final
+class Kept(Enum):
+    """What stays as it is beside the signs of the nodes."""
+
+    GATES = "what each node is active on; the inner weights may be anything"
+    CELLS = "what each node is active on, by its inner weights"
+    OWN = "which examples of its own label each node is active on, by its inner weights"
+
 
 Array = NDArray[np.float64]
 

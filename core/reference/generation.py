@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.reference.master import Master
+from core.reference.pricing import climb
 from core.reference.watch import Watch
-from core.reference.zonotope import climb
 
 Array = NDArray[np.float64]
 FIRST_STARTS, STARTS, MOST_ADDED = 300, 90, 40

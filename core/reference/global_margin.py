@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.problem.problem import Problem
-from core.reference.arrangement import MOST_DIMENSIONS
-from core.reference.degenerate import pair_bound, rounding, why_not
 from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
-from core.reference.margin import Bracket, exact, nothing, unresolved
-from core.reference.sample import SampleMargin, binary
+from core.reference.hull import pair_bound, rounding, why_not
+from core.reference.margin import Bracket, SampleMargin, binary, exact, nothing, unresolved
+from core.reference.pricing import MOST_DIMENSIONS, Proof, prove
 from core.reference.watch import Watch
-from core.reference.zonotope import Proof, prove
 
 Array = NDArray[np.float64]
 

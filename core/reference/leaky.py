@@ -18,12 +18,18 @@ from typing import Any, final
 import numpy as np
 
 from core.data.dataset import Array
-from core.network.fixed_outer import FixedOuter
+from core.network.standard import FixedOuter
 from core.problem.problem import Problem
-from core.reference.degenerate import rounding
-from core.reference.hull import MOST_POINTS, coordinates, nearest
-from core.reference.margin import Bracket, absent, nothing, unresolved
-from core.reference.sample import SampleMargin, binary, data_key
+from core.reference.hull import MOST_POINTS, coordinates, nearest, rounding
+from core.reference.margin import (
+    Bracket,
+    SampleMargin,
+    absent,
+    binary,
+    data_key,
+    nothing,
+    unresolved,
+)
 from core.reference.watch import Watch
 
 

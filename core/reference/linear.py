@@ -1,15 +1,27 @@
-"""The linear hard margin without intercept."""
+"""Hard margins that are linear in features: of x, the tangent kernel, and batch norm."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import final
 
 import numpy as np
 
+from core.data.dataset import Array
+from core.network.kernel_predictor import tangent_kernel
+from core.network.normalised import BatchNorm
 from core.problem.problem import Problem
-from core.reference.hull import MOST_POINTS, Separation, nearest
-from core.reference.margin import Bracket, nothing, unresolved
-from core.reference.sample import SampleMargin, signed
+from core.reference.hull import MOST_POINTS, Separation, coordinates, nearest, rounding, why_not
+from core.reference.margin import (
+    Bracket,
+    SampleMargin,
+    absent,
+    binary,
+    data_key,
+    nothing,
+    signed,
+    unresolved,
+)
 from core.reference.watch import Watch
 
 
@@ -61,3 +73,152 @@ class LinearMargin(SampleMargin):
         # another one on unbalanced data (docs/theory.md, 9).
         G = np.unique(signed(problem), axis=0)
         return bracket_of(nearest(G), "a hyperplane through the origin")
+
+
+# -------------------------------------------------------------------------------- tangent kernel
+
+
+@final
+class KernelMargin(SampleMargin):
+    """max over |f|_H = 1 of min_i y_i f(x_i): both layers' weights, v ~ N(0, I/d).
+
+    = min over q in the simplex of sqrt(q' Y K Y q), K the tangent kernel of
+    core.network.kernel_predictor. It bounds theta in the mean square and not pointwise, and has no
+    cutoff, so it is at least gamma_ntk.
+    """
+
+    name = "rkhs"
+    title = "tangent kernel's margin"
+    formula = (
+        "max over |f|_H = 1 of min_i y_i f(x_i), kernel K1 + K2/d per node (arc-cosine, "
+        "a ~ N(0, 1), v ~ N(0, I/d)); theta is bounded in mean square, not pointwise, so it is at "
+        "least gamma_ntk. Not comparable with margins divided by |W|^2"
+    )
+    source = "telgarsky22, Assumption 1.3 (the kernel's weights); wei19, section 2"
+    label = "RKHS margin"
+    version = 2
+    most_examples = MOST_POINTS
+    where = (
+        "networks without biases that have both layers (standard, scalar, normalised), two classes"
+    )
+
+    def applies(self, problem: Problem) -> bool:
+        return binary(problem) and problem.network.plain_relu
+
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        data = problem.dataset
+        # What defeats every finite network defeats their limits, which the functions here are.
+        why = why_not(data.x, data.y)
+        if why:
+            return nothing(f"The tangent kernel has no margin: {why}")
+        K = tangent_kernel(data.x, data.x) * data.y[:, None] * data.y
+        return in_space(K, rounding(data.d + data.n, float(K.diagonal().max())))
+
+
+def in_space(K: Array, error: float) -> Bracket:
+    """The margin of the kernel matrix K_ik y_i y_k (n, n), each entry good to `error`.
+
+    With weights q: at most sqrt(q' K q), and f = sum_i q_i y_i k(x_i, .) has min_i (K q)_i over
+    |f| = sqrt(q' K q). Both are read off K itself, since its square root is good to sqrt(eps) only.
+    """
+    q = nearest(coordinates(K)).q
+    tight, size = K @ q, float(np.sqrt(K.diagonal().max()))
+    square = max(float(q @ tight), 0.0)
+    upper = float(np.sqrt(square + error))
+    if not square > 0.0 or not tight.min() > error:
+        why = "whether the tangent kernel separates the data is lost in rounding"
+        return unresolved(upper, size, True, why)
+    lower, value = (float(tight.min()) - error) / upper, float(tight.min() / np.sqrt(square))
+    method = f"active-set NNLS, primal and dual; gap {upper - lower:.1e}"
+    return Bracket(lower, upper, min(value, upper), True, method)
+
+
+# ------------------------------------------------------------------------------------ batch norm
+#
+# gamma_a and gamma_c of batchnorm, Assumption 1.2, with V frozen at its initial value: both
+# reference networks are then linear in what moves, so that each is an exact hard margin:
+#
+#     gamma_a = max over |a| <= 1 of min_i y_i sum_j a_j relu(c_j A_ij)/sqrt(m),
+#     gamma_c = max over |c| <= 1 of min_i y_i sum_j c_j a_j(0) 1[c_j(0) A_ij > 0] A_ij/sqrt(m),
+#
+# A_ij = <v_j(0), x_i - mu>/N(v_j(0)). The text's inequalities lack y_i and the division by sqrt(m)
+# (its Appendix A.2 divides, equation 28 uses it).
+
+
+def features(problem: Problem) -> tuple[Array, Array, Array]:
+    """(a(0) (m,), c(0) (m,), A (n, m)) of a batch-norm network."""
+    network = problem.network
+    assert isinstance(network, BatchNorm)
+    origin = np.asarray(problem.start.origin, dtype=np.float64)
+    V = network.directions(origin)
+    N, _ = network.statistics(V)
+    arrays = network.unpack(origin)
+    with np.errstate(divide="ignore", invalid="ignore"):  # N(v) = 0 is answered in a sentence
+        # Inputs are x - mu already: batch norm centres them with the mean of the training set.
+        A = problem.inputs @ (V / N).T
+    return arrays["a"], arrays["c"], np.asarray(A)
+
+
+class FrozenMargin(SampleMargin):
+    """What gamma_a and gamma_c share."""
+
+    source = "batchnorm, Assumption 1.2, equation 28 and Appendix A.1"
+    version = 2
+    most_examples = MOST_POINTS
+    where = 'network.kind = "batch_norm", at the start'
+
+    @abstractmethod
+    def rows(self, a: Array, c: Array, A: Array) -> Array:
+        """d f(x_i) by the part that moves, (n, m)."""
+
+    def applies(self, problem: Problem) -> bool:
+        return binary(problem) and isinstance(problem.network, BatchNorm)
+
+    def key(self, problem: Problem) -> str:
+        network = problem.network
+        assert isinstance(network, BatchNorm)
+        settings = (network.eps, network.normalise, network.m)
+        return data_key(problem, settings, np.asarray(problem.start.origin))
+
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        data, m = problem.dataset, problem.network.m
+        a, c, A = features(problem)
+        if not np.isfinite(A).all():
+            return absent("A node's N(v) is zero at the start, so its features are not defined.")
+        # With V frozen the network is linear in this layer, so that its margin is a linear one.
+        best = nearest(self.rows(a, c, A) * data.y[:, None])
+        error = rounding(data.d + data.n, best.scale)  # of the features, and of N(v)
+        return bracket_of(best, "this layer with V at its start", float(np.sqrt(m)), error)
+
+
+@final
+class OuterMargin(FrozenMargin):
+    """gamma_a: only the outer weights move."""
+
+    name = "gamma_a"
+    title = "margin of the outer weights"
+    formula = (
+        "max over |a| <= 1 of min_i y_i <a, d_a f(x_i; W_0)>/sqrt(m), V frozen at its start; a "
+        "lower bound of the paper's, which lets V move by gamma/32. Not comparable with margins "
+        "divided by |a|^2 + |c|^2"
+    )
+    label = "gamma_a"
+
+    def rows(self, a: Array, c: Array, A: Array) -> Array:
+        return np.maximum(c * A, 0.0)
+
+
+@final
+class ScaleMargin(FrozenMargin):
+    """gamma_c: only the scales c move."""
+
+    name = "gamma_c"
+    title = "margin of the scales"
+    formula = (
+        "max over |C| <= 1 of min_i y_i <C, d_c f(x_i; W_0)>/sqrt(m), a and V frozen at their "
+        "start. Not comparable with margins divided by |a|^2 + |c|^2"
+    )
+    label = "gamma_c"
+
+    def rows(self, a: Array, c: Array, A: Array) -> Array:
+        return a * np.where(c * A > 0.0, A, 0.0)

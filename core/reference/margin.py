@@ -1,12 +1,21 @@
-"""A reference margin: a value with its bracket, how it was found, and what it is in the plot."""
+"""Reference margins: values with brackets, what those of examples share, and their files."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import os
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, final
 
+import numpy as np
+
+from core.data.dataset import Array
+from core.errors import MarginscopeError
+from core.files import read_text, write_whole
 from core.problem.problem import Problem
 from core.reference.watch import Watch
 
@@ -160,3 +169,183 @@ class ReferenceMargin:
             "method": bracket.method,
             "seconds": self.seconds,
         }
+
+
+# ----------------------------------------------------------------------- margins of the examples
+
+
+def binary(problem: Problem) -> bool:
+    """Whether the data have two labels, -1 and +1, and the network one output."""
+    return problem.dataset.classes == 2 and not problem.dataset.real
+
+
+def data_key(problem: Problem, *more: object) -> str:
+    """SHA-256 of the training examples and what else matters."""
+    data = problem.dataset
+    # The last was whether one class is meant: points of one label had no margin if it was not.
+    single = np.unique(data.y).size == 1
+    digest = hashlib.sha256(repr((data.x.shape, data.classes, single)).encode())
+    for array in (data.x, data.y):
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    for item in more:
+        is_array = isinstance(item, np.ndarray)
+        digest.update(item.astype("<f8").tobytes() if is_array else repr(item).encode())  # type: ignore[attr-defined]
+    return digest.hexdigest()
+
+
+class SampleMargin(Reference):
+    """A margin of the training examples alone, of two classes; those without one get a sentence.
+
+    `too_many` says that there are more than `most_examples`, with their number n.
+    """
+
+    most_examples: float = math.inf
+    too_many = "There are more than {most} examples, too many for this margin's exact method."
+
+    def applies(self, problem: Problem) -> bool:
+        return binary(problem)
+
+    def key(self, problem: Problem) -> str:
+        return data_key(problem)
+
+    @final
+    def compute(self, problem: Problem, watch: Watch) -> Bracket:
+        sentence, n = refusal(problem), problem.dataset.n
+        if not sentence and n > self.most_examples:
+            sentence = self.too_many.format(most=self.most_examples, n=n)
+        if sentence:
+            return absent(sentence)
+        watch.look()
+        try:
+            return self.of_sample(problem, watch)
+        except ArithmeticError as error:
+            return absent(str(error))
+
+    @abstractmethod
+    def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
+        """As `compute`, for examples that may have a margin.
+
+        Raises ArithmeticError, with the sentence, where the method does not come to an end.
+        """
+
+
+def signed(problem: Problem) -> Array:
+    """G_i = y_i x_i, (n, d)."""
+    return problem.dataset.y[:, None] * problem.dataset.x
+
+
+def refusal(problem: Problem) -> str:
+    """Return why these data have no margin whatever the predictor, as a sentence, or "".
+
+    Real targets; more than two classes; equal points of opposite labels. Points of one label have
+    margins, since no predictor here is free to be constant.
+    """
+    data = problem.dataset
+    if data.real:
+        return "The targets are real numbers, and a margin is one of labels."
+    if data.classes != 2:
+        return f"The data have {data.classes} classes, and this margin is one of two classes."
+    pair = contradiction(data.x, data.y)
+    if pair is not None:
+        return (
+            f"Examples {pair[0]} and {pair[1]} are equal and have opposite labels, so no predictor "
+            "has a positive margin."
+        )
+    return ""
+
+
+def contradiction(x: Array, y: Array) -> tuple[int, int] | None:
+    """The first two equal rows of x with different y, counted from 0; None without any.
+
+    >>> contradiction(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, -1.0]))
+    (0, 2)
+    """
+    seen: dict[bytes, int] = {}
+    for place, row in enumerate(x + 0.0):  # -0.0 + 0.0 is 0.0
+        first = seen.setdefault(row.tobytes(), place)
+        if y[first] != y[place]:
+            return first, place
+    return None
+
+
+# ------------------------------------------------------------------------------- margins on disk
+#
+# The folder is the per-user cache folder; MARGINSCOPE_CACHE names another. A file's name is the
+# SHA-256 of the reference's name, the version of its method and what its value depends on. A
+# damaged or missing file is computed again, and a folder that cannot be written is no error.
+
+LARGEST_FILE = 100_000  # bytes; what is longer was not written by this module
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SavedMargin:
+    """A bracket, what it took, and for one that ended early the seconds that it had been given."""
+
+    bracket: Bracket
+    seconds: float
+    allowed: float | None = None
+
+    def serves(self, allowed: float) -> bool:
+        """Return True if a computation of `allowed` seconds finds no more."""
+        return self.allowed is None or allowed <= self.allowed
+
+
+def saved_margins_folder() -> Path:
+    """Return the folder of the files."""
+    from platformdirs import user_cache_path
+
+    chosen = os.environ.get("MARGINSCOPE_CACHE")
+    return (Path(chosen) if chosen else user_cache_path("marginscope")) / "margins"
+
+
+def saved_margin_path(reference: Reference, problem: Problem) -> Path:
+    """Return the path of the file of a margin."""
+    # The version: what another method has found is not this one's bracket.
+    what = json.dumps([reference.name, reference.version, reference.key(problem)])
+    return saved_margins_folder() / f"{hashlib.sha256(what.encode()).hexdigest()}.json"
+
+
+def load_margin(path: Path) -> SavedMargin | None:
+    """Return what a file holds; None without a file that can be used."""
+    try:
+        return _parsed(json.loads(read_text(path, LARGEST_FILE, "margin")))
+    # Whatever is wrong with it, the margin can be computed again.
+    except (MarginscopeError, OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def save_margin(path: Path, entry: SavedMargin) -> None:
+    """Write a file whole; do nothing if it cannot be written."""
+    fields = asdict(entry.bracket)
+    for name in ("lower", "upper", "value"):
+        fields[name] = fields[name] if math.isfinite(fields[name]) else None
+    fields |= {"seconds": entry.seconds, "allowed": entry.allowed}
+    try:
+        write_whole(path, json.dumps(fields, allow_nan=False).encode())
+    except (MarginscopeError, OSError, ValueError):
+        return
+
+
+def _parsed(fields: Any) -> SavedMargin:
+    """Raise ValueError, TypeError or KeyError for what `save_margin` cannot have written."""
+    lower, upper, value = (_read(fields[name]) for name in ("lower", "upper", "value"))
+    certified, method = fields["certified"], fields["method"]
+    if not isinstance(certified, bool) or not isinstance(method, str):
+        raise TypeError
+    if math.isfinite(value) and not lower <= value <= upper:
+        raise ValueError
+    allowed = fields["allowed"]
+    bracket = Bracket(lower, upper, value, certified, method)
+    return SavedMargin(
+        bracket, _read(fields["seconds"]), None if allowed is None else _read(allowed)
+    )
+
+
+def _read(value: object) -> float:
+    if value is None:
+        return NAN
+    # True is an int to Python, and no number of ours.
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError
+    return float(value)

@@ -5,21 +5,29 @@ from __future__ import annotations
 import time
 from operator import attrgetter
 
-from core.data.scaling import range_fault
+from core.data.section import range_fault
 from core.problem.problem import Problem
-from core.reference import cache as disk
-from core.reference.batch_norm import OuterMargin, ScaleMargin
-from core.reference.collapse import CollapseMargin
+from core.reference.extremal import NegativeGrowth, PositiveGrowth
 from core.reference.global_margin import GlobalMargin
-from core.reference.growth_rates import NegativeGrowth, PositiveGrowth
-from core.reference.intervals import BiasMargin
-from core.reference.kernel_space import KernelMargin
-from core.reference.l1_path import PathMargin
+from core.reference.intervals import BiasMargin, PathMargin
 from core.reference.leaky import LeakyOptimum
-from core.reference.linear import LinearMargin
-from core.reference.margin import Reference, ReferenceMargin, absent
+from core.reference.linear import KernelMargin, LinearMargin, OuterMargin, ScaleMargin
+from core.reference.margin import (
+    Reference,
+    ReferenceMargin,
+    SavedMargin,
+    absent,
+    load_margin,
+    save_margin,
+    saved_margin_path,
+)
 from core.reference.modular import ModularMargin, PenalisedNorm, PenalisedRisk
-from core.reference.population import DyadicPopulation, ParityPopulation, Wei19Population
+from core.reference.population import (
+    CollapseMargin,
+    DyadicPopulation,
+    ParityPopulation,
+    Wei19Population,
+)
 from core.reference.tangent import TangentMargin
 from core.reference.watch import Watch
 from core.settings import Registry
@@ -65,8 +73,8 @@ def compute(
     # Studies refuse such data as they are read; those of another program's loop come here.
     if fault := range_fault(problem.dataset):
         return ReferenceMargin(reference, absent(f"Not computed: {fault}"), 0.0, drawn)
-    path = disk.place(reference, problem) if cache else None
-    entry = disk.load(path) if path is not None else None
+    path = saved_margin_path(reference, problem) if cache else None
+    entry = load_margin(path) if path is not None else None
     if entry is not None and entry.serves(allowed):
         return ReferenceMargin(reference, entry.bracket, entry.seconds, drawn)
     begin = time.perf_counter()
@@ -75,5 +83,5 @@ def compute(
     if path is not None:
         closed = bracket.exists and bracket.lower == bracket.upper  # more time could not narrow it
         short = watch.late and not closed
-        disk.store(path, disk.Entry(bracket, seconds, allowed if short else None))
+        save_margin(path, SavedMargin(bracket, seconds, allowed if short else None))
     return ReferenceMargin(reference, bracket, seconds, drawn)

@@ -25,10 +25,8 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
-from core.reference.degenerate import why_not
-from core.reference.hull import coordinates, nearest
-from core.reference.margin import Bracket, nothing, unresolved
-from core.reference.sample import SampleMargin, binary, data_key
+from core.reference.hull import coordinates, nearest, why_not
+from core.reference.margin import Bracket, SampleMargin, binary, data_key, nothing, unresolved
 from core.reference.watch import Watch
 
 # As many give it to 1 or 2 % on Figure 1's data (docs/theory.md, 7.3).

@@ -1,6 +1,6 @@
 """Values of the activations of recorded networks, for NumPy arrays and with NumPy alone.
 
-`core.network.phi` adds their derivatives, and SciPy's faster erf.
+`core.network.recorded` adds their derivatives, and SciPy's faster erf.
 """
 
 from __future__ import annotations

@@ -305,6 +305,10 @@ class Run(ABC):
     def parameters(self, index: int) -> Array:
         """Parameters of a frame, flat, read-only float64; IndexError beyond 0 <= index < frames."""
 
+    def physical_parameters(self, index: int) -> Array:
+        """Parameters of a frame at their physical scale, flat; infinite where e^rho overflows."""
+        return self.network.physical(self.parameters(index), float(self.rho[index]))
+
     @abstractmethod
     def dual(self, index: int) -> Array | None:
         """The stored q (n,) of a frame with float32 parameters; None where it is computed."""

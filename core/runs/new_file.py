@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from core.dynamics.rows import will_be_reduced
 from core.errors import InputError
-from core.problem.problem import Problem
-from core.problem.start import History
+from core.problem.problem import History, Problem
 from core.run_files.schema import (
     COLUMNS,
     FIXED,

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
-from core.problem.problem import Problem
-from core.problem.start import State
+from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 from core.run_files.writer import RunWriter
 from core.runs.meta import meta_of

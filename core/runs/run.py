@@ -16,7 +16,7 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.errors import InputError, RunFileError
-from core.problem.start import History, State
+from core.problem.problem import History, State
 from core.run_files.new_file import place_of
 from core.run_files.wal import beside
 from core.runs.base import Run

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from core import trust
 from core.data.dataset import Array, Dataset, Scaling
-from core.data.scaling import AFFINE
+from core.data.section import AFFINE
 from core.errors import InputError
 from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS

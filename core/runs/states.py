@@ -1,8 +1,8 @@
 """What a dynamics carried at some frames, and the frames before the start: rows of `array`.
 
 `state_FRAME_PART` is one part of a state (core.dynamics.saved), and `history_NAME` one column of
-core.problem.start.History. They are read only where somebody goes on from the run, or asks for what
-was before; their names are checked when a file is opened.
+core.problem.problem.History. They are read only where somebody goes on from the run, or asks for
+what was before; their names are checked when a file is opened.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import final
 
 import numpy as np
 
-from core.problem.start import History, State
+from core.problem.problem import History, State
 from core.run_files.meta import dump_json
 from core.run_files.schema import (
     COLUMNS,

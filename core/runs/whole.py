@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from core.data.dataset import Array
-from core.problem.start import History, Start
+from core.problem.problem import History, Start
 from core.runs.base import Run
 from core.runs.meta import Reason
 from core.runs.run_file import Event, Index

@@ -15,8 +15,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.observables.predictor import flat_values
-from core.reference.l1_path import circle, max_margin, plane
+from core.observables.margins import flat_values
+from core.reference.intervals import circle, max_margin, plane
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula
 from core.studies.grouping import by_setting, crossings, fits, matches

@@ -1,8 +1,9 @@
-"""Gradient of the risk of any two-layer network on tensors, for full-batch descent on a device."""
+"""Gradient of the risk of any two-layer network on tensors, and the CUDA device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import final
 
 import numpy as np
@@ -10,8 +11,27 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core.errors import InputError
 from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
+
+
+def cuda_is_present() -> bool:
+    """Whether torch sees a CUDA device."""
+    return bool(torch.cuda.is_available())
+
+
+@contextmanager
+def report_full_memory() -> Iterator[None]:
+    """Raise InputError if the CUDA device runs out of memory."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise InputError(
+            'The memory of the CUDA device is full; set run.device = "cpu", make network.m or '
+            "data.n smaller, or end other programs that use the device."
+        ) from error
+
 
 # The derivatives of the losses in the outputs, on tensors: the twins of core.compiled.descent.
 

@@ -36,11 +36,6 @@ SEED = 17  # of the signs
 BLOCK = 32  # of them are multiplied with the features at a time
 
 
-def physical(run: Run, index: int) -> Array:
-    """The trained parameters (a, c, V) of a frame, flat."""
-    return np.asarray(run.network.physical(run.parameters(index), float(run.rho[index])))
-
-
 def inner_radius(run: Run) -> float:
     """R_V = 1/(2 eps_N)."""
     # eps_N/2 in D.2 and E by mistake; the proofs use this one (docs/theory.md, 8.6).
@@ -82,7 +77,7 @@ def along_reference(
 
 def slopes_along(run: Run, index: int, direction: Array) -> Array:
     """<direction, grad p_i(W_t)>, (n,)."""
-    slopes = run.network.derivative(physical(run, index), run.inputs, direction)
+    slopes = run.network.derivative(run.physical_parameters(index), run.inputs, direction)
     return np.asarray(run.dataset.y * slopes)
 
 
@@ -114,7 +109,7 @@ def progress(context: Context, reference: Reference) -> Comparison:
     frames = near(context)
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(frames):
-        now = physical(run, int(k))
+        now = run.physical_parameters(int(k))
         direction = np.concatenate([outer, al * (run.origin[2 * m :] - now[2 * m :])])
         p = run.network.margins(now, run.inputs, run.dataset.y)
         least[k] = (slopes_along(run, int(k), direction) - p).min()
@@ -142,7 +137,7 @@ def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 def outer_gradient(context: Context) -> Comparison:
     """max_i |grad_U p_i|^2 at the last frame, U = (a, c)."""
     run = context.run
-    flat = physical(run, run.frames - 1)
+    flat = run.physical_parameters(run.frames - 1)
     largest = 0.0
     for i in range(run.dataset.n):
         # A network has the gradient of a sum over examples: of one alone where only that one is
@@ -184,7 +179,7 @@ def complexity(inputs: Array, V: Array) -> float:
 def rademacher(context: Context) -> Comparison:
     """At the last frame, with B = sum_j |a_j c_j|/N(v_j) and rho = |V_t - V_0| of it."""
     run, index = context.run, context.run.frames - 1
-    parts = run.network.unpack(physical(run, index))
+    parts = run.network.unpack(run.physical_parameters(index))
     N = network_of(run).statistics(parts["V"])[0][:, 0]
     size = float((np.abs(parts["a"] * parts["c"]) / N).sum())
     longest = float(np.linalg.norm(network_of(run).directions(run.origin), axis=1).max())

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from core.network.fixed_outer import FixedOuter, FixedOuterNetwork
+from core.network.standard import FixedOuter, FixedOuterNetwork
 from core.observables.proofs import sum_bounds
 from core.runs import Run
 from core.study_file.dynamics import GradientDescent

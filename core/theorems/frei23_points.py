@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from core.network.fixed_outer import FixedOuter
+from core.network.standard import FixedOuter
 from core.observables.registry import OBSERVABLES
 from core.observables.testing import points_of
 from core.reference.leaky import optimum

@@ -184,6 +184,16 @@ class Statement:
     printed: bool = False
     constants: bool = True
 
+    @property
+    def paper(self) -> str:
+        """The first part of `source`."""
+        return self.source.partition(",")[0].strip()
+
+    @property
+    def key(self) -> str:
+        """A name that no other statement has: two papers may both have a Lemma 2.3."""
+        return f"{self.paper} {self.name}"
+
     def full_name(self) -> str:
         """The paper and its numbering: no two statements have the same."""
         return f"{self.source}, {self.name}"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from core.data.cones import ConesData
-from core.data.separator import max_margin
+from core.data.geometry import max_margin
 from core.errors import InputError
 from core.observables.certificates import nearest, score_gram
 from core.observables.proof_potentials import has_cone_potential, has_scalar_potential
@@ -16,9 +16,8 @@ from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.theorems import common
 from core.theorems.common import Array
-from core.theorems.outer_transport import MOST_EXAMPLES, Transport, outer_transport
 from core.theorems.statement import Comparison, Context, Hypothesis
-from core.theorems.telgarsky22_data import GAUSSIAN, drawn, of_telgarsky22
+from core.theorems.telgarsky22_data import GAUSSIAN, WITH_THETA, of_telgarsky22, outer_transport
 from core.theorems.telgarsky22_global import EXPONENTIAL, collapse, two_cones, two_cones_data
 
 KKT_ROOM = 1e-6  # relative: to what the linear solution's multipliers are found
@@ -110,23 +109,13 @@ def cover(context: Context) -> Comparison:
 # ------------------------------------------------------------------------------------ Lemma A.3
 
 
-def has_transport(run: Run) -> bool:
-    """The standard network with few enough examples for a theta of Assumption 1.3."""
-    return drawn(run) and run.dataset.n <= MOST_EXAMPLES
-
-
-def transport_of(context: Context) -> Transport:
-    """theta, gamma and theta_j of the run's own nodes."""
-    return outer_transport(context.run)
-
-
 def logarithm(context: Context) -> float:
     """ln(n/delta)."""
     return float(common.log_term(context.run.dataset.n, context.delta))
 
 
 def transport_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    gamma = transport_of(context).gamma
+    gamma = outer_transport(context.run).gamma
     return (
         common.unit_ball(context.run),
         common.paper_start(context.run, GAUSSIAN),
@@ -146,14 +135,14 @@ def near_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    needed = common.over(64.0 * logarithm(context), transport_of(context).gamma) ** 2
+    needed = common.over(64.0 * logarithm(context), outer_transport(context.run).gamma) ** 2
     width = common.width(context.run, needed, "(64 ln(n/delta)/gamma_ntk)^2")
     return *transport_hypotheses(context), width
 
 
 def at_the_start(context: Context) -> Comparison:
     """(1): min_i <thetabar, d p_i(W_0)>, thetabar_j = theta(w_j)/sqrt(m)."""
-    run, transport = context.run, transport_of(context)
+    run, transport = context.run, outer_transport(context.run)
     bound = transport.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * logarithm(context))
     slopes = run.network.derivative(run.origin, run.inputs, transport.direction)
     return common.once(">=", bound, float((run.dataset.y * slopes).min()), frame=0)
@@ -161,10 +150,10 @@ def at_the_start(context: Context) -> Comparison:
 
 def mixed(context: Context, share: Array) -> Array:
     """min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame, r = share (T,)."""
-    run, direction = context.run, transport_of(context).direction
+    run, direction = context.run, outer_transport(context.run).direction
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(np.isfinite(share)):
-        now = run.network.physical(run.parameters(int(k)), float(run.rho[k]))
+        now = run.physical_parameters(int(k))
         along = run.network.derivative(now, run.inputs, share[k] * direction + run.origin)
         p = run.network.margins(now, run.inputs, run.dataset.y)
         least[k] = (run.dataset.y * along - p).min()
@@ -173,7 +162,7 @@ def mixed(context: Context, share: Array) -> Array:
 
 def near_the_start(context: Context) -> Comparison:
     """(2) with r_theta = r_w = 1 and R = |W_t - W_0|."""
-    run, gamma = context.run, transport_of(context).gamma
+    run, gamma = context.run, outer_transport(context.run).gamma
     far, log_n = context.trace("distance"), logarithm(context)
     bound = gamma * math.sqrt(run.network.m) - (math.sqrt(32.0 * log_n) + 4.0 * far + 4.0)
     bound = bound - (4.0 * log_n + 4.0 * far + far**2)
@@ -183,7 +172,7 @@ def near_the_start(context: Context) -> Comparison:
 
 def wide(context: Context) -> Comparison:
     """(3) with R = max(8, |W_t - W_0|) and r_theta = R/8."""
-    run, gamma = context.run, transport_of(context).gamma
+    run, gamma = context.run, outer_transport(context.run).gamma
     share = np.maximum(context.trace("distance"), 8.0) / 8.0
     bound = 0.5 * gamma * share * math.sqrt(run.network.m) - 160.0 * share**2
     share = np.where(np.isfinite(bound), share, np.nan)
@@ -307,7 +296,6 @@ def linear_is_kkt(context: Context) -> Comparison:
     return common.once("<=", KKT_ROOM, certificate.residual)
 
 
-WITH_THETA = (has_transport, f"the standard network, at most {MOST_EXAMPLES} examples")
 THETA = (
     "Theta moves the outer layer alone: what Assumption 1.3 lets it have in V counts 1/sqrt(m) as "
     "much at W_0, whose a_j has variance 1/m and not 1, and the bound as printed then fails."

@@ -13,9 +13,8 @@ import numpy as np
 from core.data.dataset import Array
 from core.dynamics.saved import STATE_VERSION
 from core.errors import InputError
-from core.problem.problem import Problem, Start, resolve
+from core.problem.problem import History, Problem, Start, resolve
 from core.problem.schedule import further
-from core.problem.start import History
 from core.runs import RecordedRun, Run
 from core.runs.states import most_earlier
 from core.studies.study import Study

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import final
 
-from core.data.scaling import unscaled_note
+from core.data.section import unscaled_note
 from core.problem.problem import Problem
 from core.study_file.amounts import duration_text
 

@@ -12,8 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from core.dynamics.integrator import Chunk, Integrator, Outcome
 from core.dynamics.registry import integrator, prepared
 from core.errors import DiskError
-from core.problem.problem import Problem
-from core.problem.start import State
+from core.problem.problem import Problem, State
 from core.run_files.frame import Frame
 from core.training.control import Control, FinishReason, RunState, Status
 from core.training.pace import data_note, watch_of

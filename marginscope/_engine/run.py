@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.data.files import FileData
-from core.data.scaling import scale_points
+from core.data.section import scale_points
 from core.errors import InputError
 from core.observables.table import weights_at
 from core.runs import RunFile
@@ -30,13 +30,12 @@ from marginscope._engine.tables import (
     values_of,
     weights_of,
 )
-from marginscope._show.api import Time, show
+from marginscope._show import Time, show
 
 if TYPE_CHECKING:  # these load what only they need
     from core.theorems.report import Report
-    from marginscope._engine.figures import Kind
+    from marginscope._engine.figures import Kind, Player, PlayerOptions
     from marginscope._engine.margins import Margins
-    from marginscope._engine.player import Player, PlayerOptions
 
 Floats = NDArray[np.float64]
 DPI = 110.0  # of a still in a notebook
@@ -235,7 +234,7 @@ class Run(RunFile):
         limit: float = 120.0,
     ) -> list[Report]:
         """What the papers' statements say of the run: `marginscope.theorems`."""
-        from marginscope._engine.theorems import theorems
+        from marginscope._engine.margins import theorems
 
         return theorems(self, margins, delta=delta, limit=limit)
 
@@ -257,7 +256,7 @@ class Run(RunFile):
     @public
     def player(self, **options: Unpack[PlayerOptions]) -> Player:
         """The run as a page that plays, for a notebook or a file: `marginscope.player`."""
-        from marginscope._engine.player import play
+        from marginscope._engine.figures import play
 
         return play(lambda: [self], options)
 
@@ -269,7 +268,7 @@ class Run(RunFile):
         return self._still[1]
 
     def _repr_html_(self) -> str:
-        from marginscope._engine.display import html
+        from marginscope._engine.tables import html
 
         return html(self, self._repr_png_())
 

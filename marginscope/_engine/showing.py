@@ -17,8 +17,17 @@ from core.runs import runs_in
 from core.studies.study import shipped_ids
 from core.sweep.results import folder_figure, results_in
 from marginscope._engine.boundary import Folder, public
-from marginscope._engine.figures import PLAIN, Kind, Options, draw, options_of, scene_of
-from marginscope._engine.player import Player, PlayerOptions, play
+from marginscope._engine.figures import (
+    PLAIN,
+    Kind,
+    Options,
+    Player,
+    PlayerOptions,
+    draw,
+    options_of,
+    play,
+    scene_of,
+)
 from marginscope._engine.run import Run, open_run
 from marginscope._engine.studies import Study, core_study, found
 from marginscope._engine.sweeping import Sweep

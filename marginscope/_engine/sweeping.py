@@ -1,20 +1,22 @@
-"""`marginscope.sweep`: all cells of a study, in processes or on Dask."""
+"""`marginscope.sweep`: all cells of a study, in processes or on Dask; `check`: its claims."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final, overload
+from typing import TYPE_CHECKING, Any, final, overload
 
 from core.compiled.warming import compiling_words
 from core.errors import InputError
 from core.studies.cell_table import rows_of
 from core.studies.row import Row
+from core.studies.study import shipped_ids
 from core.sweep.control import SweepControl, SweepStatus
+from core.sweep.ledger import Ledger
 from core.sweep.loop import sweep as statuses
 from core.sweep.plan import Plan, plan
 from core.sweep.pools import pool_for
@@ -29,6 +31,9 @@ from marginscope._engine.boundary import (
 )
 from marginscope._engine.run import Run, keep, open_run
 from marginscope._engine.studies import Study, core_study, found, size_of
+
+if TYPE_CHECKING:
+    from core.studies.verdicts import Judged
 
 
 @final
@@ -232,3 +237,67 @@ def _address(dask: Any) -> str:
             if isinstance(found_ := getattr(part, name, None), str):
                 return found_
     raise InputError(f"dask = {dask!r:.80} is no address, client or cluster of Dask.")
+
+
+# ---------------------------------------------------------------------------------------- claims
+
+
+@public
+def check(
+    study: str | os.PathLike[str] | Study | Sweep,
+    /,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    workers: int | None = None,
+    dask: Any = None,
+    size: str | None = None,
+    overwrite: bool = False,
+    progress: bool = True,
+    **settings: Any,
+) -> list[Judged]:
+    """The claims of a study, each confirmed or refuted by its runs.
+
+    `study` is a study as `train` takes it, whose cells are trained first as by `sweep`, at the
+    "quick" size unless `size` says another; or what is trained already: a Sweep, or the folder of
+    one. Runs are kept in `folder`, and those that lie there are not trained again.
+
+    >>> import marginscope as ms
+    >>> text = (
+    ...     'title = "mine"\\n[data]\\nd = 4\\nn = 8\\n[network]\\nm = 4\\n'
+    ...     '[dynamics]\\nuntil_log10_time = 0.0\\n[recording]\\nframes = 2\\n'
+    ...     '[[claims]]\\ntext = "The risk falls."\\nmeasure = "risk - risk_0"\\n'
+    ...     'compare = "<="\\nvalue = 0.0\\n'
+    ... )
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = pathlib.Path(folder.name) / "mine.toml"
+    >>> _ = file.write_text(text)
+    >>> ms.check(file, workers=1)
+    [<confirmed: The risk falls.>]
+    >>> folder.cleanup()
+
+    Raises InputError for what `sweep` raises it for, and a folder that holds no sweep.
+    """
+    if isinstance(study, Sweep):
+        return _judged(study.folder, [study._plan.ledger], size_of(study.study))
+    if not isinstance(study, Study) and _is_folder(study):
+        if folder is not None or settings:
+            raise InputError("The folder of a sweep has its own settings; give it alone.")
+        from core.sweep.folder import existing_sweeps  # loads Numba, as do verdicts
+
+        return _judged(Path(study), existing_sweeps(Path(study), values=False), size)
+    chosen = found(study, {}, size)
+    if size_of(chosen) is None:
+        chosen = found(chosen, {}, "quick")
+    made = swept(found(chosen, settings), folder, (workers, dask), overwrite, progress)
+    return _judged(made.folder, [made._plan.ledger], size_of(made.study))
+
+
+def _is_folder(target: str | os.PathLike[str]) -> bool:
+    return os.fspath(target) not in shipped_ids() and Path(target).is_dir()
+
+
+def _judged(folder: Path, ledgers: Iterable[Ledger], size: str | None) -> list[Judged]:
+    from core.sweep.results import judged_in  # loads Numba, which a sweep does without
+
+    return [one for each in ledgers for one in judged_in(folder, each, size)]

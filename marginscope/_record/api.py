@@ -11,10 +11,9 @@ from core.errors import InputError, MarginscopeError
 from core.run_files.forms import DEFAULT_SLOPE, UNKNOWN
 from core.run_files.new_file import check_free
 from marginscope._record import arrays
-from marginscope._record.arrays import Examples
+from marginscope._record.arrays import Examples, NetworkOptions, Weights
 from marginscope._record.layers import Layers, find_layers
 from marginscope._record.losses import SQUARES, read_loss
-from marginscope._record.network import NetworkOptions, Weights
 from marginscope._record.network_reader import Source, choose_layers
 from marginscope._record.optimizer import steps_of
 from marginscope._record.options import Options

@@ -1,9 +1,10 @@
-"""Losses as a loop calls them, and the risk R of the run file that they are a multiple of."""
+"""Losses as a loop calls them, and a loop's own risks and outputs compared with the network's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.run_files.activations import softplus
 from core.run_files.forms import UNKNOWN
+from marginscope._record import arrays
+from marginscope._record.arrays import Examples, NetworkArrays
+from marginscope._record.options import Options
 
 Floats = NDArray[Any]
 REDUCTIONS = ("mean", "sum")
@@ -103,3 +107,167 @@ _LOSSES: dict[str, Callable[[Floats, Floats], Floats]] = {
     "mse": lambda f, y: (f - y) ** 2,
     "cross_entropy": _cross_entropy,
 }
+
+
+# ------------------------------------------------------------------------------------ comparison
+
+RISKS = ("risk", "loss")  # names under which loops hand over their risk
+FIRST_FRAMES = 8  # of which every risk is compared; later ones at powers of two
+# Of a cause that is named: one of some thirty is met by chance in fewer than 1 of 1,000 loops.
+SAME = 1e-5
+CLOSE_HALF = 4e-2  # of weights in half precision
+CLOSE = 1e-3  # relative; single precision has 1e-4 in sums of thousands of terms
+FAR = 0.25  # where steps between two frames may have passed a higher risk
+ROUNDING = 1e-6  # of the largest risk: ln(1 + e^-p) in single precision, as loops write it
+CAUSES = (
+    "biases that were not given (layers=, or b and c), a factor of the outputs (scale=), a sum or "
+    "another factor of the loss (reduction=, loss=), another activation, a skip connection, a "
+    "penalty, or the loss of a batch"
+)
+
+
+@final
+class NumberCheck:
+    """Comparison of a loop's own numbers with the recorded network, at a few frames.
+
+    A loop often hands over the risk from before its step. A number passes if it agrees with the
+    network of the frame, with that of the frame before, or lies between both.
+    """
+
+    def __init__(
+        self,
+        examples: Examples,
+        options: Options,
+        start: NetworkArrays | None = None,
+        half: bool = False,
+    ) -> None:
+        self._examples, self._options = examples, options
+        self._close = CLOSE_HALF if half else CLOSE
+        self._before, self._last_t = start, 0.0
+        self._count = 0
+        self._largest = 0.0  # risk of the network so far
+
+    def compare(
+        self, t: float, network: NetworkArrays, numbers: Mapping[str, float], outputs: Any
+    ) -> str:
+        """Compare a frame's numbers; "" if they agree, else a sentence on how they differ.
+
+        `network` must own its arrays. Raises InputError for outputs of another shape.
+        """
+        before, self._before = self._before, network
+        is_next = self._options.time == "step" and t - self._last_t <= 1.0
+        self._last_t = t
+        self._count += 1
+        known = UNKNOWN not in (network.form.activation, self._options.loss)
+        name = next((name for name in RISKS if name in numbers), "") if known else ""
+        sentence = ""
+        if name and (self._count <= FIRST_FRAMES or self._count & (self._count - 1) == 0):
+            sentence = self._compare_risk(t, name, numbers[name], before, network, is_next)
+        if outputs is not None and network.form.activation != UNKNOWN:
+            sentence = self._compare_outputs(t, outputs, before, network, is_next) or sentence
+        return sentence
+
+    def _compare_risk(
+        self,
+        t: float,
+        name: str,
+        given: float,
+        before: NetworkArrays | None,
+        now: NetworkArrays,
+        is_next: bool,
+    ) -> str:
+        factor = self._options.loss_factor
+        networks = [one for one in (before, now) if one is not None]
+        found = [factor * self._risk(one) for one in networks]
+        low, high = min(found), max(found)
+        if self._options.batch is not None:
+            # A batch's mean lies between the losses of single examples.
+            single = [factor * self._losses(one) for one in networks]
+            low, high = (min(map(np.min, single)), max(map(np.max, single)))
+        elif not is_next:
+            low, high = low - (high - low), high + (high - low)
+        self._largest = max(self._largest, *found)
+        room = self._close if is_next else FAR
+        if _is_between(given, low, high, room, ROUNDING * self._largest):
+            return ""
+        text = (
+            f"at t = {t:g} the loop has {name} = {given:.4g}, and the recorded network has "
+            f"{found[-1]:.4g} ({_ratio(given, found[-1])})"
+        )
+        cause = next(self._causes(given, networks), "")
+        return f"{text}; {cause}" if cause else f"{text}. Usual causes are {CAUSES}"
+
+    def _causes(self, given: float, networks: list[NetworkArrays]) -> Iterator[str]:
+        """Yield changes that make the network's risk the given one."""
+        y, loss, factor = self._examples.y, self._options.loss, self._options.loss_factor
+        m, n = networks[0].form.m, len(y)
+        risks = [factor * self._risk(network) for network in networks]
+        for times, advice in (
+            (2.0, "the loop's loss is twice R: a mean of squares without 1/2 is loss='mse'"),
+            (0.5, "the loop's loss is half of R: a mean of squares with 1/2 is 'least_squares'"),
+            (float(n), "the loop's loss is n R: give reduction='sum'"),
+            (1.0 / n, "the loop's loss is R/n: give reduction='mean'"),
+        ):
+            if any(_is_same(given, times * own) for own in risks):
+                yield advice
+        outputs = [network.outputs(self._examples.x) for network in networks]
+        for scale, words in ((1 / m, "1/m"), (m**-0.5, "m**-0.5"), (m**0.5, "m**0.5"), (m, "m")):
+            if any(_is_same(given, factor * risk(loss, scale * f, y)) for f in outputs):
+                yield f"the loop's outputs are {words} times as large: give scale={words}"
+        for activation in ("relu", "tanh", "gelu", "silu", "sigmoid", "linear", "quadratic", "erf"):
+            for network in networks:
+                other = replace(network.form, activation=activation)
+                f = NetworkArrays(other, network.parts).outputs(self._examples.x)
+                if other != network.form and _is_same(given, factor * risk(loss, f, y)):
+                    yield f"the loop's activation is {activation}: give activation={activation!r}"
+
+    def _compare_outputs(
+        self,
+        t: float,
+        outputs: Any,
+        before: NetworkArrays | None,
+        now: NetworkArrays,
+        is_next: bool,
+    ) -> str:
+        given = np.asarray(arrays.as_numpy(outputs, "outputs"), dtype=np.float64)
+        found = [one.outputs(self._examples.x) for one in (before, now) if one is not None]
+        if given.size == found[-1].size and given.shape in (*((*found[-1].shape, 1),), ()):
+            given = given.reshape(found[-1].shape)
+        if given.shape != found[-1].shape:
+            raise InputError(
+                f"outputs have shape {given.shape}; {found[-1].shape} is needed, those of all x."
+            )
+        gaps = [float(np.abs(given - f).max()) for f in found]
+        size = max(float(np.abs(f).max()) for f in (given, *found))
+        moved = 0.0 if is_next else float(np.abs(found[-1] - found[0]).max())
+        if min(gaps) <= self._close * size + moved:
+            return ""
+        return (
+            f"at t = {t:g} the loop has outputs up to {np.abs(given).max():.4g}, and those of the "
+            f"recorded network differ by up to {gaps[-1]:.4g}. Usual causes are {CAUSES}"
+        )
+
+    def _risk(self, network: NetworkArrays) -> float:
+        return risk(self._options.loss, network.outputs(self._examples.x), self._examples.y)
+
+    def _losses(self, network: NetworkArrays) -> Floats:
+        return losses(self._options.loss, network.outputs(self._examples.x), self._examples.y)
+
+
+def _is_same(given: float, own: float) -> bool:
+    return math.isclose(given, own, rel_tol=SAME)
+
+
+def _is_between(given: float, low: float, high: float, slack: float, rounding: float) -> bool:
+    """Return True if a number lies in a range, widened by a relative slack and by rounding."""
+    if math.isnan(given) or math.isnan(low + high) or given in (low, high):
+        return True
+    room = slack * max(abs(low), abs(high)) + rounding
+    return low - room <= given <= high + room
+
+
+def _ratio(given: float, own: float) -> str:
+    """Write the ratio of two numbers, or their difference."""
+    if own <= 0.0 or given <= 0.0 or not math.isfinite(given / own):
+        return f"a difference of {abs(given - own):.3g}"
+    return f"{given / own:.4g} times as much"

@@ -15,9 +15,8 @@ from core.errors import InputError
 from core.run_files.activations import activation_value
 from core.run_files.forms import ACTIVATIONS, LEAKY, UNKNOWN
 from marginscope._record import arrays
-from marginscope._record.arrays import Examples
+from marginscope._record.arrays import Examples, NetworkArrays, NetworkOptions
 from marginscope._record.losses import ANY, LOGARITHMS, LOGITS, PROBABILITIES, SHIFTED
-from marginscope._record.network import NetworkArrays, NetworkOptions
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 256  # of x in a forward pass

@@ -12,13 +12,16 @@ import numpy as np
 from core.errors import InputError
 from core.run_files.forms import UNKNOWN
 from marginscope._record import arrays
-from marginscope._record.arrays import Examples
-from marginscope._record.first_pass import FirstPass
-from marginscope._record.layers import Layers
-from marginscope._record.losses import ANY
+from marginscope._record.arrays import (
+    Examples,
+    NetworkArrays,
+    NetworkOptions,
+    Weights,
+    describe_scale,
+)
+from marginscope._record.layers import FirstPass, Layers
+from marginscope._record.losses import ANY, NumberCheck
 from marginscope._record.model_check import identify
-from marginscope._record.network import NetworkArrays, NetworkOptions, Weights, describe_scale
-from marginscope._record.number_check import NumberCheck
 from marginscope._record.optimizer import learning_rates
 from marginscope._record.options import Options
 

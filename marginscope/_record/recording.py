@@ -23,25 +23,22 @@ from core.run_files.schedule import Schedule
 from core.run_files.schema import MAX_FRAMES, NOT_FINITE, is_time
 from core.run_files.writer import RunWriter
 from marginscope._record import arrays
-from marginscope._record.arrays import Examples
-from marginscope._record.description import describe_file, with_end
-from marginscope._record.network import Weights, describe_shapes
-from marginscope._record.network_reader import NetworkReader, Source
-from marginscope._record.numbers import LoopNumbers
-from marginscope._record.options import Options
-from marginscope._record.order import (
+from marginscope._record.arrays import Examples, Weights, describe_shapes
+from marginscope._record.frames import (
+    LoopNumbers,
     OrderError,
+    Thinning,
     explain_fall,
     explain_nothing_new,
     explain_order,
     is_number,
+    warn_user,
 )
-from marginscope._record.rescue import Describe, make_writer
+from marginscope._record.network_reader import NetworkReader, Source
+from marginscope._record.options import Options, describe_file, with_end
 from marginscope._record.resume import Found, with_titles
-from marginscope._record.saver import Saver
-from marginscope._record.thinning import Thinning
-from marginscope._record.warning import warn_user
-from marginscope._show.api import show
+from marginscope._record.saver import Describe, Saver, make_writer
+from marginscope._show import show
 
 GOES_ON = "the loop goes on, and what was recorded is safe"
 MOST_LOST_NOTES = 1000  # of states in a row

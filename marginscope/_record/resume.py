@@ -18,7 +18,7 @@ from core.run_files.new_file import new_beside
 from core.run_files.reopening import Facts, read_facts, reopen
 from core.run_files.schema import FIXED
 from core.run_files.writer import RunWriter
-from marginscope._record.network import NetworkOptions, Weights
+from marginscope._record.arrays import NetworkOptions, Weights
 from marginscope._record.options import Options
 
 # Arguments of `record` by the keys of the experiment; others are named by their keys.

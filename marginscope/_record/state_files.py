@@ -23,9 +23,13 @@ from core.errors import InputError
 from core.numbers import whole_text
 from marginscope._record import limits
 from marginscope._record.limits import REMEDY, LimitError, ReadArrays
-from marginscope._record.pickled_types import other_types, refusal
-from marginscope._record.tensor_files import TensorArrays, is_tensor_file
-from marginscope._record.torch_files import load_tensors
+from marginscope._record.tensor_files import (
+    TensorArrays,
+    is_tensor_file,
+    load_tensors,
+    other_types,
+    refusal,
+)
 
 NPZ, TORCH, LEGACY_TORCH, TENSORS = "npz", "torch", "legacy torch", "safetensors"
 HEAD_BYTES = 512

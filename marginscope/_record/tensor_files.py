@@ -1,24 +1,33 @@
-"""Files of the library safetensors: a header in JSON, and the arrays' bytes after it.
-
-Layout: 8 bytes with the header's length (little-endian), the header, the values. The header has
-for each array its type, shape, and first and last byte among the values. Nothing in it can run.
-"""
+"""Files of tensors: those of `torch.save`, and of the library safetensors."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
+import pickletools
+import re
+import shlex
+import zipfile
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TypeGuard, final
+from typing import IO, Any, BinaryIO, TypeGuard, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import InputError
 from core.numbers import whole_text
+from core.run_files.meta import printable
 from marginscope._record import limits
-from marginscope._record.limits import LimitError, ReadArrays
+from marginscope._record.limits import FEWER, MOST_PICKLE, LimitError, ReadArrays
+
+# ----------------------------------------------------------------------------------- safetensors
+#
+# Layout: 8 bytes with the header's length (little-endian), the header, the values. The header has
+# for each array its type, shape, and first and last byte among the values. Nothing in it can run.
 
 LENGTH = 8  # bytes of the header's length
 BFLOAT = "BF16"  # the upper half of a float32
@@ -145,3 +154,210 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         raise ValueError("a name is in its header twice")
     return made
+
+
+# ------------------------------------------------------------------------------------ torch.save
+#
+# torch.load refuses all but tensors (weights_only), in a page of text; users need one sentence.
+
+# ------------------------------------------------------------------------------ types in pickles
+
+# What torch.load makes with weights_only: its _weights_only_unpickler has the list.
+PLAIN = re.compile(
+    r"torch\.(\w+|_utils\.\w+|storage\.\w+|_tensor\.\w+|nn\.parameter\.Parameter"
+    r"|serialization\._get_layout)|collections\.(OrderedDict|Counter)"
+    r"|(builtins|__builtin__)\.(set|complex|bytearray)|_codecs\.encode"
+)
+MODULE = re.compile(r"torch\.nn\.modules\.")
+PUTS = ("PUT", "BINPUT", "LONG_BINPUT")
+GETS = ("GET", "BINGET", "LONG_BINGET")
+MOST_TYPES = 1000
+LONGEST = 100  # characters of a type's name in a sentence
+
+
+def other_types(file: IO[bytes], count: int = 1) -> list[str]:
+    """Return the types other than tensors that the next pickles of a file need.
+
+    Parameters
+    ----------
+    file : IO[bytes]
+        Open at the first pickle; read until the last, or until what is no pickle.
+    count : int
+        Number of pickles.
+
+    Returns
+    -------
+    list of str
+        Full names, each once, in the order of the file.
+    """
+    found: dict[str, None] = {}
+    try:
+        for _ in range(count):
+            for name in islice(_globals(file), MOST_TYPES):
+                if not PLAIN.fullmatch(name):
+                    found[name] = None
+    except Exception:  # damaged: whatever comes first says so
+        pass
+    return list(found)
+
+
+def _globals(file: IO[bytes]) -> Iterator[str]:
+    """Yield what a pickle imports: "module.name"."""
+    texts: list[Any] = ["", ""]  # the last two values of the stack, as far as they are texts
+    memo: dict[int, Any] = {}
+    start = file.tell()
+    for code, argument, _ in pickletools.genops(file):
+        if file.tell() - start > MOST_PICKLE:
+            return
+        if code.name in ("GLOBAL", "INST"):
+            yield str(argument).replace(" ", ".")
+        elif code.name == "STACK_GLOBAL":
+            yield ".".join(str(text) for text in texts)
+        elif code.name == "MEMOIZE":
+            memo[len(memo)] = texts[-1]
+        elif code.name in PUTS:
+            memo[int(argument or 0)] = texts[-1]
+        elif code.name in GETS:
+            texts = [texts[-1], memo.get(int(argument or 0), "")]
+        elif isinstance(argument, str):
+            texts = [texts[-1], argument]
+
+
+def refusal(path: Path, types: list[str], torch: bool = True) -> InputError:
+    """Return the error for a pickle of these types: which is in the way, and what to do.
+
+    `torch` says whether `torch.save` wrote the file.
+    """
+    first = printable(types[0])[:LONGEST].replace("\n", " ")
+    others = f" and {len(types) - 1} more" if len(types) > 1 else ""
+    if torch:
+        whole = any(MODULE.match(name) for name in types)
+        part = ".state_dict()" if whole else "[KEY]"
+        fresh = path.with_name(f"{path.stem}-weights.pt")
+        old, new = (json.dumps(str(one), ensure_ascii=False) for one in (path, fresh))
+        code = f"import torch; torch.save(torch.load({old}, weights_only=False){part}, {new})"
+        key = "" if whole else ", with the KEY of the weights in it"
+        how = f"with python -c {shlex.quote(code)}{key}"
+    else:
+        how = "with numpy.savez(NAME, **arrays)"
+    return InputError(
+        f"The checkpoint {path} holds more than arrays: to read {first}{others} can run any code, "
+        f"and nothing was read; if you trust its author, save the weights alone, {how}."
+    )
+
+
+# ----------------------------------------------------------------------------------------- files
+
+# torch.load calls these while unpickling, and a few bytes repeat them on a megabyte each.
+COPYING = ("_codecs encode", "builtins bytearray", "__builtin__ bytearray")
+LEGACY_PICKLES = 5  # of a file from before PyTorch 1.6: magic number, version, system, data, keys
+AGAIN = "save it again with torch.save"
+
+
+def load_tensors(path: Path, file: BinaryIO, zipped: bool) -> Any:
+    """Load what `torch.save` was given, of tensors alone, once its parts were checked.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for PyTorch and for messages.
+    file : BinaryIO
+        The same, open.
+    zipped : bool
+        Whether it is a zip archive, whose list of contents was checked, as since PyTorch 1.6.
+
+    Raises
+    ------
+    InputError
+        It holds other types than tensors, or PyTorch is not installed.
+    ValueError
+        It is damaged, or beyond the limits (`LimitError`).
+    """
+    length = os.fstat(file.fileno()).st_size
+    mapped = length > limits.MOST_BYTES
+    file.seek(0)
+    if zipped:
+        copies = _check_archive(file, length)
+    elif mapped:
+        raise LimitError(
+            f"it has {length >> 20} MB in PyTorch's format from before version 1.6, and "
+            f"{limits.MOST_BYTES >> 20} are allowed",
+            AGAIN,
+        )
+    else:
+        copies = _check_pickles(file, LEGACY_PICKLES)
+    if copies:
+        if types := _other_types(file, zipped):  # NumPy's numbers are raw bytes as well
+            raise refusal(path, types)
+        raise LimitError("it holds raw bytes beside tensors", FEWER)
+    try:
+        import torch
+    except ImportError as error:
+        if types := _other_types(file, zipped):
+            raise refusal(path, types) from error
+        raise InputError(
+            f"The checkpoint {path} is PyTorch's, which is not installed here; install "
+            "marginscope[torch], or save the arrays with numpy.savez where PyTorch is."
+        ) from error
+    try:
+        # A large file is mapped, so that only the pages of the named tensors are read. A small one
+        # is not: a program that shortens a mapped file ends this one (SIGBUS).
+        return torch.load(str(path), map_location="cpu", weights_only=True, mmap=mapped)
+    except Exception as error:
+        # Only now: a program can have PyTorch allow types of its own.
+        if types := _other_types(file, zipped):
+            raise refusal(path, types) from error
+        raise
+
+
+def _other_types(file: BinaryIO, zipped: bool) -> list[str]:
+    file.seek(0)
+    if not zipped:
+        return other_types(file, LEGACY_PICKLES)
+    with zipfile.ZipFile(file) as archive:
+        parts = [info for info in archive.infolist() if info.filename.endswith("data.pkl")]
+        return [name for part in parts for name in other_types(io.BytesIO(archive.read(part)))]
+
+
+def _check_archive(file: BinaryIO, length: int) -> bool:
+    """Check the zip of `torch.save`: sizes, checksums (PyTorch reads past them) and the pickle.
+
+    Return True if the pickle copies raw bytes.
+    """
+    copies = False
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        for info in members:
+            if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+                name = info.filename
+                raise LimitError(f"{name} in it is compressed, which torch.save never does", AGAIN)
+        if sum(info.file_size for info in members) > length:
+            raise ValueError("its parts are longer than the file")
+        for info in members:
+            if info.filename.endswith("data.pkl"):
+                if info.file_size > limits.MOST_PICKLE:
+                    raise _long_pickle()
+                copies |= _check_pickles(io.BytesIO(archive.read(info)), 1)
+        if (damaged := archive.testzip()) is not None:
+            raise ValueError(f"{damaged} in it is damaged")
+    return copies
+
+
+def _check_pickles(file: IO[bytes], count: int) -> bool:
+    """Check the length of the next pickles of a file; return True if they copy raw bytes.
+
+    Nothing is unpickled.
+    """
+    start = file.tell()
+    for _ in range(count):
+        for code, argument, _place in pickletools.genops(file):
+            if file.tell() - start > limits.MOST_PICKLE:
+                raise _long_pickle()
+            if code.name == "GLOBAL" and argument in COPYING:
+                return True
+    return False
+
+
+def _long_pickle() -> LimitError:
+    most = whole_text(limits.MOST_PICKLE)
+    return LimitError(f"what it holds beside tensors takes more than {most} bytes", FEWER)

@@ -17,9 +17,9 @@ import pytest
 from core.cli.grammar import whole
 from core.cli.main import main
 from core.data.files import FileSource
+from core.data.image_files import IMAGES, read_idx
 from core.data.images import Choice
-from core.data.mnist import IMAGES, read_idx
-from core.data.npz import NpzFile
+from core.data.numpy_files import NpzFile
 from core.data.pickled import PickleError, read_pickle
 from core.data.text_table import read_text
 from core.errors import InputError

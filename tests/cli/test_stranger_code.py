@@ -210,7 +210,7 @@ def test_show_leads_to_files_that_are_not_run(
     marker: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     links: list[str] = []
-    monkeypatch.setattr("marginscope._show.api.show_link", links.append)
+    monkeypatch.setattr("marginscope._show.show_link", links.append)
     tamper_with_code(Path("a.msrun"))
     for name, refusal in (("a.toml", "not a run file"), ("a.msrun", r"core trust .*a\.msrun")):
         ms.show(name)

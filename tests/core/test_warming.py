@@ -102,7 +102,7 @@ def test_code_has_the_same_name_for_other_loaders(monkeypatch: pytest.MonkeyPatc
     [
         ("core/compiled/zonotope.py", "TURNS = 60", "TURNS = 61"),
         ("core/losses.py", "SQUARES = range(5)", "SQUARES = range(1, 6)"),
-        ("core/network/codes.py", "range(6)", "range(1, 7)"),
+        ("core/network/activation.py", "range(6)", "range(1, 7)"),
     ],
 )
 def test_other_code_has_another_name(tmp_path: Path, module: str, code: str, other: str) -> None:

@@ -17,8 +17,8 @@ from core.dynamics.curvature import (
 from core.dynamics.lanczos import top_eigenvalues
 from core.dynamics.step_size import lambda_0
 from core.errors import InputError
-from core.network import pytorch
-from core.network.groups import cubed_norm_curvature, cubed_norm_gradient, node_blocks
+from core.network import custom
+from core.network.quadratic import cubed_norm_curvature, cubed_norm_gradient, node_blocks
 from core.problem.problem import Problem
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 
@@ -130,7 +130,7 @@ def test_the_gauss_newton_part_is_lambda_0() -> None:
 def test_without_pytorch_the_closed_form_is_there_and_others_say_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pytorch, "is_installed", lambda: False)
+    monkeypatch.setattr(custom, "has_pytorch", lambda: False)
     plain = small_problem(Case("standard"))
     assert sharpness(plain, plain.physical_start()).largest > 0.0
     other = small_problem(Case("normalised"))

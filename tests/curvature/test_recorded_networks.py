@@ -9,7 +9,7 @@ import pytest
 
 import marginscope as ms
 from core.dynamics.curvature import Curvature
-from core.network import phi
+from core.network.recorded import phi_of
 from core.run_files.forms import ACTIVATIONS
 from core.runs import open_run
 from tests.curvature.test_curvature import gradient
@@ -20,7 +20,7 @@ rng = np.random.default_rng
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_second_derivatives_are_differences_of_the_first(name: str) -> None:
     """Central differences, h = 1e-5: their error is h^2 phi''''/6, and rounding over h, 1e-10."""
-    one, h = phi.of(name, 0.2), 1e-5
+    one, h = phi_of(name, 0.2), 1e-5
     z = rng(0).uniform(-4.0, 4.0, 200)
     z = z[np.abs(z) > 1e-3]  # elsewhere than at a kink
     wanted = (one.slopes(z + h) - one.slopes(z - h)) / (2.0 * h)

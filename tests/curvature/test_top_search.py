@@ -159,7 +159,7 @@ def wrong_frames(folder: Path, x: np.ndarray, y: np.ndarray, network: dict, loss
     wrong = []
     with closing(open_run(folder / "a.msrun")) as run:
         for index in range(run.frames):
-            H = by_products(run.problem, observable.physical(run, index))
+            H = by_products(run.problem, run.physical_parameters(index))
             known = np.linalg.eigvalsh(0.5 * (H + H.T))[::-1][:3]
             found = np.array([OBSERVABLES[name].at(run, index) for name in NAMES])
             room = ROOM * abs(known[0]) + 1e-12 * np.abs(H).sum(axis=1).max()

@@ -17,7 +17,7 @@ import sklearn
 from sklearn.datasets import load_digits
 
 from core.data import pickled
-from core.data.digits import DIGIT_COUNTS, FILE, bundled_digits
+from core.data.images import DIGIT_COUNTS, FILE, bundled_digits
 from core.data.pickled import PickleError, read_pickle
 from core.errors import InputError
 from core.problem.problem import points_for_test
@@ -43,7 +43,7 @@ def test_the_digits_need_one_file_of_scikit_learn_and_none_of_its_code(
     carried = tmp_path.joinpath("sklearn", *FILE)
     carried.parent.mkdir(parents=True)
     shutil.copy(found, carried)
-    code = "from core.data.digits import bundled_digits as f; print(f()[0].sum(), f()[1].sum())"
+    code = "from core.data.images import bundled_digits as f; print(f()[0].sum(), f()[1].sum())"
     guard = f"import sys; sys.path[:] = [{str(tmp_path)!r}, *sys.path]; {code}"
     done = subprocess.run(
         [sys.executable, "-c", f"{guard}; print(*(n for n in sys.modules if 'sklearn' in n))"],
@@ -52,7 +52,7 @@ def test_the_digits_need_one_file_of_scikit_learn_and_none_of_its_code(
         text=True,
     )
     assert done.stdout.split() == [str(pixels.sum()), str(labels.sum())]
-    monkeypatch.setattr("core.data.digits.find_spec", lambda name: None)
+    monkeypatch.setattr("core.data.images.find_spec", lambda name: None)
     with pytest.raises(InputError, match="scikit-learn, which is not there; install it"):
         bundled_digits()
 

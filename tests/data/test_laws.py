@@ -8,9 +8,9 @@ from scipy.optimize import linprog
 
 from core.data.constructions import IntervalsData
 from core.data.dataset import TEST_VALUES
+from core.data.geometry import max_margin
 from core.data.parity import ParityData
-from core.data.separator import max_margin
-from core.data.teacher import TeacherData
+from core.data.regression import TeacherData
 from core.errors import InputError
 from core.problem.problem import points_for_test
 from tests.data.drawing import data_of, fresh_of, law_of, problem_of

@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data.pasted import NOTHING, parse_points, points_csv
-from core.data.points import ISLAND, MAX_POINTS, fault_of
-from core.data.shapes import NAMES, shape
+from core.data.numbers import NOTHING
+from core.data.points import (
+    ISLAND,
+    MAX_POINTS,
+    NAMES,
+    fault_of,
+    parse_points,
+    points_csv,
+    shape,
+)
 from core.errors import InputError
 from core.library.reading import facts_of
 from core.problem.problem import points_for_test, resolve

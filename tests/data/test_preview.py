@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from core.data.axes import principal_axes
+from core.data.geometry import principal_axes
 from core.data.preview import COMPONENTS, DIRECTIONS, Preview, preview
 from core.errors import InputError
 from core.study_file.experiment import KINDS

@@ -16,7 +16,7 @@ from core.data.files import FileData
 from core.data.points import PointsData
 from core.data.preview import preview
 from core.data.registry import draw
-from core.data.scaling import Scale, scale_dataset
+from core.data.section import Scale, scale_dataset
 from core.errors import InputError
 from core.problem.problem import Problem, resolve
 from core.runs import Recorder, open_run

@@ -18,7 +18,7 @@ from scipy.io import savemat
 from core.data.dataset import Dataset
 from core.data.files import FileData
 from core.data.mat import MatFile
-from core.data.pasted import parse_points
+from core.data.points import parse_points
 from core.errors import InputError
 from core.studies.study import parse_study
 from core.sweep.plan import problems

@@ -12,8 +12,7 @@ import pytest
 from core.data.dataset import points_at
 from core.data.files import FileData
 from core.data.preview import preview
-from core.data.regression import OrthonormalData
-from core.data.teacher import TeacherData
+from core.data.regression import OrthonormalData, TeacherData
 from core.errors import InputError
 from core.figures.scene import build_scene
 from core.observables.observable import Shape

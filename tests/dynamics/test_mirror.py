@@ -15,7 +15,7 @@ from core.dynamics.integrator import Outcome
 from core.dynamics.mirror import ScalarMirror, SteppedMirror, features
 from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
-from core.observables.mirror import MOST_STEPS, companion_of, mirror_gap
+from core.observables.displacements import MOST_STEPS, companion_of, mirror_gap
 from core.problem.problem import Problem, Start, with_dynamics
 from core.run_files.frame import Frame
 from core.runs import open_run

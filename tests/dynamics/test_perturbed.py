@@ -14,7 +14,7 @@ from core.dynamics.perturbed import Perturbed, Replacements, perturbed_start
 from core.dynamics.registry import prepared
 from core.dynamics.step_size import default_step
 from core.errors import InputError
-from core.network.starts import on_sphere
+from core.network.standard import on_sphere
 from core.problem.problem import Problem, Start, points_for_test
 from core.study_file.validation import build_experiment
 from tests.chunked import check_small_chunks, trajectory

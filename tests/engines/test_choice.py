@@ -13,7 +13,7 @@ from core.dynamics.registry import integrator, prepared
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.runs import Recorder, open_run
-from core.tensors import device as found_device
+from core.tensors import stepper as found_device
 from core.training.trajectory import run
 from tests.networks import Case, small_problem
 

@@ -13,7 +13,7 @@ from core import trust
 from core.dynamics import engines
 from core.dynamics.registry import integrator
 from core.errors import InputError
-from core.network import pytorch
+from core.network import custom
 from core.network.registry import NETWORKS
 from core.problem.problem import resolve
 from core.study_file.validation import build_experiment
@@ -47,7 +47,7 @@ for place, case in enumerate((*TWO_LAYER, Case("head"))):
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pytorch, "is_installed", lambda: False)
+    monkeypatch.setattr(custom, "has_pytorch", lambda: False)
 
 
 def process(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -76,10 +76,10 @@ def test_cuda_is_refused_by_name() -> None:
 @pytest.mark.usefixtures("without")
 def test_into_a_bundle_nothing_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"A batch needs PyTorch.*; install it with"):
-        pytorch.needed_for("A batch")
+        custom.require_pytorch("A batch")
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     with pytest.raises(InputError, match=r"A batch needs PyTorch.*; take a bundle that was made"):
-        pytorch.needed_for("A batch")
+        custom.require_pytorch("A batch")
 
 
 @pytest.mark.usefixtures("without")

@@ -7,9 +7,8 @@ from typing import final
 import numpy as np
 
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, exact
+from core.reference.margin import Bracket, SampleMargin, exact
 from core.reference.registry import REFERENCES
-from core.reference.sample import SampleMargin
 from core.reference.watch import Watch
 
 

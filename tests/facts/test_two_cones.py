@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.data.separator import max_margin
+from core.data.geometry import max_margin
 from core.problem.problem import Start, resolve
 from core.study_file.validation import build_experiment
 from tests.chunked import trajectory

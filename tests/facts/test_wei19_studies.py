@@ -15,8 +15,16 @@ from core.figures.palette import LIGHT
 from core.figures.study_panels import coloured
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem, resolve
-from core.reference.intervals import l1_margin, lifted
-from core.reference.l1_path import PathMargin, circle, max_margin, path_point, plane, solve
+from core.reference.intervals import (
+    PathMargin,
+    circle,
+    l1_margin,
+    lifted,
+    max_margin,
+    path_point,
+    plane,
+    solve,
+)
 from core.reference.watch import Watch
 from core.runs import Recorder, open_run
 from core.studies import panel_lines

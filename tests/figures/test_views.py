@@ -21,9 +21,9 @@ from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.primitives import Axis, FigureScene, Marker, Panel, TimeKey
 from core.figures.scene import build_scene
 from core.figures.sheet import Sheet, parse_size
+from core.observables.margins import flat_values
 from core.observables.nodes import positions
 from core.observables.planes import NodePlane
-from core.observables.predictor import flat_values
 from core.observables.registry import OBSERVABLES
 from tests.figures.helpers import DEGENERATE, far_run, two_runs
 

@@ -25,8 +25,7 @@ from core.library.library import Listing, surplus
 from core.library.query import chosen
 from core.library.reading import heights, picture_of, read_facts
 from core.observables.registry import OBSERVABLES, last_values
-from core.reference import cache as margins
-from core.reference.margin import exact
+from core.reference.margin import SavedMargin, exact, save_margin, saved_margin_path
 from core.reference.registry import REFERENCES
 from core.runs import open_run
 from tests.library.made_up import entry, library_of, with_headings
@@ -72,8 +71,8 @@ def test_margins_are_taken_from_the_cache_and_never_computed(tmp_path: Path) -> 
     assert not before.facts.margins
     assert math.isnan(before.share)
     with open_run(path) as run:
-        file = margins.place(REFERENCES["gamma_gl"], run.problem)
-    margins.store(file, margins.Entry(exact(0.25, "by hand"), 1.0))
+        file = saved_margin_path(REFERENCES["gamma_gl"], run.problem)
+    save_margin(file, SavedMargin(exact(0.25, "by hand"), 1.0))
     # The run file is as it was; the margin is found all the same, and kept.
     for one in (only(library.refresh()), only(library_of(tmp_path).refresh())):
         assert one.facts.margins == {"gamma_gl": 0.25}
@@ -84,8 +83,8 @@ def test_margins_are_taken_from_the_cache_and_never_computed(tmp_path: Path) -> 
 def known_margin(path: Path, value: float) -> None:
     """gamma_gl of a run, as if it had been computed."""
     with open_run(path) as run:
-        file = margins.place(REFERENCES["gamma_gl"], run.problem)
-    margins.store(file, margins.Entry(exact(value, "by hand"), 1.0))
+        file = saved_margin_path(REFERENCES["gamma_gl"], run.problem)
+    save_margin(file, SavedMargin(exact(value, "by hand"), 1.0))
 
 
 def test_the_time_to_90_is_found_once_a_margin_is_known(

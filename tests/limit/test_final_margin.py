@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.observables.final_bracket import FinalMargin, traces
-from core.observables.final_margin import final_margin, lower_end, refusal, since
+from core.observables.final_margin import (
+    FinalMargin,
+    final_margin,
+    lower_end,
+    refusal,
+    since,
+    traces,
+)
 from core.observables.margins import flat_margins
-from core.reference.gated import gates_and_nodes
-from core.reference.kept import Kept
+from core.reference.gated import Kept, gates_and_nodes
 from core.reference.margin import ReferenceMargin, exact
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import CancelledError, Watch

@@ -11,9 +11,8 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from core.data.cones import simplex
-from core.reference.gated import Gates, gated_limit, gates_and_nodes, leaky_limit
+from core.reference.gated import Gates, Kept, gated_limit, gates_and_nodes, leaky_limit
 from core.reference.global_margin import global_margin
-from core.reference.kept import Kept
 from core.reference.leaky import optimum
 from core.reference.watch import Watch
 from core.runs import Recorder, open_run

@@ -14,7 +14,7 @@ from core.dynamics.engines import descent
 from core.dynamics.registry import integrator, prepared
 from core.dynamics.stochastic import Stochastic
 from core.errors import InputError
-from core.network.groups import cubed_norm, cubed_norm_gradient, node_squares
+from core.network.quadratic import cubed_norm, cubed_norm_gradient, node_squares
 from core.problem.problem import Problem
 from tests.chunked import check_small_chunks, frames_of
 from tests.networks import HEADS, TWO_LAYER, Case, at_a_random_point, small_problem
@@ -113,7 +113,7 @@ def test_descent_equals_torch(loss: dict[str, Any], schedule: str) -> None:
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_engines_agree_on_every_layout(case: Case, dtype: Any) -> None:
-    """The compiled penalty by the one of core.network.groups, in steps of each rule."""
+    """The compiled penalty by the one of core.network.quadratic, in steps of each rule."""
     at = small_problem(case, loss={"l23": 0.05})
     nothing = np.zeros((0, 1), dtype), np.zeros(0, dtype)
     for rule in (Rule(0.05, total=30), Rule(0.01, adam=True, decay=0.5, total=30)):

@@ -8,8 +8,7 @@ import pytest
 from matplotlib.mathtext import MathTextParser
 
 from core.errors import InputError
-from core.observables.help import VIEWS, explain
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import OBSERVABLES, VIEWS, explain
 from core.reference.registry import REFERENCES
 
 PAPER = re.compile(

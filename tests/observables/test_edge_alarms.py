@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from core.observables import alarms as module
-from core.observables import edge
 from core.observables.alarms import Alarm, alarms
 from core.observables.registry import OBSERVABLES
 from core.problem.problem import resolve
@@ -107,8 +106,7 @@ def test_what_a_rise_is_depends_on_the_sharpness_near_it(
         return q
 
     monkeypatch.setattr(module, "log10_risk", lambda run, k: heights[min(k, 6)])
-    monkeypatch.setattr(edge, "log10_risk", lambda run, k: heights[min(k, 6)])
-    monkeypatch.setattr(edge, "stability_near", near)
+    monkeypatch.setattr(module, "stability_near", near)
     with trained(tmp_path / "run.msrun", 1.0, frames=20) as run:
         found = told(run)
         frames = [alarm.frame for alarm in found.get(kind, [])]

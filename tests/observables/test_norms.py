@@ -11,8 +11,7 @@ import pytest
 
 import marginscope as ms
 from core.figures.scene import build_scene
-from core.observables.help import explain
-from core.observables.registry import OBSERVABLES
+from core.observables.registry import OBSERVABLES, explain
 from core.problem.problem import Problem
 from core.runs import Run, open_run
 from core.studies.panel_lines import normalised

@@ -10,8 +10,15 @@ import pytest
 from core.losses import LOSSES
 from core.network.parametrisation import margins_of
 from core.observables.registry import OBSERVABLES
-from core.observables.signs import KEY, Weights, bound_of_sum, of_size_one, right_on, weights_of
-from core.observables.testing import points_of
+from core.observables.testing import (
+    KEY,
+    Weights,
+    bound_of_sum,
+    of_size_one,
+    points_of,
+    right_on,
+    weights_of,
+)
 from core.runs import Recorder, Run, open_run
 from core.training.trajectory import run as train
 from tests.networks import HEADS, TWO_LAYER, Case, small_problem

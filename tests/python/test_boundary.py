@@ -149,7 +149,7 @@ REVEALED = [
     "list[dict[str, Any]]",
     "bytes",
     "pathlib.Path",
-    "marginscope._engine.player.Player",
+    "marginscope._engine.figures.Player",
     "pathlib.Path",
     "Literal['confirmed']",
     "dict[str, tuple[Any, ...]]",

@@ -20,7 +20,7 @@ import pytest
 import torch
 
 import marginscope as ms
-from marginscope._record.places import natural_key, steps_in
+from marginscope._record.checkpoints import natural_key, steps_in
 from tests.python.loops import loop, states
 from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
 

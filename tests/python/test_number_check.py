@@ -226,7 +226,7 @@ def test_frames_that_no_schedule_planned_are_thinned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the thousandth on; those that were due are kept."""
-    monkeypatch.setattr("marginscope._record.thinning.DENSE", 50)
+    monkeypatch.setattr("marginscope._record.frames.DENSE", 50)
     one = loop()
     start = {"V0": one.V, "a0": one.a, "marks": [3333.0]}
     with warnings.catch_warnings(record=True) as caught:

@@ -13,8 +13,7 @@ import torch
 import marginscope as ms
 from core.figures.labels import settings_line
 from core.network.parametrisation import Shape
-from core.network.phi import of
-from core.network.recorded import RecordedNetwork
+from core.network.recorded import RecordedNetwork, phi_of
 from core.network.registry import NETWORKS, build_network
 from core.observables.registry import scalars_of
 from core.problem.schedule import log10_schedule
@@ -300,7 +299,7 @@ def test_activations_are_those_of_torch(name: str) -> None:
     z = torch.linspace(-30.0, 30.0, 1002, dtype=torch.float64, requires_grad=True)
     f = theirs(z)
     (slope,) = torch.autograd.grad(f.sum(), z)
-    phi = of(name, g)
+    phi = phi_of(name, g)
     at = z.detach().numpy()
     assert phi(at) == pytest.approx(f.detach().numpy(), rel=1e-9, abs=1e-14)
     assert activation_value(name, g, at) == pytest.approx(phi(at), rel=1e-12, abs=1e-300)

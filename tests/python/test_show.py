@@ -17,7 +17,7 @@ import pytest
 
 import marginscope as ms
 from core.program import window_address as address
-from marginscope._show import api, launch
+from marginscope import _show
 from tests.python.loops import loop, recorded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,8 +26,8 @@ CALLER = """
 import json, signal, sys, time
 from pathlib import Path
 import marginscope as ms
-from marginscope._show import launch
-launch.PATIENCE_S = 60.0
+from marginscope import _show
+_show.PATIENCE_S = 60.0
 first, second = sys.argv[1:]
 ms.show(first, at="10^1", views=["margins"])
 ms.show(second, at=3, views="norms")
@@ -37,7 +37,7 @@ for wrong in ({"at": "soon"}, {"views": "no such"}):
         ms.show(first, **wrong)
     except ms.InputError as error:
         refused.append(str(error))
-(window,) = launch._WINDOWS
+(window,) = _show._WINDOWS
 running = window.process.poll() is None
 left = lambda: "".join(one.read_text() for one in Path().rglob("session.json"))
 while second not in left():  # how it would be gone on with; the test's patience ends it
@@ -90,19 +90,19 @@ def test_a_second_call_uses_the_window_of_the_first(tmp_path: Path) -> None:
 
 @unix
 def test_a_window_that_does_not_answer_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "PATIENCE_S", 0.05)
-    monkeypatch.setattr(launch, "_WINDOWS", [])
+    monkeypatch.setattr(_show, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(_show, "_WINDOWS", [])
     with (
         tempfile.TemporaryDirectory() as folder,  # pytest's folders are too deep
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as window,
     ):
         place = Path(folder) / "window"
-        monkeypatch.setattr(launch, "address", lambda: place)
+        monkeypatch.setattr(_show, "address", lambda: place)
         window.bind(str(place))
         window.listen()  # as a window that hangs: the system takes the line, and nobody reads it
         with pytest.warns(UserWarning, match=r"not answered for 0.05 s.* end it and call show"):
-            launch.show_link("marginscope://view?run=a")
-        assert not launch._WINDOWS
+            _show.show_link("marginscope://view?run=a")
+        assert not _show._WINDOWS
 
 
 # ------------------------------------------------------------------------- what is asked for
@@ -112,7 +112,7 @@ def test_a_window_that_does_not_answer_is_a_warning(monkeypatch: pytest.MonkeyPa
 def links(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The links that a window would be asked to show."""
     asked: list[str] = []
-    monkeypatch.setattr(api, "show_link", asked.append)
+    monkeypatch.setattr(_show, "show_link", asked.append)
     return asked
 
 
@@ -188,9 +188,9 @@ def test_a_recording_shows_itself(tmp_path: Path, links: list[str]) -> None:
 @pytest.fixture
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run, and no window that could be used again."""
-    monkeypatch.setattr(launch, "address", lambda: None)
-    monkeypatch.setattr(launch, "PATIENCE_S", 60.0)
-    monkeypatch.setattr(launch, "_WINDOWS", [])
+    monkeypatch.setattr(_show, "address", lambda: None)
+    monkeypatch.setattr(_show, "PATIENCE_S", 60.0)
+    monkeypatch.setattr(_show, "_WINDOWS", [])
     recorded(tmp_path / "mine.msrun", 2)
     return tmp_path / "mine.msrun"
 
@@ -201,31 +201,31 @@ def test_without_a_screen_the_caller_is_told(alone: Path, monkeypatch: pytest.Mo
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ms.InputError, match=r"There is no screen .* ssh -X"):
         ms.show(alone)
-    assert not launch._WINDOWS  # nothing was started for it
+    assert not _show._WINDOWS  # nothing was started for it
     monkeypatch.setenv("QT_QPA_PLATFORM", "no such platform")
     with pytest.raises(ms.InputError, match="There is no screen"):
         ms.show(alone)
-    assert launch._WINDOWS[0].process.wait(60) != 0
+    assert _show._WINDOWS[0].process.wait(60) != 0
 
 
 def test_without_its_libraries_the_caller_is_told(
     alone: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(launch, "find_spec", lambda name: None)
+    monkeypatch.setattr(_show, "find_spec", lambda name: None)
     with pytest.raises(ms.InputError, match="needs PySide6, which is not installed"):
         ms.show(alone)
-    monkeypatch.setattr(launch, "find_spec", lambda name: name)
-    monkeypatch.setattr(launch, "BOOT", "raise SystemExit('ImportError: libEGL.so.1 is missing')")
+    monkeypatch.setattr(_show, "find_spec", lambda name: name)
+    monkeypatch.setattr(_show, "BOOT", "raise SystemExit('ImportError: libEGL.so.1 is missing')")
     with pytest.raises(ms.InputError, match=r"could not be opened: .* libEGL.so.1 is missing"):
         ms.show(alone)
-    assert launch._WINDOWS[0].process.wait(60) == 1
+    assert _show._WINDOWS[0].process.wait(60) == 1
 
 
 def test_what_is_meant_for_the_caller_is_not_the_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     monkeypatch.setenv("QT_QPA_PLATFORM_PLUGIN_PATH", "site-packages/cv2/qt/plugins")
     monkeypatch.setenv("PYTHONPATH", "theirs")
-    given = launch.environment()
+    given = _show.environment()
     assert "MPLBACKEND" not in given and "QT_QPA_PLATFORM_PLUGIN_PATH" not in given
     assert given["PYTHONPATH"].split(os.pathsep) == [str(ROOT), "theirs"]
     assert given["PYTHONSAFEPATH"] == "1"

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from core.problem.problem import resolve
+from core.reference.generation import Master
 from core.reference.global_margin import GlobalMargin, GlobalResult, global_margin
-from core.reference.master import Master
 from core.reference.watch import CancelledError, Watch
 from core.study_file.validation import build_experiment
 

@@ -8,11 +8,9 @@ from scipy.optimize import minimize
 
 from core.network.kernel_predictor import tangent_kernel
 from core.problem.problem import Problem
-from core.reference.batch_norm import OuterMargin, ScaleMargin
 from core.reference.hull import coordinates, nearest
-from core.reference.kernel_space import KernelMargin
 from core.reference.leaky import LeakyOptimum, form, optimum
-from core.reference.linear import LinearMargin
+from core.reference.linear import KernelMargin, LinearMargin, OuterMargin, ScaleMargin
 from core.reference.margin import Bracket, Reference
 from core.reference.watch import Watch
 from tests.problems import problem

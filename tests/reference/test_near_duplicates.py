@@ -13,11 +13,9 @@ from mpmath import mp, mpf
 from core.data.dataset import Array, Dataset
 from core.network.kernel_predictor import arc_cosine
 from core.problem.problem import Problem
-from core.reference.degenerate import on_one_ray, pair_bound, why_not
 from core.reference.global_margin import global_margin
-from core.reference.hull import nearest
-from core.reference.kernel_space import KernelMargin
-from core.reference.linear import LinearMargin, bracket_of
+from core.reference.hull import nearest, on_one_ray, pair_bound, why_not
+from core.reference.linear import KernelMargin, LinearMargin, bracket_of
 from core.reference.registry import REFERENCES, references_of
 from core.reference.watch import Watch
 from tests.problems import problem

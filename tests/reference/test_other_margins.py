@@ -11,15 +11,16 @@ from scipy.optimize import linprog
 
 from core.data.parity import all_corners
 from core.reference import tangent
-from core.reference.collapse import CollapseMargin, unmet
 from core.reference.intervals import BiasMargin, breakpoints, candidates, l1_margin, lifted
-from core.reference.kernel_space import KernelMargin
+from core.reference.linear import KernelMargin
 from core.reference.population import (
+    CollapseMargin,
     DyadicPopulation,
     ParityPopulation,
     Wei19Population,
     dyadic,
     even_parity,
+    unmet,
 )
 from core.reference.tangent import TangentMargin, bracket, drawn, of_law, sampled
 from core.reference.watch import CancelledError, Watch

@@ -13,10 +13,18 @@ import pytest
 
 from core.data.dataset import Dataset
 from core.problem.problem import Problem
-from core.reference import cache
-from core.reference.margin import Bracket, Reference, ReferenceMargin, absent, exact
+from core.reference.margin import (
+    Bracket,
+    Reference,
+    ReferenceMargin,
+    SavedMargin,
+    absent,
+    contradiction,
+    exact,
+    load_margin,
+    save_margin,
+)
 from core.reference.registry import REFERENCES, compute, references_of
-from core.reference.sample import contradiction
 from core.reference.watch import CancelledError, Watch
 from tests.problems import problem
 
@@ -108,7 +116,7 @@ def test_impossible_entries_are_ignored(own_cache: Path, change: dict[str, objec
     compute(Counted(), problem(), Watch())
     (file,) = own_cache.iterdir()
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
-    assert cache.load(file) is None
+    assert load_margin(file) is None
 
 
 def test_what_ended_early_is_computed_again_with_more_time() -> None:
@@ -124,8 +132,8 @@ def test_what_ended_early_is_computed_again_with_more_time() -> None:
 
 def test_no_number_survives_the_cache(own_cache: Path) -> None:
     path = own_cache / "x.json"
-    cache.store(path, cache.Entry(absent("Why."), 1.0))
-    entry = cache.load(path)
+    save_margin(path, SavedMargin(absent("Why."), 1.0))
+    entry = load_margin(path)
     assert entry is not None
     assert not entry.bracket.exists
     assert entry.bracket.method == "Why."

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.reference import zonotope
-from core.reference.arrangement import largest, value_at
+from core.reference import pricing
+from core.reference.pricing import climb, largest, prove, value_at, zonotopes
 from core.reference.watch import CancelledError, Watch
-from core.reference.zonotope import climb, prove, zonotopes
 
 Array = NDArray[np.float64]
 
@@ -34,8 +33,8 @@ def by_subsets(x: Array, c: Array) -> float:
     return best
 
 
-def by_tree(x: Array, c: Array, limit: float, monkeypatch: pytest.MonkeyPatch) -> zonotope.Proof:
-    monkeypatch.setattr(zonotope, "MOST_DIMENSIONS", 0)
+def by_tree(x: Array, c: Array, limit: float, monkeypatch: pytest.MonkeyPatch) -> pricing.Proof:
+    monkeypatch.setattr(pricing, "MOST_DIMENSIONS", 0)
     return prove(x, c, limit, Watch(), np.inf)
 
 

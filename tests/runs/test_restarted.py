@@ -12,7 +12,7 @@ import pytest
 from app.state.session import OpenRun, Session
 from app.training.experiment import ExperimentController
 from app.training.recipes import FromExperiment, FromRun
-from core.data.mnist import IMAGES, LABELS
+from core.data.image_files import IMAGES, LABELS
 from core.problem.problem import resolve
 from core.runs import Recorder, open_run
 from core.studies.study import Study

@@ -19,8 +19,8 @@ from core.observables.features import signed_features
 from core.runs import Run
 from core.theorems import homogeneity_sampling
 from core.theorems.homogeneity_sampling import nearest_measure, start_features
-from core.theorems.outer_transport import SEED, Mixture, below, fit, nodes, outer_transport
 from core.theorems.statement import Assessment, Context, Verdict, assess
+from core.theorems.telgarsky22_data import SEED, Mixture, below, fit, nodes, outer_transport
 from core.theorems.telgarsky22_lemmas import linear_network
 from tests.theorems.differences import physical, slopes
 from tests.theorems.judging import (

@@ -13,9 +13,9 @@ import pytest
 from core.runs import Run
 from core.runs.meta import Reason
 from core.runs.run_file import Event, Index
+from core.theorems.report import timing_words
 from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict, timed
 from core.theorems.states import State, all_of, met_of, spans, state_of
-from core.theorems.words import timing_words
 from tests.theorems.gallery import GALLERY
 from tests.theorems.judging import Margins, exactly, judged, problem_of, recorded_run
 from tests.theorems.test_statements import made_up

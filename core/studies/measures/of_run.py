@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from core.errors import InputError, did_you_mean
-from core.network.fixed_outer import FixedOuter
-from core.reference.l1_path import PathPoint, plane, solve
+from core.network.standard import FixedOuter
+from core.reference.intervals import PathPoint, plane, solve
 from core.runs import Run, open_run
 from core.studies.claims import Quantity
 from core.studies.measures.measured import Array, Measured, aggregated, option

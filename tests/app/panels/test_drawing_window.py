@@ -11,8 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.data.drawing_table import PointTable
 from app.data.drawing_window import FULL, NO_ROOM, OTHERS, DrawingWindow
-from core.data.points import MAX_POINTS
-from core.data.shapes import shape
+from core.data.points import MAX_POINTS, shape
 from core.figures.palette import LIGHT
 from tests.app.drawing import FOUR, begin_with_four, click, drag, press, steps_of
 from tests.app.mouse import click as click_in

@@ -14,9 +14,8 @@ from app.theory.final_margin import bracket_final_margin
 from app.theory.results import FINAL
 from app.views.margins import MarginsView
 from app.worker import Request
-from core.observables.final_bracket import KEY
-from core.observables.final_margin import final_margin
-from core.reference.kept import Kept
+from core.observables.final_margin import KEY, final_margin
+from core.reference.gated import Kept
 from core.reference.watch import Watch
 from core.runs import open_run
 from tests.app.mouse import keys

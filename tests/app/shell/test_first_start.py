@@ -280,7 +280,7 @@ NEEDS = """
 import json, sys
 from dataclasses import replace
 import numpy as np
-from core.problem.start import Start
+from core.problem.problem import Start
 from core.compiled import jit, store, warming
 from core.dynamics.registry import integrator, prepared
 from core.problem.problem import resolve

@@ -17,7 +17,7 @@ from app.errors import LOG_FILE, open_log
 from app.places import Places
 from app.scenes.session_keeper import try_lock
 from app.settings import MOST_RECENT, Settings, load_settings
-from core.reference.cache import load
+from core.reference.margin import load_margin
 from tests.app.shell.conftest import Opener
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
@@ -85,7 +85,7 @@ def test_a_margin_that_cannot_be_read_is_computed_again(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "margin.json")
-    assert load(tmp_path / "margin.json") is None
+    assert load_margin(tmp_path / "margin.json") is None
 
 
 # ---------------------------------------------------------------------------- the session's lock

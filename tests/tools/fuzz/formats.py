@@ -14,10 +14,9 @@ from typing import final
 
 import numpy as np
 
-from core.data.cifar import read_cifar
 from core.data.files import FileSource
+from core.data.image_files import IMAGES, LABELS, read_cifar, read_mnist
 from core.data.images import Choice, ImageFiles
-from core.data.mnist import IMAGES, LABELS, read_mnist
 from core.runs import code_of, open_run
 from core.studies.code import codes_of
 from core.studies.row import Row

@@ -13,7 +13,7 @@ from app.state.intent import Intent
 from app.state.last_session import LastSession, parse_session, session_text
 from app.state.link import absolute, link_of, parse_link, parse_view, view_text
 from app.state.scene import Scene, Zoom
-from core.data.pasted import parse_points
+from core.data.points import parse_points
 from core.errors import InputError
 from core.files import read_text
 from core.library.query import chosen

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.observables import margins, proofs
+from core.observables.certificates import step_error
+from core.observables.displacements import MOST_STEPS, companion_of
 from core.observables.extremal import vectors_of
-from core.observables.integration import step_error
-from core.observables.mirror import MOST_STEPS, companion_of
 from core.observables.proof_potentials import batch_norm_reference, empty_cones
 from core.observables.registry import OBSERVABLES
 from core.observables.spectrum import displacement, singular_values

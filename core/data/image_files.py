@@ -1,4 +1,4 @@
-"""MNIST from the user's disk: idx files, plain or compressed with gzip."""
+"""MNIST and CIFAR-10 from the user's disk."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gzip
 import math
 import struct
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Literal, final
 
@@ -14,9 +15,12 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, ImageFiles, Images, check_classes
+from core.data.pickled import PickleError, read_pickle
 from core.data.section import CONTENT_MEANING, N_MEANING, FileSection
 from core.errors import InputError
 from core.settings import MAX_SEED, SEED_MEANING, setting
+
+# ----------------------------------------------------------------------------------------- MNIST
 
 IMAGES, LABELS = 2051, 2049  # the first four bytes: unsigned bytes, three axes or one
 MOST_BYTES = 200_000_000
@@ -164,3 +168,139 @@ class MnistData(FileSection):
     def picture_shape(self, d: int) -> tuple[int, ...]:
         side = math.isqrt(d)
         return (side, side)
+
+
+# -------------------------------------------------------------------------------------- CIFAR-10
+
+PIXELS = 3072  # 32 x 32 in red, green and blue, one colour after the other
+RECORD = 1 + PIXELS
+# A batch has 31 million bytes, all five together 154.
+TRAINING, TEST_BATCH = "data_batch_*", "test_batch"
+
+
+def read_cifar(path: Path) -> tuple[Images, Images | None]:
+    """The images of a folder's batches, for training and the test, or of one batch."""
+    train, test = _batches(path)
+    return read_batches(train), read_batches([test]) if test is not None else None
+
+
+def _batches(path: Path) -> tuple[list[Path], Path | None]:
+    if path.is_file():
+        return [path], None
+    for suffix in (".bin", ""):
+        # The names of Python's batches are those of the binary ones without an ending.
+        batches = [file for file in path.glob(TRAINING + suffix) if file.suffix == suffix]
+        test = path / (TEST_BATCH + suffix)
+        if batches:
+            return sorted(batches), test if test.is_file() else None
+    raise InputError(
+        f"data.path: {path} has neither data_batch_1.bin nor data_batch_1; name the "
+        "folder that holds the batches of CIFAR-10."
+    )
+
+
+def read_batches(paths: Sequence[Path]) -> Images:
+    """The images of some batches, one after the other.
+
+    Raises InputError for a file that is no batch.
+    """
+    parts = [_binary(path) if path.suffix == ".bin" else _python(path) for path in paths]
+    pixels = np.concatenate([part[0] for part in parts])
+    return Images(pixels, np.concatenate([part[1] for part in parts]), 255.0)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise InputError(
+                f"data.path: {path} is larger than 2e8 bytes; it is no CIFAR-10 batch."
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"data.path: {path} cannot be read ({error}).") from error
+
+
+def _labelled(
+    pixels: NDArray[np.uint8], labels: NDArray[np.int64], path: Path
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    odd = labels[(labels < 0) | (labels > 9)]
+    if odd.size:
+        raise InputError(
+            f"data.path: {path} has the label {odd[0]}; CIFAR-10 has the labels 0 to 9."
+        )
+    return pixels, labels
+
+
+def _binary(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    content = _content(path)
+    if not content or len(content) % RECORD:
+        raise InputError(
+            f"data.path: {path} has {len(content)} bytes, which is no multiple of {RECORD} (a "
+            "label and 3 x 32 x 32 pixels); it is cut off, or no binary batch of CIFAR-10."
+        )
+    table = np.frombuffer(content, dtype=np.uint8).reshape(-1, RECORD)
+    return _labelled(table[:, 1:], table[:, 0].astype(np.int64), path)
+
+
+def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    try:
+        batch = read_pickle(_content(path))
+    except PickleError as error:
+        raise InputError(f"data.path: {path} is refused as a Python batch: {error}.") from error
+    table = batch if isinstance(batch, dict) else {}
+    # The batches as they are distributed were written by Python 2: their keys are bytes.
+    pixels = table.get("data", table.get(b"data"))
+    labels = table.get("labels", table.get(b"labels"))
+    if not (isinstance(pixels, np.ndarray) and pixels.ndim == 2 and pixels.shape[1] == PIXELS):
+        raise InputError(f"data.path: {path} has no array data with rows of {PIXELS} pixels.")
+    numbers = labels if isinstance(labels, list) else []
+    whole = all(type(label) is int for label in numbers)
+    if pixels.dtype != np.uint8 or not whole or len(numbers) != pixels.shape[0]:
+        raise InputError(
+            f"data.path: {path} needs pixels as unsigned bytes and a list labels with one whole "
+            "number for each image."
+        )
+    # Before NumPy has them: Python's whole numbers go beyond 64 bits.
+    if any(not 0 <= label <= 9 for label in numbers):
+        raise InputError(f"data.path: {path} has a label outside 0 to 9.")
+    return _labelled(pixels, np.array(numbers, dtype=np.int64), path)
+
+
+@final
+class CifarData(FileSection):
+    title: ClassVar[str] = "CIFAR-10 from the user's disk: binary or Python batches"
+    source: ClassVar[str] = "batchnorm, appendix A (cats and dogs); frei23, section F.2 (ten)"
+    names: ClassVar[str] = "the folder of its batches"
+    own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
+
+    plane: ClassVar[str] = "components"  # single pixels show little of a picture
+    kind: Literal["cifar10"] = "cifar10"
+    path: str | None = setting(
+        None,
+        meaning="folder with data_batch_1 ... (or data_batch_1.bin ...) and test_batch, or one "
+        "batch; relative to the study file",
+    )
+    classes: tuple[int, ...] = setting(
+        (3, 5),
+        meaning=f"{CLASSES_MEANING}; none: all that there are. 3 are cats and 5 dogs",
+        source="batchnorm, appendix A",
+    )
+    d: int | None = setting(None, meaning="dimension of the inputs, if it should be checked", ge=1)
+    n: int | None = setting(1000, meaning=f"{N_MEANING}, drawn from those there; none: all", ge=2)
+    scale: Literal["unit_max", "centred", "pixels"] = setting(
+        "unit_max", meaning=f"{UNIT_MAX}; pixels: values 0 to 255 divided by 255 (frei23)"
+    )
+    content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
+    seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="after")
+    def _classes(self) -> CifarData:
+        check_classes(self.classes)
+        return self
+
+    def read_from(self, path: Path) -> ImageFiles:
+        return ImageFiles(read_cifar, path, Choice(self.classes, self.n, self.scale), self.d)
+
+    def picture_shape(self, d: int) -> tuple[int, ...]:
+        return (3, 32, 32)

@@ -1,0 +1,152 @@
+"""Frames of a loop: their order in t, how many are kept, and the numbers beside them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any, final
+
+from core.errors import InputError
+from core.numbers import whole_text
+from core.run_files.schedule import A_DECADE, Schedule
+from core.run_files.schema import MAX_FRAMES, MAX_METRICS, MAX_NAME, NUMBER_NAME
+
+# -------------------------------------------------------------------------------------- warnings
+
+INSIDE = ("marginscope.", "torch.")
+
+
+class RecordingWarning(UserWarning):
+    """Warning of a recorder: of a frame that is left out, or of numbers that do not agree."""
+
+
+def warn_user(text: str) -> None:
+    """Warn at the nearest line outside this package and PyTorch, whose modules call hooks."""
+    frame, levels = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(INSIDE):
+        frame, levels = frame.f_back, levels + 1
+    warnings.warn(text, RecordingWarning, stacklevel=levels + 1)
+
+
+# ------------------------------------------------------------------------------------ order in t
+
+ADVICE = (
+    "if t starts over in each epoch, count the steps through all epochs; if the loop went back to "
+    "a checkpoint, record with resume=True, or with overwrite=True for a new recording"
+)
+
+
+@final
+class OrderError(InputError):
+    """A frame whose t is not after the latest frame."""
+
+
+def explain_fall(t: float, last: float) -> str:
+    """Return why no frame is due at t, which is below the last t that `due` was asked about."""
+    return (
+        f"t = {t:g} comes after t = {last:g}, so that no frame is due before t exceeds {last:g} "
+        f"again; {ADVICE}."
+    )
+
+
+def explain_order(t: float) -> str:
+    """Return why a frame at t, which is not after the latest frame, is left out."""
+    return (
+        f"t = {t:g} is not after the frame before it, and that frame is left out; frames come in "
+        f"the order of t, and t = 0 is the start; {ADVICE}."
+    )
+
+
+def explain_nothing_new(reached: float, last: float) -> str:
+    """Return why a resumed recording has no more frames than before."""
+    return (
+        f"no frame was added: the recording has t = {last:g} already, and the loop came to t = "
+        f"{reached:g}. If the loop started again from its beginning, record with overwrite=True."
+    )
+
+
+def is_number(t: object) -> bool:
+    """Return True for a finite number, or an array of one; False for a text."""
+    try:
+        return not isinstance(t, str | bytes) and math.isfinite(float(t))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+# -------------------------------------------------------------------------------------- thinning
+
+DENSE = 1000  # frames from which others are thinned
+
+
+@final
+class Thinning:
+    """Choice of the frames that a loop records without asking `due`."""
+
+    def __init__(self, first: float) -> None:
+        self._sparse = Schedule(first=first)
+
+    def passed(self, t: float) -> None:
+        """Note that a frame was recorded at t."""
+        self._sparse.passed(t)
+
+    def explain(self, frames: int, t: float) -> str:
+        """Return why a frame beside so many others is left out; "" if it is recorded."""
+        if frames < DENSE or self._sparse.due(t):
+            return ""
+        return (
+            f"from t = {t:g} on {A_DECADE} frames to a decade of t are kept, as "
+            f"{whole_text(DENSE)} are there and a run holds {whole_text(MAX_FRAMES)}; record where "
+            "due(t) says so to choose them yourself"
+        )
+
+
+# ------------------------------------------------------------------------- numbers beside frames
+
+ALLOWED = f"letters, digits and _, joined by single . / or -, at most {MAX_NAME} characters"
+
+
+@final
+class LoopNumbers:
+    """The names that a recording has seen: each is a column of its tables."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+
+    def take(self, values: Mapping[str, Any]) -> dict[str, float]:
+        """Return the numbers by name.
+
+        Raises InputError for a value that is not one number, for a name that a column cannot have,
+        and for more than `MAX_METRICS` names in one recording.
+        """
+        numbers = {name: _as_number(name, value) for name, value in values.items()}
+        for name in numbers:
+            if name not in self._names:
+                self._add(name)
+        return numbers
+
+    def _add(self, name: str) -> None:
+        if not NUMBER_NAME.fullmatch(name):
+            raise InputError(
+                f"{name[:MAX_NAME]!r} is no name of a number; use {ALLOWED}, such as val_acc or "
+                "train/loss."
+            )
+        if len(self._names) >= MAX_METRICS:
+            raise InputError(
+                f"at most {MAX_METRICS} names of numbers are kept in one recording, and {name} is "
+                "one more; leave it out, or keep it elsewhere."
+            )
+        self._names.add(name)
+
+
+def _as_number(name: str, value: Any) -> float:
+    try:
+        # A loss of PyTorch still has its gradient, of which float would warn, as it does of an
+        # array of NumPy with one element.
+        bare = value.detach() if hasattr(value, "detach") else value
+        return float(bare.item() if hasattr(bare, "item") else bare)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise InputError(
+            f"{name[:MAX_NAME]} is not one number; only those go with a frame."
+        ) from error

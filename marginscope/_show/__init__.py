@@ -1,1 +1,0 @@
-"""Asking a window of the program to show runs, from a process that has none: standard library."""
