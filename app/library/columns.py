@@ -1,4 +1,4 @@
-"""The columns of the library's table: what each shows of a run, and what it is sorted by."""
+"""Columns of the library's table: what each shows of a run, and what it is sorted by."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Column:
 
 
 def name_of(entry: Entry) -> str:
-    """How a run is called: by its user, by what differs, or by its file."""
+    """Return a run's name: the user's, what differs, or the file's."""
     return entry.about.name or entry.heading or entry.path.stem
 
 
 def date_text(entry: Entry) -> str:
-    """When the recording began, by the clock of the user."""
+    """Return when the recording started, by the user's clock."""
     try:
         moment = datetime.fromisoformat(entry.date)
     except ValueError:
@@ -45,7 +45,7 @@ def date_text(entry: Entry) -> str:
 
 
 def verdict_text(entry: Entry) -> str:
-    """How many statements hold, and how many are violated."""
+    """Return how many statements hold, and how many are violated."""
     if entry.verdicts is None:
         return DASH
     return f"{entry.holds:.0f} hold" + (

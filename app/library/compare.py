@@ -1,4 +1,4 @@
-"""Runs compared in one picture: opened by files, traced beside the window, shown at the cursor."""
+"""Comparison of runs in one picture: opened by files, traced beside the window."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from app.playback.calculator import Calculator
 from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
 from app.state.compared import Compared
-from app.state.compared_runs import ComparedRun, Known, ask, of_nodes, over_time
+from app.state.compared_runs import ComparedRun, Known, of_nodes, over_time, request_values
 from app.state.later import Later
 from app.state.resolve import frame_at
 from app.state.session import RunSnapshot, Session
+from app.training.code_question import CodeQuestion
 from app.widgets.page_stack import PageStack
 from core.comparison.question import MOST_COMPARED, SORTED, CompareQuestion, check_count
 from core.errors import InputError, MarginscopeError
@@ -36,19 +37,16 @@ if TYPE_CHECKING:
     from core.comparison.recorded import Differing
 
 FIRST = "hard_margin"
-LOOK_MS = 500  # between looks at files that still grow
+POLL_MS = 500  # between polls of files that still grow
 TOO_FEW = "Two runs or more are compared; open one beside it, or select some in the library."
 
 
 @final
 class CompareController(QObject):
-    """Follows the wish `compared` of the intent. message(sentence): for the bar; shown(bool): the
-    page is shown, or was closed. code_refused(error, repeat): untrusted Python code, and the
-    request to repeat on consent."""
+    """Opens, traces and shows the runs that the intent's `compared` names."""
 
-    message = Signal(str)
-    code_refused = Signal(object, object)
-    shown = Signal(bool)
+    message = Signal(str)  # sentence for the bar
+    visibility_changed = Signal(bool)  # the page is shown, or was closed
     help_requested = Signal(object)  # tuple[str, ...]
 
     def __init__(
@@ -58,13 +56,14 @@ class CompareController(QObject):
         session: Session,
         display: DisplayController,
         playback: PlaybackController,
+        code_question: CodeQuestion,
     ) -> None:
         super().__init__(window)
         self._window, self._pages = window, pages
         self._session, self._display = session, display
-        self._playback = playback
+        self._playback, self._code_question = playback, code_question
         self._of: Compared | None = None
-        self._palette, self._ended = "", False
+        self._palette, self._stopped = "", False
         self._open: tuple[ComparedRun, ...] = ()
         self._named: Differing | None = None
         self._known: Known | None = None
@@ -72,10 +71,10 @@ class CompareController(QObject):
         self.panel: ComparePanel | None = None
         self.view: CompareView | None = None
         self._calculator = Calculator(self)
-        self._calculator.computed.connect(self._computed)
-        self._timer = QTimer(self, interval=LOOK_MS)
-        self._timer.timeout.connect(self._look)
-        display.changed.connect(self._follow)
+        self._calculator.computed.connect(self._on_computed)
+        self._timer = QTimer(self, interval=POLL_MS)
+        self._timer.timeout.connect(self._poll)
+        display.changed.connect(self._on_display_changed)
 
     # -------------------------------------------------------------------------------- requests
 
@@ -101,22 +100,22 @@ class CompareController(QObject):
         names = [str(run.source) for run in self._session if run.data is not None]
         if len(names) < 2:
             self.message.emit(TOO_FEW)
-            self.shown.emit(False)
+            self.visibility_changed.emit(False)
             return
         self.compare(names[:MOST_COMPARED])
 
-    def _asked(self, question: CompareQuestion) -> None:
+    def _set_question(self, question: CompareQuestion) -> None:
         compared = self._display.intent.compared
         if compared is not None:
             self._display.ask(compared=replace(compared, question=question))
 
     def leave(self) -> None:
-        """Show the open runs, as there are others now."""
+        """Show the open runs instead of the comparison."""
         if self._display.intent.compared is not None:
             self._display.ask(compared=None)
 
-    def _to_place(self, place: float) -> None:
-        """The moment at which the first line that comes so far gets there."""
+    def _on_place_clicked(self, place: float) -> None:
+        """Seek the moment at which the first line that comes so far reaches a place."""
         if self._of is not None and self._of.question.against in ("log10_time", "time"):
             self._playback.to_moment(float(coordinate(place)))
             return
@@ -131,9 +130,9 @@ class CompareController(QObject):
 
     # ------------------------------------------------------------------------------- following
 
-    def _follow(self) -> None:
-        """Show what the intent wants: other runs, another question, palette or moment."""
-        if self._ended:
+    def _on_display_changed(self) -> None:
+        """Show the runs, question, palette and moment of the intent."""
+        if self._stopped:
             return
         wishes = self._display.view.wishes
         if wishes.compared != self._of:
@@ -148,9 +147,9 @@ class CompareController(QObject):
     def _change(self, wanted: Compared | None) -> None:
         before, self._of = self._of, wanted
         if wanted is None:
-            self._let_go()
+            self._close_runs()
             self._pages.set_over(None)
-            self.shown.emit(False)
+            self.visibility_changed.emit(False)
             self._display.refresh()  # the slider's range is that of the open runs again
             return
         if before is None or before.runs != wanted.runs:
@@ -158,27 +157,27 @@ class CompareController(QObject):
             if not opened:  # what was compared before stays
                 self._of = before
                 self._display.ask(compared=before)
-                self.shown.emit(before is not None)
+                self.visibility_changed.emit(before is not None)
                 return
-            self._let_go()
-            self._take(opened)
+            self._close_runs()
+            self._start(opened)
         self._make()
         common = self._common()
         if wanted.question.observable not in common:
             name = FIRST if FIRST in common else next(iter(common))
-            self._asked(replace(wanted.question, observable=name))  # and is told of it
+            self._set_question(replace(wanted.question, observable=name))  # and calls this again
             return
-        self._ask_for_values()
+        self._request_values()
         assert self.panel is not None
         self.panel.offer(common)
         self.panel.show_question(wanted.question)
         self._rebuild()
         self._pages.set_over(self.panel)
-        self.shown.emit(True)
+        self.visibility_changed.emit(True)
         self._display.refresh()  # the slider's range holds the compared runs, also while held
 
     def _make(self) -> None:
-        """The page, when it is first shown."""
+        """Make the page when it is first shown."""
         if self.panel is not None:
             return
         from app.library.compare_page import ComparePanel
@@ -187,9 +186,9 @@ class CompareController(QObject):
         self._palette = self._display.intent.palette
         self.view = CompareView(PALETTES[self._palette])
         self.panel = ComparePanel(self.view, self._window)
-        self.panel.asked.connect(self._asked)
-        self.panel.closed.connect(self.leave)
-        self.view.place_asked.connect(self._to_place)
+        self.panel.question_changed.connect(self._set_question)
+        self.panel.close_button.clicked.connect(self.leave)
+        self.view.place_asked.connect(self._on_place_clicked)
         self.view.help_requested.connect(self.help_requested)
 
     def _open_runs(self, names: Sequence[str]) -> tuple[ComparedRun, ...]:
@@ -210,21 +209,21 @@ class CompareController(QObject):
             words = getattr(error, "sentence", "") or f"{name} cannot be read: {error}."
             self.message.emit(words)
             if isinstance(error, UntrustedCodeError):
-                self.code_refused.emit(error, partial(self.compare, names))
+                self._code_question.ask(error, partial(self.compare, names))
             return ()
         return tuple(opened)
 
-    def _take(self, opened: tuple[ComparedRun, ...]) -> None:
-        """Compare runs that are open."""
+    def _start(self, opened: tuple[ComparedRun, ...]) -> None:
+        """Compare runs whose files are open."""
         from core.comparison.recorded import differing_of
 
         self._open = opened
         self._named = differing_of([one.run for one in opened])
-        self._tell_session()
+        self._update_session()
         if any(one.run.status != "finished" for one in opened):
             self._timer.start()
 
-    def _let_go(self) -> None:
+    def _close_runs(self) -> None:
         self._timer.stop()
         self._calculator.watch(())
         for one in self._open:
@@ -233,15 +232,15 @@ class CompareController(QObject):
         self._session.compared = ()
 
     def close(self) -> None:
-        """Compute no more, and close the files."""
-        self._ended = True
+        """Stop all work, and close the files."""
+        self._stopped = True
         self._calculator.close()
-        self._let_go()
+        self._close_runs()
 
     # -------------------------------------------------------------------------------- tracing
 
-    def _look(self) -> None:
-        """Read on in files that grow."""
+    def _poll(self) -> None:
+        """Read new frames of files that grow."""
         growing = [one for one in self._open if one.run.status != "finished"]
         if not growing:
             self._timer.stop()
@@ -254,12 +253,12 @@ class CompareController(QObject):
             self.message.emit(getattr(error, "sentence", str(error)))
             return
         if after != before:
-            self._tell_session()
-            self._ask_for_values()
+            self._update_session()
+            self._request_values()
             self._display.refresh()
 
-    def _tell_session(self) -> None:
-        """The cursor goes along these runs, too."""
+    def _update_session(self) -> None:
+        """Extend the cursor's range to these runs."""
         from app.state.node_values import with_stand_in
 
         snapshots = []
@@ -269,14 +268,14 @@ class CompareController(QObject):
             snapshots.append(RunSnapshot(-1, places, float(places[-1]), False, 0))
         self._session.compared = tuple(snapshots)
 
-    def _ask_for_values(self) -> None:
+    def _request_values(self) -> None:
         assert self._of is not None
         self._asked_at = self._display.view.cursor
-        ask(self._of.question, self._open, self._asked_at)
+        request_values(self._of.question, self._open, self._asked_at)
         self._calculator.watch([one.later for one in self._open])
 
     def _common(self) -> dict[str, str]:
-        """The observables that all runs have, with their titles."""
+        """Return the observables that all runs have, with their titles."""
         from core.observables.registry import OBSERVABLES, scalars_of
 
         names = [{item.name: item.title for item in scalars_of(one.run)} for one in self._open]
@@ -285,12 +284,12 @@ class CompareController(QObject):
             known |= {x.name: f"{x.title}, sorted" for x in of_nodes if x.applies(one.run)}
         return {k: v for k, v in names[0].items() if all(k in other for other in names[1:])}
 
-    def _computed(self) -> None:
+    def _on_computed(self) -> None:
         if self._of is not None and self._open:
             self._rebuild()
 
     def _rebuild(self) -> None:
-        """The answer from what is known so far."""
+        """Compare the values that are known so far."""
         assert self._of is not None
         assert self._named is not None
         question, cursor = self._of.question, self._display.view.cursor
@@ -321,7 +320,7 @@ class CompareController(QObject):
         self.panel.show_colours([self._colour(k) for k in range(len(rows))])
 
     def _line_of(self, run: int) -> int:
-        """The number of the line that is about a run; -1 for none of its own."""
+        """Return the number of a run's line; -1 if it has none of its own."""
         assert self._known is not None
         lines = self._known.answer.lines
         if self._known.answer.question.kind == "differences":
@@ -334,7 +333,7 @@ class CompareController(QObject):
         return self.view.colours()[line] if line >= 0 else ""
 
     def _show_moment(self) -> None:
-        """The lines up to where their runs are at the cursor, and their values there."""
+        """Draw the lines up to the cursor, and show their values there."""
         from app.widgets.screen_text import shown_number
 
         if self.view is None or self.panel is None or self._known is None:
@@ -342,7 +341,7 @@ class CompareController(QObject):
         cursor, known = self._display.view.cursor, self._known
         if known.answer.question.ranked:
             if cursor != self._asked_at:
-                self._ask_for_values()
+                self._request_values()
             self.panel.show_values([shown_number(one, 4) for one in medians(known.answer)])
             return
         here = []
@@ -365,7 +364,7 @@ class CompareController(QObject):
 
 
 def value_at(places: Array, values: Array, place: float) -> float:
-    """The value at a place, of the last one beyond it; NaN before the first."""
+    """Return the value at a place; the last value beyond the last place, NaN before the first."""
     from core.comparison.alignment import at
 
     if places.size == 0:
@@ -375,5 +374,5 @@ def value_at(places: Array, values: Array, place: float) -> float:
 
 
 def medians(answer: Comparison) -> list[float]:
-    """The middle of each line's values; NaN for one without any."""
+    """Return the median of each line's values; NaN for a line without values."""
     return [float(np.median(x.values)) if x.values.size else math.nan for x in answer.lines]

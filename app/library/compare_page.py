@@ -1,4 +1,4 @@
-"""The page on which runs are compared: what is asked, the picture, and the settings that differ."""
+"""Page of compared runs: the question, the picture, and the settings that differ."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ LEAST = 72
 
 @final
 class ComparePanel(QWidget):
-    """`asked`: another question, a CompareQuestion. `closed`: the runs themselves are wanted."""
+    """Page of compared runs around a view of their lines."""
 
-    asked = Signal(object)
-    closed = Signal()
+    question_changed = Signal(object)  # CompareQuestion
 
     def __init__(self, view: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,7 +50,6 @@ class ComparePanel(QWidget):
         self.close_button = QToolButton(self)
         self.close_button.setText("Close")
         self.close_button.setToolTip("Show the open runs again")
-        self.close_button.clicked.connect(self.closed)
         self.table = QTableWidget(0, 0, self)
         self._set_table()
         self.notes = quiet_label("", self, wrap=True)
@@ -75,7 +73,7 @@ class ComparePanel(QWidget):
             box.addItem(text, key)
             if tips is not None:
                 box.setItemData(box.count() - 1, plain_tip(tips[key]), Qt.ItemDataRole.ToolTipRole)
-        box.activated.connect(self._ask)
+        box.activated.connect(self._on_activated)
         return box
 
     def _set_table(self) -> None:
@@ -97,14 +95,14 @@ class ComparePanel(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     def offer(self, observables: Mapping[str, str]) -> None:
-        """The observables that can be compared: their titles by name."""
+        """Offer observables, given by their titles by name."""
         with QSignalBlocker(self.observable):
             self.observable.clear()
             for name, title in observables.items():
                 self.observable.addItem(title, name)
 
     def show_question(self, question: CompareQuestion) -> None:
-        """What is asked now."""
+        """Show a question."""
         self._offer_axes(question.ranked)
         for box, value in (
             (self.observable, question.observable),
@@ -116,7 +114,7 @@ class ComparePanel(QWidget):
         self.band.setVisible(question.kind == "bands")
 
     def _offer_axes(self, ranked: bool) -> None:
-        """Ranks alone for nodes, and all else for what is compared over time."""
+        """Offer ranks for nodes, and all other axes for values over time."""
         keys = [key for key in AGAINST if (key == RANK) == ranked]
         if [self.against.itemData(place) for place in range(self.against.count())] != keys:
             self.against.clear()
@@ -124,12 +122,12 @@ class ComparePanel(QWidget):
                 self.against.addItem(greek(AGAINST[key]), key)
 
     def show_notes(self, notes: Sequence[str]) -> None:
-        """What must be said of the comparison."""
+        """Show notes on the comparison."""
         self.notes.setText(greek(" ".join(notes)))
         self.notes.setVisible(bool(notes))
 
     def show_table(self, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A row for each run: its name, its value at the cursor, and the settings that differ."""
+        """Show a row for each run: name, value at the cursor, and the settings that differ."""
         table = self.table
         table.setColumnCount(len(titles))
         table.setHorizontalHeaderLabels(list(titles))
@@ -142,7 +140,7 @@ class ComparePanel(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as its rows, but a third of the page at most."""
+        """Make the table as high as its rows, but a third of the page at most."""
         table = self.table
         wanted = table.verticalHeader().defaultSectionSize() * table.rowCount()
         wanted += table.horizontalHeader().sizeHint().height() + BELOW
@@ -153,7 +151,7 @@ class ComparePanel(QWidget):
         self._fit()
 
     def show_colours(self, colours: Sequence[str]) -> None:
-        """The colour of each run's line; "" for none."""
+        """Show the colour of each run's line; "" for none."""
         for place, colour in enumerate(colours):
             if (item := self.table.item(place, 0)) is not None:
                 swatch = QPixmap(SWATCH, SWATCH)
@@ -163,7 +161,7 @@ class ComparePanel(QWidget):
         self.table.setColumnWidth(1, max(self.table.columnWidth(1), self._widest))
 
     def show_values(self, values: Sequence[str]) -> None:
-        """The value of each run at the cursor."""
+        """Show the value of each run at the cursor."""
         for place, text in enumerate(values):
             item = self.table.item(place, 1)
             if item is not None and item.text() != text:
@@ -171,7 +169,7 @@ class ComparePanel(QWidget):
 
     # ---------------------------------------------------------------------------------- asking
 
-    def _ask(self) -> None:
+    def _on_activated(self) -> None:
         name = self.observable.currentData()
         if name is None:
             return
@@ -181,4 +179,4 @@ class ComparePanel(QWidget):
         elif against == RANK:
             against = next(iter(AGAINST))
         kind, band = self.kind.currentData(), self.band.currentData()
-        self.asked.emit(CompareQuestion(name, against, kind, band))
+        self.question_changed.emit(CompareQuestion(name, against, kind, band))

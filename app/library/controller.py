@@ -1,4 +1,4 @@
-"""The library of runs: a dock that is made when it is first asked for, and what its deeds do."""
+"""Library of recorded runs, in a dock that is made when first shown."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow
 
-from app.library.deeds import LibraryDeeds
+from app.library.actions import LibraryActions
+from app.library.compare import CompareController
 from app.library.librarian import Librarian, Picture
 from app.places import Places
+from app.playback.live_files import LiveFileController
 from app.state.session import Session
+from app.theory.controller import TheoryController
+from app.training.files import FileController
+from app.training.run_worker import RunWorker
 from core.errors import InputError
 from core.figures.palette import PALETTES, Palette
 
@@ -25,25 +30,26 @@ if TYPE_CHECKING:
 TYPING_MS, SEEN_MS = 150, 60
 AGAIN_MS = 30_000  # while it is shown: other programs record, too
 STARTS_MS = 20_000  # after the start, until it is looked how many runs of first starts there are
-TIDIED = "{count} old runs of first starts ({size}) are in the trash of the library now."
 
 
 @final
 class LibraryController(QObject):
-    """open_requested(names, beside): runs are to be opened. message(sentence): for the bar;
-    status(words): what it has done by itself. shown(bool): the dock was closed, or opened.
-    """
+    """Lists, searches and tidies the runs of a folder."""
 
-    open_requested = Signal(list, bool)
-    message = Signal(str)
-    status = Signal(str)
-    shown = Signal(bool)
+    message = Signal(str)  # sentence for the bar
+    status = Signal(str)  # what was done without a request
+    visibility_changed = Signal(bool)  # the user has closed the dock
 
     def __init__(
         self,
         window: QMainWindow,
         session: Session,
         places: Places,
+        files: FileController,
+        compare: CompareController,
+        theory: TheoryController,
+        worker: RunWorker,
+        following: LiveFileController,
         columns: Sequence[str],
         plain: Callable[[], Sequence[Mapping[str, object]]],
         limit: float,
@@ -54,24 +60,27 @@ class LibraryController(QObject):
         self._window, self._session, self._places = window, session, places
         self._columns, self._plain, self._limit = tuple(columns), plain, limit
         self._palette = PALETTES["light"]
-        self.librarian = Librarian(places.runs, places.library, self)
-        self.librarian.listed.connect(self._on_listed)
-        self.librarian.drawn.connect(self._on_drawn)
-        self.deeds = LibraryDeeds(window, session, self.librarian)
-        self.deeds.message.connect(self.message)
-        self.deeds.open_requested.connect(self.open_requested)
-        self.librarian.error.connect(self.message)
+        self.librarian = librarian = Librarian(places.runs, places.library, self)
+        librarian.worker.share = theory.cpu_share
+        librarian.listed.connect(self._on_listed)
+        librarian.picture_drawn.connect(self._on_drawn)
+        librarian.worker.error.connect(self.message)
+        report = self.message.emit
+        self.actions = LibraryActions(window, session, librarian, files, compare, report)
+        theory.judge.worker.result.connect(self._on_judged)
+        for changed in (worker.started, worker.finished, following.ended):
+            changed.connect(self.refresh)
         self.dock: LibraryDock | None = None
         self.panel: LibraryPanel | None = None
         self._listing: Listing | None = None
         self._condition: Condition | None = None
-        self._wanted: dict[Path, None] = {}
-        self._told: tuple[str, ...] = ()
-        self._ended = False
+        self._undrawn: dict[Path, None] = {}  # runs in sight without a picture
+        self._reported: tuple[str, ...] = ()
+        self._stopped = False
         self._typing = self._timer(TYPING_MS, self._search, single=True)
         self._seen = self._timer(SEEN_MS, self._draw, single=True)
         self._again = self._timer(AGAIN_MS, self.refresh, single=False)
-        self._starts = self._timer(STARTS_MS, self._look_for_starts, single=True)
+        self._starts = self._timer(STARTS_MS, self._find_starts, single=True)
         self._tidying = False
 
     def _timer(self, interval: int, slot: Callable[[], object], single: bool) -> QTimer:
@@ -82,7 +91,7 @@ class LibraryController(QObject):
     # --------------------------------------------------------------------------------- the dock
 
     def set_shown(self, shown: bool) -> None:
-        """Show the library, or put it away."""
+        """Show or hide the dock."""
         if shown and self.dock is None:
             self._make()
         if self.dock is None or self.panel is None:
@@ -94,8 +103,8 @@ class LibraryController(QObject):
         else:
             self._again.stop()
 
-    def search(self, shown: bool) -> None:
-        """Its user has opened it, and may type: not so where a lecture ends, or at the start."""
+    def focus_search(self, shown: bool) -> None:
+        """Let the user type after opening the dock; not after a lecture, or at the start."""
         if shown and self.panel is not None:
             self.panel.search.setFocus()
 
@@ -107,18 +116,18 @@ class LibraryController(QObject):
         self.dock = LibraryDock(panel, self._window)
         self._window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
         self.dock.closed.connect(self._on_closed)
-        panel.searched.connect(self._on_typed)
-        panel.trash_shown.connect(self._show)
-        panel.asked.connect(self._ask)
-        panel.model.picture_wanted.connect(self._want)
+        panel.search.textChanged.connect(self._on_typed)
+        panel.trash.toggled.connect(self._show)
+        panel.action_requested.connect(self._on_action)
+        panel.model.picture_wanted.connect(self._on_picture_wanted)
 
     def _on_closed(self) -> None:
         self._again.stop()
-        self.shown.emit(False)
+        self.visibility_changed.emit(False)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are shown, for settings."""
+        """Shown columns, for the settings."""
         return self._columns if self.panel is None else self.panel.shown_columns
 
     def set_colours(self, palette: Palette) -> None:
@@ -128,24 +137,27 @@ class LibraryController(QObject):
 
     # --------------------------------------------------------------------------------- the runs
 
-    def begin(self) -> None:
-        """The libraries that read runs are loaded; before long there is time to tidy up."""
+    def start(self) -> None:
+        """List the runs if the dock is visible, and tidy up before long.
+
+        The libraries that read runs must be loaded.
+        """
         self._starts.start()
         if self.dock is not None and self.dock.isVisible():
             self.refresh()
 
     def refresh(self) -> None:
-        """List the runs, if anybody sees them."""
-        if not self._ended and self.dock is not None and self.dock.isVisible():
+        """List the runs if the dock is visible."""
+        if not self._stopped and self.dock is not None and self.dock.isVisible():
             self.librarian.list()
 
     def _on_listed(self, listing: Listing) -> None:
-        if self._ended:
+        if self._stopped:
             return
         same, before = listing is self._listing, self._listing
         self._listing = listing
-        new = tuple(sentence for sentence in listing.said if sentence not in self._told)
-        self._told += new
+        new = tuple(sentence for sentence in listing.said if sentence not in self._reported)
+        self._reported += new
         if new:
             self.message.emit(" ".join(new))
         if self.panel is not None and before is not None and not same:
@@ -163,7 +175,7 @@ class LibraryController(QObject):
         self._typing.start()
 
     def _search(self) -> None:
-        """Other words: the runs that they find, or what is wrong with them and the last result."""
+        """Show the runs that the typed words find, or what is wrong with the words."""
         if self.panel is None:
             return
         from core.library.query import query
@@ -178,7 +190,7 @@ class LibraryController(QObject):
 
     def _show(self) -> None:
         panel, listing = self.panel, self._listing
-        if panel is None or listing is None or self._ended:
+        if panel is None or listing is None or self._stopped:
             return
         from core.numbers import size_text
 
@@ -186,9 +198,9 @@ class LibraryController(QObject):
         there = [entry for entry in listing.entries if entry.trashed == trashed]
         found = there if condition is None else [one for one in there if condition(one)]
         panel.show_entries(found, fit=not listing.left)
-        count = (
-            f"{len(found)} of {len(there)} runs" if len(found) < len(there) else _runs(len(there))
-        )
+        count = "1 run" if len(there) == 1 else f"{len(there)} runs"
+        if len(found) < len(there):
+            count = f"{len(found)} of {len(there)} runs"
         words = f"{count}, {size_text(sum(one.size for one in found))}"
         words += f"; all runs take {size_text(listing.total(trashed=False))}"
         thrown = listing.total(trashed=True)
@@ -196,23 +208,23 @@ class LibraryController(QObject):
         words += f"; {listing.left} are being read" if listing.left else ""
         panel.show_total(words)
 
-    def _want(self, path: Path) -> None:
-        self._wanted[path] = None
+    def _on_picture_wanted(self, path: Path) -> None:
+        self._undrawn[path] = None
         if not self._seen.isActive():
             self._seen.start()
 
     def _draw(self) -> None:
-        """Draw the pictures that are seen and not there yet."""
-        if not self._ended and self._wanted:
-            wanted, self._wanted = tuple(self._wanted), {}
-            self.librarian.draw(wanted)
+        """Draw the missing pictures of the runs in sight."""
+        if not self._stopped and self._undrawn:
+            self.librarian.draw(tuple(self._undrawn))
+            self._undrawn = {}
 
     def _on_drawn(self, picture: Picture) -> None:
         if self.panel is not None:
             self.panel.model.set_picture(picture.path, picture.heights)
 
-    def keep_verdicts(self, judgement: Judgement) -> None:
-        """What statements say of a run that has ended, and lies among the user's."""
+    def _on_judged(self, judgement: Judgement) -> None:
+        """Store the verdicts on a finished run in the user's folder."""
         run = self._session.get(judgement.key)
         if run is None or run.data is None or run.grows or run.stands_in or judgement.failed:
             return
@@ -220,20 +232,20 @@ class LibraryController(QObject):
         whole = judgement.frames and judgement.frames == run.data.run.frames
         if whole and path.is_relative_to(self._places.runs.absolute()):
             words = [one.verdict.value for one in judgement.assessments]
-            self.librarian.judged(path, {word: words.count(word) for word in words})
+            self.librarian.set_verdicts(path, {word: words.count(word) for word in words})
             self.refresh()
 
-    def _ask(self, deed: str) -> None:
+    def _on_action(self, action: str) -> None:
         assert self.panel is not None
         chosen = self.panel.selected
-        if deed == "empty" and self._listing is not None:
-            deed, chosen = "purge", tuple(one for one in self._listing.entries if one.trashed)
-        self.deeds.ask(deed, chosen)
+        if action == "empty" and self._listing is not None:
+            action, chosen = "purge", tuple(one for one in self._listing.entries if one.trashed)
+        self.actions.start(action, chosen)
 
     # --------------------------------------------------------------------- runs of first starts
 
-    def _look_for_starts(self) -> None:
-        """List the runs for once to see how many are of first starts, when nothing is trained."""
+    def _find_starts(self) -> None:
+        """List the runs once to find those of first starts, when nothing is trained."""
         if self._session.live:
             self._starts.start()
             return
@@ -245,21 +257,18 @@ class LibraryController(QObject):
         from core.numbers import size_text
 
         root = self._places.runs.absolute()
-        shown = self.deeds.open_paths()
+        shown = self.actions.open_paths()
         many = surplus(listing.entries, self._plain(), self._limit, root)
         gone = [entry for entry in many if entry.path not in shown]
         if gone:
-            self.deeds.throw(gone)
+            self.actions.trash(gone)
             size = size_text(sum(entry.size for entry in gone))
-            self.status.emit(TIDIED.format(count=len(gone), size=size))
+            words = f"{len(gone)} old runs of first starts ({size})"
+            self.status.emit(f"{words} are in the trash of the library now.")
 
     def close(self) -> None:
-        """Stop everything, and wait for it."""
-        self._ended = True
+        """Stop all work, and wait for it."""
+        self._stopped = True
         for timer in (self._typing, self._seen, self._again, self._starts):
             timer.stop()
         self.librarian.close()
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"

@@ -1,8 +1,8 @@
-"""Lists the library and does what is asked of its runs, beside the window."""
+"""Worker that lists the library, draws its runs and changes them, beside the window."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, final
 from PySide6.QtCore import QObject, Signal
 
 from app.worker import Request, Worker
+from core.errors import MarginscopeError
 
 if TYPE_CHECKING:
-    from core.library.entry import Entry
     from core.library.library import Library, Listing
 
 LIST, PICTURES = "list", "pictures"
@@ -21,7 +21,7 @@ LIST, PICTURES = "list", "pictures"
 @final
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The picture of a run: heights, as core.library.reading has them."""
+    """Picture of a run: heights, as core.library.reading has them."""
 
     path: Path
     heights: bytes
@@ -29,115 +29,107 @@ class Picture:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What came of a deed: the runs that it was done to, what is to be said of them, and the
-    sentences of those that it could not be done to.
-    """
+class OperationResult:
+    """Notes of operations that succeeded, and error sentences of those that failed."""
 
-    deed: str
-    paths: tuple[Path, ...]
-    said: tuple[str, ...] = ()
-    wrong: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
 
 
-Deed = Callable[["Library", "Entry"], str]  # what is to be said, or nothing
+LibraryOperation = Callable[["Library"], str]  # a note for the user, or ""
 
 
 @final
 class Librarian(QObject):
-    """listed(Listing), drawn(Picture), done(Done) and error(sentence) arrive in the window."""
+    """Worker of one library. Signals arrive in the window's thread."""
 
-    listed = Signal(object)
-    drawn = Signal(object)
-    done = Signal(object)
-    error = Signal(str)
+    listed = Signal(object)  # Listing
+    picture_drawn = Signal(object)  # Picture
+    operations_finished = Signal(object)  # OperationResult
 
     def __init__(self, root: Path, index: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._root, self._index = root, index
         self._library: Library | None = None
-        self._worker = Worker("librarian", self._answer, self, one_core=True)
-        self._worker.result.connect(self._tell)
-        self._worker.progress.connect(self._tell)
-        self._worker.error.connect(self.error)
-        self._deeds = 0
+        self.worker = Worker("librarian", self._answer, self, one_core=True)
+        self.worker.result.connect(self._on_answer)
+        self.worker.progress.connect(self._on_answer)
+        self._n_runs = 0
 
     @property
     def busy(self) -> bool:
-        return self._worker.busy
-
-    def sharing(self, share: Callable[[], float]) -> None:
-        """Take no more of a core than this at any time (core.reference.watch)."""
-        self._worker.share = share
+        return self.worker.busy
 
     def list(self, again: bool = False) -> None:
-        """List the runs, and with `again` read anew those that could not be read."""
-        self._worker.ask(LIST, again, key=LIST)
+        """List the runs; `again` retries those that could not be read."""
+        self.worker.ask(_list, again, key=LIST)
 
     def draw(self, paths: Sequence[Path]) -> None:
-        """Draw runs; what was asked for before is wanted no more."""
-        self._worker.ask(PICTURES, tuple(paths), key=PICTURES)
+        """Draw runs, and cancel the runs requested before."""
+        self.worker.ask(_draw, tuple(paths), key=PICTURES)
 
-    def do(self, name: str, deed: Deed, entries: Sequence[Entry]) -> None:
-        """Do something to each of some runs, and list them anew."""
-        self._deeds += 1
-        # A list may take minutes, the first time: what is asked for comes before the rest of it.
-        key = ("deed", self._deeds)
-        self._worker.ask(name, deed, tuple(entries), key=key)
-        self._worker.cancel(keep=_AllBut(LIST))
+    def run(self, operations: Iterable[LibraryOperation]) -> None:
+        """Run operations one after another, and list the runs again."""
+        self._n_runs += 1
+        # The first list may take minutes: operations come before the rest of it.
+        self.worker.ask(_run, tuple(operations), key=("run", self._n_runs))
+        self.worker.cancel(keep=_AllBut(LIST))
         self.list()
 
-    def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
-        """Keep what statements say of a run."""
-        self._worker.ask("judged", path, verdicts, key=("judged", path))
+    def set_verdicts(self, path: Path, verdicts: Mapping[str, int]) -> None:
+        """Store the verdicts on a run."""
+        self.worker.ask(_set_verdicts, path, verdicts, key=("verdicts", path))
 
     def close(self) -> None:
-        """End the thread, and wait for it."""
-        self._worker.close()
+        """Cancel all work, and wait for the thread."""
+        self.worker.close()
         if self._library is not None:
             self._library.close()
 
-    def _tell(self, answer: Any) -> None:
+    def _on_answer(self, answer: Any) -> None:
         if isinstance(answer, Picture):
-            self.drawn.emit(answer)
-        elif isinstance(answer, Done):
-            self.done.emit(answer)
+            self.picture_drawn.emit(answer)
+        elif isinstance(answer, OperationResult):
+            self.operations_finished.emit(answer)
         elif answer is not None:
             self.listed.emit(answer)
 
     # ------------------------------------------------------------------------- in the thread
 
-    def _answer(self, request: Request, what: str, *values: Any) -> object:
+    def _answer(self, request: Request, task: Callable[..., object], *values: Any) -> object:
         from core.library.library import Library
 
         if self._library is None:
             self._library = Library(self._root, self._index)
-        if what == LIST:
-            return self._listing(self._library, request, *values)
-        if what == PICTURES:
-            for path in values[0]:
-                request.watch.look()
-                request.progress(Picture(path, self._library.picture(path)))
-            return None
-        if what == "judged":
-            self._library.judged(*values)
-            return None
-        return self._did(self._library, what, *values)
+        return task(request, self._library, *values)
 
-    def _listing(self, library: Library, request: Request, again: bool) -> Listing:
-        return library.refresh(request.progress, request.watch.look, again)
 
-    def _did(self, library: Library, name: str, deed: Deed, entries: Sequence[Entry]) -> Done:
-        from core.errors import MarginscopeError
+def _list(request: Request, library: Library, again: bool) -> Listing:
+    return library.refresh(request.progress, request.watch.look, again)
 
-        paths, said, wrong = [], [], []
-        for entry in entries:
-            try:
-                said.append(deed(library, entry))
-                paths.append(entry.path)
-            except MarginscopeError as error:
-                wrong.append(error.sentence)
-        return Done(name, tuple(paths), tuple(filter(None, said)), tuple(wrong))
+
+def _draw(request: Request, library: Library, paths: tuple[Path, ...]) -> None:
+    for path in paths:
+        request.watch.look()
+        request.progress(Picture(path, library.picture(path)))
+
+
+def _set_verdicts(
+    _request: Request, library: Library, path: Path, verdicts: Mapping[str, int]
+) -> None:
+    library.judged(path, verdicts)
+
+
+def _run(
+    _request: Request, library: Library, operations: tuple[LibraryOperation, ...]
+) -> OperationResult:
+    notes, errors = [], []
+    for operation in operations:
+        try:
+            notes.append(operation(library))
+        except MarginscopeError as error:
+            errors.append(error.sentence)
+    return OperationResult(tuple(filter(None, notes)), tuple(errors))
 
 
 @final

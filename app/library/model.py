@@ -1,4 +1,4 @@
-"""The runs of the library as Qt's tables want them: sorted, and drawn as far as they are seen."""
+"""Qt model of the library's runs, sorted, and the delegate that draws their curves."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ IN_A_TREE = ("picture", "name", "study", "date", "parent")
 
 @final
 class LibraryModel(QAbstractTableModel):
-    """A row a run. picture_wanted(path): a run is seen whose picture is not there yet."""
+    """Runs of the library, one a row."""
 
-    picture_wanted = Signal(object)
+    picture_wanted = Signal(object)  # path of a run in sight without a picture
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,7 +51,7 @@ class LibraryModel(QAbstractTableModel):
         self._danger, self._quiet = QColor(), QColor()
 
     def set_entries(self, entries: Sequence[Entry]) -> None:
-        """Other runs, the latest first; they are sorted as the table is."""
+        """Set the runs, the latest first; they are sorted as the table is."""
         self.beginResetModel()
         self._arrange(entries)
         self.endResetModel()
@@ -63,20 +63,20 @@ class LibraryModel(QAbstractTableModel):
                 self.dataChanged.emit(self.index(row, 0), self.index(row, 0))
 
     def forget_pictures(self, paths: Iterable[Path]) -> None:
-        """These runs have grown."""
+        """Discard the pictures of runs that have grown."""
         for path in paths:
             self._pictures.pop(path, None)
 
     @property
     def drawn(self) -> Collection[Path]:
-        """The runs whose pictures are there."""
+        """Runs with a picture."""
         return self._pictures.keys()
 
     def picture(self, path: Path) -> bytes | None:
         return self._pictures.get(path)
 
     def set_colours(self, danger: str, quiet: str) -> None:
-        """The colours of runs that cannot be read, and of those that are not read yet."""
+        """Set the colours of runs that cannot be read, and of those not read yet."""
         self._danger, self._quiet = QColor(danger), QColor(quiet)
 
     def entry(self, row: int) -> Entry:
@@ -84,7 +84,7 @@ class LibraryModel(QAbstractTableModel):
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """The runs in the order of the rows."""
+        """Runs in the order of the rows."""
         return self._rows
 
     # ------------------------------------------------------------------------------- for Qt
@@ -99,8 +99,10 @@ class LibraryModel(QAbstractTableModel):
         return [entry.path for entry in self._rows]
 
     def _arrange(self, entries: Sequence[Entry]) -> None:
-        """Sort, and put runs that go on from others below them, unless a number is sorted by: then
-        the largest is to stand first, whoever its parent is."""
+        """Sort, and put runs below those that they continue, unless sorted by a number.
+
+        The largest number comes first, whatever its parent.
+        """
         rows = self._sorted(entries)
         tree = self._order[0].name in IN_A_TREE
         placed = arranged(rows) if tree else [(entry, 0) for entry in rows]
@@ -158,7 +160,7 @@ class LibraryModel(QAbstractTableModel):
         return None
 
     def _indented(self, name: str, row: int) -> str:
-        """A run that goes on from another one carries a mark, and stands further right below it."""
+        """Mark and indent the name of a run that continues another one."""
         child = bool(self._rows[row].facts.parent)
         return f"{STEP * max(self._depths[row] - 1, 0)}{CHILD}{name}" if child else name
 
@@ -182,7 +184,7 @@ def _tip(entry: Entry, column: Column) -> str:
 
 @final
 class CurveDelegate(QStyledItemDelegate):
-    """Draws the picture of a run: the curve of its margin, in the colour of the text."""
+    """Delegate that draws the curve of a run's margin, in the colour of the text."""
 
     def __init__(self, model: LibraryModel, parent: QWidget) -> None:
         super().__init__(parent)
@@ -200,7 +202,7 @@ class CurveDelegate(QStyledItemDelegate):
         entry = self._model.entry(index.row())
         picture = self._model.picture(entry.path)
         if picture is None:
-            # Asked for what is painted, which is what is seen.
+            # Only visible rows are painted.
             if entry.readable and entry.facts.frames:
                 self._model.picture_wanted.emit(entry.path)
             return
@@ -214,7 +216,7 @@ class CurveDelegate(QStyledItemDelegate):
 
 
 def curve(picture: bytes, room: QRectF) -> list[QPolygonF]:
-    """The pieces of a curve of heights in a rectangle, broken where there is no height."""
+    """Return the pieces of a curve of heights in a rectangle, broken at missing heights."""
     pieces, points = [], list[QPointF]()
     for place, height in enumerate([*picture, NO_HEIGHT]):
         if height == NO_HEIGHT:

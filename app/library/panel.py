@@ -1,4 +1,4 @@
-"""The library of runs: a field to search by, the table, and what can be done with its runs."""
+"""Panel of the library: the search line, the table of runs, and the actions on them."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ LOWEST = 120
 WIDEST = 50  # letters of the middle size
 LEAST = {"name": 36, "study": 20}  # the first runs may be called by little
 ROOM = 8
-# What can be done: name, text, key, and where (in the trash, outside of it, or "").
-DEEDS = (
+# Name, text, key, and place (in the trash, outside of it, or "" for both).
+ACTIONS = (
     ("open", "&Open", "Return", ""),
     ("beside", "Open &beside", "Shift+Return", ""),
     ("compare", "&Compare", "", ""),
     ("rename", "&Rename ...", "F2", "out"),
     ("tags", "&Tags ...", "Ctrl+T", "out"),
     ("note", "&Note ...", "Ctrl+M", "out"),
-    ("throw", "Move to the tras&h", "Del", "out"),
+    ("trash", "Move to the tras&h", "Del", "out"),
     ("restore", "Re&store", "Ctrl+Backspace", "in"),
     ("purge", "Remove for &good ...", "Shift+Del", "in"),
     ("empty", "E&mpty the trash ...", "", "in"),
@@ -57,7 +57,7 @@ FOR_ONE, FOR_ALL = ("rename",), ("empty", "again")
 
 @final
 class SearchEdit(QLineEdit):
-    """A line of words or a condition; Escape empties it."""
+    """Line of words or a condition; Escape empties it."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, clearButtonEnabled=True, placeholderText=EXAMPLE)
@@ -65,7 +65,7 @@ class SearchEdit(QLineEdit):
         self.setAccessibleName("Search the library of runs")
 
     def event(self, event: QEvent) -> bool:
-        # Else Escape is the window's, and lets go of pinned nodes.
+        # Otherwise Escape unpins nodes, by the window's shortcut.
         if event.type() == QEvent.Type.ShortcutOverride and _empties(self, event):
             event.accept()
             return True
@@ -82,9 +82,9 @@ def _empties(search: QLineEdit, event: QEvent) -> bool:
 
 @final
 class LibraryDock(QDockWidget):
-    """Where the library stands. closed: its user has put it away."""
+    """Dock of the library."""
 
-    closed = Signal()
+    closed = Signal()  # by the user
 
     def __init__(self, panel: LibraryPanel, parent: QWidget) -> None:
         super().__init__("Library of runs", parent)
@@ -98,11 +98,9 @@ class LibraryDock(QDockWidget):
 
 @final
 class LibraryPanel(QWidget):
-    """asked(deed): one of DEEDS is wanted for `selected`. searched(text), trash_shown(bool)."""
+    """Search line, table and actions of the library."""
 
-    asked = Signal(str)
-    searched = Signal(str)
-    trash_shown = Signal(bool)
+    action_requested = Signal(str)  # the name of one of ACTIONS, for `selected`
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -118,9 +116,9 @@ class LibraryPanel(QWidget):
         self.model = LibraryModel(self)
         self.table = QTableView(self)
         self.curves = CurveDelegate(self.model, self.table)
-        self._fitted = self._begun = False
+        self._fitted = self._started = False
         self._set_table()
-        self.deeds = {name: self._deed(name, text, key) for name, text, key, _ in DEEDS}
+        self.run_actions = {name: self._action(name, text, key) for name, text, key, _ in ACTIONS}
         self._menu = self._column_menu()
         self.columns.setMenu(self._menu)
         head = laid(QHBoxLayout(), (ROOM, 4, ROOM, 4), ROOM)
@@ -128,16 +126,14 @@ class LibraryPanel(QWidget):
         foot = filled(laid(QHBoxLayout(), (ROOM, 2, ROOM, 4)), (self.total, 1))
         wrong = filled(laid(QHBoxLayout(), (ROOM, 0, ROOM, 2)), (self.problem, 1))
         filled(laid(QVBoxLayout(self), spacing=0), head, wrong, (self.table, 1), foot)
-        self.search.textChanged.connect(self.searched)
-        self.trash.toggled.connect(self.trash_shown)
-        self.trash.toggled.connect(self._follow)
+        self.trash.toggled.connect(self._enable_actions)
         self.set_columns(FIRST)
         self.set_colours(palette)
         self.setMinimumHeight(max(LOWEST, self._least()))
-        self._follow()
+        self._enable_actions()
 
     def _least(self) -> int:
-        """The height of the search line, the headings and a row."""
+        """Return the height of the search line, the headings and a row."""
         head = self.columns.sizeHint().height() + 8
         bar = self.table.horizontalScrollBar().sizeHint().height()
         row = self.table.verticalHeader().defaultSectionSize()
@@ -172,18 +168,18 @@ class LibraryPanel(QWidget):
         header.setHighlightSections(False)
         header.setSectionsMovable(True)
         table.setSortingEnabled(True)
-        table.doubleClicked.connect(self._open)
-        table.customContextMenuRequested.connect(self._offer)
-        table.selectionModel().selectionChanged.connect(self._follow)
+        table.doubleClicked.connect(self._on_double_clicked)
+        table.customContextMenuRequested.connect(self._show_menu)
+        table.selectionModel().selectionChanged.connect(self._enable_actions)
 
-    def _deed(self, name: str, text: str, key: str) -> QAction:
+    def _action(self, name: str, text: str, key: str) -> QAction:
         action = QAction(text, self.table)
         action.setObjectName(name)
         if key:
             action.setShortcut(QKeySequence(key))
             # Of the table alone: Delete and Return mean something else in the window's fields.
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        action.triggered.connect(self._ask)
+        action.triggered.connect(self._on_action)
         self.table.addAction(action)
         return action
 
@@ -209,8 +205,10 @@ class LibraryPanel(QWidget):
         self.table.viewport().update()
 
     def show_entries(self, entries: Sequence[Entry], fit: bool = True) -> None:
-        """Other runs; those that were selected stay so, and the table stays where it is. The first
-        ones for which columns are to `fit` say how wide they are."""
+        """Show runs; the selection and the scroll position stay.
+
+        Columns get their widths from the first runs, and again from the first ones to `fit`.
+        """
         kept = {entry.path for entry in self.selected}
         current = self.table.currentIndex()
         here = self.model.entry(current.row()).path if current.isValid() else None
@@ -219,13 +217,13 @@ class LibraryPanel(QWidget):
         self._select(kept, here)
         self.table.verticalScrollBar().setValue(place)
         # Once while they are read, so that no heading is cut, and once when they have been.
-        if entries and not self._fitted and (fit or not self._begun):
-            self._fitted, self._begun = fit, True
+        if entries and not self._fitted and (fit or not self._started):
+            self._fitted, self._started = fit, True
             self._fit()
 
     def _select(self, kept: set[Path], here: Path | None) -> None:
         if not kept and here is None:  # there may be ten thousand rows to look at
-            self._follow()
+            self._enable_actions()
             return
         selection = QItemSelection()
         for row, entry in enumerate(self.model.entries):
@@ -238,7 +236,7 @@ class LibraryPanel(QWidget):
         flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
         rows = QItemSelectionModel.SelectionFlag.Rows
         self.table.selectionModel().select(selection, flags | rows)
-        self._follow()
+        self._enable_actions()
 
     def _fit(self) -> None:
         letter = self.table.fontMetrics().averageCharWidth()
@@ -250,11 +248,11 @@ class LibraryPanel(QWidget):
         self.table.setColumnWidth(0, PICTURE_SIZE.width())
 
     def show_total(self, words: str) -> None:
-        """How many runs there are, and what they take."""
+        """Show the number of runs and their size."""
         self.total.setText(words)
 
     def show_problem(self, sentence: str) -> None:
-        """What is wrong with the search; "" for nothing."""
+        """Show what is wrong with the search; hide if it is ""."""
         self.problem.setText(sentence)
         self.problem.setVisible(bool(sentence))
         set_property(self.search, "wrong", bool(sentence))
@@ -263,7 +261,7 @@ class LibraryPanel(QWidget):
 
     @property
     def shown_columns(self) -> tuple[str, ...]:
-        """The names of the columns that are shown."""
+        """Names of the shown columns."""
         return tuple(
             column.name
             for place, column in enumerate(COLUMNS)
@@ -271,7 +269,7 @@ class LibraryPanel(QWidget):
         )
 
     def set_columns(self, names: Sequence[str]) -> None:
-        """Show these columns; the first ones where none of them is known."""
+        """Show these columns; FIRST if none of them exists."""
         known = [column.name for column in COLUMNS if column.name in names] or FIRST
         for place, column in enumerate(COLUMNS):
             self.table.setColumnHidden(place, column.name not in known)
@@ -283,36 +281,36 @@ class LibraryPanel(QWidget):
         self.set_columns(tuple(names ^ {action.data()}))
         self._fit()
 
-    # ---------------------------------------------------------------------------------- deeds
+    # -------------------------------------------------------------------------------- actions
 
     @property
     def selected(self) -> tuple[Entry, ...]:
-        """The runs that are selected, in the order of the rows."""
+        """Selected runs in the order of the rows."""
         rows = sorted(index.row() for index in self.table.selectionModel().selectedRows(1))
         return tuple(self.model.entry(row) for row in rows)
 
-    def _follow(self, *_: object) -> None:
-        """Enable what can be done with what is selected."""
+    def _enable_actions(self, *_: object) -> None:
+        """Enable the actions that suit the selected runs."""
         count = len(self.table.selectionModel().selectedRows(1))
         where = "in" if self.trash.isChecked() else "out"
-        for name, _text, _key, place in DEEDS:
-            action = self.deeds[name]
+        for name, _text, _key, place in ACTIONS:
+            action = self.run_actions[name]
             action.setVisible(place in ("", where))
             if name not in FOR_ALL:
                 wanted = 2 <= count <= MOST_COMPARED if name == "compare" else count > 0
                 wanted = count == 1 if name in FOR_ONE else wanted
                 action.setEnabled(wanted and place in ("", where))
 
-    def _offer(self, here: QPoint) -> None:
+    def _show_menu(self, here: QPoint) -> None:
         menu = QMenu(self)
-        menu.addActions(list(self.deeds.values()))
+        menu.addActions(list(self.run_actions.values()))
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.table.viewport().mapToGlobal(here))
 
-    def _open(self) -> None:
-        self.asked.emit("open")
+    def _on_double_clicked(self) -> None:
+        self.action_requested.emit("open")
 
-    def _ask(self) -> None:
+    def _on_action(self) -> None:
         sender = self.sender()
         assert isinstance(sender, QAction)
-        self.asked.emit(sender.objectName())
+        self.action_requested.emit(sender.objectName())

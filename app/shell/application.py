@@ -121,7 +121,7 @@ class Marginscope(Parts):
             self.startup.on_ready()
             if not self.action_state.has_study:  # nothing could be opened: Run needs one
                 self.experiment.offer(FIRST_STUDY)
-            self.library.begin()
+            self.library.start()
             if not self.window.bar.text:  # opening files begins with an empty bar
                 self._warn()
 
@@ -172,9 +172,8 @@ class Marginscope(Parts):
         self.preview.close()
         self.compare.close()
         self.theory.stop()
-        self.final.stop()
         self.following.stop()
-        self.whole.close()
+        self.studies.close()
         self.library.close()
         if not self.worker.close():
             LOG.error("The training did not end in time.")
@@ -190,7 +189,7 @@ class Marginscope(Parts):
         lecture = self.actions["lecture"]
         if lecture.isChecked():  # the panels are remembered as they were before it
             lecture.setChecked(False)
-        cluster, jobs = self.whole.remembered
+        cluster, jobs = self.studies.remembered
         self.settings.update(
             library_shown=self.actions["library"].isChecked(),
             restores=self.startup.restores,

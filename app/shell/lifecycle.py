@@ -13,7 +13,7 @@ from app.scenes.session_keeper import SessionKeeper
 from app.shell.main_window import MainWindow
 from app.state.link import is_link
 from app.state.session import Session
-from app.study.controller import WholeStudyController
+from app.study.controller import StudyController
 from app.training.experiment import ExperimentController
 from app.training.files import FileController
 from app.widgets.question import Question, Role
@@ -119,7 +119,7 @@ class ShutdownController(QObject):
         self,
         window: MainWindow,
         session: Session,
-        study: WholeStudyController,
+        studies: StudyController,
         shut_down: Callable[[], None],
         save: Callable[[], str],
     ) -> None:
@@ -128,7 +128,7 @@ class ShutdownController(QObject):
         self._window = window
         self._question = Question(window, "closing")
         self._session = session
-        self._study = study
+        self._studies = studies
         self._shut_down, self._save = shut_down, save
         self._done = False
         window.closing.connect(self._on_closing)
@@ -159,7 +159,7 @@ class ShutdownController(QObject):
 
     def unfinished(self) -> str:
         """Return what would be stopped, as a sentence; "" for nothing."""
-        if self._study.busy:
+        if self._studies.busy:
             return "A whole study is still being run."
         # A run whose kernels are still being compiled has nothing to lose.
         count = sum(run.begun for run in self._session.live)

@@ -39,11 +39,8 @@ from app.shell.settings import SettingsController
 from app.shell.shortcuts import ShortcutController
 from app.shell.tour import TourController
 from app.state.session import Session
-from app.study.browser import StudyController
-from app.study.controller import WholeStudyController
+from app.study.controller import StudyController
 from app.theory.controller import TheoryController
-from app.theory.final_margins import FinalMargins
-from app.theory.first_start import FirstStart
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from app.training.branching import BranchController
@@ -51,6 +48,7 @@ from app.training.cells import CellsController
 from app.training.code_question import CodeQuestion
 from app.training.experiment import ExperimentController
 from app.training.files import FileController
+from app.training.first_start import FirstStartNotice
 from app.training.proposals import Proposals
 from app.training.run_question import RunQuestion
 from app.training.run_worker import RunWorker
@@ -99,7 +97,7 @@ class Parts(QObject):
             window, self.experiment, self.branches, self.files, self.export, self.scenes
         )
         self.shutdown = ShutdownController(
-            window, self.session, self.whole, self.shut_down, self.save
+            window, self.session, self.studies, self.shut_down, self.save
         )
         self._make_actions()
 
@@ -116,26 +114,41 @@ class Parts(QObject):
             window.times,
             window.margin_choice,
             self.display,
+            self.playback,
             margins or MarginWorker(),
             judge or Judge(),
+            self.worker.compiler,
             self,
         )
         snapshot = partial(export_snapshot, self.display, self.theory, self.selections)
         self.export = ExportController(window, snapshot)
-        self.theory.give_way(self.export.waited_for)
-        self.final = FinalMargins(self.display, self.theory, self)
+        self.theory.throttle_while(self.export.waited_for)
         self.proposals = Proposals(self.display)
-        self.first = FirstStart(self.worker, self.display, self.theory.margins, window.bar, self)
-        self.whole = WholeStudyController(
-            window, self.places, settings.cluster, settings.jobs, window.form.study
+        self.first = FirstStartNotice(self.worker, self.display, window.bar, self)
+        self.studies = StudyController(
+            window,
+            window.form,
+            self.experiment,
+            self.files,
+            self.places,
+            settings.cluster,
+            settings.jobs,
         )
-        most, columns = 1e6 * settings.first_starts_mb, settings.library_columns
-        self.library = LibraryController(
-            window, self.session, self.places, columns, first_settings, most
-        )
-        self.library.librarian.sharing(self.theory.share)
         self.compare = CompareController(
-            window, window.pages, self.session, self.display, self.playback
+            window, window.pages, self.session, self.display, self.playback, self.code_question
+        )
+        self.library = LibraryController(
+            window,
+            self.session,
+            self.places,
+            self.files,
+            self.compare,
+            self.theory,
+            self.worker,
+            self.following,
+            settings.library_columns,
+            first_settings,
+            1e6 * settings.first_starts_mb,
         )
 
     def _make_questions(self) -> None:
@@ -168,7 +181,6 @@ class Parts(QObject):
         self.commands = CommandController(
             self.window, self.action_state, self.library.librarian, settings.commands
         )
-        self.studies = StudyController(self.window, self.experiment)
         self.shortcuts = ShortcutController(self.window, settings.shortcuts)
         self.actions = actions.make_actions(self.window, _handlers(self))
         self.window.set_actions(self.actions)
@@ -220,8 +232,9 @@ def _handlers(parts: Parts) -> actions.Handlers:
         **{"seed": parts.experiment.new_seed, "weights": parts.experiment.new_weights},
         **{"further": parts.experiment.further, "branch": parts.branches.begin},
         **{"rewind": parts.branches.rewind},
-        **{"margins_again": parts.theory.again, "margins_stop": parts.theory.cancel},
-        **{"studies": parts.studies.show, "cells": parts.cells.choose, "whole": parts.whole.show},
+        **{"margins_again": parts.theory.resume, "margins_stop": parts.theory.cancel},
+        **{"studies": parts.studies.browse, "whole": parts.studies.show_window},
+        **{"cells": parts.cells.choose},
         **{"preview": parts.preview.show, "draw": parts.drawing.show},
         # Play
         **{"play": parts.playback.toggle, "back": parts.playback.back},

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from app.actions import MENUS, TIPS, name_of
 from app.data.drawing_window import DEEDS as OF_DRAWING
-from app.library.panel import DEEDS as OF_LIBRARY
+from app.library.panel import ACTIONS as OF_LIBRARY
 from app.state.finding import entry, find
 from app.state.shortcuts import DEFAULTS, PORTABLE, Keys, native, portable
 from app.widgets.inputs import line_height, push_button, quiet_label

@@ -9,19 +9,19 @@ def connect(parts: Parts) -> None:
     """All wires that last as long as the program."""
     window, worker, display = parts.window, parts.worker, parts.display
     commands, dropped = parts.commands, (window.dropped, window.welcome.file_chosen)
-    for opened in (*dropped, parts.whole.run_requested, commands.open_requested):
+    for opened in (*dropped, commands.open_requested):
         opened.connect(parts.files.open_files)
     window.recent.triggered.connect(parts.files.open_recent)
     window.chooser.chosen.connect(parts.experiment.choose)
     window.chooser.open_requested.connect(parts.files.open)
-    window.chooser.browse_requested.connect(parts.studies.show)
+    window.chooser.browse_requested.connect(parts.studies.browse)
     window.form.submitted.connect(parts.experiment.run)
     window.welcome.run_requested.connect(parts.experiment.run)
     window.welcome.open_requested.connect(parts.files.open)
     window.welcome.own_data_requested.connect(parts.drawing.show)
-    window.welcome.paper_chosen.connect(parts.studies.show_paper)
+    window.welcome.paper_chosen.connect(parts.studies.browse_paper)
     _connect_words(parts)
-    for part in (parts.library, parts.whole, parts.preview, parts.drawing):
+    for part in (parts.library, parts.studies, parts.preview, parts.drawing):
         parts.appearance.palette_changed.connect(part.set_colours)
     parts.experiment.loaded.connect(parts.action_state.show_study)
     parts.experiment.loaded.connect(parts.proposals.set_study)
@@ -31,7 +31,7 @@ def connect(parts: Parts) -> None:
     window.form.drawing_requested.connect(parts.drawing.show)
     parts.experiment.loaded.connect(parts.drawing.refresh)
     parts.drawing.trained.connect(parts.proposals.set_study)
-    parts.drawing.passed.connect(parts.library.deeds.throw_passing)
+    parts.drawing.passed.connect(parts.library.actions.trash_superseded)
     parts.readout.set_names(parts.selections.name_of)
     parts.readout.set_reach(parts.theory.reach_of)
     parts.selections.names_changed.connect(parts.readout.touch)
@@ -44,13 +44,12 @@ def connect(parts: Parts) -> None:
     worker.finished.connect(parts.drawing.tidy)
     worker.error.connect(parts.open_runs.on_failed)
     worker.code_refused.connect(parts.experiment.on_code_refused)
-    for asking in (parts.experiment, parts.files, parts.compare):
+    for asking in (parts.experiment, parts.files):
         asking.code_refused.connect(parts.code_question.ask)
     worker.status.connect(parts.readout.say)
     worker.status.connect(display.set_waiting)
     parts.theory.status.connect(window.status.show_work)
-    window.times.moment_requested.connect(parts.playback.to_moment)
-    parts.theory.alarmed.connect(window.transport.slider.set_alarms)
+    parts.theory.alarms_changed.connect(window.transport.slider.set_alarms)
     window.status.cancel_requested.connect(parts.actions["margins_stop"].trigger)
     _connect_library(parts)
     commands.study_chosen.connect(parts.experiment.choose)
@@ -79,7 +78,7 @@ def _connect_words(parts: Parts) -> None:
         parts.code_question,
         parts.files,
         parts.playback,
-        parts.whole,
+        parts.studies,
         parts.proposals,
         parts.library,
         parts.compare,
@@ -99,23 +98,17 @@ def _connect_words(parts: Parts) -> None:
     parts.export.error.connect(window.bar.say)
     parts.experiment.told.connect(window.bar.tell)
     kept = (parts.layouts, parts.bookmarks, parts.selections, parts.record)
-    sayers = (parts.whole, parts.library, parts.links, *kept)
+    sayers = (parts.studies, parts.library, parts.links, *kept)
     told = (parts.experiment.started, parts.export.finished)
     for words in (*told, *(part.status for part in sayers)):
         words.connect(parts.readout.say)
 
 
 def _connect_library(parts: Parts) -> None:
-    parts.library.open_requested.connect(parts.files.open_files)
-    parts.library.deeds.compare_requested.connect(parts.compare.compare)
     parts.help.welcome_shown.connect(parts.actions["welcome"].setChecked)
-    parts.compare.shown.connect(parts.help.leave_welcome)
-    parts.compare.shown.connect(parts.actions["compare"].setChecked)
+    parts.compare.visibility_changed.connect(parts.help.leave_welcome)
+    parts.compare.visibility_changed.connect(parts.actions["compare"].setChecked)
     parts.compare.help_requested.connect(parts.help.explain)
-    parts.actions["library"].triggered.connect(parts.library.search)
-    parts.library.shown.connect(parts.actions["library"].setChecked)
-    parts.theory.judge.result.connect(parts.library.keep_verdicts)
-    parts.worker.finished.connect(parts.library.refresh)
-    parts.following.ended.connect(parts.library.refresh)
+    parts.actions["library"].triggered.connect(parts.library.focus_search)
+    parts.library.visibility_changed.connect(parts.actions["library"].setChecked)
     parts.worker.finished.connect(parts.experiment.go_on)
-    parts.worker.started.connect(parts.library.refresh)

@@ -1,4 +1,4 @@
-"""The files that are compared, and the answers to what is asked of them, as far as is known."""
+"""Compared run files, and comparisons of the values that are known of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OWNER = "compare"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedRun:
-    """A run that is compared: its file, what is computed of it, and what its margin can be."""
+    """Compared run: its file, values computed of it, and the largest possible margin."""
 
     run: RecordedRun
     later: Later
@@ -37,8 +37,8 @@ class ComparedRun:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """An answer, and of each run where it is at each frame at the farthest, its moments for the
-    cursor, and its own curve."""
+    """Comparison, and of each run the farthest place reached by each frame, its moments for the
+    cursor, and its curve."""
 
     answer: Comparison
     keys: tuple[Array, ...] = ()
@@ -46,8 +46,8 @@ class Known:
     curves: tuple[tuple[Array, Array], ...] = ()
 
 
-def ask(question: CompareQuestion, runs: Sequence[ComparedRun], cursor: float) -> None:
-    """Have computed what a question needs: observables at all frames, or the nodes of one."""
+def request_values(question: CompareQuestion, runs: Sequence[ComparedRun], cursor: float) -> None:
+    """Request what a question needs: observables at all frames, or the nodes of one."""
     from core.observables.registry import observable_of
 
     for one in runs:
@@ -59,13 +59,13 @@ def ask(question: CompareQuestion, runs: Sequence[ComparedRun], cursor: float) -
 
 
 def _frame(one: ComparedRun, cursor: float) -> int:
-    """The last frame that is not after the cursor; the first one before all."""
+    """Return the last frame that is not after the cursor, or the first one."""
     places = np.asarray(coordinate(np.asarray(one.run.log10_time[: one.run.frames])))
     return max(frame_at(RunSnapshot(-1, places, 0.0, False, 0), cursor), 0)
 
 
 def over_time(question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing) -> Known:
-    """The answer from the values that are known so far."""
+    """Compare the values over time that are known so far."""
     from core.comparison.alignment import keys_of, reached
     from core.comparison.comparison import compared
     from core.comparison.recorded import traced_of
@@ -97,8 +97,10 @@ def over_time(question: CompareQuestion, runs: Sequence[ComparedRun], named: Dif
 def of_nodes(
     question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing, cursor: float
 ) -> Known | None:
-    """The answer from the nodes of the frames that were computed last, each run's near the cursor;
-    None while nothing is known of one of them."""
+    """Compare the nodes of the last computed frames, each run's near the cursor.
+
+    None while the nodes of a run are unknown.
+    """
     from core.comparison.alignment import Ranked
     from core.comparison.comparison import compared_nodes
 

@@ -1,45 +1,242 @@
-"""The page of all studies: opened at the one that is loaded, and trained from."""
+"""Page of all studies, by paper: a picture of each, what it is about, and what it costs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPalette, QPen
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QVBoxLayout,
+    QWidget,
+)
 
-from app.training.experiment import ExperimentController
-from core.studies.study import Study
+from app.library.model import curve
+from app.state.finding import entry, find
+from app.style import small
+from app.widgets.inputs import quiet_label
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
+from app.widgets.search_line import SearchLine, moved_row
+from core.studies.papers import PAPERS
+from core.studies.study import Summary, shipped_summaries
+from core.studies.thumbnails import Thumbnail, sentence, thumbnails
 
-if TYPE_CHECKING:
-    from app.study.list import StudyDialog
+KEYS = "Up and Down choose, Return trains it in place of what is shown, Escape closes"
+PICTURE = QSize(88, 48)
+SPACE = 12
+DOTS = Qt.TextElideMode.ElideRight
+LEFT, TOP = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignTop
+NO_PICTURE = Thumbnail()
 
 
 @final
-class StudyController(QObject):
-    """The page and its pictures are made when they are first asked for."""
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Row of the list: the heading of a paper (no study), or a study with sentence and cost."""
 
-    def __init__(self, window: QWidget, experiment: ExperimentController) -> None:
-        super().__init__(window)
-        self._window, self._experiment = window, experiment
-        self.dialog: StudyDialog | None = None
-        self._present = ""
-        experiment.loaded.connect(self._on_loaded)
+    heading: str
+    study: Summary | None = None
+    about: str = ""
+    thumbnail: Thumbnail = NO_PICTURE
 
-    def _on_loaded(self, study: Study) -> None:
-        self._present = study.id if study.folder is None else ""
 
-    def show(self) -> None:
-        """Open the page."""
-        self.show_paper("")
+def _item(line: Line) -> QListWidgetItem:
+    if line.study is None:
+        item = QListWidgetItem(line.heading)
+        item.setFlags(Qt.ItemFlag.NoItemFlags)
+    else:
+        item = QListWidgetItem(line.study.title)
+        item.setToolTip(plain_tip(" ".join(line.study.note.split())))
+        spoken = ". ".join((line.study.title, line.about, line.thumbnail.cost))
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+    item.setData(Qt.ItemDataRole.UserRole, line)
+    return item
 
-    def show_paper(self, paper: str) -> None:
-        """Open the page at a paper, by its name; without one, at the study that is loaded."""
-        if self.dialog is None:
-            from app.study.list import StudyDialog
 
-            self.dialog = StudyDialog(self._window)
-            self.dialog.chosen.connect(self._choose)
-        self.dialog.show_studies(self._present, paper)
+@final
+class StudyDelegate(QStyledItemDelegate):
+    """Delegate that draws the margin's curve, and beside it title, sentence and cost."""
 
-    def _choose(self, identifier: str) -> None:
-        self._experiment.choose(identifier)
+    def sizeHint(self, option: Any, index: Any) -> QSize:
+        line: Line = index.data(Qt.ItemDataRole.UserRole)
+        height = QFontMetrics(option.font).height()
+        if line.study is None:
+            return QSize(PICTURE.width(), height + 16)
+        lines = height + 3 * QFontMetrics(small(option.font)).height()
+        return QSize(PICTURE.width(), max(PICTURE.height(), lines) + 12)
+
+    def paint(self, painter: QPainter, option: Any, index: Any) -> None:
+        line: Line = index.data(Qt.ItemDataRole.UserRole)
+        painter.save()
+        colours, roles = option.palette, QPalette.ColorRole
+        group = QPalette.ColorGroup.Active
+        room = QRect(option.rect).adjusted(8, 6, -8, -6)
+        if line.study is None:
+            painter.setFont(_bold(option.font))
+            painter.setPen(colours.color(group, roles.Text))
+            heading = QFontMetrics(painter.font()).elidedText(line.heading, DOTS, room.width())
+            painter.drawText(room, LEFT | Qt.AlignmentFlag.AlignBottom, heading)
+            painter.restore()
+            return
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        if chosen:
+            painter.fillRect(option.rect, colours.color(group, roles.Highlight))
+        text = colours.color(group, roles.HighlightedText if chosen else roles.Text)
+        quiet = text if chosen else colours.color(group, roles.PlaceholderText)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(text, 1.5))
+        frame = QRectF(room.left(), room.top() + 2, PICTURE.width(), PICTURE.height())
+        for piece in curve(line.thumbnail.heights, frame):
+            painter.drawPolyline(piece)
+        words = room.adjusted(PICTURE.width() + SPACE, 0, 0, 0)
+        _write(painter, words, option.font, text, line, quiet)
+        painter.restore()
+
+
+def _write(painter: QPainter, room: QRect, font: QFont, text: Any, line: Line, quiet: Any) -> None:
+    """Write the title, the sentence in two lines at most, and the cost."""
+    assert line.study is not None
+    painter.setFont(font)
+    painter.setPen(text)
+    metrics = QFontMetrics(font)
+    painter.drawText(room, LEFT | TOP, metrics.elidedText(line.study.title, DOTS, room.width()))
+    painter.setFont(small(font))
+    below = room.adjusted(0, metrics.height(), 0, 0)
+    metrics = QFontMetrics(painter.font())
+    for words in _two_lines(metrics, line.about, room.width()):
+        painter.drawText(below, LEFT | TOP, words)
+        below.adjust(0, metrics.height(), 0, 0)
+    painter.setPen(quiet)
+    painter.drawText(below, LEFT | TOP, metrics.elidedText(line.thumbnail.cost, DOTS, room.width()))
+
+
+def _two_lines(metrics: QFontMetrics, text: str, width: int) -> list[str]:
+    """Break a text into two lines; the second is elided."""
+    words, first = text.split(), ""
+    while words and metrics.horizontalAdvance(f"{first} {words[0]}") <= width:
+        first = f"{first} {words.pop(0)}".strip()
+    rest = metrics.elidedText(" ".join(words), DOTS, width)
+    return [line for line in (first, rest) if line]
+
+
+def _bold(font: QFont) -> QFont:
+    result = QFont(font)
+    result.setBold(True)
+    return result
+
+
+@final
+class StudyBrowser(QDialog):
+    """Page of all studies, found by words."""
+
+    chosen = Signal(str)  # id of the study to be trained
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Studies")
+        self.line = SearchLine("Find a study by words of its title, its paper or its note", self)
+        self.line.textChanged.connect(self._search)
+        self.line.moved.connect(self._move)
+        self.line.accepted.connect(self._accept)
+        self.line.left.connect(self.reject)
+        self.lines: list[Line] = []
+        self.list = QListWidget(self)
+        self.list.setItemDelegate(StudyDelegate(self.list))
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setAccessibleName("Studies by paper")
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
+        self.list.clicked.connect(self._accept)
+        self.told = quiet_label(KEYS, self)
+        filled(laid(QVBoxLayout(self), (16, 16, 16, 16), 8), self.line, (self.list, 1), self.told)
+        self._studies = shipped_summaries()
+        self._pictures: Mapping[str, Thumbnail] = thumbnails()
+        window = parent.size() - QSize(48, 80)
+        self.resize(QSize(760, 640).boundedTo(window))
+
+    def show_studies(self, present: str, paper: str = "") -> None:
+        """Open at the study whose id is `present`, or at the first one of a paper."""
+        self.line.clear()
+        self._search()
+        studies = [(row, line.study) for row, line in enumerate(self.lines) if line.study]
+        wanted = [
+            row
+            for row, one in studies
+            if paper in (one.source, "") and (paper or one.id == present)
+        ]
+        if wanted:
+            row = wanted[0]
+            self._choose(row)
+            if paper:  # with its heading
+                above = self.list.item(row - 1)
+                self.list.scrollToItem(above, QListWidget.ScrollHint.PositionAtTop)
+        self.open()
+        self.line.setFocus()
+
+    def _search(self) -> None:
+        entries = []
+        for one in self._studies:
+            paper = PAPERS.get(one.source)
+            about = f"{paper.title} {paper.authors}" if paper is not None else ""
+            entries.append(entry(one.id, "", one.title, about, words=f"{one.id} {one.note}"))
+        found = {one.key for one in find(self.line.text(), entries)}
+        self.lines = lines = []
+        for source in (*PAPERS, ""):
+            here = [one for one in self._studies if _group(one) == source and one.id in found]
+            if here:
+                lines.append(Line(_heading(source)))
+            lines += [
+                Line("", one, sentence(one.note), self._pictures.get(one.id, NO_PICTURE))
+                for one in here
+            ]
+        self.list.clear()
+        for line in lines:
+            self.list.addItem(_item(line))
+        self.told.setText(KEYS if lines else "No study has these words.")
+        self._choose(1)
+
+    def present(self) -> str:
+        """Return the id of the study that Return would choose; "" for none."""
+        row = self.list.currentRow()
+        study = self.lines[row].study if 0 <= row < len(self.lines) else None
+        return study.id if study is not None else ""
+
+    def _rows(self) -> list[int]:
+        return [row for row, line in enumerate(self.lines) if line.study is not None]
+
+    def _move(self, step: int) -> None:
+        rows = self._rows()
+        if rows:
+            place = rows.index(self.list.currentRow())
+            self._choose(rows[moved_row(place, step, len(rows))])
+
+    def _choose(self, row: int) -> None:
+        if row >= len(self.lines):
+            return
+        if row == 1:  # with its heading
+            self.list.scrollToTop()
+        self.list.setCurrentRow(row)
+
+    def _accept(self, _how: object = None) -> None:
+        if chosen := self.present():
+            self.accept()
+            self.chosen.emit(chosen)
+
+
+def _group(study: Summary) -> str:
+    return study.source if study.source in PAPERS else ""
+
+
+def _heading(source: str) -> str:
+    paper = PAPERS.get(source)
+    return "Others" if paper is None else f"{paper.short}: {paper.title}"

@@ -1,4 +1,4 @@
-"""The list of studies to choose from: the shipped ones, and the one that is loaded."""
+"""List of studies to choose from: the shipped ones, and the one that is loaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Role = Qt.ItemDataRole
 
 @final
 class StudyChooser(QWidget):
-    """A list of the shipped studies by title, the present one among them wherever it is from."""
+    """List of the shipped studies by title, and of the loaded one wherever it is from."""
 
     chosen = Signal(str)  # the id of a shipped study
     open_requested = Signal()
@@ -57,15 +57,15 @@ class StudyChooser(QWidget):
         self._present = -1
 
     def announce(self, words: str) -> None:
-        """What is said while no study is loaded yet."""
+        """Show words while no study is loaded."""
         self.box.setPlaceholderText(words)
 
     def ids(self) -> tuple[str, ...]:
-        """The ids of the studies that are offered."""
+        """Return the ids of the shipped studies."""
         return tuple(self.box.itemData(position) for position in range(self._shipped))
 
     def set_study(self, study: Study) -> None:
-        """Show which study is loaded; one that is not shipped is named at the end of the list."""
+        """Select the loaded study; if it is not shipped, at the end of the list."""
         with QSignalBlocker(self.box):
             # What stands behind that entry is the user's study that was shown before.
             while self.box.itemData(self.box.count() - 1) != OPEN:
@@ -97,7 +97,7 @@ class StudyChooser(QWidget):
 
 
 def explanation(study: Study | Summary) -> str:
-    """Title, source and note of a study, for a tooltip."""
+    """Return title, source and note of a study, for a tool tip."""
     lines = [study.title]
     if study.source:
         lines.append(f"Source: {study.source}.")

@@ -1,4 +1,4 @@
-"""The claims of a study with their verdicts, each a mark, its text and what was measured."""
+"""Claims of a study with their verdicts: a mark, the text and the measurement of each."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NO_CLAIMS = "This study makes no claims."
 
 
 def _signs(text: str) -> str:
-    """Words of a claim with the signs of mathematics, as rich text."""
+    """Return words of a claim with mathematical signs, as rich text."""
     # Hyphens within words stay, and so do the signs of exponents.
     text = re.sub(r"(?<![\w^])-(?=\d)| - (?=\w)", _minus, text.replace("+-", "\u00b1"))
     return rich(POWER.sub(_power, text))
@@ -64,7 +64,7 @@ def _minus(match: re.Match[str]) -> str:
 
 @final
 class ClaimMark(QWidget):
-    """The sign of a verdict."""
+    """Mark of a verdict."""
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -73,7 +73,7 @@ class ClaimMark(QWidget):
         self.setFixedSize(QSize(MARK, MARK))
 
     def show_look(self, look: Look, palette: Palette) -> None:
-        """Another verdict, or other colours."""
+        """Show a verdict in the colours of a palette."""
         self.look, self._palette = look, palette
         self.setToolTip(plain_tip(look.meaning))
         self.setAccessibleName(look.word)
@@ -87,7 +87,7 @@ class ClaimMark(QWidget):
 
 @final
 class ClaimList(QWidget):
-    """Shows what it is told."""
+    """Claims of a study, one a row: a mark, the text and the verdict."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -106,16 +106,16 @@ class ClaimList(QWidget):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The verdict of each claim as it is shown."""
+        """Shown verdict of each claim."""
         return tuple(mark.look.word for mark, _ in self._rows)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What is said of each claim, as rich text."""
+        """Text of each claim, as rich text."""
         return tuple(label.text() for _, label in self._rows)
 
     def show_study(self, study: Study) -> None:
-        """The claims of a study, not judged yet."""
+        """Show the claims of a study, not judged yet."""
         self._judged = ()
         texts = tuple(claim.text for claim in study.claims)
         # Of the same claims the rows stay, and with them what is selected and where the list is
@@ -128,7 +128,7 @@ class ClaimList(QWidget):
         self._show()
 
     def show_judged(self, judged: Sequence[Judged], note: str = "") -> None:
-        """Verdicts, in the order of the claims; none for claims that wait."""
+        """Show verdicts in the order of the claims; later claims wait."""
         self._judged = tuple(judged)
         self.note.setText(note if self._texts else NO_CLAIMS)
         self.note.setVisible(bool(self.note.text()))

@@ -1,8 +1,7 @@
-"""The way to the window of a whole study, which is made when it is first asked for."""
+"""Ways to the page of all studies and the window of a whole study, made when first shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -10,43 +9,64 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.places import Places
-from app.training.experiment import MEND_FIRST
+from app.training.experiment import MEND_FIRST, ExperimentController
+from app.training.experiment_form import ExperimentForm
+from app.training.files import FileController
 from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study
 
 if TYPE_CHECKING:
+    from app.study.browser import StudyBrowser
     from app.study.runner import StudyRunner
 
 
 @final
-class WholeStudyController(QObject):
-    """Owns the runner of a whole study, None before its window was opened.
+class StudyController(QObject):
+    """Opens the page and the window, and runs of a study in the main window."""
 
-    run_requested(names, beside): a run is to be opened. message(sentence): for the main window's
-    bar. status(words): how far a study is whose window is hidden, or "".
-    """
-
-    run_requested = Signal(list, bool)
-    message = Signal(str)
-    status = Signal(str)
+    message = Signal(str)  # sentence for the main window's bar
+    status = Signal(str)  # how far a study is whose window is hidden, or ""
 
     def __init__(
         self,
         window: QWidget,
+        form: ExperimentForm,
+        experiment: ExperimentController,
+        files: FileController,
         places: Places,
         cluster: str,
         jobs: int,
-        study_now: Callable[[], Study | None],
     ) -> None:
         super().__init__(window)
-        self._main, self._places, self._study_now = window, places, study_now
+        self._main, self._form, self._places = window, form, places
+        self._experiment, self._files = experiment, files
         self._remembered = cluster, jobs
         self._palette = PALETTES["light"]
+        self.browser: StudyBrowser | None = None
         self.runner: StudyRunner | None = None
+
+    # -------------------------------------------------------------------------- all studies
+
+    def browse(self) -> None:
+        """Open the page of all studies at the loaded one."""
+        self.browse_paper("")
+
+    def browse_paper(self, paper: str) -> None:
+        """Open the page of all studies at a paper; for "" at the loaded study."""
+        if self.browser is None:
+            from app.study.browser import StudyBrowser
+
+            self.browser = StudyBrowser(self._main)
+            self.browser.chosen.connect(self._experiment.choose)
+        edits = self._form.edits
+        loaded = edits.base.id if edits is not None and edits.base.folder is None else ""
+        self.browser.show_studies(loaded, paper)
+
+    # ------------------------------------------------------------------------- a whole study
 
     @property
     def busy(self) -> bool:
-        """Whether a study is being run."""
+        """True while a study is being run, or hunted in."""
         return self.runner is not None and self.runner.busy
 
     @property
@@ -54,14 +74,14 @@ class WholeStudyController(QObject):
         """The cluster's address ("" for none) and the processes (0: never chosen), for settings."""
         return self._remembered if self.runner is None else self.runner.window.options.remembered
 
-    def show(self) -> None:
+    def show_window(self) -> None:
         """Open the window on the study in the experiment panel, or bring it to the front."""
-        study, runner = self._study_now(), self.runner
+        study, runner = self._form.study(), self.runner
         if runner is None:
             if study is None:
                 self.message.emit(MEND_FIRST)
                 return
-            runner = self._made(study)
+            runner = self._make_runner(study)
             runner.adopt(study)
         elif study is not None and not runner.busy and (study.count > 1 or study.sizes):
             runner.adopt(study)  # not the settings of a run that was opened from a study shown here
@@ -71,14 +91,14 @@ class WholeStudyController(QObject):
         runner.window.progress.run.setFocus()
         self.status.emit("")
 
-    def _made(self, study: Study) -> StudyRunner:
+    def _make_runner(self, study: Study) -> StudyRunner:
         from app.study.runner import StudyRunner  # the plots are slow to load
 
-        self.runner = runner = StudyRunner(self._palette, self._places, study, self)
+        self.runner = runner = StudyRunner(
+            self._palette, self._places, study, self._open_run, self.status.emit, self
+        )
         runner.window.setWindowIcon(self._main.windowIcon())
         runner.window.options.set_remembered(*self._remembered)
-        runner.run_requested.connect(self._request_run)
-        runner.status.connect(self.status)
         return runner
 
     def set_colours(self, palette: Palette) -> None:
@@ -87,15 +107,14 @@ class WholeStudyController(QObject):
             self.runner.display.set_colours(palette)
 
     def close(self) -> None:
-        """Stop everything, wait for it, and put the window away."""
-        # While its window still is: afterwards nobody can say what was chosen in it.
-        self._remembered = self.remembered
+        """Stop all work, wait for it, and delete the window."""
+        self._remembered = self.remembered  # before its window is deleted
         if self.runner is not None:
             self.runner.close()
             self.runner = None
 
-    def _request_run(self, path: Path, beside: bool) -> None:
-        """Open a run in the main window, which comes to the front."""
-        self.run_requested.emit([str(path)], beside)
+    def _open_run(self, path: Path | str, beside: bool) -> None:
+        """Open a run in the main window, and bring that to the front."""
+        self._files.open_files([str(path)], beside)
         self._main.raise_()
         self._main.activateWindow()

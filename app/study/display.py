@@ -1,4 +1,4 @@
-"""What the window of a whole study shows of its runs, and what is saved of it.
+"""Display of a whole study's runs in its window, and the saving of its figure and table.
 
 The table and the points follow at once. A thread renders the figure; while cells run, redrawing
 takes at most a tenth of a processor. Claims are judged when the study rests.
@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from app.export.controller import ExportController
 from app.state.study_exports import StudyFigureJob, TableJob
 from app.state.study_runs import StudyRuns
 from app.state.sweep_lines import SweepLines, lines_of
-from app.study.readers import StudyFigure, claims_judged, figure_drawn
 from app.study.window import StudyWindow
+from app.study.workers import StudyFigure, claims_judged, figure_drawn
 from app.widgets.plain_text import window_title
 from app.worker import Worker
 from core.figures.palette import Palette
@@ -31,12 +31,9 @@ REDRAW_MS = 250  # the table and the points, at most so often
 REST = 10.0  # times as long as the figure took are waited before it is drawn again
 LEAST_REST = 1.0  # seconds
 RESIZED_MS = 250  # from the last change of size to redrawing the figure of an idle study
-NO_RUNS = "The figure appears here as cells are done."
 PARTLY = "Judged by the cells that are there so far."
-DRAWING = "Drawing the figure ..."
 NO_FIGURE = "The figure could not be drawn because of an error; the log says more."
 NOT_JUDGED = "The claims could not be judged because of an error; the log says more."
-FIGURES = "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)"
 MEANS = "Means over seeds"
 TABLES = ";;".join(
     f"{what}, {form}"
@@ -47,9 +44,7 @@ TABLES = ";;".join(
 
 @final
 class StudyDisplay(QObject):
-    """Fills the window. run_requested(path, beside): a point or a row was clicked."""
-
-    run_requested = Signal(object, bool)
+    """Table, points, figure and claims of the shown study."""
 
     def __init__(self, window: StudyWindow, palette: Palette, parent: QObject) -> None:
         super().__init__(parent)
@@ -57,7 +52,7 @@ class StudyDisplay(QObject):
         self._runs: StudyRuns | None = None
         self._resting = False
         self._judged: tuple[Judged, ...] = ()
-        self._begun = self._rested = 0.0  # when the figure was begun, and when it may be again
+        self._started = self._next = 0.0  # times of the last figure's start, and the next's
         self._to_judge = False
         self._cells: object = None
         self._has_figure = False
@@ -71,22 +66,20 @@ class StudyDisplay(QObject):
         self._redraw.timeout.connect(self._show_rows)
         self._draw = QTimer(self, singleShot=True)
         self._draw.timeout.connect(self._ask_figure)
-        self.painter.result.connect(self._on_picture)
-        self.painter.error.connect(self._on_no_picture)
+        self.painter.result.connect(self._on_figure)
+        self.painter.error.connect(self._on_figure_failed)
         self.judge.result.connect(self._on_judged)
         self.judge.error.connect(window.bar.say)
         self.export.error.connect(window.bar.say)
         self.export.finished.connect(window.bar.tell)
         window.axes.changed.connect(self._show_points)
-        window.axes.scaled.connect(self._scale)
-        window.plot.run_requested.connect(self.run_requested)
-        window.table.run_requested.connect(self.run_requested)
+        window.axes.scales_changed.connect(self._on_scales_changed)
         window.picture.resized.connect(self._on_resized)
         window.figure.clicked.connect(self._save_figure)
         window.numbers.clicked.connect(self._save_table)
 
     def close(self) -> None:
-        """Wait for the threads."""
+        """Cancel all work, and wait for the threads."""
         self._redraw.stop()
         self._draw.stop()
         for worker in (self.painter, self.judge):
@@ -96,24 +89,24 @@ class StudyDisplay(QObject):
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
         self._window.set_colours(palette)
-        self._figure_soon(now=True)
+        self._schedule_figure(now=True)
 
     # ---------------------------------------------------------------------------------- rows
 
     @property
-    def rests(self) -> bool:
-        """Whether all is shown that there is to show."""
+    def idle(self) -> bool:
+        """True if nothing waits to be shown."""
         waits = self._to_judge or self._redraw.isActive() or self._draw.isActive()
         return not (waits or self.painter.busy or self.judge.busy)
 
     def show_runs(self, runs: StudyRuns, resting: bool) -> None:
-        """What came of the cells so far; the claims are judged where that is all for now."""
-        # What came of a grid is put beside the same cells; others are another study's.
+        """Show the cells' rows so far; judge the claims if the study is `resting`."""
+        # Rows of a grid belong to the same cells; other cells are another study's.
         new = runs.cells is not self._cells
         self._runs, self._cells, self._resting = runs, runs.cells, resting
         if new:
             for worker in (self.painter, self.judge):
-                worker.cancel()  # what they are at is another study's
+                worker.cancel()  # of the study before
             self._draw.stop()
             self._show_grid(runs)
         if new or resting:  # at once, and once: what was to come would show the same
@@ -121,9 +114,9 @@ class StudyDisplay(QObject):
             self._show_rows()
         elif not self._redraw.isActive():
             self._redraw.start()
-        # A claim about 20 seeds that is refuted by three of them would tell nobody anything.
+        # A claim about 20 seeds that three of them refute means nothing.
         self._to_judge = resting and bool(runs.done and runs.study.claims)
-        self._figure_soon(now=resting)
+        self._schedule_figure(now=resting)
         if not self._draw.isActive():
             self._judge_now()
 
@@ -144,10 +137,10 @@ class StudyDisplay(QObject):
 
         self._has_figure = has_figure(study)
         window.set_has_figure(self._has_figure)
-        window.picture.show_words(NO_RUNS)
+        window.picture.show_words("The figure appears here as cells are done.")
 
     def _show_rows(self) -> None:
-        """The table and the points; the next time not before ten times as long as this takes."""
+        """Update the table and the points; wait ten times as long as this takes before the next."""
         runs, begin = self._runs, time.monotonic()
         if runs is None:
             return
@@ -173,22 +166,22 @@ class StudyDisplay(QObject):
         window.axes.show_scales(*window.plot.logarithmic)
         window.note.set_text(window.plot.note)
 
-    def _scale(self) -> None:
+    def _on_scales_changed(self) -> None:
         axes = self._window.axes
         self._window.plot.set_logarithmic(axes.log_x.isChecked(), axes.log_y.isChecked())
         axes.show_scales(*self._window.plot.logarithmic)
 
     # -------------------------------------------------------------------------------- figure
 
-    def _figure_soon(self, now: bool = False) -> None:
-        """Draw the figure when it is its turn."""
+    def _schedule_figure(self, now: bool = False) -> None:
+        """Draw the figure now, or once it may be drawn again."""
         runs = self._runs
         if runs is None or not self._has_figure or not runs.done:
             return
         if now:
             self._draw.start(0)
         elif not self._draw.isActive() and not self.painter.busy:
-            wait = max(self._rested - time.monotonic(), LEAST_REST)
+            wait = max(self._next - time.monotonic(), LEAST_REST)
             self._draw.start(round(1000.0 * wait))
 
     def _on_resized(self) -> None:
@@ -198,27 +191,27 @@ class StudyDisplay(QObject):
         if self._resting and self._has_figure and self._runs is not None and self._runs.done:
             self._draw.start(RESIZED_MS)  # each change restarts the timer
         else:
-            self._figure_soon()
+            self._schedule_figure()
 
     def _ask_figure(self) -> None:
         runs = self._runs
         if runs is None:
             return
         if self._window.picture.image.isNull():
-            self._window.picture.show_words(DRAWING)
-        self._begun = time.monotonic()
+            self._window.picture.show_words("Drawing the figure ...")
+        self._started = time.monotonic()
         self._width = self._window.picture.pixels_wide()
         self.painter.ask(runs, self._palette.name, self._width, self.export.figure_process)
 
-    def _on_picture(self, picture: StudyFigure) -> None:
+    def _on_figure(self, picture: StudyFigure) -> None:
         self._window.picture.show_png(picture.png)
         now, runs = time.monotonic(), self._runs
-        self._rested = now + REST * (now - self._begun)
+        self._next = now + REST * (now - self._started)
         if runs is not None and len(runs.done) != picture.runs:  # cells were done meanwhile
-            self._figure_soon(now=self._resting)
+            self._schedule_figure(now=self._resting)
         self._judge_now()
 
-    def _on_no_picture(self, sentence: str) -> None:
+    def _on_figure_failed(self, sentence: str) -> None:
         self._window.picture.show_words(sentence)
         self._judge_now()
 
@@ -241,7 +234,7 @@ class StudyDisplay(QObject):
     # -------------------------------------------------------------------------------- saving
 
     def _save_figure(self) -> None:
-        path, _ = self._ask_path("Save the figure", ".pdf", FIGURES)
+        path, _ = self._ask_path("Save the figure", ".pdf", "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)")
         if path is not None and self._runs is not None:
             lines = tuple(one.line for one in self._judged)
             runs = self._runs
@@ -255,7 +248,7 @@ class StudyDisplay(QObject):
             self.export.start(TableJob(self._runs.study, rows, path, means))
 
     def _ask_path(self, title: str, suffix: str, formats: str) -> tuple[Path | None, str]:
-        """A path with an ending, and the format that was chosen; None where nothing was."""
+        """Ask for a path; return it with an ending, and the chosen format. None: cancelled."""
         if self._runs is None:
             return None, ""
         first = self._runs.folder / f"{self._runs.study.id}{suffix}"

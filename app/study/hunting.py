@@ -1,75 +1,243 @@
-"""Hunts among the runs of a whole study, on a page of its window."""
+"""Hunts among the runs of a whole study: the page of its window, and its controller."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QPalette, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QHeaderView, QVBoxLayout, QWidget
 
 from app.state.study_runs import StudyRuns
-from app.study.hunt_worker import HuntNews, HuntOrder, HuntWorker
-from app.study.window import StudyWindow
+from app.study.options import StudyOptions
+from app.study.workers import Finding, HuntNews, HuntOrder, StudyWorker, run_hunt
+from app.training.code_question import CodeQuestion
+from app.widgets.elided import ElidedLabel
+from app.widgets.inputs import ChoiceBox, ValueEdit, problem_label, push_button, quiet_label
+from app.widgets.layouts import filled, laid
+from app.widgets.plain_text import plain_tip
+from app.widgets.run_table import RunTable
 from app.widgets.screen_text import shown_number
 from core.errors import MarginscopeError
-from core.extremes.question import Question, asked_by
+from core.extremes.question import Frames, Question, asked_by, limit_of, range_of
 from core.numbers import whole_text
 from core.studies.claims import hunt_of
 from core.studies.code import check_cells
 from core.trust import UntrustedCodeError
 
-READING = "Reading what is known ..."
+USUAL = "hard_margin"
+MINUTES = "5m"
+EVERY = "any"  # seed
+WHAT_TIP = (
+    "An observable, or a formula over observables, reference margins and sizes, such as "
+    "hard_margin / (gamma_gl / 2); slack:NAME or ratio:NAME is the room that a statement leaves"
+)
+OVER = {
+    "seeds": ("seeds", "The seeds of data and start are drawn"),
+    "start": ("starts", "The data stay; the start is drawn, and moved where it was good"),
+    "data": ("data", "The start stays; the data are drawn, and moved where they were good"),
+}
+TAKE = {"last": "at the end", "least": "least of all frames", "largest": "largest of all frames"}
+SEEDS_TIP = "The first and the last seed that may be drawn, such as 0-999; each is drawn once"
+LIMIT_TIP = "A time, such as 300s, 5m or 1h, or a number of runs"
+N_NUMBERS, VERDICT = 2, 5  # columns: of numbers, from the left; of a statement's verdict
+COLUMNS: tuple[tuple[str, Callable[[Finding], str]], ...] = (
+    ("rank", lambda one: str(one.rank) if one.rank else ""),
+    ("value", lambda one: shown_number(one.value, 6) if one.rank else ""),
+    ("run", lambda one: one.where),
+    ("found", lambda one: one.how),
+    ("state", lambda one: one.state),
+    ("verdict", lambda one: one.verdict),
+)
 STOPPING = "; stopping ..."
-ALL_TRIED = "; nothing is left that was not tried"
+
+
+@final
+class FindingTable(RunTable):
+    """Runs that a hunt has found, the best first; a few hundred at most."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self.model_ = QStandardItemModel()  # model() is QTableView's
+        self.model_.setHorizontalHeaderLabels([title for title, _ in COLUMNS])
+        super().__init__(self.model_, "What was found", parent)
+        self.findings: Sequence[Finding] = ()
+        self.setToolTip("Double click a run to open it; with Shift beside what is shown")
+        # There are few rows, and what they say gets longer once runs are refined.
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        for column in range(len(COLUMNS)):
+            self.model_.horizontalHeaderItem(column).setTextAlignment(_alignment(column))
+
+    def show_findings(self, findings: Sequence[Finding]) -> None:
+        """Show findings. The view keeps its place, and its selection by rank."""
+        self.findings = findings
+        self.model_.setRowCount(len(findings))
+        for row, one in enumerate(findings):
+            for column, (_, text) in enumerate(COLUMNS):
+                item = QStandardItem(text(one))
+                item.setToolTip(plain_tip(item.text()))
+                item.setTextAlignment(_alignment(column))
+                self.model_.setItem(row, column, item)
+        self.setColumnHidden(VERDICT, not any(one.verdict for one in findings))
+
+    def path(self, row: int) -> Path | None:
+        return self.findings[row].path
+
+
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column < N_NUMBERS else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
+
+
+@final
+class HuntPage(QWidget):
+    """Fields of a question, buttons that hunt and stop, and what was found."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._asked = Question(USUAL)
+        self.sense = ChoiceBox(self, "Least or largest", letters=7)
+        self.sense.addItem("Least", True)
+        self.sense.addItem("Largest", False)
+        self.what = self._field("What is looked for", WHAT_TIP)
+        self.take = ChoiceBox(self, "Of which frames", letters=10)
+        for name, words in TAKE.items():
+            self.take.addItem(words, name)
+        self.over = ChoiceBox(self, "What is varied", letters=6)
+        for place, (name, (words, tip)) in enumerate(OVER.items()):
+            self.over.addItem(words, name)
+            self.over.setItemData(place, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
+        self.seeds = self._field("Seeds", SEEDS_TIP, EVERY)
+        self.limit = self._field("How long", LIMIT_TIP, MINUTES)
+        self.fit = QCheckBox("only runs that fit", self)
+        self.fit.setToolTip("Leave out runs that end with training errors")
+        self.hunt = push_button("Hunt", self, "Begin, or go on with the same question")
+        self.stop = push_button("Stop", self, "End the hunt; what was found stays")
+        self.problem = problem_label(self)
+        muted = QPalette.ColorRole.PlaceholderText
+        self.words = ElidedLabel(self, Qt.TextElideMode.ElideRight, muted)
+        self.table = FindingTable(self)
+        self._arrange()
+        for field in (self.what, self.seeds, self.limit):
+            field.returnPressed.connect(self.hunt.click)
+        self.set_hunting(False, possible=False)
+
+    def _field(self, name: str, tip: str, empty: str = "") -> ValueEdit:
+        field = ValueEdit(self)
+        field.setAccessibleName(name)
+        field.setToolTip(plain_tip(tip))
+        field.setPlaceholderText(empty)
+        return field
+
+    def _arrange(self) -> None:
+        for narrow, width in ((self.seeds, 96), (self.limit, 64)):
+            narrow.setFixedWidth(width)
+        first = filled(laid(QHBoxLayout(), spacing=8), self.sense, (self.what, 1), self.take)
+        second = laid(QHBoxLayout(), spacing=8)
+        for text, part in (("over", self.over), ("seeds", self.seeds), ("for", self.limit)):
+            filled(second, quiet_label(text, self), part)
+        filled(second, self.fit, 1, self.hunt, self.stop)
+        column = laid(QVBoxLayout(self), (16, 12, 8, 0), 8)
+        filled(column, first, second, self.problem, self.words, (self.table, 1))
+
+    # --------------------------------------------------------------------------------- showing
+
+    def show_question(self, question: Question | None, runs: int | None) -> None:
+        """Show a study's own question and number of runs; without one, the margin's."""
+        self._asked = question or Question(USUAL)
+        asked = self._asked
+        self.sense.setCurrentIndex(self.sense.findData(asked.least))
+        self.what.setText(asked.text)
+        self.what.setCursorPosition(0)
+        self.take.setCurrentIndex(self.take.findData(asked.frames.take))
+        self.over.setCurrentIndex(self.over.findData(asked.over))
+        self.seeds.setText("" if asked.seeds is None else "-".join(map(str, asked.seeds)))
+        self.limit.setText("" if runs is None else str(runs))
+        self.fit.setChecked(asked.fit)
+        self.table.show_findings(())
+        self.words.set_text("")
+        self.show_problem("")
+
+    def show_problem(self, sentence: str) -> None:
+        """Show what is wrong with the question; hide if it is ""."""
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence))
+
+    def set_hunting(self, hunting: bool, possible: bool) -> None:
+        """Enable what can be used while a hunt is at work, or while one is `possible`."""
+        parts = (self.sense, self.what, self.take, self.over, self.seeds, self.limit, self.fit)
+        for part in parts:
+            part.setEnabled(not hunting)
+        self.hunt.setEnabled(possible and not hunting)
+        self.stop.setEnabled(hunting)
+
+    # --------------------------------------------------------------------------------- reading
+
+    def question(self) -> Question:
+        """Return the question. Raises InputError for invalid seeds."""
+        asked, take = self._asked, self.take.currentData()
+        # A moment and a condition are the study's own, and have no field here.
+        own = asked.frames.take == take and asked.text == self.what.text().strip()
+        seeds = self.seeds.text().strip()
+        return replace(
+            asked,
+            text=self.what.text().strip(),
+            least=bool(self.sense.currentData()),
+            over=self.over.currentData(),
+            frames=asked.frames if own else Frames(take),
+            fit=self.fit.isChecked(),
+            seeds=range_of(seeds) if seeds and seeds != EVERY else None,
+        )
+
+    def limits(self) -> tuple[int | None, float]:
+        """Return a number of runs, None for no limit, and seconds. Raises InputError."""
+        return limit_of(self.limit.text().strip() or MINUTES)
 
 
 @final
 class HuntController(QObject):
-    """Fills the page and owns the worker. `changed`: a hunt has begun or ended.
+    """Hunts with the question on the page, and shows their findings."""
 
-    run_requested(path, beside): a finding is to be opened. code_refused(error, repeat): untrusted
-    Python code, and the request to repeat on consent.
-    """
+    busy_changed = Signal()  # a hunt has started or finished
 
-    changed = Signal()
-    run_requested = Signal(object, bool)
-    code_refused = Signal(object, object)
-
-    def __init__(self, window: StudyWindow, parent: QObject) -> None:
+    def __init__(
+        self, page: HuntPage, options: StudyOptions, code_question: CodeQuestion, parent: QObject
+    ) -> None:
         super().__init__(parent)
-        self._window, self.page = window, window.hunt
+        self.page, self._options, self._code_question = page, options, code_question
         self._runs: StudyRuns | None = None
-        self._asks: object = None  # whose own question stands on the page
-        self._said = ""  # of the hunt before, whose findings stay until there are others
-        self.worker = HuntWorker(self)
+        self._source: object = None  # of the study's own question, which the page shows
+        self._words_before = ""  # of the last hunt, whose findings stay until there are others
+        self.worker = StudyWorker("hunt", run_hunt, self)
         self.worker.progress.connect(self._on_progress)
         self.worker.finished.connect(self._on_finished)
-        self.page.hunt_requested.connect(self.start)
-        self.page.stop_requested.connect(self.stop)
-        self.page.run_requested.connect(self.run_requested)
+        page.hunt.clicked.connect(self.start)
+        page.stop.clicked.connect(self.stop)
 
     @property
     def busy(self) -> bool:
-        """Whether a hunt is on."""
+        """True while a hunt is at work."""
         return self.worker.busy
 
     def close(self) -> None:
-        """Stop it, and wait for it."""
+        """Stop the hunt, and wait for its thread."""
         self.worker.close()
 
     def show_runs(self, runs: StudyRuns, possible: bool) -> None:
-        """Another study, size or folder; `possible`: nothing else is run now."""
+        """Set the study, size and folder to hunt in; `possible`: nothing else is run now."""
         self._runs = runs
-        asks = runs.study.id, runs.size, str(runs.study.results.get("hunt"))
-        if asks != self._asks and not self.busy:
-            self._asks = asks
+        source = runs.study.id, runs.size, str(runs.study.results.get("hunt"))
+        if source != self._source and not self.busy:
+            self._source = source
             self._show_question(runs)
         self.page.set_hunting(self.busy, possible and bool(runs.cells))
 
     def _show_question(self, runs: StudyRuns) -> None:
-        """What the study asks by itself."""
+        """Show the study's own question."""
         try:
             table = hunt_of(runs.study.results, runs.study.id)
         except MarginscopeError as error:
@@ -84,8 +252,8 @@ class HuntController(QObject):
     # ---------------------------------------------------------------------------------- hunting
 
     def start(self) -> None:
-        """Begin, or go on with the same question in its folder."""
-        runs, options = self._runs, self._window.options
+        """Start a hunt, or continue the one with the same question in its folder."""
+        runs, options = self._runs, self._options
         if self.busy or runs is None or not runs.cells:
             return
         try:
@@ -94,20 +262,20 @@ class HuntController(QObject):
         except MarginscopeError as error:
             self.page.show_problem(error.sentence)
             if isinstance(error, UntrustedCodeError):
-                self.code_refused.emit(error, self.start)
+                self._code_question.ask(error, self.start)
             return
         self.page.show_problem("")
-        self._said = self.page.words.text()
-        self.page.words.set_text(READING)
+        self._words_before = self.page.words.text()
+        self.page.words.set_text("Reading what is known ...")
         jobs = None if options.on_cluster else options.jobs.value()
         folder = folder_of(runs.folder, question)
         place = most, seconds, jobs, options.address
         self.worker.start(HuntOrder(runs.study, runs.size, question, folder, *place))
         self.page.set_hunting(True, possible=False)
-        self.changed.emit()
+        self.busy_changed.emit()
 
     def stop(self) -> None:
-        """End it; what was found stays."""
+        """Stop the hunt; its findings stay."""
         self.worker.control.stop()
         self._show(STOPPING)
 
@@ -115,28 +283,29 @@ class HuntController(QObject):
         self._show(STOPPING if self.worker.control.stop_requested else "")
 
     def _show(self, more: str) -> None:
-        news = self.worker.news
+        news: HuntNews | None = self.worker.news
         if news is not None:
             self.page.table.show_findings(news.findings)
             self.page.words.set_text(words_of(news) + more)
 
     def _on_finished(self, wrong: str) -> None:
         news = self.worker.news
-        self._show(ALL_TRIED if news is not None and news.exhausted else "")
+        exhausted = news is not None and news.exhausted
+        self._show("; nothing is left that was not tried" if exhausted else "")
         if news is None:
-            self.page.words.set_text(self._said)
+            self.page.words.set_text(self._words_before)
         self.page.show_problem(wrong)
         self.page.set_hunting(False, possible=True)
-        self.changed.emit()
+        self.busy_changed.emit()
 
 
 def folder_of(folder: Path, question: Question) -> Path:
-    """Beside the runs of a study, a folder for each question: the same one goes on there."""
+    """Return the folder of a question's findings, beside the runs of its study."""
     return folder / f"hunt-{sha256(repr(question).encode()).hexdigest()[:8]}"
 
 
 def words_of(news: HuntNews) -> str:
-    """How far a hunt is, in a line.
+    """Say in a line how far a hunt is.
 
     >>> from core.extremes.hunt import HuntStatus
     >>> words_of(HuntNews(HuntStatus(tried=37, failed=1, best=0.468, running=2), ()))

@@ -1,9 +1,10 @@
-"""The head of a whole study's window: which size and settings to run, where, with how many jobs."""
+"""Head of a whole study's window: its options, the buttons that run it, and its progress."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QPalette
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QGridLayout,
     QHBoxLayout,
+    QProgressBar,
     QVBoxLayout,
     QWidget,
 )
@@ -28,7 +30,11 @@ from app.widgets.inputs import (
 from app.widgets.layouts import filled, laid
 from app.widgets.number_boxes import WholeBox
 from app.widgets.plain_text import plain_tip
+from core.numbers import duration_text, whole_text
 from core.studies.study import Study
+
+if TYPE_CHECKING:
+    from core.sweep.control import SweepStatus
 
 SIZES = {"quick": "quick", "paper": "the paper's size"}
 AS_IT_STANDS = "as it stands"
@@ -38,21 +44,21 @@ SIZE_TIPS = {
     AS_IT_STANDS: "The settings as they stand in the study or in the experiment panel",
 }
 HERE, CLUSTER = "this computer", "a cluster"
-ADDRESS = "tcp://host:8786"
 ADDRESS_TIP = (
     "The address of a Dask scheduler with workers, as `dask scheduler` prints it; the folder of "
     "the runs must be one that the workers see too"
 )
 # As many as app.settings takes back at the next start.
 MOST_JOBS = 512
+RUN, CONTINUE, AGAIN = "Run", "Continue", "Run what failed"
+ALL_THERE = "All cells are there."
 
 
 @final
 class StudyOptions(QWidget):
-    """Rows of choices; `changed` where the user made another one."""
+    """Choices of the study, its size, where it runs, its processes and its folder."""
 
-    changed = Signal()
-    cost_requested = Signal()
+    changed = Signal()  # the user made another choice
 
     def __init__(self, cores: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -70,7 +76,7 @@ class StudyOptions(QWidget):
         self.jobs.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
         self.cluster = ValueEdit(self)
         self.cluster.setAccessibleName("Address of the cluster")
-        self.cluster.setPlaceholderText(ADDRESS)
+        self.cluster.setPlaceholderText("tcp://host:8786")
         self.cluster.setToolTip(ADDRESS_TIP)
         self.cluster.setMinimumWidth(180)
         self.folder = ValueEdit(self)
@@ -123,12 +129,11 @@ class StudyOptions(QWidget):
         self.folder.textEdited.connect(self._folder_edited)
         self.folder.editingFinished.connect(self.changed)
         self.browse.clicked.connect(self._browse)
-        self.estimate.clicked.connect(self.cost_requested)
 
     # --------------------------------------------------------------------------------- showing
 
     def show_study(self, study: Study, edited: bool) -> None:
-        """Another study, at its quick size unless it was edited."""
+        """Offer the sizes of a study, the quick one first unless the study was edited."""
         self.chooser.set_study(study)
         with QSignalBlocker(self.size_choice):
             self.size_choice.clear()
@@ -145,23 +150,23 @@ class StudyOptions(QWidget):
         self._folder_typed = False
 
     def offer_folder(self, folder: Path) -> None:
-        """Where runs go unless somebody types another place."""
+        """Show the usual folder of the runs, unless the user has typed another one."""
         if not self._folder_typed:
             self.folder.setText(str(folder))
             self.folder.setCursorPosition(0)
             self.folder.setToolTip(plain_tip(str(folder)))
 
     def show_count(self, words: str) -> None:
-        """What is known of the cells and of their cost."""
+        """Show the number of cells and their cost."""
         self.count.set_text(words)
 
     def show_problem(self, sentence: str) -> None:
-        """What is wrong with the choices; "" for nothing."""
+        """Show what is wrong with the choices; hide if it is ""."""
         self.problem.setText(sentence)
         self.problem.setVisible(bool(sentence))
 
     def set_locked(self, locked: bool) -> None:
-        """While a study is run its choices stay as they are."""
+        """Disable all choices while a study is run."""
         parts = (
             self.chooser.box,
             self.size_choice,
@@ -179,34 +184,34 @@ class StudyOptions(QWidget):
 
     @property
     def size_name(self) -> str | None:
-        """`quick`, `paper`, or None for the settings as they stand."""
+        """`quick`, `paper`, or None for the study's own settings."""
         data = self.size_choice.currentData()
         return None if data is None else str(data)
 
     @property
     def address(self) -> str | None:
-        """The address of the cluster; None for this computer."""
+        """Address of the cluster; None for this computer."""
         return self.cluster.text().strip() if self.on_cluster else None
 
     @property
     def on_cluster(self) -> bool:
-        """Whether a cluster is chosen."""
+        """True if a cluster is chosen."""
         return self.place.currentText() == CLUSTER
 
     @property
     def path(self) -> Path | None:
-        """The folder of the runs; None where nothing is typed."""
+        """Folder of the runs; None if none is typed."""
         text = self.folder.text().strip()
         return Path(text).expanduser() if text else None
 
     @property
     def remembered(self) -> tuple[str, int]:
-        """The cluster's address ("" for none) and the processes, for the settings."""
+        """Cluster's address ("" for none) and number of processes, for the settings."""
         return self.cluster.text().strip(), self.jobs.value()
 
     def set_remembered(self, cluster: str, jobs: int) -> None:
-        """What the settings say; no address is this computer, no jobs its cores."""
-        # What is remembered is no choice that would be looked up at once.
+        """Restore the settings; no address is this computer, no jobs its cores."""
+        # No `changed`: a study is adopted afterwards.
         with QSignalBlocker(self.jobs):
             self.cluster.setText(cluster)
             if jobs:
@@ -236,3 +241,97 @@ class StudyOptions(QWidget):
             self._folder_typed = True
             self.folder.setText(place)
             self.changed.emit()
+
+
+def words_of(status: SweepStatus, pausing: bool, stopping: bool) -> str:
+    """Return a status in a line.
+
+    >>> from core.sweep.control import SweepStatus
+    >>> words_of(SweepStatus(total=200, done=37, running=2, failed=1, eta=45.0), False, False)
+    '37 of 200 cells, 1 failed, 2 running; about 45 s left'
+    >>> words_of(SweepStatus(total=200, compiling=("flow", "margins")), False, False)
+    '0 of 200 cells; compiling kernels first, once on this computer'
+    """
+    parts = [f"{whole_text(status.done)} of {whole_text(status.total)} cells"]
+    if status.failed:
+        parts.append(f"{status.failed} failed")
+    if status.running:
+        parts.append(f"{status.running} running")
+    text = ", ".join(parts)
+    if stopping:
+        return f"{text}; stopping ..."
+    if status.compiling:
+        return f"{text}; compiling kernels first, once on this computer"
+    if status.lacks_workers:
+        return f"{text}; waiting: no worker of the cluster is left"
+    if pausing:
+        return f"{text}; paused" + ("" if not status.running else " once they are done")
+    if math.isfinite(status.eta) and status.done + status.failed < status.total:
+        text += f"; about {duration_text(status.eta)} left"
+    return text
+
+
+@final
+class SweepProgress(QWidget):
+    """Buttons that run, pause and cancel a study, a bar, and a line of words."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.run = push_button(
+            RUN, self, "Run the cells that are not there yet; finished ones are kept"
+        )
+        self.run.setProperty("primary", True)
+        self.pause = push_button("Pause", self, "Start no more cells until it is pressed again")
+        self.pause.setCheckable(True)
+        self.pause.toggled.connect(self._on_pause_toggled)
+        self.cancel = push_button(
+            "Cancel", self, "End the study; finished cells stay, and Continue goes on from them"
+        )
+        self.bar = QProgressBar(self, textVisible=False)
+        self.bar.setAccessibleName("Cells that are done")
+        self.words = ElidedLabel(self, Qt.TextElideMode.ElideRight)
+        line = filled(laid(QHBoxLayout(self), spacing=8), self.run, self.pause, self.cancel)
+        for part, share in ((self.bar, 2), (self.words, 3)):
+            line.addSpacing(8)
+            line.addWidget(part, share)
+        self.show_idle(0, 0, 0, possible=False)
+
+    def _on_pause_toggled(self, held: bool) -> None:
+        self.pause.setText("Resume" if held else "Pause")
+
+    def show_idle(self, done: int, failed: int, total: int, possible: bool) -> None:
+        """Show how many cells exist while nothing runs."""
+        left = total - done
+        begun = done + failed > 0 and left > 0
+        self.run.setText(AGAIN if left == failed > 0 else CONTINUE if begun else RUN)
+        self.run.setEnabled(possible and left > 0)
+        self._show_buttons(False)
+        self._show_bar(done, total)
+        words = f"{whole_text(done)} of {whole_text(total)} cells are there" if done else ""
+        words += f"; {failed} failed" if failed else ""
+        self.words.set_text(ALL_THERE if total and not left else words)
+
+    def show_status(self, status: SweepStatus, pausing: bool, stopping: bool) -> None:
+        """Show how far the study is while it runs."""
+        focused = self.run.hasFocus()
+        self._show_buttons(not stopping)
+        if focused:  # before Run is disabled, and after Pause can take it
+            self.pause.setFocus()
+        self.run.setEnabled(False)
+        # Failed cells are over too: without them the bar would never be full.
+        self._show_bar(status.done + status.failed, status.total)
+        words = words_of(status, pausing, stopping) if status.total else "Looking what is there ..."
+        self.words.set_text(words)
+
+    def _show_bar(self, done: int, total: int) -> None:
+        self.bar.setRange(0, max(total, 1))
+        self.bar.setValue(done)
+
+    def _show_buttons(self, running: bool) -> None:
+        self.cancel.setEnabled(running)
+        self.pause.setEnabled(running)
+        if not running and self.pause.isChecked():
+            # Unchecked by hand it would ask to go on with what has ended.
+            with QSignalBlocker(self.pause):
+                self.pause.setChecked(False)
+            self.pause.setText("Pause")

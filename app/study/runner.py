@@ -1,25 +1,33 @@
-"""Runs a whole study in its window: started, paused, cancelled, gone on with.
+"""Controller of a whole study's window: adopts a study, runs, pauses, cancels and continues it.
 
-StudyRuns (what is there) <-- the reader, or the SweepWorker while it runs
+StudyRuns (what exists) <-- the reader, or the worker while it runs
   |-> table, points, progress; figure; claims once it rests (app.study.display)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from app.places import Places
 from app.state.study_runs import StudyRuns, WholeStudy, whole_study
 from app.study.display import StudyDisplay
 from app.study.hunting import HuntController
-from app.study.readers import cost_estimated, study_runs
-from app.study.sweep_progress import words_of
-from app.study.sweep_worker import Order, SweepWorker
+from app.study.options import words_of
 from app.study.window import StudyWindow
+from app.study.workers import (
+    StudyWorker,
+    SweepNews,
+    SweepOrder,
+    cost_estimated,
+    run_sweep,
+    study_runs,
+)
 from app.training.code_question import CodeQuestion
 from app.training.files import show_folder
 from app.training.training_roles import Repeat
@@ -35,44 +43,42 @@ from core.trust import UntrustedCodeError
 if TYPE_CHECKING:
     from core.sweep.cost import Cost
 
-NO_FOLDER = "Say in which folder the runs are to be recorded."
 NO_ADDRESS = "Type the address of a Dask scheduler, such as tcp://host:8786."
-MEASURING = "Measuring a few cells ..."
-LOOK_MS = 300  # a cell may take hours, in which no other news comes
+POLL_MS = 300  # a cell may take hours, in which the worker reports nothing
 NOT_READ = "The folder could not be read because of an error; the log says more."
 NO_COST = "The cost could not be estimated because of an error; the log says more."
 
 
 @final
 class StudyRunner(QObject):
-    """Owns the window of a whole study and what works for it.
+    """Controller of the window of a whole study; owns the window and its workers."""
 
-    run_requested(path, beside): a run is to be opened. status(words): how far a study is whose
-    window is hidden.
-    """
-
-    run_requested = Signal(object, bool)
-    status = Signal(str)
-
-    def __init__(self, palette: Palette, places: Places, study: Study, parent: QObject) -> None:
+    def __init__(
+        self,
+        palette: Palette,
+        places: Places,
+        study: Study,
+        open_run: Callable[[Path | str, bool], None],
+        show_status: Callable[[str], None],
+        parent: QObject,
+    ) -> None:
+        """Call `open_run(path, beside)`, and `show_status` while the window is hidden."""
         super().__init__(parent)
-        self._places = places
+        self._places, self._show_hidden_status = places, show_status
         self.window = window = StudyWindow(palette, cores())
         self.display = StudyDisplay(window, palette, self)
         self.question = CodeQuestion(window)
         self.question.message.connect(window.bar.say)
-        self.hunting = HuntController(window, self)
-        self.hunting.code_refused.connect(self.question.ask)
-        self.worker = SweepWorker(self)
+        self.hunting = HuntController(window.hunt, window.options, self.question, self)
+        self.worker = StudyWorker("study", run_sweep, self)
         self.reader = Worker("study", study_runs, self, our_error=NOT_READ)
         self.cost = Worker("cost", cost_estimated, self, our_error=NO_COST)
         self.shown: WholeStudy = whole_study(study)
-        self._look_again = QTimer(self, interval=LOOK_MS)
-        self._look_again.timeout.connect(self._show_status)
-        self.display.run_requested.connect(self.run_requested)
-        self.hunting.run_requested.connect(self.run_requested)
-        self.hunting.changed.connect(self._show_idle)
-        self.worker.planned.connect(self._on_progress)
+        self._poll = QTimer(self, interval=POLL_MS)
+        self._poll.timeout.connect(self._show_status)
+        for source in (window.plot, window.table, window.hunt.table):
+            source.run_requested.connect(open_run)
+        self.hunting.busy_changed.connect(self._show_idle)
         self.worker.progress.connect(self._on_progress)
         self.worker.finished.connect(self._on_finished)
         self.reader.result.connect(self._on_runs)
@@ -81,21 +87,21 @@ class StudyRunner(QObject):
         self.cost.error.connect(self._show_cost)
         window.options.chooser.chosen.connect(self._choose)
         window.options.chooser.open_requested.connect(self._open)
-        window.options.changed.connect(self._look)
-        window.options.cost_requested.connect(self._estimate)
-        window.progress.run_requested.connect(self.run)
-        window.progress.pause_requested.connect(self.pause)
-        window.progress.cancel_requested.connect(self.cancel)
+        window.options.changed.connect(self._read_runs)
+        window.options.estimate.clicked.connect(self._estimate)
+        window.progress.run.clicked.connect(self.run)
+        window.progress.pause.toggled.connect(self.pause)
+        window.progress.cancel.clicked.connect(self.cancel)
         window.place.clicked.connect(self._show_folder)
 
     @property
     def busy(self) -> bool:
-        """Whether a study is being run, or hunted in."""
+        """True while a study is being run, or hunted in."""
         return self.worker.busy or self.hunting.busy
 
     def close(self) -> None:
-        """Stop everything, wait for it, and put the window away."""
-        self._look_again.stop()
+        """Stop all work, wait for it, and delete the window."""
+        self._poll.stop()
         self.question.close()
         for worker in (self.worker, self.reader, self.cost):
             worker.close()
@@ -113,7 +119,7 @@ class StudyRunner(QObject):
         # settings.
         self.window.options.show_study(study, edited=study.id in shipped_ids() and shown.edited)
         self.window.bar.say("")
-        self._look()
+        self._read_runs()
 
     def _choose(self, name: str) -> None:
         try:
@@ -126,8 +132,8 @@ class StudyRunner(QObject):
         if name:
             self._choose(name)
 
-    def _look(self) -> None:
-        """The study, its size or its folder are others: see what is there."""
+    def _read_runs(self) -> None:
+        """Find the runs of the chosen study, size and folder."""
         if self.busy:
             return
         self.cost.cancel()  # of what was chosen before
@@ -142,21 +148,20 @@ class StudyRunner(QObject):
             self._places.study_folder(study.id, size, sized.to_toml() if edited else "")
         )
         if options.path is None:
-            self._refuse(NO_FOLDER)
+            self._refuse("Say in which folder the runs are to be recorded.")
             return
         options.show_count(f"{sized.count} cells")
         # In a thread: a folder may hold thousands of files, on a disk across the network.
         self.reader.ask(sized, size, options.path)
 
     def _refuse(self, sentence: str) -> None:
-        """Nothing can be run as it stands, nor as it stood before."""
+        """Say why nothing can be run, and forget the runs of the choices before."""
         self.reader.cancel()
         self.shown = replace(self.shown, runs=StudyRuns(self.shown.study))
         self.window.options.show_problem(sentence)
         self._show_idle()
 
     def _on_runs(self, runs: StudyRuns) -> None:
-        """What is there is known."""
         if self.busy:
             return
         self.shown = replace(self.shown, runs=runs)
@@ -168,7 +173,7 @@ class StudyRunner(QObject):
         self._show_idle(possible=options.address != "")
 
     def _show_idle(self, possible: bool = True) -> None:
-        """Nothing is run now, unless it is a hunt."""
+        """Show the state while nothing runs, or a hunt."""
         runs, hunts = self.shown.runs, self.hunting.busy
         done, failed, total = len(runs.done), len(runs.failed), len(runs.cells)
         possible = possible and total > 0 and not hunts
@@ -179,7 +184,7 @@ class StudyRunner(QObject):
     # --------------------------------------------------------------------------------- running
 
     def run(self) -> None:
-        """Run what is left of the study."""
+        """Run the missing cells of the study."""
         runs, options = self.shown.runs, self.window.options
         if self.busy or not runs.cells:
             return
@@ -192,8 +197,8 @@ class StudyRunner(QObject):
         self.window.bar.say("")
         options.set_locked(True)
         jobs = None if options.on_cluster else options.jobs.value()  # a cluster has its own workers
-        self.worker.start(Order(runs.study, runs.folder, runs.size, jobs, options.address))
-        self._look_again.start()
+        self.worker.start(SweepOrder(runs.study, runs.folder, runs.size, jobs, options.address))
+        self._poll.start()
         self.hunting.show_runs(runs, possible=False)
         self._show_status()
 
@@ -208,13 +213,13 @@ class StudyRunner(QObject):
         return True
 
     def pause(self, held: bool) -> None:
-        """Start no more cells, or go on."""
+        """Start no more cells, or resume."""
         control = self.worker.control
         (control.pause if held else control.resume)()
         self._show_status()
 
     def cancel(self) -> None:
-        """End the study; what is done stays."""
+        """Stop the study; finished cells stay."""
         self.worker.control.stop()
         self._show_status()
 
@@ -223,10 +228,10 @@ class StudyRunner(QObject):
         self._show_status()
 
     def _refresh(self, resting: bool) -> None:
-        """Show what came of the cells; nothing is known where a plan could not be made."""
-        paths, rows = self.worker.paths, self.worker.rows
-        if paths:
-            runs = replace(self.shown.runs, paths=paths, rows=rows)
+        """Show the cells' rows; the worker has no news if a plan could not be made."""
+        news: SweepNews | None = self.worker.news
+        if news is not None:
+            runs = replace(self.shown.runs, paths=news.paths, rows=news.rows)
             self.shown = replace(self.shown, runs=runs)
             self.display.show_runs(runs, resting)
 
@@ -238,31 +243,30 @@ class StudyRunner(QObject):
         self.window.progress.show_status(*how)
         self.window.table.model_.set_at_work(control.status.at_work)
         if control.status.total:
-            self._say_hidden(words_of(*how))
+            self._show_if_hidden(words_of(*how))
 
-    def _say_hidden(self, words: str) -> None:
-        """In the main window, how far the study is; its own says so itself where it is seen."""
+    def _show_if_hidden(self, words: str) -> None:
         if not self.window.isVisible():
-            self.status.emit(f"{self.shown.study.title}: {words}")
+            self._show_hidden_status(f"{self.shown.study.title}: {words}")
 
     def _on_finished(self, wrong: str) -> None:
-        """It is done, or was cancelled, or could not go on."""
-        self._look_again.stop()
+        """Show the state of a study that is done, was cancelled, or failed."""
+        self._poll.stop()
         self._refresh(resting=True)
         self.window.table.model_.set_resting()
         self._show_idle()
         self.window.bar.say(wrong or self.shown.runs.failures)
         status = self.worker.control.status
-        self._say_hidden(wrong or f"{status.done} of {status.total} cells are there")
+        self._show_if_hidden(wrong or f"{status.done} of {status.total} cells are there")
 
     # -------------------------------------------------------------------------------- the rest
 
     def _estimate(self) -> None:
-        """Measure what the study costs."""
+        """Measure what the study would cost."""
         runs, options = self.shown.runs, self.window.options
         if runs.cells and self._is_trusted(runs.study, self._estimate):
             self.window.bar.say("")
-            options.show_count(f"{len(runs.cells)} cells. {MEASURING}")
+            options.show_count(f"{len(runs.cells)} cells. Measuring a few cells ...")
             options.estimate.setEnabled(False)
             self.cost.ask(runs.study, options.jobs.value(), dict(runs.rows))
 

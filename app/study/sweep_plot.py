@@ -1,4 +1,4 @@
-"""The live plot of a whole study: a column over an axis, a line for each value of the others.
+"""Live plot of a whole study: a column over an axis, a line for each value of the others.
 
 Means with one standard deviation each way; hollow points have runs that did not fit. A click opens
 the run of a point, or asks which one where it is a mean.
@@ -55,9 +55,9 @@ class WordTicks:
 
 @final
 class SweepPlot(QWidget):
-    """Shows lines. run_requested(path, beside): a run is to be opened."""
+    """Lines of one column over one axis."""
 
-    run_requested = Signal(object, bool)
+    run_requested = Signal(object, bool)  # path, whether beside what is shown
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,7 +88,7 @@ class SweepPlot(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     def show_lines(self, lines: SweepLines, axis: str, column: str) -> None:
-        """Other lines, or more of them; a zoom stays as long as the axes do."""
+        """Show lines; a zoom stays while the axes are the same."""
         if (axis, column) != (self._axis, self._column):
             self._axis, self._column = axis, column
             self.plot.reset_range()
@@ -96,14 +96,14 @@ class SweepPlot(QWidget):
         self._draw()
 
     def set_logarithmic(self, horizontal: bool | None, vertical: bool | None) -> None:
-        """Which axes are logarithmic; None leaves it to the values."""
+        """Set which axes are logarithmic; None: by the values."""
         self._forced = [horizontal, vertical]
         self.plot.reset_range()
         self._draw()
 
     @property
     def logarithmic(self) -> tuple[bool, bool]:
-        """Which axes are logarithmic now."""
+        """True for each axis that is logarithmic now."""
         return self._log[0], self._log[1]
 
     def set_colours(self, palette: Palette) -> None:
@@ -127,7 +127,7 @@ class SweepPlot(QWidget):
         self._show_key()
 
     def _scale(self, axis: int, positive: Floats, ratio: float, all_: Floats | None = None) -> bool:
-        """Whether an axis is logarithmic: as asked, where it can be, or by its values."""
+        """Return True if an axis is logarithmic: as set, if it can be, or by its values."""
         if positive.size == 0:
             return False
         forced = self._forced[axis]
@@ -192,7 +192,7 @@ class SweepPlot(QWidget):
         self.markers.show_at(np.concatenate(shown), np.concatenate(which))
 
     def _bar_path(self, line: SweepLine, x: Floats, mean: Floats) -> QPainterPath:
-        """A vertical bar at each point; where a logarithm has no lower end, a decade of it."""
+        """Return a vertical bar at each point; a decade of it if its logarithm has no lower end."""
         low = self._placed(line.low, 1)
         low = np.where(np.isfinite(low), low, mean - 1.0)
         high = self._placed(line.high, 1)
@@ -216,7 +216,7 @@ class SweepPlot(QWidget):
 
     @property
     def note(self) -> str:
-        """What the points are, in a line."""
+        """Explanation of the points, in a line."""
         most = self.shown.most
         if most == 0:
             return ""
@@ -254,7 +254,7 @@ class SweepPlot(QWidget):
         show_tip(place, self.tip_of(point), self.plot.viewport())
 
     def tip_of(self, point: Point) -> str:
-        """A point in words."""
+        """Describe a point in words."""
         where = line_name(((self._axis, point.x), *point.line))
         spread = point.spread
         value = f"{self._column.replace('_', ' ')} {shown_number(spread.mean, 4)}"
@@ -291,7 +291,7 @@ class SweepPlot(QWidget):
 
 
 def line_name(key: Sequence[tuple[str, object]]) -> str:
-    """Values of axes as a name.
+    """Name a line by its values of axes.
 
     >>> line_name((("data.n", 16), ("variant", "normalised_gd")))
     'n = 16, normalised gd'

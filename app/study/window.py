@@ -1,44 +1,153 @@
-"""The window of a whole study: options, progress, the figure, the points, the cells, a hunt, the
-claims."""
+"""Window of a whole study: options, progress, figure, points, cells, hunt and claims."""
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QSplitter,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
+from app.state.sweep_lines import first_axis, first_choice, first_column
 from app.study.claim_list import ClaimList
-from app.study.hunt_page import HuntPage
-from app.study.options import StudyOptions
-from app.study.sweep_axes import SweepAxes
+from app.study.hunting import HuntPage
+from app.study.options import StudyOptions, SweepProgress
 from app.study.sweep_plot import SweepPlot
-from app.study.sweep_progress import SweepProgress
 from app.style import shades
-from app.training.cell_table import CellTable
+from app.training.cell_table import CellTable, short_key
 from app.widgets.elided import ElidedLabel
-from app.widgets.inputs import push_button
+from app.widgets.inputs import ChoiceBox, push_button, quiet_label
 from app.widgets.layouts import filled, laid
 from app.widgets.message_bar import MessageBar
+from app.widgets.plain_text import plain_tip
+from app.widgets.screen_text import shown_number
 from app.widgets.study_picture import StudyPicture
 from core.figures.palette import Palette
+from core.studies.tables import value_text
 
-TITLE = "Whole study"
 FIGURE, POINTS, CELLS, HUNT = "&Figure", "&Points", "&Cells", "&Hunt"
 
 
 @final
-class StudyWindow(QWidget):
-    """A window of its own, so that runs stay in sight. closed: it was hidden by its user."""
+class SweepAxes(QWidget):
+    """Choices of the plot's axes, scales, and values of the other axes, in a line."""
 
-    closed = Signal()
+    changed = Signal()
+    scales_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._axes: Mapping[str, Sequence[Any]] = {}
+        self._filters: dict[str, tuple[QLabel, ChoiceBox]] = {}
+        self._line = laid(QHBoxLayout(self), (8, 8, 0, 0), 8)
+        self.column = ChoiceBox(self, "Column", letters=14)
+        self.axis = ChoiceBox(self, "Axis", letters=8)
+        self.log_y = self._box("log", "A logarithmic vertical axis")
+        self.log_x = self._box("log", "A logarithmic horizontal axis")
+        over = quiet_label("over", self)
+        filled(self._line, self.column, self.log_y, over, self.axis, self.log_x, 1)
+        self.column.activated.connect(self.changed)
+        self.axis.activated.connect(self._on_axis_chosen)
+
+    def _box(self, text: str, tip: str) -> QCheckBox:
+        box = QCheckBox(text, self)
+        box.setToolTip(plain_tip(tip))
+        box.setAccessibleName(tip)
+        box.clicked.connect(self.scales_changed)
+        return box
+
+    # --------------------------------------------------------------------------------- showing
+
+    def show_study(self, axes: Mapping[str, Sequence[Any]], columns: Sequence[str]) -> None:
+        """Offer the axes and columns of a grid, and keep the chosen ones if it has them."""
+        before = self.axis_name, self.column_name
+        self._axes = axes
+        with QSignalBlocker(self.axis), QSignalBlocker(self.column):
+            self.axis.clear()
+            for key in axes:
+                self.axis.addItem(short_key(key), key)
+            self.column.clear()
+            for name in columns:
+                self.column.addItem(name.replace("_", " "), name)
+            axis = before[0] if before[0] in axes else first_axis(axes)
+            self.axis.setCurrentIndex(self.axis.findData(axis))
+            column = before[1] if before[1] in columns else first_column(columns)
+            self.column.setCurrentIndex(self.column.findData(column))
+        self._rebuild()
+
+    def show_scales(self, horizontal: bool, vertical: bool) -> None:
+        """Check the boxes of logarithmic axes."""
+        for box, shown in ((self.log_x, horizontal), (self.log_y, vertical)):
+            with QSignalBlocker(box):
+                box.setChecked(shown)
+
+    def _rebuild(self) -> None:
+        """Offer a choice for each other axis with several values."""
+        for parts in self._filters.values():
+            for part in parts:
+                part.hide()
+                part.deleteLater()
+        self._filters = {}
+        first = first_choice(self._axes, self.axis_name)
+        for key, values in self._axes.items():
+            if key == self.axis_name or len(values) < 2 or key.endswith(".seed"):
+                continue
+            label = quiet_label(short_key(key), self)
+            choice = ChoiceBox(self, f"Values of {short_key(key)}", letters=4)
+            choice.addItem("all", None)
+            for place, value in enumerate(values):
+                text = shown_number(value) if isinstance(value, float) else value_text(value)
+                choice.addItem(text.replace("_", " "), place)
+            if key in first:
+                choice.setCurrentIndex(1 + list(values).index(first[key]))
+            choice.activated.connect(self.changed)
+            for part in (label, choice):
+                # Before the stretch at the end.
+                self._line.insertWidget(self._line.count() - 1, part)
+            self._filters[key] = label, choice
+
+    # --------------------------------------------------------------------------------- reading
+
+    @property
+    def axis_name(self) -> str:
+        """Key of the horizontal axis."""
+        return str(self.axis.currentData() or "")
+
+    @property
+    def column_name(self) -> str:
+        """Column of the vertical axis."""
+        return str(self.column.currentData() or "")
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """Chosen values of the other axes; an axis with any value is left out."""
+        places = {key: choice.currentData() for key, (_, choice) in self._filters.items()}
+        return {k: self._axes[k][place] for k, place in places.items() if place is not None}
+
+    # --------------------------------------------------------------------------------- editing
+
+    def _on_axis_chosen(self, _: int) -> None:
+        self._rebuild()
+        self.changed.emit()
+
+
+@final
+class StudyWindow(QWidget):
+    """Window of its own, so that runs stay in sight."""
 
     def __init__(self, palette: Palette, cores: int) -> None:
         # Without a parent, in front of which window systems would always keep it.
         super().__init__(None, Qt.WindowType.Window)
         self.setObjectName("study")
-        self.setWindowTitle(TITLE)
+        self.setWindowTitle("Whole study")
         self.resize(1180, 800)
         self.bar = MessageBar(self)
         self.options = StudyOptions(cores, self)
@@ -84,17 +193,13 @@ class StudyWindow(QWidget):
         self.bar.float_over(self.split)
 
     def set_has_figure(self, there: bool) -> None:
-        """Whether the study has a figure; else the points stand in front."""
+        """Show the figure's tab; without a figure the points are in front."""
         self.tabs.setTabVisible(0, there)
         self.figure.setVisible(there)
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette for the parts that paint themselves."""
+        """Set the palette of the parts that paint themselves."""
         self.picture.set_colours(palette)
         self.plot.set_colours(palette)
         self.claims.set_colours(palette)
         self.table.set_danger(shades(palette)["danger"])
-
-    def closeEvent(self, event: QCloseEvent) -> None:
-        super().closeEvent(event)
-        self.closed.emit()

@@ -1,52 +1,139 @@
-"""Brackets the final margin of runs beside the window, from a run of its own for each answer."""
+"""Final margins of the shown runs, bracketed beside the window by runs opened for each answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from app.worker import Request
+from PySide6.QtCore import QObject, QTimer
+
+from app.playback.display import DisplayController
+from app.state.session import OpenRun
+from app.theory.results import TheoryResults
+from app.worker import Request, Worker
 
 if TYPE_CHECKING:
     from core.observables.final_margin import FinalMargin
     from core.reference.margin import ReferenceMargin
 
+SOON_MS, GROWING_MS = 400, 2000  # after something has changed; while a run grows
 # Of work, of a run that grows and of one that has ended; the bound at hand then holds all the same.
 GROWING_S, SECONDS = 2.0, 30.0
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Ahead:
-    """What a run's first `frames` frames say of its final margin; None where nothing is known."""
+class FinalBracket:
+    """Final margin of a run by its first `frames` frames; None if it is unknown."""
 
     key: int
     frames: int
     found: FinalMargin | None = None
 
 
-def look_ahead(
+def bracket_final_margin(
     request: Request,
     key: int,
     path: Path,
     margins: Mapping[str, ReferenceMargin],
     before: FinalMargin | None = None,
-) -> Ahead:
-    """The bracket of a run at its last frame, under the weakest condition; `before` is the one that
-    is known already, of which nothing but the reference margin may be another."""
+) -> FinalBracket:
+    """Bracket a run's final margin at its last frame, under the weakest condition.
+
+    Of a finished run the bracket `before` is reused; only its reference margin may have changed.
+    """
     from core.observables.final_margin import DRAWN, final_margin, refusal, upper_end
     from core.reference.gated import Kept
     from core.runs import open_run
 
     with open_run(path) as run:
         if run.frames == 0 or refusal(run):
-            return Ahead(key, run.frames)
+            return FinalBracket(key, run.frames)
         grows = run.status != "finished"
         if before is not None and before.frame == run.frames - 1 and not grows:
             always, name = upper_end(run, margins)
-            return Ahead(key, run.frames, replace(before, above_always=always, always=name))
+            return FinalBracket(key, run.frames, replace(before, above_always=always, always=name))
         watch = request.watch.within(GROWING_S if grows else SECONDS)
         found = final_margin(run, -1, margins, watch, (Kept.OWN,), DRAWN)
-        return Ahead(key, run.frames, found)
+        return FinalBracket(key, run.frames, found)
+
+
+@final
+class FinalMargins(QObject):
+    """Requests of final margins as runs grow, never before the last result has arrived."""
+
+    def __init__(
+        self,
+        display: DisplayController,
+        results: Callable[[int], TheoryResults],
+        cpu_share: Callable[[], float],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._display, self._results = display, results
+        # By how many frames and margins, and whether it grew.
+        self._requested: dict[int, tuple[int, int, bool]] = {}
+        self._grew: set[int] = set()  # those that were growing when they were requested
+        self._stopped = False
+        self.worker = Worker("final margin", bracket_final_margin, self, one_core=True)
+        self.worker.share = cpu_share
+        self.worker.result.connect(self.schedule)
+        self._pause = QTimer(self, singleShot=True)
+        self._pause.setObjectName("final margin")
+        self._pause.timeout.connect(self._request)
+        display.runs_changed.connect(self._on_runs_changed)
+        display.frames_read.connect(self.schedule)
+
+    @property
+    def busy(self) -> bool:
+        """True while a request is scheduled or at work."""
+        return self.worker.busy or self._pause.isActive()
+
+    def stop(self) -> None:
+        """Cancel all requests and wait for the thread."""
+        self._stopped = True
+        self._pause.stop()
+        self.worker.close()
+
+    def _runs(self) -> dict[int, OpenRun]:
+        # A recording that stands in for a run is only shown.
+        return {
+            run.key: run
+            for run in self._display.session
+            if run.data is not None and not run.stands_in
+        }
+
+    def _mark(self, run: OpenRun) -> tuple[int, int, bool]:
+        # Of the file, of which the window may not have read all.
+        frames = 0 if run.data is None else run.data.run.frames
+        return frames, len(self._results(run.key).proved), run.grows
+
+    def _on_runs_changed(self) -> None:
+        runs = self._runs()
+        self._requested = {key: mark for key, mark in self._requested.items() if key in runs}
+        self.worker.cancel(keep=runs)
+        self.schedule()
+
+    def schedule(self) -> None:
+        """Request a final margin before long if a run or its reference margins have changed."""
+        if self._stopped or self._pause.isActive():
+            return
+        runs = self._runs().values()
+        if any(self._mark(run) != self._requested.get(run.key) for run in runs):
+            live = any(run.grows for run in self._display.session)
+            self._pause.start(GROWING_MS if live and self._requested else SOON_MS)
+
+    def _request(self) -> None:
+        if self.worker.busy or self._display.awaited:  # try again later
+            self._pause.start(SOON_MS)
+            return
+        for key, run in self._runs().items():
+            mark = self._mark(run)
+            if mark[0] and mark != self._requested.get(key):
+                self._requested[key], known = mark, self._results(key)
+                # A bracket of a growing run had less time.
+                before = None if run.key in self._grew else known.final
+                self.worker.ask(key, run.path, known.proved, before, key=key)
+                (self._grew.add if run.grows else self._grew.discard)(key)

@@ -32,7 +32,7 @@ OPENING, CLOSING = ("{", "(", "[", "\\left", "\\langle"), ("}", ")", "]", "\\rig
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """A line of a formula at UNIT points: its curves, with the baseline at 0."""
+    """Line of a formula at UNIT points: its curves, with the baseline at 0."""
 
     path: QPainterPath
     width: float
@@ -43,7 +43,7 @@ class Outline:
 # mathtext takes 6 ms for a formula, and each is broken anew at every change of width.
 @lru_cache(maxsize=512)
 def outline(tex: str) -> Outline:
-    """The curves of TeX without dollar signs. Raises ValueError for what mathtext cannot read."""
+    """Return the curves of TeX without dollar signs. Raises ValueError for unreadable TeX."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.path import Path
     from matplotlib.textpath import TextPath
@@ -73,7 +73,7 @@ def outline(tex: str) -> Outline:
 
 
 def parts_of(tex: str) -> tuple[str, ...]:
-    r"""A formula in the parts between which a line may end.
+    r"""Split a formula into the parts between which a line may end.
 
     >>> parts_of(r"a(x, y) \leq b, c = d")
     ('a(x, y)', '\\leq b,', 'c', '= d')
@@ -105,7 +105,7 @@ def parts_of(tex: str) -> tuple[str, ...]:
 
 @final
 class FormulaLabel(QWidget):
-    """A formula in the colour of text, over as many lines as its width needs.
+    """Formula in the colour of text, over as many lines as its width needs.
 
     What mathtext cannot read is shown as it is written.
     """
@@ -127,12 +127,12 @@ class FormulaLabel(QWidget):
 
     @property
     def readable(self) -> bool:
-        """Whether it is shown as a formula."""
+        """True if mathtext can read the formula."""
         return not self._broken
 
     @property
     def lines(self) -> int:
-        """How many lines it takes."""
+        """Number of lines."""
         return len(self._lines)
 
     def set_tex(self, tex: str) -> None:

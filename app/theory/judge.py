@@ -1,7 +1,7 @@
-"""Judges runs by the theorems, and looks for alarms, beside the window.
+"""Worker that judges runs by the theorems and finds alarms, beside the window.
 
-It reads the files through runs of its own, so that a run may grow, or be closed in the window,
-while it is being judged.
+The judge opens the run files itself, so that a run may grow, or be closed in the window, while it
+is being judged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from app.errors import LOG
 from app.state.statement_lines import StatementLine, statement_lines
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """A run to be judged by the margins known of it so far."""
+    """Run to be judged by the margins computed so far."""
 
     key: int
     path: Path
@@ -42,8 +42,8 @@ class Case:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgement:
-    """What the first `frames` frames of a run say; `alarms` are core.observables.alarms.Alarm, and
-    `lines` when the statements hold."""
+    """Verdicts on the first `frames` frames of a run, core.observables.alarms.Alarm, and lines that
+    say when the statements hold."""
 
     key: int
     frames: int
@@ -54,7 +54,7 @@ class Judgement:
 
 
 def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]:
-    """Every statement of the papers that applies."""
+    """Judge every statement of the papers that applies."""
     import core.theorems.report  # noqa: F401 - for the window's thread, which is not to wait
     from core.theorems.registry import assess_all
 
@@ -62,7 +62,7 @@ def assess_by_papers(run: Run, case: Case, watch: Watch) -> Sequence[Assessment]
 
 
 def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
-    """Where a run is not to be trusted."""
+    """Find where a run is not to be trusted."""
     from core.observables.alarms import alarms
 
     return alarms(run, watch.look)
@@ -70,9 +70,7 @@ def usual_alarms(run: Run, watch: Watch) -> Sequence[Any]:
 
 @final
 class Judge(QObject):
-    """`result(Judgement)` arrives in the thread of the window, for cases still of interest."""
-
-    result = Signal(object)
+    """Judge of the wanted runs, whose worker returns a Judgement of each."""
 
     def __init__(
         self,
@@ -84,44 +82,43 @@ class Judge(QObject):
         self._assess, self._alarms = assess, alarms
         self._lock = threading.Lock()
         self._open: dict[int, Run] = {}
-        self._kept: frozenset[int] = frozenset()
+        self._wanted: frozenset[int] = frozenset()
         self._current: int | None = None
-        self._worker = Worker("judge", self._judged, self, one_core=True)
-        self._worker.result.connect(self.result)
+        self.worker = Worker("judge", self._judged, self, one_core=True)
 
     # --------------------------------------------------------------- the thread of the window
 
     @property
     def busy(self) -> bool:
-        """Whether a case is at work or waits."""
-        return self._worker.busy
+        """True while a case is being judged or waits."""
+        return self.worker.busy
 
-    def sharing(self, share: Callable[[], float]) -> None:
-        """Take no more of a core than this at any time (core.reference.watch)."""
-        self._worker.share = share
+    def set_cpu_share(self, share: Callable[[], float]) -> None:
+        """Limit the thread to `share()` of a core (core.reference.watch)."""
+        self.worker.share = share
 
-    def keep(self, keys: frozenset[int]) -> None:
-        """Only these runs are of interest from now on."""
-        self._worker.cancel(keep=keys)
-        self._kept = keys
-        self._let_go()
+    def restrict_to(self, keys: frozenset[int]) -> None:
+        """Cancel requests about other runs, and close these."""
+        self.worker.cancel(keep=keys)
+        self._wanted = keys
+        self._close_unwanted()
 
-    def ask(self, case: Case) -> None:
-        """Judge a run; of several cases of one run the last one counts."""
-        self._worker.ask(case, key=case.key)
+    def request(self, case: Case) -> None:
+        """Judge a run. A later request about the same run replaces this one."""
+        self.worker.ask(case, key=case.key)
 
     def close(self) -> None:
-        """Cancel, and wait for the thread; nothing is said any more."""
-        self.keep(frozenset())
-        self._worker.close()
+        """Cancel all requests, and wait for the thread."""
+        self.restrict_to(frozenset())
+        self.worker.close()
 
     # ------------------------------------------------------------------------- any thread
 
-    def _let_go(self) -> None:
-        """Close the runs that are of no interest, but for the one at work."""
+    def _close_unwanted(self) -> None:
+        """Close all runs that are not wanted, except the one at work."""
         with self._lock:
-            kept = self._kept | {self._current}
-            for key in [key for key in self._open if key not in kept]:
+            wanted = self._wanted | {self._current}
+            for key in [key for key in self._open if key not in wanted]:
                 self._open.pop(key).close()
 
     # ----------------------------------------------------------------------- the other thread
@@ -134,7 +131,7 @@ class Judge(QObject):
         finally:
             with self._lock:
                 self._current = None
-            self._let_go()  # of this one too, if it was closed in the window meanwhile
+            self._close_unwanted()  # of this one too, if it was closed in the window meanwhile
 
     def _judgement(self, case: Case, watch: Watch) -> Judgement:
         run = self._opened(case)
@@ -150,7 +147,7 @@ class Judge(QObject):
         return Judgement(case.key, frames, assessments, alarms, lines=lines)
 
     def _assessments(self, run: Run, case: Case, watch: Watch) -> tuple[Assessment, ...] | None:
-        """The statements; None where judging fails, so that the alarms are told all the same."""
+        """Return the statements; None if judging fails, which does not suppress the alarms."""
         from core.reference.watch import CancelledError
 
         try:

@@ -1,7 +1,7 @@
-"""Computes reference margins beside the window: cheap ones first, told as they come.
+"""Worker threads that compute reference margins, cheap ones first.
 
-The dearest of each run, the last of its references, is left to a thread of its own, so that those
-of a run that is opened meanwhile need not wait for it.
+The most expensive margin of each run, the last of its references, has a thread of its own, so that
+the margins of a run opened meanwhile need not wait for it.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     Compute = Callable[[Reference, Problem, Watch], ReferenceMargin]
     References = Callable[[Problem], tuple[Reference, ...]]
 
-QUICK, DEAR = LANES = (0, 1)
+FAST_LANE, SLOW_LANE = LANES = (0, 1)
 FAILED = "It could not be computed because of an error in the program; the log says more."
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Planning:
-    """To find which margins there are of the problem of one run; then, which they are."""
+    """Task of listing the reference margins of one run's problem, and its result."""
 
     key: int
     problem: Problem
     references: tuple[Reference, ...] = ()
-    lane: int = QUICK
+    lane: int = FAST_LANE
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Computing:
-    """To compute a margin of one run; `rank` is its place among those of that run."""
+    """Task of computing a margin of one run, and its result; `rank` orders the run's margins."""
 
     key: int
     problem: Problem
@@ -53,14 +53,14 @@ class Computing:
 
 
 def references_of(problem: Problem) -> tuple[Reference, ...]:
-    """The reference margins of a problem."""
+    """Return the reference margins of a problem."""
     from core.reference.registry import references_of
 
     return references_of(problem)
 
 
 def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:
-    """A reference margin of a problem."""
+    """Compute a reference margin of a problem."""
     from core.reference.registry import compute
 
     return compute(reference, problem, watch)
@@ -68,15 +68,11 @@ def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMa
 
 @final
 class MarginWorker(QObject):
-    """Signals arrive in the thread of the window, and never for runs that are no longer asked for.
+    """Reference margins of the requested runs. Signals arrive in the window's thread."""
 
-    planned(key, references): what will be computed for a run. started(lane, reference or None):
-    what a thread is computing now. result(key, ReferenceMargin): one is there.
-    """
-
-    planned = Signal(int, object)
-    started = Signal(int, object)
-    result = Signal(int, object)
+    planned = Signal(int, object)  # key, tuple of the references that will be computed
+    started = Signal(int, object)  # lane, the Reference at work or None
+    result = Signal(int, object)  # key, ReferenceMargin
 
     def __init__(
         self,
@@ -92,7 +88,7 @@ class MarginWorker(QObject):
         # Written by both threads without a lock: at worst a margin is computed twice.
         self._known: dict[tuple[str, str], ReferenceMargin] = {}
         self._at_work: dict[int, Planning | Computing] = {}  # of each lane
-        self._held: Callable[[], bool] = _never
+        self._held: Callable[[], bool] = bool  # which returns False
         self._workers = tuple(Worker("margins", self._answer, self, one_core=True) for _ in LANES)
         for worker in self._workers:
             worker.progress.connect(self._on_progress)
@@ -100,73 +96,74 @@ class MarginWorker(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether something is being computed or waits for it."""
+        """True while a margin is being computed or waits."""
         waiting = bool(self._unplanned or self._tasks)
         return waiting or any(worker.busy for worker in self._workers)
 
-    def ask(self, problems: Mapping[int, Problem]) -> None:
-        """Compute for these runs; work on others ends."""
+    def request(self, problems: Mapping[int, Problem]) -> None:
+        """Compute the margins of these runs, and cancel work on all others."""
         new = [key for key in problems if key not in self._problems]
         self._problems = dict(problems)
         self._unplanned = [key for key in self._unplanned if key in problems] + new
         self._tasks = [task for task in self._tasks if task.key in problems]
         for lane, work in tuple(self._at_work.items()):
             if work.key not in problems:
-                self._give_up(lane)
+                self._cancel(lane)
         self.wake()
 
-    def held_by(self, held: Callable[[], bool]) -> None:
-        """Compute nothing while this is true; `wake` when it may be true no more."""
+    def set_hold_condition(self, held: Callable[[], bool]) -> None:
+        """Compute no margin while `held()` is true. Call `wake` when it may have become false."""
         self._held = held
 
-    def sharing(self, share: Callable[[], float]) -> None:
-        """Take no more of a core than this at any time (core.reference.watch)."""
+    def set_cpu_share(self, share: Callable[[], float]) -> None:
+        """Limit each thread to `share()` of a core (core.reference.watch)."""
         for worker in self._workers:
             worker.share = share
 
     def cancel(self) -> None:
-        """Compute nothing more until `again`."""
+        """Cancel all margins until `resume`."""
         self._unplanned, self._tasks = [], []
         for lane in LANES:
-            self._give_up(lane)
+            self._cancel(lane)
 
-    def again(self) -> None:
-        """Compute what is missing of all runs asked for."""
+    def resume(self) -> None:
+        """Compute the missing margins of all requested runs."""
         self.cancel()
         self._unplanned = list(self._problems)
         self.wake()
 
     def close(self) -> None:
-        """Cancel, and wait for the threads; nothing is said any more."""
-        self.ask({})
+        """Cancel all work, and wait for the threads."""
+        self.request({})
         for worker in self._workers:
             worker.close()
 
     def wake(self) -> None:
-        """Give each lane that rests the next thing to do: a run is planned before any margin is
-        computed, and dear margins wait until none is planned, computed or left to the quick lane.
+        """Start the next task of each idle lane.
+
+        Planning comes first. The slow lane starts only while the fast lane is idle.
         """
-        if QUICK not in self._at_work:
+        if FAST_LANE not in self._at_work:
             if self._unplanned:
                 key = self._unplanned.pop(0)
-                self._begin(Planning(key, self._problems[key]))
+                self._start(Planning(key, self._problems[key]))
             else:
-                self._begin_task(QUICK)
-        if DEAR not in self._at_work and QUICK not in self._at_work:
-            self._begin_task(DEAR)
+                self._start_task(FAST_LANE)
+        if SLOW_LANE not in self._at_work and FAST_LANE not in self._at_work:
+            self._start_task(SLOW_LANE)
 
-    def _begin_task(self, lane: int) -> None:
+    def _start_task(self, lane: int) -> None:
         mine = [task for task in self._tasks if task.lane == lane]
         if mine and not self._held():
             task = min(mine, key=attrgetter("rank"))
             self._tasks.remove(task)
-            self._begin(task)
+            self._start(task)
 
-    def _begin(self, work: Planning | Computing) -> None:
+    def _start(self, work: Planning | Computing) -> None:
         self._at_work[work.lane] = work
         self._workers[work.lane].ask(work)
 
-    def _give_up(self, lane: int) -> None:
+    def _cancel(self, lane: int) -> None:
         self._workers[lane].cancel()
         if self._at_work.pop(lane, None) is not None:
             self.started.emit(lane, None)
@@ -196,11 +193,11 @@ class MarginWorker(QObject):
         try:
             return self._references(problem)
         except Exception:
-            LOG.exception("the reference margins of a run cannot be told")
+            LOG.exception("the reference margins of a run cannot be listed")
             return ()
 
     def _margin(self, request: Request, task: Computing) -> ReferenceMargin:
-        """A margin, computed unless another run had the same."""
+        """Compute a margin, or return that of another run if it is the same."""
         from core.reference.margin import ReferenceMargin, absent
         from core.reference.watch import CancelledError
 
@@ -218,13 +215,9 @@ class MarginWorker(QObject):
             return ReferenceMargin(task.reference, absent(FAILED), 0.0)
 
 
-def _never() -> bool:
-    return False
-
-
 def _tasks_of(plan: Planning) -> list[Computing]:
     last = len(plan.references) - 1
     return [
-        Computing(plan.key, plan.problem, one, rank, DEAR if 0 < rank == last else QUICK)
+        Computing(plan.key, plan.problem, one, rank, SLOW_LANE if 0 < rank == last else FAST_LANE)
         for rank, one in enumerate(plan.references)
     ]

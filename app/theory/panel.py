@@ -1,21 +1,29 @@
-"""The panel of theory: a run's reference margins, and what the papers' statements say of it."""
+"""Theory panel of a run: its reference margins, its final margin and the papers' statements."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QVBoxLayout,
+    QWidget,
+)
 
-from app.theory.final_line import FinalLine
-from app.theory.margin_list import MarginList
-from app.theory.statement_row import StatementRow
+from app.theory.results import FINAL
+from app.theory.statement_row import BoundBox, StatementRow
 from app.widgets.inputs import heading_label, line_height, quiet_label
 from app.widgets.layouts import filled, laid
 from app.widgets.number_boxes import DecimalBox
+from app.widgets.plain_text import plain_label, rich_tip
 from app.widgets.scrolled import fill_scrolled
-from app.widgets.symbols import rich
+from app.widgets.symbols import certainty, greek, margin_text, margin_tip, rich
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:
@@ -28,22 +36,154 @@ NO_RUN = (
 )
 NO_MARGIN = "The papers define no reference margin for these data and this network."
 NO_STATEMENT = "None of the statements is about such a run."
-PLANNING = "The reference margins of the run are being looked up ..."
 JUDGING = "The run is being judged ..."
 REACH_TIP = (
     "When the hard margin first comes to 90 % of what theory promises: the ring in the view of "
     "margins as shares."
 )
 DELTA_TIP = "The failure probability delta of statements that hold with probability 1 - delta."
+NO_LINE = "Lines appear here once reference margins are computed for a run that is shown."
+COMPUTING, WAITING, NONE, STOPPED = "computing ...", "waiting", "none", "cancelled"
+
+
+def fill_margin_menu(
+    menu: QMenu, margins: Mapping[str, ReferenceMargin], hidden: Container[str]
+) -> None:
+    """List the margins whose lines can be drawn, and check those that are not hidden."""
+    menu.clear()
+    for name, one in margins.items():
+        action = menu.addAction(greek(one.reference.label).replace("&", "&&"))
+        action.setData(name)
+        action.setToolTip(margin_tip(one))
+        action.setCheckable(True)
+        action.setChecked(name not in hidden)
+    if not margins:
+        menu.addAction(NO_LINE).setEnabled(False)
+
+
+def reference_tip(reference: Reference) -> str:
+    """Describe a margin that is not computed yet, as rich text."""
+    lines = (f"<b>{rich(reference.title)}</b>", rich(reference.formula), rich(reference.source))
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def short_name(reference: Reference) -> str:
+    """Return gamma_gl, or a word or two for margins without a symbol of their own."""
+    if reference.name.startswith("gamma"):
+        return reference.name
+    return reference.label.removesuffix(" / 2")
+
+
+@final
+class MarginList(QWidget):
+    """Reference margins, one a line: name, value, certainty. Rows are reused."""
+
+    def __init__(self, hint: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._grid = laid(QGridLayout(self), spacing=(8, 4))
+        self._grid.setColumnStretch(1, 1)
+        heading = heading_label("Reference margins", self)
+        heading.setFixedHeight(line_height(self))
+        self._grid.addWidget(heading, 0, 0, 1, 3)
+        self.hint = quiet_label(hint, self, wrap=True)
+        self._grid.addWidget(self.hint, 1, 0, 1, 3)
+        self._rows: list[tuple[QLabel, QLabel, QLabel]] = []
+
+    def texts(self) -> list[tuple[str, str, str]]:
+        return [
+            (name.accessibleName(), value.text(), sure.text())
+            for name, value, sure in self._rows
+            if not name.isHidden()
+        ]
+
+    def show_margins(
+        self,
+        references: Sequence[Reference],
+        margins: Sequence[ReferenceMargin],
+        current: frozenset[str],
+        stopped: bool,
+    ) -> None:
+        """Show margins in their order; those named in `current` are being computed."""
+        known = {margin.reference.name: margin for margin in margins}
+        while len(self._rows) < len(references):
+            self._add_row()
+        self.hint.setVisible(not references)
+        for place, row in enumerate(self._rows):
+            for label in row:
+                label.setVisible(place < len(references))
+            if place < len(references):
+                reference = references[place]
+                waiting = COMPUTING if reference.name in current else WAITING
+                margin = known.get(reference.name)
+                self._show(row, reference, margin, STOPPED if stopped else waiting)
+
+    def _show(
+        self,
+        row: tuple[QLabel, QLabel, QLabel],
+        reference: Reference,
+        margin: ReferenceMargin | None,
+        absence: str,
+    ) -> None:
+        name, value, sure = row
+        name.setText(rich(short_name(reference)))
+        name.setAccessibleName(reference.name)
+        if margin is not None:
+            value.setText(margin_text(margin.bracket))
+            sure.setText(certainty(margin) or NONE)
+            tip = margin_tip(margin)
+        else:
+            value.setText("\u2013")
+            sure.setText(absence)
+            tip = reference_tip(reference)
+        for label in row:
+            label.setToolTip(rich_tip(tip))
+        value.setAccessibleName(f"{reference.name} {value.text()} {sure.text()}")
+
+    def _add_row(self) -> None:
+        name = quiet_label("", self)
+        name.setTextFormat(Qt.TextFormat.RichText)
+        value = plain_label(parent=self)
+        value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        sure = quiet_label("", self)
+        # Of the widest word from the start, so that values do not move as certainties come.
+        sure.setMinimumWidth(sure.fontMetrics().horizontalAdvance("heuristic") + 2)
+        row = 2 + len(self._rows)
+        for column, label in enumerate((name, value, sure)):
+            label.setFixedHeight(line_height(self) - 4)
+            self._grid.addWidget(label, row, column)
+        self._rows.append((name, value, sure))
+
+
+@final
+class FinalLine(QWidget):
+    """Line that says where a run's margin is going, and a box that draws it among the margins."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.words = quiet_label("", self, wrap=True)
+        self.words.setTextFormat(Qt.TextFormat.RichText)
+        self.shown = BoundBox("Show it among the margins", self)
+        filled(laid(QVBoxLayout(self), (0, 0, 0, 4), 4), self.words, self.shown)
+        self.hide()
+
+    def show_words(self, words: tuple[str, str, str], bounds: frozenset[str]) -> None:
+        """Show the bracket's ends, their condition and a tip; hide if all are empty."""
+        ends, condition, tip = words
+        text = f"Final margin <b>{rich(ends)}</b>, {rich(condition)}"
+        self.words.setText(text if ends else "")
+        self.words.setAccessibleName(f"Final margin {ends}, {condition}" if ends else "")
+        self.words.setToolTip(rich_tip(tip))
+        with QSignalBlocker(self.shown):
+            self.shown.setChecked(FINAL in bounds)
+        self.setVisible(bool(ends))
 
 
 @final
 class TheoryPanel(QWidget):
-    """Shows margins and verdicts. run_chosen(key), bound_requested(key, shown)."""
+    """Margins and verdicts of one run."""
 
-    run_chosen = Signal(int)
-    delta_requested = Signal(float)
-    bound_requested = Signal(str, bool)
+    run_chosen = Signal(int)  # key
+    bound_requested = Signal(str, bool)  # key of a statement or FINAL, whether to draw its bound
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,7 +200,7 @@ class TheoryPanel(QWidget):
         )
         self.runs.setMinimumContentsLength(6)
         self.runs.setToolTip("The run that the theory is about")
-        self.runs.activated.connect(self._run_chosen)
+        self.runs.activated.connect(self._on_run_activated)
         self.runs.hide()
         self.margins = MarginList(NO_RUN, content)
         self.note = quiet_label("", content, wrap=True)
@@ -71,6 +211,7 @@ class TheoryPanel(QWidget):
         self.reach.hide()
         delta = self._delta_line(content)
         self.final = FinalLine(content)
+        self.final.shown.toggled.connect(self._on_final_toggled)
         above = (self.runs, self.margins, self.reach, self.final)
         filled(self._column, *above, delta, self.note, 1)
         fill_scrolled(self, content)
@@ -86,7 +227,6 @@ class TheoryPanel(QWidget):
         self.delta.setAccessibleName("Failure probability delta")
         self.delta.setToolTip(DELTA_TIP)
         self.delta.setFixedWidth(self.delta.fontMetrics().horizontalAdvance("\u03b4 = 0.000") + 24)
-        self.delta.valueChanged.connect(self.delta_requested)
         for part in (self.statements, self.delta):
             part.hide()
         return filled(QHBoxLayout(), self.statements, 1, self.delta)
@@ -94,7 +234,7 @@ class TheoryPanel(QWidget):
     # --------------------------------------------------------------------------------- showing
 
     def show_runs(self, runs: Sequence[tuple[int, str]], key: int) -> None:
-        """The runs to choose from, and the one that is shown."""
+        """Offer these runs, and name the one that is shown."""
         shown = [(self.runs.itemData(k), self.runs.itemText(k)) for k in range(self.runs.count())]
         if shown != list(runs):
             self.runs.clear()
@@ -111,14 +251,13 @@ class TheoryPanel(QWidget):
         stopped: bool = False,
         planned: bool = True,
     ) -> None:
-        """The margins of the run; None where there is no run, not `planned` where it is not known
-        yet which ones it has."""
-        known = NO_MARGIN if planned else PLANNING
+        """Show the margins; `references` None: no run is shown, not `planned`: they are unknown."""
+        known = NO_MARGIN if planned else "The reference margins of the run are being looked up ..."
         self.margins.hint.setText(NO_RUN if references is None else known)
         self.margins.show_margins(references or (), margins, current, stopped)
 
     def show_reach(self, reach: tuple[str, str]) -> None:
-        """Of what 90 % are reached, and when; empty where nothing is promised."""
+        """Show of which margin 90 % are reached, and when; hide if both are empty."""
         label, when = reach
         self.reach.setText(rich(f"{label}: {when}") if label else "")
         self.reach.setVisible(bool(label))
@@ -126,7 +265,7 @@ class TheoryPanel(QWidget):
     def show_assessments(
         self, assessments: Sequence[Assessment] | None, shown_bounds: frozenset[str], live: bool
     ) -> None:
-        """The statements of the run; None where it is not judged yet, `live` if it will be."""
+        """Show the statements of the run; None if it is not judged yet, `live` if it will be."""
         for part in (self.statements, self.delta):
             part.setVisible(live or bool(assessments))
         self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
@@ -139,16 +278,16 @@ class TheoryPanel(QWidget):
             self._rows[assessment.statement.key].show_assessment(assessment)
 
     def row(self, key: str) -> StatementRow:
-        """The row of a statement; KeyError for one that is not shown."""
+        """Return the row of a statement; KeyError if it is not shown."""
         return self._rows[key]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The statements that are shown, from the top."""
+        """Shown statements from the top."""
         return tuple(self._rows)
 
     def _rebuild(self, assessments: Sequence[Assessment], shown_bounds: frozenset[str]) -> None:
-        """Other rows; those that stay keep their state."""
+        """Replace the rows; those of the same statements keep their state."""
         before, self._rows = self._rows, {}
         for heading in self._headings.values():
             heading.hide()
@@ -186,5 +325,8 @@ class TheoryPanel(QWidget):
         for row in self._rows.values():
             row.set_colours(palette)
 
-    def _run_chosen(self, index: int) -> None:
+    def _on_final_toggled(self, shown: bool) -> None:
+        self.bound_requested.emit(FINAL, shown)
+
+    def _on_run_activated(self, index: int) -> None:
         self.run_chosen.emit(int(self.runs.itemData(index)))

@@ -1,5 +1,4 @@
-"""One statement of a paper: what it says, its verdict with time and slack, and what lies behind it
-when it is opened."""
+"""Row of a paper's statement: its sentence, its verdict with time and slack, and its details."""
 
 from __future__ import annotations
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 MARK = 14.0
 RELATIONS = {"<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">", "=": "="}
-SHOW_BOUND = "Show the bound in the views"
 INDENT = 24.0  # of what stands beside the mark
 SMALL = 0.92  # of the type: the sentence, the time and the slack
 WRAPPED = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
@@ -46,7 +44,7 @@ def takes_key(event: QEvent) -> bool:
 
 @final
 class BoundBox(QCheckBox):
-    """A box that the space bar checks."""
+    """Check box that the space bar toggles, not the window's player."""
 
     def event(self, event: QEvent) -> bool:
         return takes_key(event) or super().event(event)
@@ -54,8 +52,7 @@ class BoundBox(QCheckBox):
 
 @final
 class VerdictLine(QAbstractButton):
-    """Mark, numbering and verdict, what is stated in a sentence, and since when and by how much it
-    holds; pressing it opens or closes the statement."""
+    """Button with the mark, number, verdict, sentence and timing of a statement, which it opens."""
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -71,7 +68,7 @@ class VerdictLine(QAbstractButton):
         self.setSizePolicy(policy)
 
     def show_verdict(self, names: tuple[str, str], look: Look, timing: str, tip: str) -> None:
-        """Another verdict of a statement by its numbering and its sentence."""
+        """Show a verdict of the statement that `names` number and state."""
         before = self._sentence, self._timing
         (self._name, self._sentence), self._look, self._timing = names, look, timing
         self.setText(f"{self._name}: {look.word}")
@@ -84,17 +81,17 @@ class VerdictLine(QAbstractButton):
 
     @property
     def sentence(self) -> str:
-        """What is stated, as it stands there."""
+        """Shown statement."""
         return self._sentence
 
     @property
     def timing(self) -> str:
-        """Since when and by how much it holds, as it stands there."""
+        """Shown time and slack of the verdict."""
         return self._timing
 
     @property
     def word(self) -> str:
-        """The verdict as it stands there."""
+        """Shown verdict."""
         return self._look.word
 
     def set_colours(self, palette: Palette) -> None:
@@ -176,7 +173,7 @@ class VerdictLine(QAbstractButton):
 
 
 def citation_of(assessment: Assessment) -> str:
-    """Authors, title and year of the paper, and the statement's own numbering in it."""
+    """Cite the paper, and the statement's numbering in it."""
     statement = assessment.statement
     source, _, section = statement.source.partition(",")
     paper = PAPERS.get(source.strip())
@@ -185,7 +182,7 @@ def citation_of(assessment: Assessment) -> str:
 
 
 def timing_of(assessment: Assessment) -> str:
-    """The verdict's time and slack, in the window's own figures."""
+    """Return the verdict's time and slack, with numbers as the window shows them."""
     from core.theorems.report import Style, timing_words  # loads the numerical libraries
 
     words = timing_words(assessment, Style(shown_number, _moment))
@@ -198,9 +195,9 @@ def _moment(log10_time: float, steps: bool) -> str:
 
 @final
 class StatementRow(QWidget):
-    """A statement. bound_requested(key, shown): its bound is wanted in the views, or no more."""
+    """Row of a statement, with details that are made when it is first opened."""
 
-    bound_requested = Signal(str, bool)
+    bound_requested = Signal(str, bool)  # key of the statement, whether to draw its bound
 
     def __init__(self, key: str, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -219,7 +216,7 @@ class StatementRow(QWidget):
         return self._assessment
 
     def show_assessment(self, assessment: Assessment) -> None:
-        """Another judgement of the same statement."""
+        """Show a judgement of the same statement."""
         self._assessment = assessment
         statement, look = assessment.statement, LOOKS[assessment.verdict.value]
         words = f"{statement.name} of {statement.source}. {statement.text}"
@@ -252,7 +249,7 @@ class StatementRow(QWidget):
         self.slip = rich_label(opened)
         self.citation = rich_label(opened)
         self.citation.setProperty("quiet", True)
-        self.bound = BoundBox(SHOW_BOUND, opened)
+        self.bound = BoundBox("Show the bound in the views", opened)
         self.bound.setChecked(self.shows_bound)
         self.bound.toggled.connect(self._bound_toggled)
         told = (self.formula, self.hypotheses, self.comparison, self.slip)
@@ -282,7 +279,7 @@ class StatementRow(QWidget):
         self.bound.setVisible(comparison.bound_trace is not None and bool(comparison.view))
 
     def _hypotheses(self, assessment: Assessment) -> str:
-        """A table of what is needed and what is there."""
+        """Return a table of the hypotheses: needed, present, and whether met."""
         rows = []
         for hypothesis in assessment.hypotheses:
             sign, hue, word = MET[hypothesis.met]

@@ -1,4 +1,4 @@
-"""The theorem time line: for each statement when its hypotheses hold, and when its conclusion.
+"""Theorem time line: for each statement when its hypotheses hold, and when its conclusion.
 
 Under the slider and on its axis. It is painted once for each verdict; while a run plays only the
 line at the cursor moves.
@@ -52,10 +52,10 @@ PRESSES = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @final
 class TimeRows(QWidget):
-    """The rows. moment_requested(moment): the beginning of a stretch was chosen."""
+    """Rows of the statements."""
 
-    moment_requested = Signal(float)
-    reached = Signal(int, int)  # top and bottom of the row that the keyboard is at
+    moment_requested = Signal(float)  # the start of the chosen stretch
+    row_reached = Signal(int, int)  # top and bottom of the row that the keyboard is at
 
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget) -> None:
         super().__init__(parent)
@@ -76,7 +76,7 @@ class TimeRows(QWidget):
     # ---------------------------------------------------------------------------- what is shown
 
     def show_lines(self, lines: Sequence[StatementLine]) -> None:
-        """Other statements, or other states of them."""
+        """Show statements, or new states of them."""
         if tuple(lines) == self.lines:
             return
         self.lines = tuple(lines)
@@ -90,14 +90,14 @@ class TimeRows(QWidget):
         self.repaint_all()
 
     def repaint_all(self) -> None:
-        """The picture is not as it was."""
+        """Discard the cached picture."""
         self._picture = None
         self.update()
 
     # -------------------------------------------------------------------------------- geometry
 
     def row_height(self) -> int:
-        """Of a row, by the type."""
+        """Return the height of a row in pixels."""
         return math.ceil(QFontMetricsF(self._font()).height()) + 2
 
     def sizeHint(self) -> QSize:
@@ -109,17 +109,17 @@ class TimeRows(QWidget):
         return font
 
     def _offset(self) -> float:
-        """How far the slider is to the right of the rows."""
+        """Return how far the slider is to the right of the rows."""
         top = self.window()
         origin = QPoint(0, 0)
         return float(self._slider.mapTo(top, origin).x() - self.mapTo(top, origin).x())
 
     def x_of(self, moment: float) -> float:
-        """Where a moment lies: exactly under the slider's."""
+        """Return the x of a moment, exactly below the slider's."""
         return self._slider.position_of(moment) + self._offset()
 
     def box_of(self, row: int, upper: bool, stretch: Stretch) -> QRectF:
-        """Where a stretch is."""
+        """Return the rectangle of a stretch."""
         height = self.row_height()
         begin, end = (self.x_of(moment) for moment in (stretch.begin, stretch.end))
         top, bottom = UPPER if upper else LOWER
@@ -128,7 +128,7 @@ class TimeRows(QWidget):
         return QRectF(begin, top, max(end - begin, 2.0), bottom - top)
 
     def stretch_at(self, x: float, y: float) -> tuple[StatementLine, bool, Stretch] | None:
-        """The row, the lane and the stretch at a place; None beside the axis and below the rows."""
+        """Return line, lane and stretch at a place; None beside the axis and below the rows."""
         height = self.row_height()
         row = int(y // height)
         if not 0 <= row < len(self.lines):
@@ -191,7 +191,7 @@ class TimeRows(QWidget):
         self._go(event.key())
 
     def _go(self, key: int) -> None:
-        """Up and down through the lanes, left and right through a lane's stretches."""
+        """Move up and down through the lanes, left and right through a lane's stretches."""
         row, upper, number = self.place
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             lanes = 2 * len(self.lines)
@@ -206,7 +206,7 @@ class TimeRows(QWidget):
         stretch = line.lane(upper)[number]
         words = words_of(line, stretch)
         self.setAccessibleDescription(words)
-        self.reached.emit(row * self.row_height(), (row + 1) * self.row_height())
+        self.row_reached.emit(row * self.row_height(), (row + 1) * self.row_height())
         box = self.box_of(row, upper, stretch)
         show_tip(self.mapToGlobal(box.bottomLeft().toPoint()), words, self)
         self.update()
@@ -214,7 +214,7 @@ class TimeRows(QWidget):
     # ------------------------------------------------------------------------------- painting
 
     def _move_cursor(self) -> None:
-        """Paint the two places anew where the cursor's line was and is."""
+        """Repaint where the cursor's line was, and where it is."""
         if not self.isVisible():
             return
         before, self._cursor = self._cursor, round(self.x_of(self._slider.value))
@@ -240,7 +240,7 @@ class TimeRows(QWidget):
         painter.end()
 
     def _painted(self) -> QPixmap:
-        """All rows, as they are until another verdict comes."""
+        """Paint all rows into a picture that is valid until the next verdict."""
         ratio = self.devicePixelRatioF()
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)
@@ -259,7 +259,7 @@ class TimeRows(QWidget):
         return picture
 
     def _paint_name(self, painter: QPainter, row: int, line: StatementLine) -> None:
-        """The verdict's mark, the numbering, and as much of the sentence as there is room for."""
+        """Paint the verdict's mark, the number, and as much of the sentence as fits."""
         height = self.row_height()
         top, right = float(row * height), self.x_of(-math.inf) - GAP
         mark = QRectF(SIDE, top + 0.5 * (height - MARK), MARK, MARK)
@@ -283,13 +283,13 @@ class TimeRows(QWidget):
 
 
 def words_of(line: StatementLine, stretch: Stretch) -> str:
-    """A stretch in words: whose, what, from when to when."""
+    """Say in words whose stretch it is, what holds, and from when to when."""
     return raised(f"{line.key}: {stretch.words}.")
 
 
 @final
 class Legend(QWidget):
-    """What the shapes mean."""
+    """Legend of the shapes."""
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -315,8 +315,6 @@ class Legend(QWidget):
 class TheoremTimes(QWidget):
     """Heading, legend and rows, as high as a few of them."""
 
-    moment_requested = Signal(float)
-
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("times")
@@ -326,8 +324,7 @@ class TheoremTimes(QWidget):
         self.note = quiet_label(NO_RUN, self)
         body = QWidget(self)
         self.rows = TimeRows(palette, slider, body)
-        self.rows.moment_requested.connect(self.moment_requested)
-        self.rows.reached.connect(self._reach)
+        self.rows.row_reached.connect(self._on_row_reached)
         self._area = fill_scrolled(body, self.rows)
         column = laid(QVBoxLayout(self), (0, 4, 0, 0), 2)
         line = laid(QHBoxLayout(), (int(SIDE), 0, int(SIDE), 0), 16)
@@ -341,7 +338,7 @@ class TheoremTimes(QWidget):
     def show_lines(
         self, heading: str, lines: Sequence[StatementLine] | None, any_run: bool
     ) -> None:
-        """The statements of a run; None while it is not judged."""
+        """Show the statements of a run; None while it is not judged."""
         self.heading.setText(f"{TITLE} of {heading}" if heading else TITLE)
         self.rows.show_lines(lines or ())
         words = NO_LINES if lines is not None else WAITING if any_run else NO_RUN
@@ -352,7 +349,7 @@ class TheoremTimes(QWidget):
         self._fit()
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette; the type may be another one as well."""
+        """Set the palette, and fit to the font, which may have changed."""
         self.rows.set_colours(palette)
         self.legend.set_colours(palette)
         self._fit()
@@ -366,7 +363,7 @@ class TheoremTimes(QWidget):
         self._body.setFixedHeight(rows * self.rows.row_height())
         self.rows.setFixedHeight(self.rows.sizeHint().height())
 
-    def _reach(self, top: int, bottom: int) -> None:
+    def _on_row_reached(self, top: int, bottom: int) -> None:
         bar = self._area.verticalScrollBar()
         if top < bar.value():
             bar.setValue(top)

@@ -52,7 +52,7 @@ def trained(program: Marginscope) -> bool:
 
 def judged(program: Marginscope) -> bool:
     """Whether both runs were judged by all of their reference margins."""
-    known = [program.theory.known(run.key) for run in program.session]
+    known = [program.theory.results(run.key) for run in program.session]
     return not program.theory.busy and all(
         one.planned
         and one.judgement is not None

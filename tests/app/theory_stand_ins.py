@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from app.theory.final_margin import Ahead
+from app.theory.final_margin import FinalBracket
 from app.theory.judge import Case
 from app.worker import Request
 from core.problem.problem import Problem
@@ -62,10 +62,10 @@ class MadeUp(Reference):
         return self.bracket
 
 
-def look_ahead(request: Request, key: int, path: Path, *_: object) -> Ahead:
-    """Say what app.theory.final_margin.look_ahead does of a run of which nothing is known."""
+def no_final_margin(request: Request, key: int, path: Path, *_: object) -> FinalBracket:
+    """Return what `bracket_final_margin` does for a run of which nothing is known."""
     with open_run(path) as run:
-        return Ahead(key, run.frames)
+        return FinalBracket(key, run.frames)
 
 
 def compute(reference: Reference, problem: Problem, watch: Watch) -> ReferenceMargin:

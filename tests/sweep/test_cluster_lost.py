@@ -10,7 +10,7 @@ from typing import final
 
 import pytest
 
-from app.study.sweep_progress import words_of
+from app.study.options import words_of
 from core.cli import sweeping
 from core.cli.main import main
 from core.cli.sweeping import NO_WORKERS

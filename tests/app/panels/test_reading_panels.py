@@ -19,7 +19,7 @@ from app.shell.welcome_page import WelcomePage
 from app.state.node_values import NodeFacts
 from app.study.chooser import OPEN_TEXT, StudyChooser
 from app.style import style_sheet
-from app.theory.final_line import FinalLine
+from app.theory.panel import FinalLine
 from app.widgets.elided import ElidedLabel
 from app.widgets.symbols import rich
 from core.figures.palette import LIGHT

@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from app.state.sweep_lines import lines_of
 from app.study.claim_list import ClaimList
-from app.study.sweep_axes import SweepAxes
+from app.study.options import SweepProgress
 from app.study.sweep_plot import NOTHING, SweepPlot
-from app.study.sweep_progress import SweepProgress
+from app.study.window import SweepAxes
 from app.training.cell_table import CellModel, CellTable
 from app.widgets.study_picture import StudyPicture
 from core.figures.palette import DARK, LIGHT
@@ -263,9 +263,9 @@ def test_who_runs_a_study_by_the_keyboard_can_pause_it_by_the_keyboard(qtbot: Qt
         progress.show()
     progress.show_idle(0, 0, 6, possible=True)
     progress.run.setFocus()
-    with qtbot.waitSignal(progress.run_requested):
+    with qtbot.waitSignal(progress.run.clicked):
         qtbot.keyClick(progress.run, Qt.Key.Key_Space)
     progress.show_status(SweepStatus(total=6), False, False)
     assert progress.pause.hasFocus()
-    with qtbot.waitSignal(progress.pause_requested):
+    with qtbot.waitSignal(progress.pause.toggled):
         qtbot.keyClick(progress.pause, Qt.Key.Key_Space)

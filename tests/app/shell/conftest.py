@@ -40,9 +40,9 @@ PLAIN = STUDY.partition("[axes]")[0] + '[network]\nm = 8\n[window]\nviews = ["ma
 FRAMES = 24  # of the runs of windows: what they show costs less
 # Delays for people who read or type, by their names in `app`; tests use shorter ones.
 PACES = {
-    "library.compare.LOOK_MS": 50,
+    "library.compare.POLL_MS": 50,
     "export.controller.PREVIEW_MS": 20,
-    "theory.final_margins.SOON_MS": 20,
+    "theory.final_margin.SOON_MS": 20,
     "playback.live_files.LATER_MS": 50,
     "playback.live_files.REST_MS": 100,
     "playback.live_files.SOON_MS": 50,
@@ -51,7 +51,7 @@ PACES = {
     "study.display.LEAST_REST": 0.1,
     "study.display.REDRAW_MS": 50,
     "study.display.RESIZED_MS": 50,
-    "study.runner.LOOK_MS": 50,
+    "study.runner.POLL_MS": 50,
 }
 # Descent with so small a step that it is still going on whenever a test looks at it.
 SLOW = """
@@ -151,7 +151,8 @@ def make_program(
     """
     with pytest.MonkeyPatch.context() as patch:
         if not looks_ahead:
-            patch.setattr("app.theory.final_margins.look_ahead", stand_ins.look_ahead)
+            name = "app.theory.final_margin.bracket_final_margin"
+            patch.setattr(name, stand_ins.no_final_margin)
         program = Marginscope(
             Places.under(folder),
             [str(name) for name in names],

@@ -63,7 +63,7 @@ PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 # window that it shares.
 VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
-    *("_deeds", "_named", "_grew", "_train", "answer"),
+    *("_n_runs", "_named", "_grew", "_train", "answer"),
     *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "later", "_noted"),
     *("_picture", "_cursor"),
 }
@@ -82,10 +82,10 @@ REMEMBERED = {
     "selections": ("_sets",),
     "shortcuts": ("_keys",),
     "theory": ("_chosen",),
-    "whole": ("_remembered",),
+    "studies": ("_remembered",),
 }
 CACHES = {
-    *("program.theory.margins._known", "program.final._asked"),
+    *("program.theory.margins._known", "program.theory.final_margins._requested"),
 }
 KEPT_BY_THE_PROGRAM = {"session.json", "library.sqlite", "library.sqlite-wal", "library.sqlite-shm"}
 CLAIM = ".claim"  # of a run file's name; the next run deletes those that are a minute old
@@ -296,7 +296,7 @@ def is_quiet(program: Marginscope) -> bool:
     theory = program.theory
     return (
         not theory.busy
-        and all(theory.known(run.key).judged[1] == MARGINS for run in program.session)
+        and all(theory.results(run.key).judged[1] == MARGINS for run in program.session)
         and not program.display.calculator.busy
         and not program.open_runs.is_ticking
         and not program.scenes.waiting
@@ -455,8 +455,8 @@ class SharedWindow:
         program.tour.stop()
         program.help.leave_welcome()
         program.experiment.drop_queue()
-        if (runner := program.whole.runner) is not None:
-            program.whole.close()
+        if (runner := program.studies.runner) is not None:
+            program.studies.close()
             runner.deleteLater()
         window.times.rows.place = (0, False, 0)
         window.theory.delta.setValue(self.delta)

@@ -308,8 +308,8 @@ def test_the_whole_study_asks_before_it_runs_or_hunts(
     show_files: Opener, stranger: Stranger, qtbot: QtBot
 ) -> None:
     program = show_files()
-    program.whole.show()
-    runner = program.whole.runner
+    program.studies.show_window()
+    runner = program.studies.runner
     assert runner is not None
     runner.adopt(load_study(str(stranger.study)))
     qtbot.waitUntil(lambda: bool(runner.shown.runs.cells))

@@ -10,8 +10,8 @@ from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.theory.final_line import FINAL
-from app.theory.final_margin import look_ahead
+from app.theory.final_margin import bracket_final_margin
+from app.theory.results import FINAL
 from app.views.margins import MarginsView
 from app.worker import Request
 from core.observables.final_margin import KEY, final_margin
@@ -37,9 +37,9 @@ def settled(program: Marginscope) -> bool:
     theory = program.theory
     return (
         trained(program)
-        and not (theory.busy or program.final.busy)
+        and not (theory.busy or program.theory.final_margins.busy)
         and all(
-            theory.known(run.key).final is not None and len(theory.known(run.key).margins) == 5
+            theory.results(run.key).final is not None and len(theory.results(run.key).margins) == 5
             for run in program.session
         )
     )
@@ -60,10 +60,10 @@ def check_that_the_panel_says_what_the_headless_program_says(
     program: Marginscope, qtbot: QtBot, folder: Path
 ) -> None:
     line, run = program.window.theory.final, list(program.session)[-1]
-    found = program.theory.known(run.key).final
+    found = program.theory.results(run.key).final
     assert found is not None and line.isVisible()
     with open_run(run.path) as file:
-        margins = program.theory.known(run.key).proved
+        margins = program.theory.results(run.key).proved
         again = final_margin(file, -1, margins, Watch(), (Kept.OWN,), 1e-3)
         assert found.frame == file.frames - 1
     assert (found.below, found.held, found.above) == (again.below, again.held, again.above)
@@ -87,7 +87,7 @@ def check_that_its_ends_are_drawn_on_request_and_undone_by_name(
         text for text in labels(program) if text.startswith("final")
     ]
     view = program.display.panels[-1].view("margins")
-    found = program.theory.known(run.key).final
+    found = program.theory.results(run.key).final
     assert isinstance(view, MarginsView) and found is not None
     ends = [line.values[found.frame] for line in view.lines(run.data)[3:]]
     assert ends == [found.above, found.below]
@@ -118,30 +118,31 @@ def check_that_a_network_without_a_bracket_has_no_line(
     before = list(program.session)
     program.files.open_files([str(path)])
     qtbot.waitUntil(lambda: list(program.session) != before and trained(program))
-    qtbot.waitUntil(lambda: not program.final.busy)
+    qtbot.waitUntil(lambda: not program.theory.final_margins.busy)
     run = next(iter(program.session))
-    assert program.theory.known(run.key).final is None
+    assert program.theory.results(run.key).final is None
     assert not program.window.theory.final.isVisible()
 
 
 def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
     open_program: Opener, slow_study: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.theory.final_margins.GROWING_MS", 1)
+    monkeypatch.setattr("app.theory.final_margin.GROWING_MS", 1)
     few = slow_study.read_text().replace("m = 256", "m = 8").replace("n = 64", "n = 16")
     slow_study.write_text(few.replace("step = 1e-5", "step = 1e-6"))
     program = open_program(slow_study, looks_ahead=True)
     qtbot.waitUntil(lambda: any(run.data is not None for run in program.session))
     program.experiment.pause(True)  # theory has little of the processor beside training
     key = next(iter(program.session)).key
-    qtbot.waitUntil(lambda: program.theory.known(key).final is not None)
-    found = program.theory.known(key).final
+    qtbot.waitUntil(lambda: program.theory.results(key).final is not None)
+    found = program.theory.results(key).final
     assert found is not None and found.why  # descent may lower the smoothed margin
     qtbot.waitUntil(lambda: "\u2264" in program.window.theory.final.words.text())
     program.experiment.pause(False)
-    qtbot.waitUntil(lambda: program.final.worker.busy)
-    program.final.stop()
-    assert program.final.worker._thread is None or not program.final.worker._thread.is_alive()
+    qtbot.waitUntil(lambda: program.theory.final_margins.worker.busy)
+    program.theory.final_margins.stop()
+    thread = program.theory.final_margins.worker._thread
+    assert thread is None or not thread.is_alive()
 
 
 def check_that_nothing_is_computed_twice_of_the_same_frames(
@@ -149,12 +150,12 @@ def check_that_nothing_is_computed_twice_of_the_same_frames(
 ) -> None:
     """A margin that is proved later becomes the upper end without another program."""
     run = list(program.session)[-1]
-    known = program.theory.known(run.key)
+    known = program.theory.results(run.key)
     found, twice = known.final, known.proved["gamma_gl"]
     assert found is not None
     doubled = replace(twice.bracket, upper=2.0 * twice.bracket.upper)
     proved = {"gamma_gl": replace(twice, bracket=doubled)}
-    again = look_ahead(Request(run.key, (), print), run.key, run.path, proved, found)
+    again = bracket_final_margin(Request(run.key, (), print), run.key, run.path, proved, found)
     assert again.found is not None
     assert again.found.above_while is found.above_while
     assert again.found.above_always == 2.0 * found.above_always

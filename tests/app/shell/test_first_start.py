@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.playback.status import StatusLine
-from app.theory.first_start import RECORDING, WAITING
+from app.training.first_start import RECORDING, WAITING
 from app.training.kernels import CompilerProcess, Stage
 from app.training.recipes import FromExperiment
 from app.training.run_worker import RunWorker, TrainingJob
@@ -229,7 +229,7 @@ def test_figure_1_plays_from_a_recording_until_it_is_trained(
     qtbot.waitUntil(lambda: display.view.cursor > start + 0.2)
     assert "0 of" in program.window.status.message.text()
     assert not list((program.places.runs).glob("*.msrun"))
-    assert program.theory.known(1).judgement is None
+    assert program.theory.results(1).judgement is None
     before = display.view.cursor
     seen: list[float] = []
     display.changed.connect(lambda: seen.append(display.view.cursor))

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.shell.lifecycle import KEEP, STOP
-from app.study.hunt_page import HuntPage
+from app.study.hunting import HuntPage
 from app.study.window import HUNT, StudyWindow
 from app.widgets.inputs import ChoiceBox
 from core.extremes.question import Frames, Question
@@ -75,7 +75,7 @@ def shown(page: HuntPage, column: int) -> list[str]:
 
 
 def folders(program: Marginscope) -> list[Path]:
-    return sorted(program.whole.runner.shown.runs.folder.glob("hunt-*"))
+    return sorted(program.studies.runner.shown.runs.folder.glob("hunt-*"))
 
 
 def test_the_least_is_found_ranked_and_opened(
@@ -87,7 +87,7 @@ def test_the_least_is_found_ranked_and_opened(
     typed(page.seeds, "0-40")
     click(page.hunt)
     assert not window.progress.run.isEnabled() and not page.what.isEnabled()
-    qtbot.waitUntil(lambda: not program.whole.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not program.studies.busy, timeout=60_000)
     assert page.problem.text() == ""
     assert shown(page, 0) == ["1", "2", "3", "4", "5"]
     assert page.words.text().startswith("5 runs; the best ")
@@ -113,13 +113,13 @@ def test_the_same_question_goes_on_and_another_one_has_a_folder_of_its_own(
     _, page = page_of(program, qtbot)
     typed(page.limit, "2")
     click(page.hunt)
-    qtbot.waitUntil(lambda: not program.whole.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not program.studies.busy, timeout=60_000)
     (folder,) = folders(program)
     ledger = folder / "small.hunt.json"
     before = json.loads(ledger.read_text())
     typed(page.limit, "4")
     QTest.keyClick(page.limit, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: not program.whole.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not program.studies.busy, timeout=60_000)
     after = json.loads(ledger.read_text())
     assert len(shown(page, 0)) == 4 and folders(program) == [folder]
     # Row for row, with the seconds that each has taken: nothing was computed twice.
@@ -127,7 +127,7 @@ def test_the_same_question_goes_on_and_another_one_has_a_folder_of_its_own(
     assert cells == before["cells"] and len(after["cells"]) == 4
     chosen(page.sense, "Largest")
     click(page.hunt)
-    qtbot.waitUntil(lambda: not program.whole.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not program.studies.busy, timeout=60_000)
     assert len(folders(program)) == 2
     values = [one.value for one in page.table.findings]
     assert values == sorted(values, reverse=True)
@@ -166,13 +166,13 @@ def test_a_wrong_question_is_one_sentence_and_begins_nothing(
         with subtests.test(field=field, text=text):
             typed(getattr(page, field), text)
             click(page.hunt)
-            qtbot.waitUntil(lambda: not program.whole.busy)
+            qtbot.waitUntil(lambda: not program.studies.busy)
             assert sentence in page.problem.text() and page.problem.isVisible()
             assert "--" not in page.problem.text()
             assert page.hunt.isEnabled() and not folders(program)
         typed(getattr(page, field), RIGHT[field])
     click(page.hunt)
-    qtbot.waitUntil(lambda: not program.whole.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not program.studies.busy, timeout=60_000)
     assert not page.problem.isVisible() and shown(page, 0) == ["1"]
 
 
@@ -185,7 +185,7 @@ def test_a_hunt_is_stopped_keeps_what_it_has_and_closing_ends_it(
     click(page.hunt)
     qtbot.waitUntil(lambda: len(shown(page, 0)) >= 2, timeout=60_000)
     click(page.stop)
-    qtbot.waitUntil(lambda: not program.whole.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not program.studies.busy, timeout=60_000)
     found = len(shown(page, 0))
     assert found >= 2 and not page.stop.isEnabled()
     assert page.problem.text() == ""
@@ -195,14 +195,14 @@ def test_a_hunt_is_stopped_keeps_what_it_has_and_closing_ends_it(
     qtbot.waitUntil(lambda: len(shown(page, 0)) > found, timeout=60_000)
     press_in_box(KEEP)
     program.window.close()
-    assert program.window.isVisible() and program.whole.busy
+    assert program.window.isVisible() and program.studies.busy
     press_in_box(STOP)
     program.window.close()
-    assert not program.window.isVisible() and not program.whole.busy
+    assert not program.window.isVisible() and not program.studies.busy
 
 
 def test_a_table_takes_fewer_findings_as_well_as_more(qtbot: QtBot) -> None:
-    from app.state.hunted import Finding
+    from app.study.workers import Finding
 
     page = HuntPage()
     qtbot.addWidget(page)

@@ -69,7 +69,9 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
         program.experiment.close_runs()
         QApplication.processEvents()
 
-    qtbot.waitUntil(lambda: not program.final.busy)  # whose thread begins with its first question
+    qtbot.waitUntil(
+        lambda: not program.theory.final_margins.busy
+    )  # whose thread begins with its first question
 
     def told() -> bool:
         """Whether the texts have followed: until then the inspector has the closed run's lines."""
@@ -120,9 +122,9 @@ def test_questions_that_are_answered_leave_no_dialog(
 ) -> None:
     run = Entry(Path("mine.msrun"), 1000, 0.0)
     study = load_study("telgarsky22-figure-1")
-    deeds = program.library.deeds
+    actions = program.library.actions
     questions: dict[str, Callable[[], None]] = {
-        **{deed: partial(deeds.ask, deed, (run,)) for deed in ("purge", "rename", "tags", "note")},
+        **{k: partial(actions.start, k, (run,)) for k in ("purge", "rename", "tags", "note")},
         "running": partial(program.question.ask, study),
         "bookmark": program.bookmarks.request_name,
         "layout": program.layouts.request_name,
@@ -138,7 +140,7 @@ def test_questions_that_are_answered_leave_no_dialog(
             assert isinstance(dialog, QDialog)
             dialog.reject()
             assert kept_dialogs(program) == before
-    deeds.ask("open", ())  # of no runs, so that none is chosen
+    actions.start("open", ())  # of no runs, so that none is chosen
 
 
 def kept_dialogs(program: Marginscope) -> Counter[str]:

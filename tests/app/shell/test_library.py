@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton, QTableView
 from pytestqt.qtbot import QtBot
 
+from app.library.actions import TextDialog
 from app.library.columns import COLUMNS, FIRST
-from app.library.dialogs import TextDialog
 from app.library.librarian import Librarian
 from app.library.panel import LibraryPanel
 from app.places import Places
@@ -171,7 +172,7 @@ def check_that_runs_are_named_noted_and_tagged(
     qtbot.keyClick(asked.line, Key.Key_Return)
     qtbot.waitUntil(lambda: any(one.about.name == "The one" for one in shown(library)))
     change_about(runs / "small__network.m=3.msrun", lambda about: replace(about, note="first"))
-    panel(library).deeds["again"].trigger()
+    panel(library).run_actions["again"].trigger()
     qtbot.waitUntil(lambda: any(one.about.note == "first" for one in shown(library)))
     table = choose(library, qtbot, "m=3", "m=4")
     for typed, found in (("", {"first", ""}), ("both", {"both"})):
@@ -222,7 +223,7 @@ def check_that_the_trash_is_emptied_by_the_menu_of_the_table(
     library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
     table = choose(library, qtbot, "m=3", "m=4")
-    assert not panel(library).deeds["empty"].isVisible()
+    assert not panel(library).run_actions["empty"].isVisible()
     qtbot.keyClick(table, Key.Key_Delete)
     qtbot.waitUntil(has(library, 4))
     panel(library).trash.setChecked(True)
@@ -263,13 +264,13 @@ def check_that_runs_are_opened_and_compared(library: Marginscope, runs: Path, qt
         lambda: open_names() == ["small__network.m=3.msrun", "small__network.m=4.msrun"]
     )
     choose(library, qtbot, "m=5", "m=4")
-    panel(library).deeds["compare"].trigger()
+    panel(library).run_actions["compare"].trigger()
     qtbot.waitUntil(lambda: library.display.intent.compared is not None)
     names_compared = [Path(name).name for name in library.display.intent.compared.runs]
     assert sorted(names_compared) == ["small__network.m=4.msrun", "small__network.m=5.msrun"]
     assert library.window.pages.currentWidget() is library.compare.panel
     choose(library, qtbot, "m=5")
-    assert not panel(library).deeds["compare"].isEnabled()
+    assert not panel(library).run_actions["compare"].isEnabled()
 
 
 def check_that_pictures_of_what_is_seen_are_drawn(
@@ -286,7 +287,7 @@ def check_that_verdicts_of_open_runs_are_kept(
     library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
     keys = {run.path: run.key for run in library.session}
-    qtbot.waitUntil(lambda: all(library.theory.known(key).judgement for key in keys.values()))
+    qtbot.waitUntil(lambda: all(library.theory.results(key).judgement for key in keys.values()))
     qtbot.waitUntil(
         lambda: all(one.verdicts is not None for one in shown(library) if one.path in keys)
     )
@@ -349,7 +350,7 @@ def test_the_trash_in_one_window(
     panel(library).trash.setChecked(False)
     for m in (3, 4):
         record(runs / f"small__network.m={m}.msrun", small_problem(m=m), count=2 + m)
-    panel(library).deeds["again"].trigger()
+    panel(library).run_actions["again"].trigger()
     qtbot.waitUntil(has(library, 6))
     qtbot.waitUntil(lambda: all(one.facts.status != "not read yet" for one in shown(library)))
     with subtests.test("come back"):
@@ -393,14 +394,14 @@ def test_the_librarian_says_what_could_not_be_done(tmp_path: Path, qtbot: QtBot)
         with qtbot.waitSignal(librarian.listed) as listed:
             librarian.list()
         path.unlink()
-        with qtbot.waitSignal(librarian.done) as done:
-            librarian.do("throw", _thrown, listed.args[0].entries)
-        assert done.args[0].paths == ()
-        assert "no run file" in done.args[0].wrong[0]
+        with qtbot.waitSignal(librarian.operations_finished) as finished:
+            librarian.run(partial(_trash, entry) for entry in listed.args[0].entries)
+        (sentence,) = finished.args[0].errors
+        assert "no run file" in sentence
     finally:
         librarian.close()
 
 
-def _thrown(library: Library, entry: Entry) -> str:
+def _trash(entry: Entry, library: Library) -> str:
     library.throw(entry)
     return ""

@@ -377,7 +377,7 @@ def test_a_link_brings_the_picture_back(
 def at_rest(program: Marginscope) -> bool:
     """Whether all is read, drawn and judged."""
     theory, display = program.theory, program.display
-    judged = all(theory.known(run.key).judgement is not None for run in program.session)
+    judged = all(theory.results(run.key).judgement is not None for run in program.session)
     busy = theory.busy or program.open_runs.is_ticking
     return judged and not busy and not any(panel.owed for panel in display.panels)
 
@@ -396,19 +396,19 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
     display, judge = program.display, program.theory.judge
     shares: list[float] = []
     judged: list[bool] = []
-    asks = judge.ask
+    request = judge.request
 
     def look() -> None:
         if display.awaited:
-            shares.append(program.theory.share())
+            shares.append(program.theory.cpu_share())
             program.theory._judge()  # as its timer does
 
-    def ask(case: Case) -> None:
+    def note(case: Case) -> None:
         judged.append(display.awaited)
-        asks(case)
+        request(case)
 
     program.open_runs._timer.timeout.connect(look)
-    monkeypatch.setattr(judge, "ask", ask)
+    monkeypatch.setattr(judge, "request", note)
     program.files.open_files([link])
     qtbot.waitUntil(lambda: trained(program) and frames(program) == shown)
     qtbot.waitUntil(lambda: at_rest(program))

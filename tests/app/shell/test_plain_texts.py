@@ -186,17 +186,17 @@ def test_no_text_of_a_file_is_html_in_other_windows(
         panel = program.library.panel
         assert panel is not None
         qtbot.waitUntil(lambda: any(one.about.note == HOSTILE for one in panel.model.entries))
-        program.library.deeds.ask("rename", tuple(panel.model.entries))
+        program.library.actions.start("rename", tuple(panel.model.entries))
 
     states = {
-        "whole study": program.whole.show,
+        "whole study": program.studies.show_window,
         "preview": program.preview.show,
         "data": program.export.data,
         "library": library,
     }
     check_each(states, subtests)
-    assert program.whole.runner is not None
-    program.whole.runner.window.close()
+    assert program.studies.runner is not None
+    program.studies.runner.window.close()
 
 
 def test_the_library_and_its_trash_say_what_files_say(qapp: QApplication) -> None:

@@ -63,7 +63,7 @@ def test_the_time_is_marked_on_the_curve(
     monkeypatch.setattr(stand_ins, "references_of", lambda problem: (small,))
     program = open_program(study)
     qtbot.waitUntil(lambda: trained(program))
-    qtbot.waitUntil(lambda: all(program.theory.known(run.key).margins for run in program.session))
+    qtbot.waitUntil(lambda: all(program.theory.results(run.key).margins for run in program.session))
     asked(program, qtbot)
     view = margins_view(program, 1)
     data = view.data

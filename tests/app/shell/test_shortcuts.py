@@ -118,7 +118,7 @@ def test_keys_of_parts_stand_there_too(program: Marginscope, qtbot: QtBot) -> No
     }
     assert ("In the library of runs", "Rename", "F2") in shown
     assert ("Where data are drawn", "Undo", "Ctrl+Z") in shown
-    for name, action in library.deeds.items():  # those that the library really has
+    for name, action in library.run_actions.items():  # those that the library really has
         keys_there = action.shortcut().toString(action.shortcut().SequenceFormat.NativeText)
         words = action.text().replace("&", "").removesuffix(" ...")
         if keys_there:

@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
+from app.study.browser import StudyBrowser
 from app.study.chooser import BROWSE_TEXT
-from app.study.list import StudyDialog
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_ids, shipped_summaries
 from core.studies.thumbnails import thumbnails
@@ -20,24 +20,24 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 
 @pytest.fixture
-def page(program: Marginscope, qtbot: QtBot) -> StudyDialog:
+def page(program: Marginscope, qtbot: QtBot) -> StudyBrowser:
     """The page, opened by its keys."""
     keys(qtbot, program.window, Key.Key_S, CTRL_SHIFT)
-    dialog = program.studies.dialog
+    dialog = program.studies.browser
     assert dialog is not None
     qtbot.waitUntil(dialog.isActiveWindow)
     return dialog
 
 
-def ids(page: StudyDialog) -> list[str]:
+def ids(page: StudyBrowser) -> list[str]:
     return [line.study.id for line in page.lines if line.study is not None]
 
 
-def headings(page: StudyDialog) -> list[str]:
+def headings(page: StudyBrowser) -> list[str]:
     return [line.heading for line in page.lines if line.study is None]
 
 
-def test_all_studies_stand_below_their_papers(page: StudyDialog) -> None:
+def test_all_studies_stand_below_their_papers(page: StudyBrowser) -> None:
     assert sorted(ids(page)) == list(shipped_ids())
     assert len(headings(page)) == len(PAPERS)
     source = {one.id: one.source for one in shipped_summaries()}
@@ -50,7 +50,7 @@ def test_all_studies_stand_below_their_papers(page: StudyDialog) -> None:
             assert line.thumbnail == thumbnails()[line.study.id]
 
 
-def test_it_is_searched_and_moved_in_by_keys(page: StudyDialog) -> None:
+def test_it_is_searched_and_moved_in_by_keys(page: StudyBrowser) -> None:
     assert page.line.hasFocus()
     QTest.keyClicks(page.line, "mirror")
     assert ids(page)[0] == page.present() == "homogeneity-mirror-flow"
@@ -73,7 +73,7 @@ def test_it_is_searched_and_moved_in_by_keys(page: StudyDialog) -> None:
     assert not page.isVisible()
 
 
-def test_return_trains_the_study(page: StudyDialog, program: Marginscope, qtbot: QtBot) -> None:
+def test_return_trains_the_study(page: StudyBrowser, program: Marginscope, qtbot: QtBot) -> None:
     QTest.keyClicks(page.line, "telgarsky22-theorem-2-2")
     QTest.keyClick(page.line, Key.Key_Return)
     assert not page.isVisible()
@@ -89,7 +89,7 @@ def test_a_click_does_too_and_it_opens_at_the_study_that_is_loaded(
     box = program.window.chooser.box
     box.setFocus()
     QTest.keyClicks(box, BROWSE_TEXT[:12])
-    page = program.studies.dialog
+    page = program.studies.browser
     assert page is not None and page.isVisible()
     assert page.present() == "telgarsky22-theorem-3-3"
     assert box.currentText().startswith("Telgarsky 2022, Theorem 3.3")
@@ -104,7 +104,7 @@ def test_a_click_does_too_and_it_opens_at_the_study_that_is_loaded(
     program.experiment.stop()
 
 
-def test_pictures_are_drawn(page: StudyDialog) -> None:
+def test_pictures_are_drawn(page: StudyBrowser) -> None:
     """There is more ink where the picture is than there would be without one."""
     row = next(k for k, line in enumerate(page.lines) if line.study is not None) + 1
     rect = page.list.visualRect(page.list.model().index(row, 0))

@@ -16,8 +16,8 @@ from app.shell.application import Marginscope
 from app.shell.help import HelpCard
 from app.theory.controller import WHILE_TRAINING
 from app.theory.judge import Judge
-from app.theory.margin_list import COMPUTING, STOPPED
 from app.theory.margin_worker import MarginWorker
+from app.theory.panel import COMPUTING, STOPPED
 from app.views.margins import MarginsView
 from app.widgets.screen_text import raised
 from core.figures.numbers import time_text
@@ -55,9 +55,9 @@ def settled(program: Marginscope) -> bool:
     theory = program.theory
     runs = list(program.session)
     return not theory.busy and all(
-        len(theory.known(run.key).margins) == 5
-        and theory.known(run.key).judgement is not None
-        and theory.known(run.key).judged[1] == 5
+        len(theory.results(run.key).margins) == 5
+        and theory.results(run.key).judgement is not None
+        and theory.results(run.key).judged[1] == 5
         for run in runs
     )
 
@@ -85,7 +85,7 @@ def test_a_margin_is_computed_once_for_runs_of_the_same_problem(
     made = stand_ins.MadeUp("gamma", 1.0, exact(1.0, ""))
     worker = MarginWorker(None, lambda _: (made,), stand_ins.compute)
     found = answers(worker)
-    worker.ask({1: problem, 2: problem})
+    worker.request({1: problem, 2: problem})
     qtbot.waitUntil(lambda: len(found) == 2)
     worker.close()
     assert sorted(found) == [(1, "gamma"), (2, "gamma")]
@@ -95,7 +95,7 @@ def test_a_margin_is_computed_once_for_runs_of_the_same_problem(
 def test_cheap_margins_of_all_runs_come_before_dear_ones(qtbot: QtBot, problem: Problem) -> None:
     worker = MarginWorker(None, stand_ins.references_of, stand_ins.compute)
     found = answers(worker)
-    worker.ask({1: problem, 2: problem})
+    worker.request({1: problem, 2: problem})
     qtbot.waitUntil(lambda: len(found) == 10)
     worker.close()
     ranks = [[one.name for one in stand_ins.references_of(problem)].index(n) for _, n in found]
@@ -109,9 +109,9 @@ def test_cheap_margins_of_another_run_do_not_wait_for_a_dear_one(
     dear = stand_ins.MadeUp("dear", 1.0, exact(1.0, ""), go)
     worker = MarginWorker(None, lambda _: (stand_ins.TANGENT, dear), stand_ins.compute)
     found = answers(worker)
-    worker.ask({1: problem})
+    worker.request({1: problem})
     qtbot.waitUntil(dear.begun.is_set)
-    worker.ask({1: problem, 2: problem})
+    worker.request({1: problem, 2: problem})
     qtbot.waitUntil(lambda: (2, "gamma_ntk") in found)
     go.set()
     qtbot.waitUntil(lambda: (2, "dear") in found)
@@ -127,9 +127,9 @@ def test_answers_about_runs_that_were_closed_are_dropped(qtbot: QtBot, problem: 
     )
     other = Problem(problem.experiment, problem.dataset, problem.network, problem.start, "another")
     found = answers(worker)
-    worker.ask({1: other})
+    worker.request({1: other})
     qtbot.waitUntil(slow.begun.is_set)
-    worker.ask({2: problem})
+    worker.request({2: problem})
     qtbot.waitUntil(lambda: bool(found))
     qtbot.waitUntil(lambda: not worker.busy)
     worker.close()
@@ -140,7 +140,7 @@ def test_closing_ends_a_slow_computation(qtbot: QtBot, problem: Problem) -> None
     others = set(threading.enumerate())  # of another window of this process
     slow = stand_ins.MadeUp("slow", 1.0, exact(1.0, ""), threading.Event())
     worker = MarginWorker(None, lambda _: (slow,), stand_ins.compute)
-    worker.ask({1: problem})
+    worker.request({1: problem})
     qtbot.waitUntil(slow.begun.is_set)
     worker.close()
     left = set(threading.enumerate()) - others
@@ -263,7 +263,7 @@ def test_what_changes_while_the_judge_is_at_work_is_judged_afterwards(
 def test_alarms_are_marked_on_the_slider_and_jumped_to(judged: Marginscope, qtbot: QtBot) -> None:
     slider = judged.window.transport.slider
     run = next(iter(judged.session))
-    known = judged.theory.known(run.key).judgement
+    known = judged.theory.results(run.key).judgement
     assert known is not None
     moment = float(coordinate(known.alarms[0].log10_time))
     place = QPoint(round(slider.position_of(moment)), 5)
@@ -320,7 +320,7 @@ def check_that_what_is_only_worth_knowing_is_marked_in_grey(
     """As the edge of stability is; an alarm at the same moment is louder."""
     slider = judged.window.transport.slider
     run = next(iter(judged.session))
-    known = judged.theory.known(run.key).judgement
+    known = judged.theory.results(run.key).judgement
     assert known is not None
     one = known.alarms[0]
     calm = replace(one, text="The run is at the edge of stability.", calm=True)
@@ -396,13 +396,13 @@ def test_theory_takes_little_while_something_is_trained(
 ) -> None:
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: any(run.begun for run in program.session))
-    assert program.theory.share() == WHILE_TRAINING
+    assert program.theory.cpu_share() == WHILE_TRAINING
     program.experiment.pause(True)
-    qtbot.waitUntil(lambda: program.theory.share() == 1.0)
+    qtbot.waitUntil(lambda: program.theory.cpu_share() == 1.0)
     program.experiment.pause(False)
-    qtbot.waitUntil(lambda: program.theory.share() == WHILE_TRAINING)
+    qtbot.waitUntil(lambda: program.theory.cpu_share() == WHILE_TRAINING)
     program.experiment.stop()
-    qtbot.waitUntil(lambda: program.theory.share() == 1.0)
+    qtbot.waitUntil(lambda: program.theory.cpu_share() == 1.0)
 
 
 def test_margins_and_verdicts_keep_to_their_share(problem: Problem, qtbot: QtBot) -> None:
@@ -420,8 +420,8 @@ def test_margins_and_verdicts_keep_to_their_share(problem: Problem, qtbot: QtBot
         return stand_ins.compute(reference, problem, watch)
 
     worker = MarginWorker(None, stand_ins.references_of, compute)
-    worker.sharing(share)
-    worker.ask({1: problem})
+    worker.set_cpu_share(share)
+    worker.request({1: problem})
     qtbot.waitUntil(lambda: not worker.busy)
     worker.close()
     assert len(asked) == len(watches) == 5

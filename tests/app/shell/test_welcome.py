@@ -72,7 +72,7 @@ def check_cards(where: WelcomePage, qtbot: QtBot) -> None:
 
 def open_studies_of_paper(program: Marginscope, where: WelcomePage, qtbot: QtBot) -> None:
     qtbot.mouseClick(card(where, "wei19"), LEFT)
-    dialog = program.studies.dialog
+    dialog = program.studies.browser
     assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
     first = next(one.id for one in shipped_summaries() if one.source == "wei19")
@@ -93,7 +93,7 @@ def press_card_by_keys(program: Marginscope, where: WelcomePage, qtbot: QtBot) -
         qtbot.keyClick(program.window.focusWidget(), Qt.Key.Key_Tab)
     assert program.window.focusWidget() is where.cards[0]
     qtbot.keyClick(where.cards[0], Qt.Key.Key_Space)
-    dialog = program.studies.dialog
+    dialog = program.studies.browser
     assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
     dialog.close()

@@ -19,11 +19,10 @@ from pytestqt.qtbot import QtBot
 from app.shell.application import Marginscope
 from app.shell.lifecycle import KEEP, STOP
 from app.study import display as study_display
-from app.study.readers import figure_drawn
+from app.study.options import AGAIN, ALL_THERE, CONTINUE, RUN
 from app.study.runner import NO_ADDRESS
-from app.study.sweep_progress import AGAIN, ALL_THERE, CONTINUE, RUN
-from app.study.sweep_worker import OUR_ERROR, SweepWorker
 from app.study.window import StudyWindow
+from app.study.workers import OUR_ERROR, StudyWorker, figure_drawn, run_sweep
 from app.worker import Request
 from core.errors import InputError
 from core.figures.export import FigureProcess
@@ -90,14 +89,14 @@ def whole(tmp_path: Path) -> Path:
 def opened(program: Marginscope, qtbot: QtBot, jobs: int = 1) -> StudyWindow:
     """The window of the whole study, opened by its shortcut, with what is there read."""
     QTest.keyClick(program.window, Qt.Key.Key_F7)
-    window = program.whole.runner.window
+    window = program.studies.runner.window
     assert window is not None
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
     window.options.jobs.setFocus()
     window.options.jobs.selectAll()
     QTest.keyClicks(window.options.jobs, f"{jobs}\t")
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
-    qtbot.waitUntil(lambda: program.whole.runner.display.rests)
+    qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
+    qtbot.waitUntil(lambda: program.studies.runner.display.idle)
     return window
 
 
@@ -109,7 +108,7 @@ def click(button: QPushButton) -> None:
 
 def finished(program: Marginscope) -> Callable[[], bool]:
     """Whether the study has ended and all of it is shown."""
-    return lambda: not program.whole.busy and program.whole.runner.display.rests
+    return lambda: not program.studies.busy and program.studies.runner.display.idle
 
 
 def begun(open_program: Opener, path: Path, qtbot: QtBot) -> Marginscope:
@@ -146,11 +145,11 @@ def test_what_is_chosen_before_a_run_and_found_after_it(
             check_wrong_address(program, window, qtbot, address, words)
     with subtests.test("run in this process"):
         window.options.jobs.setValue(1)
-        qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+        qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
         click(window.progress.run)
         qtbot.waitUntil(finished(program))
         assert window.progress.words.text() == ALL_THERE
-    program.whole.close()
+    program.studies.close()
     program.window.activateWindow()
     qtbot.waitUntil(program.window.isActiveWindow)
     window = opened(program, qtbot)
@@ -176,7 +175,7 @@ def check_what_there_is(program: Marginscope, window: StudyWindow) -> None:
 
 def check_cost(program: Marginscope, window: StudyWindow, qtbot: QtBot) -> None:
     click(window.options.estimate)
-    qtbot.waitUntil(lambda: not program.whole.runner.cost.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.cost.busy)
     assert "About" in window.options.count.text()
     assert "on 1 core" in window.options.count.text()
 
@@ -191,20 +190,20 @@ def check_wrong_address(
     assert not window.options.jobs.isVisible()
     window.options.cluster.setFocus()
     QTest.keyClicks(window.options.cluster, f"{address}\t")
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
     if address:
         click(window.progress.run)
         qtbot.waitUntil(finished(program))
         assert words in window.bar.text
         assert not window.bar.text.startswith("--")
-        assert program.whole.remembered[0] == address
+        assert program.studies.remembered[0] == address
     else:
         qtbot.waitUntil(lambda: window.options.problem.text() == words)
         assert not window.progress.run.isEnabled()
     window.options.place.setFocus()
     QTest.keyClick(window.options.place, Qt.Key.Key_Up)
     qtbot.waitUntil(finished(program))
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
 
 
 def check_wrong_folder(
@@ -214,7 +213,7 @@ def check_wrong_folder(
     window.options.folder.setFocus()
     window.options.folder.selectAll()
     QTest.keyClicks(window.options.folder, f"{tmp_path / 'file'}\t")
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
     if window.progress.run.isEnabled():
         click(window.progress.run)
         qtbot.waitUntil(finished(program))
@@ -233,15 +232,15 @@ def check_folder_of_edited_study(program: Marginscope, window: StudyWindow, qtbo
     chooser = window.options.chooser
     chooser.box.setFocus()
     QTest.keyClicks(chooser.box, load_study("wei19-figure-1").title)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
     assert Path(window.options.folder.text()).name == "wei19-figure-1__quick"
     window.options.size_choice.setFocus()
     QTest.keyClick(window.options.size_choice, Qt.Key.Key_Down)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
     assert Path(window.options.folder.text()).name == "wei19-figure-1__paper"
     edited = load_study("wei19-figure-1").with_value("data.d", 24)
-    program.whole.runner.adopt(edited)
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    program.studies.runner.adopt(edited)
+    qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
     name = Path(window.options.folder.text()).name
     assert name.startswith("wei19-figure-1__")
     assert name != "wei19-figure-1__paper"
@@ -261,7 +260,7 @@ def test_a_study_is_run_and_looked_at(
     done = opened(program, qtbot, jobs=2)
     seen = watched(done)
     click(done.progress.run)
-    assert program.whole.busy
+    assert program.studies.busy
     assert not done.options.size_choice.isEnabled()
     qtbot.waitUntil(finished(program))
     with subtests.test("cells run in two processes"):
@@ -269,7 +268,7 @@ def test_a_study_is_run_and_looked_at(
         assert first.count("running") == 2
         assert "running" not in states(done)
         check_order(seen)
-        assert "" not in {row.worker for row in program.whole.runner.worker.rows.values()}
+        assert "" not in {row.worker for row in program.studies.runner.worker.news.rows.values()}
     with subtests.test("every cell is shown and judged"):
         check_cells(done, whole)
     with subtests.test("a figure that nobody waits for"):
@@ -319,14 +318,14 @@ def check_cells(done: StudyWindow, whole: Path) -> None:
 
 def resize_figure(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
     """The figure of a study that rests follows its window."""
-    display, before = program.whole.runner.display, done.picture.image.width()
+    display, before = program.studies.runner.display, done.picture.image.width()
     assert before == done.picture.pixels_wide()
     done.picture.resized.emit()
-    assert display.rests  # it is as wide as before
+    assert display.idle  # it is as wide as before
     done.resize(done.width() + 200, done.height())
-    qtbot.waitUntil(lambda: not display.rests)
+    qtbot.waitUntil(lambda: not display.idle)
     assert display._draw.interval() == study_display.RESIZED_MS
-    qtbot.waitUntil(lambda: display.rests)
+    qtbot.waitUntil(lambda: display.idle)
     assert before < done.picture.image.width() == done.picture.pixels_wide()
 
 
@@ -398,7 +397,7 @@ def save_figure_and_table(
         answer = (str(tmp_path / name), "NPZ (*.npz)")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
         click(button)
-        qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy)
+        qtbot.waitUntil(lambda: not program.studies.runner.display.export.busy)
     assert "A study of six" in (tmp_path / "f.svg").read_text()
     with (tmp_path / "t.csv").open() as file:
         read = list(csv.DictReader(file))
@@ -408,13 +407,13 @@ def save_figure_and_table(
     answer = (str(tmp_path / "m"), "Means over seeds, CSV (*.csv)")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
     click(done.numbers)
-    qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.display.export.busy)
     with (tmp_path / "m.csv").open() as file:
         means = [float(row["hard_margin_mean"]) for row in csv.DictReader(file)]
     np.testing.assert_allclose(means, done.plot.shown.lines[0].mean, rtol=1e-15)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "t.doc"), ""))
     click(done.numbers)
-    qtbot.waitUntil(lambda: not program.whole.runner.display.export.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.display.export.busy)
     assert "ends in .csv" in done.bar.text
     assert "--" not in done.bar.text
 
@@ -434,7 +433,7 @@ def some(program: Marginscope) -> Callable[[], bool]:
     """Whether some cells are done, and not all."""
 
     def are_done() -> bool:
-        status = program.whole.runner.worker.control.status
+        status = program.studies.runner.worker.control.status
         return 0 < status.done < status.total
 
     return are_done
@@ -493,7 +492,7 @@ def hold(long: Marginscope, window: StudyWindow, qtbot: QtBot) -> None:
     click(window.progress.pause)
     assert window.progress.pause.text() == "Resume"
     assert "paused" in window.progress.words.text()
-    control = long.whole.runner.worker.control
+    control = long.studies.runner.worker.control
     qtbot.wait(300)
     before = control.status.done
     qtbot.wait(900)
@@ -523,10 +522,10 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
     qtbot.waitUntil(lambda: "of 6 cells" in long.window.status.message.text())
     press_in_box(KEEP)
     assert not long.window.close()
-    assert long.whole.busy
+    assert long.studies.busy
     press_in_box(STOP)
     assert long.window.close()
-    assert not long.whole.busy
+    assert not long.studies.busy
     assert '"jobs": 1' in long.places.settings.read_text()
 
 
@@ -555,11 +554,11 @@ def fail_cells(program: Marginscope, tmp_path: Path, qtbot: QtBot) -> None:
 
 
 def adopt_another(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None:
-    runner = program.whole.runner
+    runner = program.studies.runner
     runner.display.show_runs(runner.shown.runs, resting=True)  # judged once more
     runner.adopt(load_study("wei19-figure-1"))
     qtbot.waitUntil(finished(program))
-    qtbot.waitUntil(lambda: not program.whole.runner.reader.busy)
+    qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
     qtbot.waitUntil(finished(program))
     assert set(done.claims.words) == {"not judged yet"}
     assert done.picture.image.isNull()
@@ -567,10 +566,10 @@ def adopt_another(program: Marginscope, done: StudyWindow, qtbot: QtBot) -> None
 
 
 def test_an_error_of_ours_is_a_sentence(qtbot: QtBot) -> None:
-    worker = SweepWorker()
+    worker = StudyWorker("study", run_sweep)
     with qtbot.waitSignal(worker.finished) as signal:
         worker.start(object())
-    assert signal.args == [OUR_ERROR]
+    assert signal.args == [OUR_ERROR.format(what="study")]
     worker.close()
 
 
@@ -579,7 +578,7 @@ def test_no_menu_stays_open() -> None:
 
 
 def give_up_figure(program: Marginscope) -> None:
-    runs = program.whole.runner.shown.runs
+    runs = program.studies.runner.shown.runs
     silent = {name: replace(row, bytes=0) for name, row in runs.rows.items()}  # of other files
     request = Request(None, (), print)
     request.cancel()

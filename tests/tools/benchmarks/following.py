@@ -36,7 +36,7 @@ def main() -> None:
         event_loop(5.0)
         late = [_late(program, loop, application) for _ in range(LOOKS)]
         # The last frame's own work, such as where its margin is going, is done first.
-        until(lambda: not program.final.busy, application)
+        until(lambda: not program.theory.final_margins.busy, application)
         cpu, begun = time.process_time(), time.perf_counter()
         event_loop(REST_S)
         busy = (time.process_time() - cpu) / (time.perf_counter() - begun)

@@ -144,13 +144,13 @@ class Walk(QObject):
         # As large as ever, and nothing kept for others: a picture that was copied is megabytes.
         QApplication.clipboard().clear()
         program.window.resize(*SIZES[0])
-        if program.whole.busy and program.whole.runner is not None:
-            program.whole.runner.window.progress.cancel.click()
+        if program.studies.busy and program.studies.runner is not None:
+            program.studies.runner.window.progress.cancel.click()
         if program.export.waited_for():
             program.export.cancel()
         if not program.export.waited_for():
             program.export.figure_process.stop()  # as by itself, 30 s after its last figure
-        busy = (program.whole.busy, program.export.waited_for(), program.theory.busy)
+        busy = (program.studies.busy, program.export.waited_for(), program.theory.busy)
         return not (any(busy) or program.library.librarian.busy)
 
     def tidy(self) -> None:
@@ -310,9 +310,9 @@ class Walk(QObject):
         """The quick whole study, in this process or in one beside it."""
         program = self.program
         program.experiment.choose(str(self._swept))
-        program.whole.show()
-        window = program.whole.runner.window if program.whole.runner is not None else None
-        if window is not None and window.progress.run.isEnabled() and not program.whole.busy:
+        program.studies.show_window()
+        window = program.studies.runner.window if program.studies.runner is not None else None
+        if window is not None and window.progress.run.isEnabled() and not program.studies.busy:
             window.options.jobs.setValue(self._chance.choice((1, 1, 2)))
             window.progress.run.click()
 

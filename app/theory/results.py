@@ -1,4 +1,4 @@
-"""What is known of the theory of one run, and when its margin came to what is promised."""
+"""Theory results of one run: margins, verdicts, its final margin and the time to 90 %."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from app.state.session import OpenRun
-from app.theory.final_line import FINAL
 from app.theory.judge import Judgement
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.symbols import greek, rich
@@ -18,13 +17,14 @@ if TYPE_CHECKING:
     from core.reference.margin import Reference, ReferenceMargin
     from core.reference.share import Promise
 
+FINAL = "final margin"  # core.observables.final_margin.KEY, which loads the numerical libraries
 SHOWN = 6  # examples and nodes that are named
 
 
 @final
 @dataclass(slots=True)
-class Knowledge:
-    """What is known of one run; `judged` says by how many frames and margins it was judged."""
+class TheoryResults:
+    """Results of one run. `judged`: frames, margins and delta of the last judgement requested."""
 
     references: tuple[Reference, ...] = ()
     planned: bool = False
@@ -35,18 +35,18 @@ class Knowledge:
 
     @property
     def in_order(self) -> tuple[ReferenceMargin, ...]:
-        """The margins that are there, in the order of the references."""
+        """Computed margins in the order of the references."""
         return tuple(self.margins[one.name] for one in self.references if one.name in self.margins)
 
     @property
     def proved(self) -> dict[str, ReferenceMargin]:
-        """The margins that no network exceeds, as far as they are known."""
+        """Computed margins that no network exceeds."""
         from core.observables.final_margin import PROVED
 
         return {name: one for name, one in self.margins.items() if name in PROVED}
 
     def final_ends(self) -> tuple[tuple[str, Any], ...]:
-        """The ends of the final margin's bracket as lines: names, and values at the frames."""
+        """Return the ends of the final margin's bracket: name and values at the frames of each."""
         from core.observables.final_margin import traces
 
         return () if self.final is None else traces(self.final)
@@ -63,8 +63,8 @@ class Knowledge:
             yield FINAL, name, "margins", trace, self.final_words()[2]
 
     def final_words(self, run: OpenRun | None = None) -> tuple[str, str, str]:
-        """Between what the run's final margin is, under which condition and since when it has held,
-        and more of it; empty where nothing is known."""
+        """Return the final margin's bracket, its condition with the time since which that has held,
+        and a tool tip; all empty if it is unknown."""
         found = self.final
         if found is None:
             return "", "", ""
@@ -80,7 +80,7 @@ class Knowledge:
 
     @property
     def promise(self) -> Promise:
-        """What the run's margins are shares of."""
+        """Promised margin, of which the run's margins are shares."""
         from core.reference.share import Promise, promise  # loads the numerical libraries
 
         if not self.planned:
@@ -88,8 +88,8 @@ class Knowledge:
         return promise(self.references, self.margins)
 
     def reach_of(self, run: OpenRun) -> tuple[str, str]:
-        """Of what 90 % are reached and when, as the view of margins marks it; why that is not
-        known; nothing where no margin is promised."""
+        """Return the label and time at which 90 % of the promised margin were reached, or why that
+        is unknown; both empty if no margin is promised."""
         data = run.data
         if data is None or run.stands_in:
             return "", ""
@@ -107,7 +107,7 @@ class Knowledge:
 
 
 def _final_tip(found: FinalMargin) -> str:
-    """What the ends are, and which examples and nodes carry the upper one."""
+    """Explain the ends of the bracket, and name the examples and nodes that carry the upper one."""
     below = f"none, since {found.why}" if found.why else "the smoothed margin, which never falls"
     lines = [f"From below: {below}."]
     if found.above_always == found.above_always:

@@ -1,0 +1,248 @@
+"""Actions on runs of the library: confirmed by the user, and run by the librarian."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.library.compare import CompareController
+from app.library.librarian import Librarian, OperationResult
+from app.state.session import MOST_RUNS, Session
+from app.training.files import FileController
+from app.widgets.inputs import quiet_label
+from app.widgets.layouts import filled, laid
+from app.widgets.question import Question, Role
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from core.library.entry import About, Entry
+    from core.library.library import Library
+
+REMOVE, CANCEL = "Remove", "Cancel"
+ANSWERS = {REMOVE: Role.YesRole, CANCEL: Role.RejectRole}
+
+
+@final
+class TextDialog(QDialog):
+    """Dialog for a text `before`, in a line or in several, that an action is to change."""
+
+    def __init__(
+        self, action: str, words: tuple[str, str], before: str, parent: QWidget, lines: bool = False
+    ) -> None:
+        """`words` are the question, and a hint below the text."""
+        super().__init__(parent)
+        question, hint = words
+        self.action, self.before = action, before
+        self.setWindowTitle("Library of runs")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        label = QLabel(question, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.line = QLineEdit(before, self)
+        self.field = QPlainTextEdit(before, self, tabChangesFocus=True)
+        for part, shown in ((self.line, not lines), (self.field, lines)):
+            part.setAccessibleName(question)
+            part.setVisible(shown)
+        self._lines = lines
+        self.line.selectAll()
+        buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel, self
+        )
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        rows = (label, self.line, self.field, quiet_label(hint, self, wrap=True), buttons)
+        filled(laid(QVBoxLayout(self), (16, 16, 16, 16), 8), *rows)
+        self.setMinimumWidth(420)
+        (self.field if lines else self.line).setFocus()
+
+    def text(self) -> str:
+        """Return the present text."""
+        return self.field.toPlainText() if self._lines else self.line.text()
+
+
+@final
+class LibraryActions(QObject):
+    """Actions on the selected runs of the library."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        session: Session,
+        librarian: Librarian,
+        files: FileController,
+        compare: CompareController,
+        report: Callable[[str], None],
+    ) -> None:
+        """Call `report(sentence)` for the message bar."""
+        super().__init__(window)
+        self._window, self._session, self._librarian = window, session, librarian
+        self._files, self._compare, self._report = files, compare, report
+        self._chosen: tuple[Entry, ...] = ()
+        self._question = Question(window, "purge")
+        self._question.answered.connect(self._on_answer)
+        librarian.operations_finished.connect(self._on_finished)
+
+    def start(self, action: str, chosen: tuple[Entry, ...]) -> None:
+        """Do what an action of the panel says with some runs."""
+        self._chosen = chosen
+        if action == "again":
+            self._librarian.list(again=True)
+        elif action in ("rename", "tags", "note") and chosen:
+            self._ask_for_text(action, chosen)
+        elif action == "trash":
+            self.trash(chosen)
+        elif action == "restore":
+            self._librarian.run(partial(_restore, entry) for entry in chosen)
+        elif action == "purge" and chosen:
+            self._ask_to_purge(chosen)
+        elif action == "compare" and chosen:
+            self._compare.compare([str(entry.path) for entry in chosen])
+        elif action in ("open", "beside") and chosen:
+            names = [str(entry.path) for entry in chosen[:MOST_RUNS]]
+            self._files.open_files(names, action == "beside")
+
+    def _ask_for_text(self, action: str, chosen: Sequence[Entry]) -> None:
+        from core.library.about import common_tags
+
+        which = _name_all(chosen)
+        if action == "rename":
+            words = (f"A name for {which}", "Without one it is called by what differs.")
+            before = chosen[0].about.name
+        elif action == "tags":
+            words = (f"Tags of {which}", "Between commas. Of several runs: those that all carry.")
+            before = ", ".join(common_tags(entry.about for entry in chosen))
+        else:
+            notes = {entry.about.note for entry in chosen}
+            hint = "It is stored beside the run file and moves with it."
+            if len(notes) > 1:
+                hint = "Their notes differ; this one takes the place of all of them."
+            words = (f"A note on {which}", hint)
+            before = notes.pop() if len(notes) == 1 else ""
+        dialog = TextDialog(action, words, before, self._window, lines=action == "note")
+        dialog.accepted.connect(self._on_text_accepted)
+        dialog.open()
+
+    def _on_text_accepted(self) -> None:
+        dialog: Any = self.sender()
+        text = dialog.text()
+        if text == dialog.before:  # also of several that differ, which show nothing
+            return
+        try:
+            change = _change_of(dialog.action, dialog.before, text)
+        except InputError as error:
+            self._report(error.sentence)
+            return
+        self._librarian.run(partial(_describe, entry, change) for entry in self._chosen)
+
+    def trash(self, chosen: Sequence[Entry]) -> None:
+        """Move runs into the trash, except those that are open."""
+        shown = self.open_paths()
+        kept = [entry for entry in chosen if entry.path in shown]
+        if kept:
+            name = kept[0].path.name
+            self._report(f"{name} is open; close it before you move it to the trash.")
+        if gone := [entry for entry in chosen if entry.path not in shown]:
+            self._librarian.run(partial(_trash, entry) for entry in gone)
+
+    def trash_superseded(self, paths: Collection[Path]) -> None:
+        """Move those of some runs into the trash that the user has not marked in any way.
+
+        Open runs, and runs that cannot be moved now, stay without a message.
+        """
+        if gone := frozenset(path.absolute() for path in paths) - self.open_paths():
+            self._librarian.run([partial(_trash_superseded, gone)])
+
+    def open_paths(self) -> set[Path]:
+        """Return the files of the open runs."""
+        paths = {run.path.absolute() for run in self._session}
+        return paths | {run.source.absolute() for run in self._session}
+
+    def _ask_to_purge(self, chosen: Sequence[Entry]) -> None:
+        from core.numbers import size_text
+
+        what, size = _name_all(chosen), size_text(sum(entry.size for entry in chosen))
+        question = f"Remove {what} permanently? This frees {size} and cannot be undone."
+        self._question.ask(question, "", ANSWERS, CANCEL, QMessageBox.Icon.Warning)
+
+    def _on_answer(self, answer: str) -> None:
+        if answer == REMOVE:
+            self._librarian.run(partial(_purge, entry) for entry in self._chosen)
+
+    def _on_finished(self, result: OperationResult) -> None:
+        sentences = result.errors or result.notes
+        if sentences:
+            more = f" ({len(sentences) - 1} more like it)" if len(sentences) > 1 else ""
+            self._report(sentences[0] + more)
+
+
+def _change_of(action: str, before: str, text: str) -> Callable[[About], About]:
+    """Return how a text changes what is recorded of a run. Raises InputError."""
+    from core.library.about import checked, tags_of
+    from core.library.entry import About
+
+    if action == "rename":
+        name = checked(About(name=text)).name
+        return lambda about: replace(about, name=name)
+    if action == "note":
+        note = checked(About(note=text)).note
+        return lambda about: replace(about, note=note)
+    new = tags_of(text)
+    gone = set(tags_of(before)) - set(new)
+
+    def retag(about: About) -> About:
+        kept = (tag for tag in about.tags if tag not in gone)
+        return replace(about, tags=tuple(dict.fromkeys((*kept, *new))))
+
+    return retag
+
+
+def _describe(entry: Entry, change: Callable[[About], About], library: Library) -> str:
+    library.describe(entry.path, change)
+    return ""
+
+
+def _trash(entry: Entry, library: Library) -> str:
+    library.throw(entry)
+    return ""
+
+
+def _trash_superseded(paths: frozenset[Path], library: Library) -> str:
+    from core.library.entry import missed_by_none
+
+    for entry in missed_by_none(library.refresh().entries, paths):
+        with suppress(InputError):
+            library.throw(entry)
+    return ""
+
+
+def _restore(entry: Entry, library: Library) -> str:
+    path = library.restore(entry)
+    if path == entry.origin:
+        return ""
+    return f"Another file has taken the name {entry.path.name}; the run is restored as {path.name}."
+
+
+def _purge(entry: Entry, library: Library) -> str:
+    library.purge(entry)
+    return ""
+
+
+def _name_all(chosen: Sequence[Entry]) -> str:
+    """Return the name of one run, or the number of several."""
+    from app.library.columns import name_of
+
+    return f'"{name_of(chosen[0])}"' if len(chosen) == 1 else f"{len(chosen)} runs"

@@ -1,0 +1,289 @@
+"""Work for the window of a whole study, done beside it by workers (app.worker).
+
+Short answers: which runs exist, verdicts on the claims, the figure, and what running would cost.
+Long tasks: a sweep and a hunt. Each has a control that says how far it is, and pauses and stops it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, final
+
+from PySide6.QtCore import QObject, Signal
+
+from app.state.study_runs import StudyRuns
+from app.worker import Request, Worker
+from core.errors import InputError
+from core.extremes.question import Question
+from core.figures.export import FigureProcess
+from core.figures.palette import PALETTES
+from core.studies.study import Study
+from core.sweep.control import SweepControl
+
+if TYPE_CHECKING:
+    from core.extremes.hunt import Hunt, HuntStatus, Tried
+    from core.runs import Run
+    from core.studies.cell_table import Row
+    from core.studies.verdicts import Judged
+    from core.sweep.cost import Cost
+
+LEAST_DPI, MOST_DPI = 40.0, 600.0
+NO_MEMORY = "There is not enough memory for this {what}; run fewer processes at a time."
+OUR_ERROR = (
+    "The {what} stopped because of an error in the program; what is recorded stays, and the log "
+    "says more."
+)
+# Cells of milliseconds would otherwise fill the window's queue with copies of all rows.
+SWEEP_REPORT_S, HUNT_REPORT_S = 0.1, 0.2
+MOST_LISTED = 200  # findings; the table in the folder has all of them
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyFigure:
+    """A study's figure as PNG, and the number of its runs."""
+
+    png: bytes
+    runs: int
+
+
+def study_runs(request: Request, study: Study, size: str | None, folder: Path) -> StudyRuns:
+    """Find the runs of a study at a size in a folder."""
+    from core.sweep.plan import ledger_rows
+
+    paths, rows = ledger_rows(study, folder)
+    return StudyRuns(study, size, folder, study.cells(), paths, rows)
+
+
+def claims_judged(request: Request, runs: StudyRuns) -> tuple[Judged, ...]:
+    """Judge the claims one after another until the request is cancelled."""
+    from core.studies.trials import trials_of
+    from core.studies.verdicts import each_judged
+
+    trials = trials_of(runs.study, runs.rows, runs.paths)
+    judged = each_judged(runs.study, trials, runs.size if runs.study.sizes else None)
+    return tuple(takewhile(lambda _: not request.is_cancelled(), judged))
+
+
+def figure_drawn(
+    request: Request, runs: StudyRuns, palette: str, width: int, process: FigureProcess
+) -> StudyFigure:
+    """Draw the finished runs, `width` pixels of the screen wide."""
+    from core.figures.primitives import MM_PER_INCH
+    from core.figures.study_figure import figure_of_runs
+
+    with ExitStack() as stack:
+
+        def keep(run: Run) -> Run:
+            stack.enter_context(run)
+            if request.is_cancelled():  # opening very many files takes long
+                raise InputError("Nobody waits for this figure any more.")
+            return run
+
+        done, known = runs.done, runs.figures
+        scene = figure_of_runs(runs.study, done, keep, PALETTES[palette], known=known)
+        # As many dots as it has pixels on the screen; a window may be a few pixels wide, or a wall.
+        dpi = min(max(width * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
+        return StudyFigure(process.draw(scene, ".png", dpi, request.is_cancelled), len(done))
+
+
+def cost_estimated(
+    request: Request, study: Study, cores: int, rows: Mapping[str, Row]
+) -> Cost | None:
+    """Estimate what running a study would cost, by the seconds of its rows or measured.
+
+    Cells are measured in a process of their own, which ends when the request is cancelled.
+    """
+    from core.processes import run_in_process
+    from core.sweep.cost import estimate
+
+    given = (estimate, study, cores, 20.0, rows)
+    return run_in_process("The cost is not known", request.is_cancelled, *given)
+
+
+class SweepNews(NamedTuple):
+    """Planned run file and finished row of each cell, by its name."""
+
+    paths: dict[str, Path]
+    rows: dict[str, Row]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SweepOrder:
+    """A study at a size, the folder of its runs, and who works: processes here, or a cluster."""
+
+    study: Study
+    folder: Path
+    size: str | None = None
+    jobs: int | None = None
+    cluster: str | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HuntOrder:
+    """A question about a study at a size, the folder of its findings, limits, and who works.
+
+    No run is started after `runs` in all (None: no limit), or after `seconds`.
+    """
+
+    study: Study
+    size: str | None
+    question: Question
+    folder: Path
+    runs: int | None = None
+    seconds: float = math.inf
+    jobs: int | None = None
+    cluster: str | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A found run as a line of a table. `rank` is 0 without a value, `path` None if not kept."""
+
+    rank: int
+    value: float
+    where: str  # its place in the grid, and its seeds
+    how: str  # the way it was found
+    state: str  # how it ended
+    verdict: str
+    path: Path | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HuntNews:
+    """Status of a hunt, its findings, the best first, and whether nothing is left to be tried."""
+
+    status: HuntStatus
+    findings: tuple[Finding, ...]
+    exhausted: bool = False
+
+
+@final
+class StudyWorker(QObject):
+    """Worker of one sweep or hunt at a time; signals arrive in the window's thread."""
+
+    progress = Signal()  # `news` has changed
+    finished = Signal(str)  # what went wrong, or ""
+
+    def __init__(self, what: str, task: Callable[..., None], parent: QObject | None = None) -> None:
+        """Run `task(request, order, control)`, which reports its news as progress."""
+        super().__init__(parent)
+        self.news: Any = None  # SweepNews or HuntNews, None before the first
+        self.control = SweepControl()
+        self._worker = Worker(
+            what,
+            task,
+            self,
+            no_memory=NO_MEMORY.format(what=what),
+            our_error=OUR_ERROR.format(what=what),
+        )
+        self._worker.progress.connect(self._on_progress)
+        self._worker.result.connect(self._on_result)
+        self._worker.error.connect(self.finished)
+
+    @property
+    def busy(self) -> bool:
+        """True while a task is at work."""
+        return self._worker.busy
+
+    def start(self, order: SweepOrder | HuntOrder) -> None:
+        """Start a task, or continue it; none may be at work."""
+        assert not self.busy, "one task at a time"
+        self.news, self.control = None, SweepControl()
+        self._worker.ask(order, self.control)
+
+    def close(self) -> None:
+        """Stop the task, and wait for the thread."""
+        self.control.stop()
+        self._worker.close()
+
+    def _on_progress(self, news: object) -> None:
+        self.news = news
+        self.progress.emit()
+
+    def _on_result(self, _: object) -> None:
+        self.finished.emit("")
+
+
+def run_sweep(request: Request, order: SweepOrder, control: SweepControl) -> None:
+    """Plan a study, run its missing cells, and report their rows."""
+    from core.sweep.loop import sweep
+    from core.sweep.plan import plan
+    from core.sweep.pools import pool_for
+
+    made = plan(order.study, order.folder, order.size, shared=order.cluster is not None)
+    paths = dict(made.paths)
+    request.progress(SweepNews(paths, {row.name: row for row in made.kept}))
+    if control.stop_requested:  # cancelled while it was planned
+        return
+    if made.tasks:
+        made.tasks[0].problem()  # says what is wrong with the data before anything starts
+    pool = pool_for(made.tasks, order.jobs, order.cluster, control.cell)
+    reported = -1.0
+    for status in sweep(made, pool, control):
+        if status.ended or time.monotonic() - reported > SWEEP_REPORT_S:
+            reported = time.monotonic()
+            request.progress(SweepNews(paths, made.ledger.rows))
+
+
+def run_hunt(request: Request, order: HuntOrder, control: SweepControl) -> None:
+    """Hunt, and leave a table of all runs in the folder."""
+    from core.extremes.answering import hunt_for, pool_of, table
+    from core.extremes.hunt import Budget, Keeping
+    from core.studies.cell_table import write_rows
+    from core.studies.tables import MAX_CELLS
+
+    made = hunt_for(order.study, order.question, Keeping(order.folder), order.size)
+    if control.stop_requested:  # while its data were read
+        return
+    pool = pool_of(made, order.jobs, order.cluster, control.cell)
+    budget, reported = Budget(order.runs or MAX_CELLS, order.seconds), -1.0
+    status = made.status()
+    for status in made.run(pool, control, budget):
+        if time.monotonic() - reported > HUNT_REPORT_S:
+            reported = time.monotonic()
+            request.progress(HuntNews(status, findings(made)))
+    request.progress(HuntNews(status, findings(made), made.exhausted))
+    if rows := table(made):
+        write_rows(rows, order.folder / f"{order.study.id}.hunt.csv")
+
+
+def findings(made: Hunt) -> tuple[Finding, ...]:
+    """List the tried runs, the best first, those without a value last."""
+    from core.extremes.answering import seeds_words, state_of
+    from core.extremes.objective import VERDICT, verdict_words
+
+    ranked = made.ranked()
+    lines = []
+    for rank, one in enumerate([*ranked, *made.unranked()][:MOST_LISTED], start=1):
+        file = made.run_file(one.index)
+        values = made.space.cells[one.place].values
+        lines.append(
+            Finding(
+                rank if rank <= len(ranked) else 0,
+                one.value,
+                seeds_words(one, values, made.space.over),
+                _how(one),
+                state_of(one),
+                verdict_words(one.row.moments.get(VERDICT, math.nan)),
+                file if file.is_file() else None,
+            )
+        )
+    return tuple(lines)
+
+
+def _how(one: Tried) -> str:
+    """Say in words how a run came to be tried."""
+    if one.parent >= 0:
+        return f"run {one.index}, {one.phase} from run {one.parent}"
+    return f"run {one.index}, " + ("as the study has it" if one.phase == "study" else one.phase)

@@ -1,0 +1,53 @@
+"""Messages of the first start, while kernels are compiled for this computer."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QObject
+
+from app.playback.display import DisplayController
+from app.training.run_worker import RunWorker
+from app.widgets.message_bar import MessageBar
+
+RECORDING = (
+    "Playing a recorded run while Marginscope compiles its kernels for this computer (first start "
+    "only). Training starts automatically when they are ready."
+)
+WAITING = (
+    "Compiling the kernels for this computer (first start only). Training starts automatically."
+)
+
+
+@final
+class FirstStartNotice(QObject):
+    """Says in the message bar what is shown while kernels are missing."""
+
+    def __init__(
+        self, worker: RunWorker, display: DisplayController, bar: MessageBar, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._display, self._bar = display, bar
+        self._waiting: set[int] = set()
+        worker.waiting.connect(self._on_waiting)
+        worker.compiler.refused.connect(self._on_refused)
+        display.runs_changed.connect(self._update)
+
+    def _on_refused(self, sentence: str) -> None:
+        """Say that kernels cannot be stored, after what is said of other folders."""
+        text = "" if self._bar.text in (RECORDING, WAITING) else self._bar.text
+        self._bar.say(f"{text} {sentence}".strip())
+
+    def _on_waiting(self, key: int, waits: bool) -> None:
+        (self._waiting.add if waits else self._waiting.discard)(key)
+        self._update()
+
+    def _update(self) -> None:
+        session = self._display.session
+        if any(run.stands_in for run in session):
+            self._bar.say(RECORDING)
+        elif any(run.key in self._waiting for run in session):
+            self._bar.say(WAITING)
+        # Only its own words: the bar may say something else by now, which stays.
+        elif self._bar.text in (RECORDING, WAITING):
+            self._bar.clear()
