@@ -12,7 +12,7 @@ from app.scenes.controller import SceneController
 from app.scenes.session_keeper import SessionKeeper
 from app.shell.main_window import MainWindow
 from app.state.link import is_link
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from app.training.files import FileController
 from core.studies.study import shipped_ids
 
@@ -27,7 +27,7 @@ class Opening(QObject):
     def __init__(
         self,
         window: MainWindow,
-        experiment: ExperimentController,
+        training: TrainingController,
         files: FileController,
         scenes: SceneController,
         keeper: SessionKeeper,
@@ -36,7 +36,7 @@ class Opening(QObject):
     ) -> None:
         """`restores`: whether a session that ended well is gone on with."""
         super().__init__(window)
-        self._window, self._experiment = window, experiment
+        self._window, self._training = window, training
         self._files, self._scenes, self._keeper = files, scenes, keeper
         self._names = tuple(names)
         self.restores = restores
@@ -58,7 +58,7 @@ class Opening(QObject):
             return
         name = self._names[0] if self._names else FIRST_STUDY
         if name in shipped_ids():
-            self._experiment.offer(name)
+            self._training.offer(name)
         else:
             words = "a link" if is_link(name) else Path(name).name
             self._window.chooser.announce(f"Opening {words} ...")
@@ -70,7 +70,7 @@ class Opening(QObject):
         elif len(self._names) > 1 or (self._names and self._names[0] not in shipped_ids()):
             self._files.open_files(self._names)
         elif not self._restores:
-            self._experiment.choose(self._names[0] if self._names else FIRST_STUDY)
+            self._training.choose(self._names[0] if self._names else FIRST_STUDY)
 
     def ready(self) -> None:
         """Run files can be read."""
@@ -84,7 +84,7 @@ class Opening(QObject):
     def _on_answer(self, yes: bool) -> None:
         self._restores, self._asks = yes, False
         if not yes:
-            self._experiment.choose(FIRST_STUDY)
+            self._training.choose(FIRST_STUDY)
         elif self._ready:
             self._restore()
         if self._ready:
@@ -98,4 +98,4 @@ class Opening(QObject):
     def _restore(self) -> None:
         self._restores = False
         if not self._keeper.restore():
-            self._experiment.choose(FIRST_STUDY)
+            self._training.choose(FIRST_STUDY)

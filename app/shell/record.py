@@ -16,7 +16,7 @@ from app.scenes.controller import SceneController
 from app.shell.main_window import MainWindow
 from app.state.record import STUDY, Deed, kept, script
 from app.training.branching import BranchController
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from app.training.fields import PATHS
 from app.training.files import RUN, FileController
 from core.errors import InputError, MarginscopeError
@@ -34,7 +34,7 @@ class RecordController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        experiment: ExperimentController,
+        training: TrainingController,
         branching: BranchController,
         files: FileController,
         export: ExportController,
@@ -44,11 +44,11 @@ class RecordController(QObject):
         self._window = window
         self.deeds: tuple[Deed, ...] = ()
         self._begun = datetime.now().astimezone()
-        experiment.trained.connect(self._trained)
-        experiment.went_on.connect(self._went_on)
-        branching.branched.connect(self._branched)
-        files.opened.connect(self._opened)
-        files.saved.connect(self._saved)
+        training.training_started.connect(self._on_training_started)
+        branching.run_continued.connect(self._on_run_continued)
+        branching.branch_started.connect(self._on_branch_started)
+        files.file_opened.connect(self._on_file_opened)
+        files.file_saved.connect(self._on_file_saved)
         export.finished.connect(self._exported)
         scenes.stepped.connect(self._stepped)
 
@@ -58,21 +58,21 @@ class RecordController(QObject):
         when = datetime.now().astimezone().strftime("%H:%M:%S")
         self.deeds = kept(self.deeds, Deed(when, words, tuple(command), study, is_step))
 
-    def _trained(self, study: Study) -> None:
+    def _on_training_started(self, study: Study) -> None:
         self._note(f"Train {study.title}", ("run", STUDY), _anywhere(study).to_toml())
 
-    def _went_on(self, path: str) -> None:
+    def _on_run_continued(self, path: str) -> None:
         self._note("Continue further", ("continue", path))
 
-    def _branched(self, path: str, frame: int, changes: list[str]) -> None:
+    def _on_branch_started(self, path: str, frame: int, changes: list[str]) -> None:
         sets = [word for change in changes for word in ("--set", change)]
         words = ("branch", path, "--frame", str(frame), *sets)
         self._note(f"Branch from frame {frame}: {', '.join(changes)}", words)
 
-    def _opened(self, path: str) -> None:
+    def _on_file_opened(self, path: str) -> None:
         self._note(f"Open {path}", ("info", path) if path.endswith(RUN) else ())
 
-    def _saved(self, path: str) -> None:
+    def _on_file_saved(self, path: str) -> None:
         self._note(f"Save {path}")
 
     def _exported(self, words: str) -> None:

@@ -15,7 +15,7 @@ from app.playback.player import Playback
 from app.scenes.folding import FOLDS, Folding
 from app.shell.main_window import MainWindow
 from app.state.tour import STEPS, STUDY, Step
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from core.problem.schedule import coordinate
 from core.studies.study import shipped_summaries
 
@@ -34,12 +34,12 @@ class TourController(QObject):
         self,
         window: MainWindow,
         display: DisplayController,
-        experiment: ExperimentController,
+        training: TrainingController,
         playback: Playback,
     ) -> None:
         super().__init__(window)
         self._window, self._display = window, display
-        self._experiment, self._playback = experiment, playback
+        self._training, self._playback = training, playback
         self._actions: Mapping[str, QAction] = {}
         self._number = -1  # none
         self._folding: Folding | None = None
@@ -60,7 +60,7 @@ class TourController(QObject):
             self.card = TourCard(self._window)
             self.card.moved.connect(self._move)
             self.card.left.connect(self.end)
-        if not self._has_figure_1() and not self._experiment.choose(STUDY):
+        if not self._has_figure_1() and not self._training.choose(STUDY):
             return
         self._number = 0
         self._show()

@@ -17,11 +17,10 @@ def connect(parts: Parts) -> None:
     window.view_choice.triggered.connect(parts.looks.choose_view)
     window.curve_choice.aboutToShow.connect(parts.looks.offer_curves)
     window.curve_choice.triggered.connect(parts.looks.choose_curve)
-    window.chooser.chosen.connect(parts.experiment.choose)
+    window.chooser.chosen.connect(parts.training.choose)
     window.chooser.open_requested.connect(parts.files.open)
     window.chooser.browse_requested.connect(parts.studies.show)
-    window.form.submitted.connect(parts.experiment.run)
-    window.welcome.run_requested.connect(parts.experiment.run)
+    window.welcome.run_requested.connect(parts.training.run)
     window.welcome.open_requested.connect(parts.files.open)
     window.welcome.own_data_requested.connect(parts.drawing.show)
     window.welcome.paper_chosen.connect(parts.studies.show_paper)
@@ -29,31 +28,22 @@ def connect(parts: Parts) -> None:
     for part in (parts.library, parts.whole, parts.preview, parts.drawing):
         parts.looks.recoloured.connect(part.set_colours)
     parts.theme.theme_changed.connect(parts.scenes.recolour)
-    parts.experiment.loaded.connect(parts.upkeep.show_study)
-    parts.experiment.loaded.connect(parts.proposals.set_study)
-    for shown in (display.runs_changed, parts.keeper.restored):
-        shown.connect(parts.proposals.refresh)
-    parts.experiment.loaded.connect(parts.preview.refresh)
-    window.form.drawing_requested.connect(parts.drawing.show)
-    parts.experiment.loaded.connect(parts.drawing.refresh)
-    parts.drawing.trained.connect(parts.proposals.set_study)
-    parts.drawing.passed.connect(parts.library.deeds.throw_passing)
+    parts.training.study_loaded.connect(parts.upkeep.show_study)
+    parts.keeper.restored.connect(parts.training.refresh_proposals)
+    parts.drawing.runs_superseded.connect(parts.library.deeds.throw_passing)
     parts.readout.set_names(parts.selections.name_of)
     parts.readout.set_reach(parts.theory.reach_of)
     parts.selections.renamed.connect(parts.readout.touch)
     _connect_openers(parts)
     parts.files.view_requested.connect(parts.links.open)
-    parts.files.data_offered.connect(parts.preview.show)
-    parts.links.study_requested.connect(parts.experiment.offer)
+    parts.links.study_requested.connect(parts.training.offer)
     worker.stood_in.connect(display.stood_in)
     worker.started.connect(display.begun)
     worker.progress.connect(display.grew)
     worker.finished.connect(display.ended)
     worker.finished.connect(parts.drawing.tidy)
     worker.error.connect(display.failed)
-    worker.code_refused.connect(parts.experiment.on_code_refused)
-    for asking in (parts.experiment, parts.files, parts.compare):
-        asking.code_refused.connect(parts.code_question.ask)
+    parts.compare.code_refused.connect(parts.questions.ask_trust)
     worker.status.connect(parts.readout.say)
     worker.status.connect(display.preparing)
     parts.theory.status.connect(window.status.show_work)
@@ -61,34 +51,33 @@ def connect(parts: Parts) -> None:
     parts.theory.alarmed.connect(window.transport.slider.set_alarms)
     window.status.cancel_requested.connect(parts.actions["margins_stop"].trigger)
     _connect_library(parts)
-    commands.study_chosen.connect(parts.experiment.choose)
+    commands.study_chosen.connect(parts.training.choose)
     worker.ready.connect(commands.ready)
 
 
 def _connect_openers(parts: Parts) -> None:
     """Connect what updates when other runs are opened."""
     display = parts.display
-    for opener in (parts.experiment, parts.files):
-        opener.replaced.connect(parts.welcome.leave)
+    for opener in (parts.training, parts.files):
+        opener.runs_replaced.connect(parts.welcome.leave)
         # Before comparisons are left: panels must not draw frames of runs that they do not have.
-        opener.replaced.connect(display.rearrange)
-        opener.replaced.connect(parts.compare.leave)
-        opener.replaced.connect(parts.playback.play_from_start)
-    parts.files.restored.connect(parts.welcome.leave)
-    parts.files.restored.connect(display.rearrange)
+        opener.runs_replaced.connect(display.rearrange)
+        opener.runs_replaced.connect(parts.compare.leave)
+        opener.runs_replaced.connect(parts.playback.play_from_start)
+    parts.files.runs_restored.connect(parts.welcome.leave)
+    parts.files.runs_restored.connect(display.rearrange)
 
 
 def _connect_words(parts: Parts) -> None:
     """Who says something, and where."""
     window = parts.window
     for source in (
-        parts.experiment,
-        parts.scale,
-        parts.code_question,
+        parts.training,
+        parts.branches,
+        parts.questions,
         parts.files,
         parts.playback,
         parts.whole,
-        parts.proposals,
         parts.library,
         parts.compare,
         parts.scenes,
@@ -97,7 +86,6 @@ def _connect_words(parts: Parts) -> None:
         parts.bookmarks,
         parts.selections,
         parts.record,
-        parts.cells,
         parts.keeper,
         parts.display,
         parts.drawing,
@@ -105,11 +93,10 @@ def _connect_words(parts: Parts) -> None:
     ):
         source.message.connect(window.bar.say)
     parts.export.error.connect(window.bar.say)
-    parts.experiment.told.connect(window.bar.tell)
+    parts.training.notice.connect(window.bar.tell)
     kept = (parts.layouts, parts.bookmarks, parts.selections, parts.record)
-    sayers = (parts.whole, parts.library, parts.links, *kept)
-    told = (parts.experiment.started, parts.export.finished)
-    for words in (*told, *(part.status for part in sayers)):
+    sayers = (parts.training, parts.whole, parts.library, parts.links, *kept)
+    for words in (parts.export.finished, *(part.status for part in sayers)):
         words.connect(parts.readout.say)
 
 
@@ -125,5 +112,4 @@ def _connect_library(parts: Parts) -> None:
     parts.theory.judge.result.connect(parts.library.keep_verdicts)
     parts.worker.finished.connect(parts.library.refresh)
     parts.following.ended.connect(parts.library.refresh)
-    parts.worker.finished.connect(parts.experiment.go_on)
     parts.worker.started.connect(parts.library.refresh)

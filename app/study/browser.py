@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from core.studies.study import Study
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 class StudyController(QObject):
     """The page and its pictures are made when they are first asked for."""
 
-    def __init__(self, window: QWidget, experiment: ExperimentController) -> None:
+    def __init__(self, window: QWidget, training: TrainingController) -> None:
         super().__init__(window)
-        self._window, self._experiment = window, experiment
+        self._window, self._training = window, training
         self.dialog: StudyDialog | None = None
         self._present = ""
-        experiment.loaded.connect(self._on_loaded)
+        training.study_loaded.connect(self._on_loaded)
 
     def _on_loaded(self, study: Study) -> None:
         self._present = study.id if study.folder is None else ""
@@ -42,4 +42,4 @@ class StudyController(QObject):
         self.dialog.show_studies(self._present, paper)
 
     def _choose(self, identifier: str) -> None:
-        self._experiment.choose(identifier)
+        self._training.choose(identifier)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.places import Places
-from app.training.experiment import MEND_FIRST
+from app.training.controller import MEND_FIRST
 from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study
 

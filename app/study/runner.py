@@ -20,9 +20,8 @@ from app.study.readers import cost_estimated, study_runs
 from app.study.sweep_progress import words_of
 from app.study.sweep_worker import Order, SweepWorker
 from app.study.window import StudyWindow
-from app.training.code_question import CodeQuestion
 from app.training.files import show_folder
-from app.training.training_roles import Repeat
+from app.training.run_questions import Repeat, RunQuestions
 from app.worker import Worker
 from core.errors import MarginscopeError
 from core.figures.palette import Palette
@@ -59,10 +58,10 @@ class StudyRunner(QObject):
         self._places = places
         self.window = window = StudyWindow(palette, cores())
         self.display = StudyDisplay(window, palette, self)
-        self.question = CodeQuestion(window)
-        self.question.message.connect(window.bar.say)
+        self.questions = RunQuestions(window)
+        self.questions.message.connect(window.bar.say)
         self.hunting = HuntController(window, self)
-        self.hunting.code_refused.connect(self.question.ask)
+        self.hunting.code_refused.connect(self.questions.ask_trust)
         self.worker = SweepWorker(self)
         self.reader = Worker("study", study_runs, self, our_error=NOT_READ)
         self.cost = Worker("cost", cost_estimated, self, our_error=NO_COST)
@@ -96,7 +95,7 @@ class StudyRunner(QObject):
     def close(self) -> None:
         """Stop everything, wait for it, and put the window away."""
         self._look_again.stop()
-        self.question.close()
+        self.questions.close()
         for worker in (self.worker, self.reader, self.cost):
             worker.close()
         self.display.close()
@@ -203,7 +202,7 @@ class StudyRunner(QObject):
             check_cells(study)
         except UntrustedCodeError as error:
             self.window.bar.say(error.sentence)
-            self.question.ask(error, repeat)
+            self.questions.ask_trust(error, repeat)
             return False
         return True
 

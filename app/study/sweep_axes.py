@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
 from app.state.sweep_lines import first_axis, first_choice, first_column
-from app.training.cell_table import short_key
+from app.study.cell_table import short_key
 from app.widgets.inputs import ChoiceBox, quiet_label
 from app.widgets.layouts import filled, laid
 from app.widgets.plain_text import plain_tip

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
+from app.study.cell_table import CellTable
 from app.study.claim_list import ClaimList
 from app.study.hunt_page import HuntPage
 from app.study.options import StudyOptions
@@ -16,7 +17,6 @@ from app.study.sweep_axes import SweepAxes
 from app.study.sweep_plot import SweepPlot
 from app.study.sweep_progress import SweepProgress
 from app.style import shades
-from app.training.cell_table import CellTable
 from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import push_button
 from app.widgets.layouts import filled, laid

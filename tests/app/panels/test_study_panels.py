@@ -11,11 +11,11 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.state.sweep_lines import lines_of
+from app.study.cell_table import CellModel, CellTable
 from app.study.claim_list import ClaimList
 from app.study.sweep_axes import SweepAxes
 from app.study.sweep_plot import NOTHING, SweepPlot
 from app.study.sweep_progress import SweepProgress
-from app.training.cell_table import CellModel, CellTable
 from app.widgets.study_picture import StudyPicture
 from core.figures.palette import DARK, LIGHT
 from core.studies.cell_table import TableRow, rows_of

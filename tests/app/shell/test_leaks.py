@@ -66,7 +66,7 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
         program.display.tick()
         program.display.slots[0].panel.node_clicked.emit(1)
         program.playback.to_start()
-        program.experiment.close_runs()
+        program.training.close_runs()
         QApplication.processEvents()
 
     qtbot.waitUntil(lambda: not program.final.busy)  # whose thread begins with its first question
@@ -123,12 +123,12 @@ def test_questions_that_are_answered_leave_no_dialog(
     deeds = program.library.deeds
     questions: dict[str, Callable[[], None]] = {
         **{deed: partial(deeds.ask, deed, (run,)) for deed in ("purge", "rename", "tags", "note")},
-        "running": partial(program.question.ask, study),
+        "running": partial(program.questions.ask_replacement, study.title, 1, print, print),
         "bookmark": program.bookmarks.ask,
         "layout": program.layouts.ask,
         "link": program.links.ask,
         "data": program.export.data,
-        "cells": program.cells.choose,
+        "cells": program.training.choose_cells,
     }
     for name, ask in questions.items():
         with subtests.test(name):

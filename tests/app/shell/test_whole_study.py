@@ -118,7 +118,7 @@ def begun(open_program: Opener, path: Path, qtbot: QtBot) -> Marginscope:
     qtbot.waitUntil(lambda: program.upkeep.begun)
     program.window.setUpdatesEnabled(False)
     qtbot.waitUntil(lambda: bool(program.session))
-    program.experiment.stop()
+    program.training.stop()
     qtbot.waitUntil(lambda: not program.session.live)
     return program
 

@@ -49,7 +49,7 @@ def test_the_timer_follows_the_pace(
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: program.session.training)
     check_that_a_paused_run_is_not_computed(program, qtbot)
-    program.experiment.pause(False)
+    program.training.pause(False)
     qtbot.waitUntil(lambda: program.session.training)
     asked: list[bool] = []
 
@@ -60,7 +60,7 @@ def test_the_timer_follows_the_pace(
     monkeypatch.setattr(TickPace, "next", following)
     timer = program.display.findChild(QTimer, "display")
     qtbot.waitUntil(lambda: timer.interval() == 71)
-    program.experiment.stop()
+    program.training.stop()
     qtbot.waitUntil(lambda: not program.session.training)
     program.display.tick()
     assert timer.interval() == TICK_MS
@@ -68,7 +68,7 @@ def test_the_timer_follows_the_pace(
 
 
 def check_that_a_paused_run_is_not_computed(program: Marginscope, qtbot: QtBot) -> None:
-    program.experiment.pause(True)
+    program.training.pause(True)
     qtbot.waitUntil(lambda: not program.session.training)
     assert program.session.live
     control = program.session.live[0].control
