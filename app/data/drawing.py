@@ -12,10 +12,9 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.flag import Flag
 from app.scenes.controller import SceneController
 from app.state.edits import Edits
-from app.training.experiment import MEND_FIRST, ExperimentController
+from app.training.controller import MEND_FIRST, TrainingController
 from app.training.experiment_form import ExperimentForm
-from app.training.fields import text_of
-from app.training.form_words import in_words
+from app.training.fields import in_words, text_of
 from app.training.study_edits import StudyEdits
 from core.data.files import DATA_FILTER
 from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Pasted, Points, PointsData, fault_of
@@ -50,28 +49,27 @@ NOT_DRAWN = (
 
 @final
 class DrawingController(QObject):
-    """Owns the window in which data are drawn, None before it was asked for.
+    """Owner of the window in which data are drawn, None until it is first shown.
 
-    The points get into the form as one step by name: when Train is pressed, and when the window is
-    left or closed after a change. trained(study): training was begun on them; its views are those
-    that suit such data. passed(paths): runs of a drawing that went on since, which are of use to
-    nobody who has not kept them. message(sentence): for the main window's bar.
+    The points get into the form as one named step: when Train is pressed, and when the window is
+    left or closed after a change.
     """
 
-    trained = Signal(object)
-    passed = Signal(list)
+    runs_superseded = Signal(list)
+    """Paths of runs that were trained while the drawing changed, and are no longer shown."""
     message = Signal(str)
+    """Sentence for the main window's message bar."""
 
     def __init__(
         self,
         window: QWidget,
         form: ExperimentForm,
-        experiment: ExperimentController,
+        training: TrainingController,
         scenes: SceneController,
     ) -> None:
         super().__init__(window)
         self._main, self._form = window, form
-        self._experiment, self._scenes = experiment, scenes
+        self._training, self._scenes = training, scenes
         self._palette = PALETTES["light"]
         self._put: Points = ()  # as the form has them, or as they were when the window opened
         self._putting = Flag()
@@ -82,6 +80,8 @@ class DrawingController(QObject):
         self._pause = QTimer(self, singleShot=True, interval=PAUSE)
         self._pause.timeout.connect(self._train_again)
         form.changed.connect(self.refresh)
+        form.drawing_requested.connect(self.show)
+        training.study_loaded.connect(self.refresh)
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
@@ -133,7 +133,7 @@ class DrawingController(QObject):
     # --------------------------------------------------------------------------------- the form
 
     def refresh(self) -> None:
-        """The form says something else: its points are shown, as a step of their own."""
+        """Show the points of the form after it changed, as a step of their own."""
         window = self.window
         if window is None or self._putting:
             return
@@ -188,7 +188,7 @@ class DrawingController(QObject):
                 self._scenes.go_on(goes_on)
             else:
                 self._scenes.name(words)
-            self._experiment.show_edits(edits)
+            self._training.show_edits(edits)
         self._scenes.note()
 
     # ------------------------------------------------------------------------------ the network
@@ -217,11 +217,11 @@ class DrawingController(QObject):
     # ---------------------------------------------------------------------------------- training
 
     def train(self) -> None:
-        """Train what stands in the form on the points, and show the run."""
+        """Train the study in the form on the points, and show the run."""
         if self._ready():
             self._before += self._latest
             self._latest = ()
-            self._experiment.run()
+            self._training.run()
             self._main.raise_()
             self._main.activateWindow()
 
@@ -240,18 +240,18 @@ class DrawingController(QObject):
         study = self._form.study()
         assert study is not None
         self._scenes.go_on(WHILE_DRAWING)
-        self._experiment.begin(study)
+        self._training.start_training(study)
         self._scenes.note()
         self._before += self._latest
-        self._latest = self._experiment.paths
+        self._latest = self._training.paths
         self.tidy()
 
     def tidy(self) -> None:
-        """Tell of the runs that were trained while something was drawn, and are there still."""
+        """Emit the runs that were trained while the drawing changed and still exist."""
         self._before = [path for path in self._before if path.exists()]
         wanted = self._scenes.runs_named
         if passed := [path for path in self._before if path not in wanted]:
-            self.passed.emit(passed)
+            self.runs_superseded.emit(passed)
 
     def _ready(self, words: str = "") -> bool:
         """Whether the form can be trained on the points; else the window says why not. `words` name
@@ -273,7 +273,7 @@ class DrawingController(QObject):
                 window.bar.say(f"{MEND_FIRST} {in_words(sentence)}".strip())
             return False
         window.bar.clear()
-        self.trained.emit(as_drawn(study))
+        self._training.set_proposals(as_drawn(study))
         return True
 
     # ------------------------------------------------------------------------------------- files
@@ -333,7 +333,7 @@ def _with_texts(edits: Edits, points: Points, n: str, d: str) -> Edits:
 
 
 def as_drawn(study: Study) -> Study:
-    """A study that leaves its views to its data: those it names are of the data it came with."""
+    """Return the study without the views it names, which are for the data it came with."""
     return replace(study, window={})
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, final
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
+from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
+from app.training.files import FileController
 from app.worker import Request, Worker
 from core.figures.palette import PALETTES, Palette
 
@@ -30,7 +32,13 @@ OUR_ERROR = "The data cannot be shown because of an error in the program; the lo
 class PreviewController(QObject):
     """Shows the data that Run would train on; of a study of several runs those of the first."""
 
-    def __init__(self, window: QWidget, form: ExperimentForm) -> None:
+    def __init__(
+        self,
+        window: QWidget,
+        form: ExperimentForm,
+        training: TrainingController,
+        files: FileController,
+    ) -> None:
         super().__init__(window)
         self._window, self._form = window, form
         self._palette = PALETTES["light"]
@@ -39,6 +47,8 @@ class PreviewController(QObject):
         self._pause = QTimer(self, singleShot=True, interval=PAUSE)
         self._pause.timeout.connect(self._ask)
         form.changed.connect(self.refresh)
+        training.study_loaded.connect(self.refresh)
+        files.data_offered.connect(self.show)
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
@@ -59,19 +69,19 @@ class PreviewController(QObject):
         self._ask()
 
     def refresh(self) -> None:
-        """The form says something else."""
+        """Draw the data again a moment after the form changed."""
         if self.dialog is not None and self.dialog.isVisible():
             self._pause.start()
 
     def close(self) -> None:
-        """Put the window and the thread away."""
+        """Close the window and stop the thread."""
         self._pause.stop()
         self.worker.close()
         if self.dialog is not None:
             self.dialog.close()
 
     def _ask(self) -> None:
-        """Draw the data as the form stands now."""
+        """Request the data of the study in the form."""
         if self.dialog is None:
             return
         study = self._form.study()
@@ -90,7 +100,7 @@ class PreviewController(QObject):
 
 
 def drawn(request: Request, section: Any, seed: int, folder: Path | None) -> Preview:
-    """The data of a section and of run.seed, drawn and described in the thread."""
+    """Draw and describe the data of a section and of run.seed, in the thread."""
     from core.data.preview import preview  # loads readers of files, which a window need not
 
     return preview(section, seed, folder)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QPainter, QPixmap
+from PySide6.QtCore import QPointF, QRect, Qt
+from PySide6.QtGui import QImage, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
@@ -16,8 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.data.pictures import picture_strip
-from app.training.form_words import in_words
+from app.training.fields import in_words
 from app.widgets.inputs import ChoiceBox, heading_label, problem_label, quiet_label
 from app.widgets.items import Markers, Style, Symbol
 from app.widgets.layouts import filled, laid
@@ -32,6 +31,7 @@ from core.figures.palette import Palette
 COORDINATES = "coordinates"
 WAITING = "Drawing the data ..."
 MARKER, SWATCH = 7.0, 16
+PICTURE, PICTURE_GAP = 48, 8
 MOST_CLASSES = 12  # in the list of counts
 SYMBOLS = (Symbol.DISC, Symbol.CROSS, Symbol.RING, Symbol.PLUS)
 
@@ -258,3 +258,30 @@ def _room(points: NDArray[np.float64]) -> Home:
     room = np.where(high > low, 0.08 * (high - low), np.maximum(0.1 * np.abs(high), 1e-3))
     low, high = low - room, high + room
     return Home(float(low[0]), float(high[0]), float(low[1]), float(high[1]))
+
+
+def picture_strip(pictures: NDArray[Any], ratio: float = 1.0) -> QPixmap:
+    """Paint grey (p, h, w) or coloured (p, h, w, 3) bytes side by side, each 48 pixels high."""
+    count, height, width = pictures.shape[:3]
+    across = max(1, round(PICTURE * width / height))
+    strip = QPixmap(
+        round((count * (across + PICTURE_GAP) - PICTURE_GAP) * ratio), round(PICTURE * ratio)
+    )
+    strip.setDevicePixelRatio(ratio)
+    strip.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(strip)
+    for place, picture in enumerate(pictures):
+        painter.drawImage(
+            QRect(place * (across + PICTURE_GAP), 0, across, PICTURE), _image(picture)
+        )
+    painter.end()
+    return strip
+
+
+def _image(picture: NDArray[Any]) -> QImage:
+    picture = np.ascontiguousarray(picture)
+    height, width = picture.shape[:2]
+    grey = picture.ndim == 2
+    form = QImage.Format.Format_Grayscale8 if grey else QImage.Format.Format_RGB888
+    # The image only borrows the bytes of the array, so a copy is what lives on.
+    return QImage(picture.data, width, height, width * (1 if grey else 3), form).copy()

@@ -21,7 +21,7 @@ from app.state.compared_runs import ComparedRun, Known, of_nodes, over_time, req
 from app.state.later import Later
 from app.state.resolve import frame_at
 from app.state.session import RunSnapshot, Session
-from app.training.code_question import CodeQuestion
+from app.training.run_questions import RunQuestions
 from app.widgets.page_stack import PageStack
 from core.comparison.question import MOST_COMPARED, SORTED, CompareQuestion, check_count
 from core.errors import InputError, MarginscopeError
@@ -56,12 +56,12 @@ class CompareController(QObject):
         session: Session,
         display: DisplayController,
         playback: PlaybackController,
-        code_question: CodeQuestion,
+        questions: RunQuestions,
     ) -> None:
         super().__init__(window)
         self._window, self._pages = window, pages
         self._session, self._display = session, display
-        self._playback, self._code_question = playback, code_question
+        self._playback, self._questions = playback, questions
         self._of: Compared | None = None
         self._palette, self._stopped = "", False
         self._open: tuple[ComparedRun, ...] = ()
@@ -209,7 +209,7 @@ class CompareController(QObject):
             words = getattr(error, "sentence", "") or f"{name} cannot be read: {error}."
             self.message.emit(words)
             if isinstance(error, UntrustedCodeError):
-                self._code_question.ask(error, partial(self.compare, names))
+                self._questions.ask_trust(error, partial(self.compare, names))
             return ()
         return tuple(opened)
 

@@ -21,10 +21,10 @@ from app.playback.display import DisplayController
 from app.state.history import Came, Changed, Event, History, Recoloured, Redo, Select, Undo, reduce
 from app.state.intent import with_proposals
 from app.state.scene import Scene, Zoom, keyed, placed
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
-from app.training.training_roles import Repeat
+from app.training.run_questions import Repeat
 from app.widgets.plain_text import menu_text
 
 # The lecture first: it folds and opens the others.
@@ -45,12 +45,12 @@ class SceneController(QObject):
         self,
         form: ExperimentForm,
         display: DisplayController,
-        experiment: ExperimentController,
+        training: TrainingController,
         files: FileController,
     ) -> None:
         super().__init__(display)
         self._form, self._display = form, display
-        self._experiment, self._files = experiment, files
+        self._training, self._files = training, files
         self._actions: Mapping[str, QAction] = {}
         self._auto_folding = Flag()
         self._words, self._joins = "", False
@@ -69,7 +69,7 @@ class SceneController(QObject):
             self._display.runs_changed,
             self._display.zoomed,
             self._form.changed,
-            self._experiment.loaded,
+            self._training.study_loaded,
         ):
             told.connect(self._wait)
         for panel in PANELS:
@@ -242,7 +242,7 @@ class SceneController(QObject):
             if scene.runs != present.runs and not self._files.replace(scene.runs, repeat):
                 return False
             if scene.form is not None and scene.form != self._form.edits:
-                self._experiment.show_edits(scene.form)
+                self._training.show_edits(scene.form)
             keys = [run.key for run in self._display.session]
             self._display.show(keyed(scene.intent, keys))
             self._show_zooms(scene.zooms)

@@ -23,7 +23,7 @@ from app.state.link import (
     view_text,
 )
 from app.state.scene import Scene
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from app.training.files import FileController
 from app.widgets.line_dialog import line_dialog
 from core.errors import MarginscopeError
@@ -48,11 +48,11 @@ class LinkController(QObject):
         self,
         window: QWidget,
         scenes: SceneController,
-        experiment: ExperimentController,
+        training: TrainingController,
         files: FileController,
     ) -> None:
         super().__init__(window)
-        self._window, self._scenes, self._experiment = window, scenes, experiment
+        self._window, self._scenes, self._training = window, scenes, training
         files.view_requested.connect(self.open)
 
     def register(self) -> None:
@@ -139,7 +139,7 @@ class LinkController(QObject):
             return
         if study:
             self.message.emit("")
-            self._experiment.offer(study)
+            self._training.offer(study)
             self.status.emit(OFFERED)
         else:
             self._show(scene, "Open link")

@@ -47,8 +47,8 @@ class Marginscope(Parts):
         connect(self)
         self.window.painted.connect(self._begin)
         self._unpainted.timeout.connect(self._begin)
-        self.files.opened.connect(self._remember)
-        self.files.saved.connect(self._remember)
+        self.files.file_opened.connect(self._remember)
+        self.files.file_saved.connect(self._remember)
         self.links.opened.connect(self._remember)
         self.worker.ready.connect(self._ready)
         self._begun = self._ended = self._settled = False
@@ -120,7 +120,7 @@ class Marginscope(Parts):
         if not self._ended:
             self.startup.on_ready()
             if not self.action_state.has_study:  # nothing could be opened: Run needs one
-                self.experiment.offer(FIRST_STUDY)
+                self.training.offer(FIRST_STUDY)
             self.library.start()
             if not self.window.bar.text:  # opening files begins with an empty bar
                 self._warn()
@@ -143,7 +143,7 @@ class Marginscope(Parts):
             self._asked_early.append(names)
             return
         if any(run.outdated for run in self.session):  # their paths mean other files by now
-            self.experiment.close_runs()
+            self.training.close_runs()
         self.files.open_files(names)
         bring_up(self.window)
 
@@ -157,10 +157,9 @@ class Marginscope(Parts):
         """Stop the training, save the settings and close the files."""
         self._begun = self._ended = True
         self._unpainted.stop()
-        self.question.close()
-        self.code_question.close()
-        self.scale.stop()
+        self.questions.close()
         self.drawing.close()  # what was drawn gets into the form, and so into the session
+        self.training.close()
         self.keeper.stop()
         self.scenes.stop()
         if sentence := self.save():

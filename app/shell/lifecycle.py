@@ -14,7 +14,7 @@ from app.shell.main_window import MainWindow
 from app.state.link import is_link
 from app.state.session import Session
 from app.study.controller import StudyController
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from app.training.files import FileController
 from app.widgets.question import Question, Role
 from core.studies.study import shipped_ids
@@ -37,7 +37,7 @@ class StartupController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        experiment: ExperimentController,
+        training: TrainingController,
         files: FileController,
         scenes: SceneController,
         keeper: SessionKeeper,
@@ -46,7 +46,7 @@ class StartupController(QObject):
     ) -> None:
         """`restores`: continue with a session that ended well."""
         super().__init__(window)
-        self._window, self._experiment = window, experiment
+        self._window, self._training = window, training
         self._files, self._scenes, self._keeper = files, scenes, keeper
         self._names = tuple(names)
         self.restores = restores
@@ -68,7 +68,7 @@ class StartupController(QObject):
             return
         name = self._names[0] if self._names else FIRST_STUDY
         if name in shipped_ids():
-            self._experiment.offer(name)
+            self._training.offer(name)
         else:
             words = "a link" if is_link(name) else Path(name).name
             self._window.chooser.announce(f"Opening {words} ...")
@@ -80,7 +80,7 @@ class StartupController(QObject):
         elif len(self._names) > 1 or (self._names and self._names[0] not in shipped_ids()):
             self._files.open_files(self._names)
         elif not self._restores:
-            self._experiment.choose(self._names[0] if self._names else FIRST_STUDY)
+            self._training.choose(self._names[0] if self._names else FIRST_STUDY)
 
     def on_ready(self) -> None:
         """Open what needs the numerical libraries, which are loaded now."""
@@ -94,7 +94,7 @@ class StartupController(QObject):
     def _on_answer(self, yes: bool) -> None:
         self._restores, self._asks = yes, False
         if not yes:
-            self._experiment.choose(FIRST_STUDY)
+            self._training.choose(FIRST_STUDY)
         elif self._ready:
             self._restore()
         if self._ready:
@@ -108,7 +108,7 @@ class StartupController(QObject):
     def _restore(self) -> None:
         self._restores = False
         if not self._keeper.restore():
-            self._experiment.choose(FIRST_STUDY)
+            self._training.choose(FIRST_STUDY)
 
 
 @final

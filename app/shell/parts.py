@@ -44,15 +44,11 @@ from app.theory.controller import TheoryController
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from app.training.branching import BranchController
-from app.training.cells import CellsController
-from app.training.code_question import CodeQuestion
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from app.training.files import FileController
 from app.training.first_start import FirstStartNotice
-from app.training.proposals import Proposals
-from app.training.run_question import RunQuestion
+from app.training.run_questions import RunQuestions
 from app.training.run_worker import RunWorker
-from app.training.scale import ScaleController
 from core.figures.palette import PALETTES
 from core.studies.study import load_study
 
@@ -78,23 +74,27 @@ class Parts(QObject):
         self.window = MainWindow(PALETTES[intent.palette])
         window = self.window
         self.display = DisplayController(self.session, intent, self)
-        self.experiment = ExperimentController(self.session, self.worker, window.form, places, self)
         self.open_runs = OpenRunController(self.display, self)
+        form = window.form
+        self.questions = RunQuestions(window)
+        self.training = TrainingController(
+            self.display, self.worker, form, self.questions, places, self
+        )
         self.following = LiveFileController(self.display, self.open_runs, self)
-        self.branches = BranchController(self.display, self.experiment, window.form, self)
-        self._make_questions()
-        self.cells = CellsController(window, window.form, self.experiment)
+        self.branches = BranchController(self.display, self.training, form, self.questions, self)
         self.playback = PlaybackController(self.display, window.transport, self)
-        self.files = FileController(self.session, self.experiment, window.form, places, window)
+        self.files = FileController(
+            self.session, self.training, form, self.questions, places, window
+        )
         self._make_scenes(names)
         self.appearance = AppearanceController(window, self.display, self.scenes)
         self._make_features(margins, judge)
         self.help = HelpController(window, self.display)
         self.tour = TourController(
-            window, self.display, self.experiment, self.playback, self.appearance
+            window, self.display, self.training, self.playback, self.appearance
         )
         self.record = RecordController(
-            window, self.experiment, self.branches, self.files, self.export, self.scenes
+            window, self.training, self.branches, self.files, self.export, self.scenes
         )
         self.shutdown = ShutdownController(
             window, self.session, self.studies, self.shut_down, self.save
@@ -106,8 +106,8 @@ class Parts(QObject):
     def _make_features(self, margins: MarginWorker | None, judge: Judge | None) -> None:
         """Make what works on the runs that are open, and on recorded ones."""
         window, settings = self.window, self.settings.values
-        self.preview = PreviewController(window, window.form)
-        self.drawing = DrawingController(window, window.form, self.experiment, self.scenes)
+        self.preview = PreviewController(window, window.form, self.training, self.files)
+        self.drawing = DrawingController(window, window.form, self.training, self.scenes)
         self.readout = Readout(self.display, window.inspector, window.status, self)
         self.theory = TheoryController(
             window.theory,
@@ -123,19 +123,18 @@ class Parts(QObject):
         snapshot = partial(export_snapshot, self.display, self.theory, self.selections)
         self.export = ExportController(window, snapshot)
         self.theory.throttle_while(self.export.waited_for)
-        self.proposals = Proposals(self.display)
         self.first = FirstStartNotice(self.worker, self.display, window.bar, self)
         self.studies = StudyController(
             window,
             window.form,
-            self.experiment,
+            self.training,
             self.files,
             self.places,
             settings.cluster,
             settings.jobs,
         )
         self.compare = CompareController(
-            window, window.pages, self.session, self.display, self.playback, self.code_question
+            window, window.pages, self.session, self.display, self.playback, self.questions
         )
         self.library = LibraryController(
             window,
@@ -151,18 +150,11 @@ class Parts(QObject):
             1e6 * settings.first_starts_mb,
         )
 
-    def _make_questions(self) -> None:
-        """Make what asks the user before something is trained or opened."""
-        window = self.window
-        self.scale = ScaleController(window, window.form, self.experiment, self.places)
-        self.code_question = CodeQuestion(window)
-        self.question = RunQuestion(window, self.session, self.experiment)
-
     def _make_scenes(self, names: Sequence[str]) -> None:
         """All that is made of scenes (app.state.scene): undo, links, bookmarks, sessions."""
         window, settings = self.window, self.settings.values
-        self.scenes = SceneController(window.form, self.display, self.experiment, self.files)
-        self.links = LinkController(window, self.scenes, self.experiment, self.files)
+        self.scenes = SceneController(window.form, self.display, self.training, self.files)
+        self.links = LinkController(window, self.scenes, self.training, self.files)
         self.bookmarks = BookmarkController(
             window, window.bookmarks, window.transport.slider, self.display, self.scenes
         )
@@ -170,7 +162,7 @@ class Parts(QObject):
         self.layouts = LayoutController(window, window.layouts, self.scenes, settings.layouts)
         self.keeper = SessionKeeper(self.places, window, self.display, self.scenes)
         self.startup = StartupController(
-            window, self.experiment, self.files, self.scenes, self.keeper, names, settings.restores
+            window, self.training, self.files, self.scenes, self.keeper, names, settings.restores
         )
 
     def _make_actions(self) -> None:
@@ -218,7 +210,7 @@ def _handlers(parts: Parts) -> actions.Handlers:
         **{"figure": parts.export.figure, "copy_figure": parts.export.copy_figure},
         **{"film": parts.export.film, "page": parts.export.page, "data": parts.export.data},
         **{"cite": parts.export.cite},
-        **{"folder": parts.files.show_folder, "close": parts.experiment.close_runs},
+        **{"folder": parts.files.show_folder, "close": parts.training.close_runs},
         **{"quit": parts.window.close},
         # Edit
         **{"undo": parts.scenes.undo, "redo": parts.scenes.redo},
@@ -227,14 +219,14 @@ def _handlers(parts: Parts) -> actions.Handlers:
         **{"copy_link": parts.links.copy, "open_link": parts.links.ask},
         **{"register": parts.links.register, "save_view": parts.links.save},
         # Experiment
-        **{"run": parts.experiment.run, "pause": parts.experiment.pause},
-        **{"stop": parts.experiment.stop, "restart": parts.experiment.restart},
-        **{"seed": parts.experiment.new_seed, "weights": parts.experiment.new_weights},
-        **{"further": parts.experiment.further, "branch": parts.branches.begin},
+        **{"run": parts.training.run, "pause": parts.training.pause},
+        **{"stop": parts.training.stop, "restart": parts.training.restart},
+        **{"seed": parts.training.new_seed, "weights": parts.training.new_weights},
+        **{"further": parts.branches.continue_runs, "branch": parts.branches.offer},
         **{"rewind": parts.branches.rewind},
         **{"margins_again": parts.theory.resume, "margins_stop": parts.theory.cancel},
         **{"studies": parts.studies.browse, "whole": parts.studies.show_window},
-        **{"cells": parts.cells.choose},
+        **{"cells": parts.training.choose_cells},
         **{"preview": parts.preview.show, "draw": parts.drawing.show},
         # Play
         **{"play": parts.playback.toggle, "back": parts.playback.back},

@@ -16,7 +16,7 @@ from app.scenes.controller import SceneController
 from app.shell.main_window import MainWindow
 from app.state.record import STUDY, RecordEntry, script, with_entry
 from app.training.branching import BranchController
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from app.training.fields import PATHS
 from app.training.files import RUN, FileController
 from core.errors import InputError, MarginscopeError
@@ -34,7 +34,7 @@ class RecordController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        experiment: ExperimentController,
+        training: TrainingController,
         branching: BranchController,
         files: FileController,
         export: ExportController,
@@ -44,11 +44,11 @@ class RecordController(QObject):
         self._window = window
         self.entries: tuple[RecordEntry, ...] = ()
         self._started = datetime.now().astimezone()
-        experiment.trained.connect(self._on_trained)
-        experiment.went_on.connect(self._on_continued)
-        branching.branched.connect(self._on_branched)
-        files.opened.connect(self._on_opened)
-        files.saved.connect(self._on_saved)
+        training.training_started.connect(self._on_training_started)
+        branching.run_continued.connect(self._on_run_continued)
+        branching.branch_started.connect(self._on_branch_started)
+        files.file_opened.connect(self._on_file_opened)
+        files.file_saved.connect(self._on_file_saved)
         export.finished.connect(self._on_exported)
         scenes.stepped.connect(self._on_step)
 
@@ -59,21 +59,21 @@ class RecordController(QObject):
         entry = RecordEntry(when, words, tuple(command), study, is_step)
         self.entries = with_entry(self.entries, entry)
 
-    def _on_trained(self, study: Study) -> None:
+    def _on_training_started(self, study: Study) -> None:
         self._add(f"Train {study.title}", ("run", STUDY), _anywhere(study).to_toml())
 
-    def _on_continued(self, path: str) -> None:
+    def _on_run_continued(self, path: str) -> None:
         self._add("Continue further", ("continue", path))
 
-    def _on_branched(self, path: str, frame: int, changes: list[str]) -> None:
+    def _on_branch_started(self, path: str, frame: int, changes: list[str]) -> None:
         sets = [word for change in changes for word in ("--set", change)]
         words = ("branch", path, "--frame", str(frame), *sets)
         self._add(f"Branch from frame {frame}: {', '.join(changes)}", words)
 
-    def _on_opened(self, path: str) -> None:
+    def _on_file_opened(self, path: str) -> None:
         self._add(f"Open {path}", ("info", path) if path.endswith(RUN) else ())
 
-    def _on_saved(self, path: str) -> None:
+    def _on_file_saved(self, path: str) -> None:
         self._add(f"Save {path}")
 
     def _on_exported(self, words: str) -> None:

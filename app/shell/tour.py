@@ -15,7 +15,7 @@ from app.playback.transport import PlaybackController
 from app.shell.appearance import FOLDS, AppearanceController
 from app.shell.main_window import MainWindow
 from app.state.tour import STEPS, STUDY, Step
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
 from app.widgets.inputs import heading_label, push_button, quiet_label
 from app.widgets.layouts import filled, laid
 from app.widgets.pressed import PressedByKeys
@@ -37,13 +37,13 @@ class TourController(QObject):
         self,
         window: MainWindow,
         display: DisplayController,
-        experiment: ExperimentController,
+        training: TrainingController,
         playback: PlaybackController,
         appearance: AppearanceController,
     ) -> None:
         super().__init__(window)
         self._window, self._display = window, display
-        self._experiment, self._playback = experiment, playback
+        self._training, self._playback = training, playback
         self._appearance = appearance
         self._actions: Mapping[str, QAction] = {}
         self._number = -1  # none
@@ -62,7 +62,7 @@ class TourController(QObject):
             self.card = TourCard(self._window)
             self.card.moved.connect(self._move)
             self.card.left.connect(self.stop)
-        if not self._has_figure_1() and not self._experiment.choose(STUDY):
+        if not self._has_figure_1() and not self._training.choose(STUDY):
             return
         self._number = 0
         self._show()

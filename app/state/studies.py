@@ -1,4 +1,4 @@
-"""What follows from a run or a study: its settings as a study, its seeds, how far it goes on."""
+"""Studies made from runs and from other studies, and where a run is continued to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from core.problem.schedule import coordinate, further
-from core.studies.changes import comes_from
+from core.settings import MAX_SEED
+from core.studies.changes import comes_from, origin_of, retitled
 from core.studies.study import Study, load_study, shipped_summaries
 
 if TYPE_CHECKING:
@@ -41,14 +42,34 @@ def _shipped_like(run: Run) -> Iterator[Study]:
     return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
 
 
-def has(study: Study, key: str) -> bool:
-    """Whether a study says anything of a key."""
+def with_next_seed(study: Study) -> Study:
+    """Return the study with its next seed: other data, other weights. Raises InputError."""
+    for key in ("data.seed", "network.seed"):
+        if _has(study, key):
+            # A seed of its own would keep the data, or the weights, as they are.
+            study = study.with_value(key, None)
+    return _seeded(study, "run.seed", _seed_of(study, "run.seed", 0) + 1)
+
+
+def with_next_weights(study: Study) -> Study:
+    """Return the study with the same data and other initial weights. Raises InputError."""
+    before = _seed_of(study, "network.seed", _seed_of(study, "run.seed", 0))
+    return _seeded(study, "network.seed", before + 1)
+
+
+def _seeded(study: Study, key: str, seed: int) -> Study:
+    study = study.with_value(key, seed % MAX_SEED)  # after the largest seed comes 0
+    study.check()
+    return retitled(study, origin_of(study))
+
+
+def _has(study: Study, key: str) -> bool:
     section, name = key.split(".")
     return key in study.axes or study.tables.get(section, {}).get(name) is not None
 
 
-def seed_of(study: Study, key: str, otherwise: int) -> int:
-    """The seed of a study; the largest of them where it varies over several."""
+def _seed_of(study: Study, key: str, otherwise: int) -> int:
+    """Return the seed of a study, the largest one if it varies."""
     section, name = key.split(".")
     if key in study.axes:
         return max(int(value) for value in study.axes[key] if value is not None)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.places import Places
-from app.training.experiment import MEND_FIRST, ExperimentController
+from app.training.controller import MEND_FIRST, TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
 from core.figures.palette import PALETTES, Palette
@@ -31,7 +31,7 @@ class StudyController(QObject):
         self,
         window: QWidget,
         form: ExperimentForm,
-        experiment: ExperimentController,
+        experiment: TrainingController,
         files: FileController,
         places: Places,
         cluster: str,
@@ -39,7 +39,7 @@ class StudyController(QObject):
     ) -> None:
         super().__init__(window)
         self._main, self._form, self._places = window, form, places
-        self._experiment, self._files = experiment, files
+        self._training, self._files = experiment, files
         self._remembered = cluster, jobs
         self._palette = PALETTES["light"]
         self.browser: StudyBrowser | None = None
@@ -57,7 +57,7 @@ class StudyController(QObject):
             from app.study.browser import StudyBrowser
 
             self.browser = StudyBrowser(self._main)
-            self.browser.chosen.connect(self._experiment.choose)
+            self.browser.chosen.connect(self._training.choose)
         edits = self._form.edits
         loaded = edits.base.id if edits is not None and edits.base.folder is None else ""
         self.browser.show_studies(loaded, paper)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QHeaderView, QVBoxLayout, 
 from app.state.study_runs import StudyRuns
 from app.study.options import StudyOptions
 from app.study.workers import Finding, HuntNews, HuntOrder, StudyWorker, run_hunt
-from app.training.code_question import CodeQuestion
+from app.training.run_questions import RunQuestions
 from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import ChoiceBox, ValueEdit, problem_label, push_button, quiet_label
 from app.widgets.layouts import filled, laid
@@ -205,10 +205,10 @@ class HuntController(QObject):
     busy_changed = Signal()  # a hunt has started or finished
 
     def __init__(
-        self, page: HuntPage, options: StudyOptions, code_question: CodeQuestion, parent: QObject
+        self, page: HuntPage, options: StudyOptions, questions: RunQuestions, parent: QObject
     ) -> None:
         super().__init__(parent)
-        self.page, self._options, self._code_question = page, options, code_question
+        self.page, self._options, self._questions = page, options, questions
         self._runs: StudyRuns | None = None
         self._source: object = None  # of the study's own question, which the page shows
         self._words_before = ""  # of the last hunt, whose findings stay until there are others
@@ -262,7 +262,7 @@ class HuntController(QObject):
         except MarginscopeError as error:
             self.page.show_problem(error.sentence)
             if isinstance(error, UntrustedCodeError):
-                self._code_question.ask(error, self.start)
+                self._questions.ask_trust(error, self.start)
             return
         self.page.show_problem("")
         self._words_before = self.page.words.text()

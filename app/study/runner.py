@@ -28,9 +28,8 @@ from app.study.workers import (
     run_sweep,
     study_runs,
 )
-from app.training.code_question import CodeQuestion
 from app.training.files import show_folder
-from app.training.training_roles import Repeat
+from app.training.run_questions import Repeat, RunQuestions
 from app.worker import Worker
 from core.errors import MarginscopeError
 from core.figures.palette import Palette
@@ -67,9 +66,9 @@ class StudyRunner(QObject):
         self._places, self._show_hidden_status = places, show_status
         self.window = window = StudyWindow(palette, cores())
         self.display = StudyDisplay(window, palette, self)
-        self.question = CodeQuestion(window)
-        self.question.message.connect(window.bar.say)
-        self.hunting = HuntController(window.hunt, window.options, self.question, self)
+        self.questions = RunQuestions(window)
+        self.questions.message.connect(window.bar.say)
+        self.hunting = HuntController(window.hunt, window.options, self.questions, self)
         self.worker = StudyWorker("study", run_sweep, self)
         self.reader = Worker("study", study_runs, self, our_error=NOT_READ)
         self.cost = Worker("cost", cost_estimated, self, our_error=NO_COST)
@@ -102,7 +101,7 @@ class StudyRunner(QObject):
     def close(self) -> None:
         """Stop all work, wait for it, and delete the window."""
         self._poll.stop()
-        self.question.close()
+        self.questions.close()
         for worker in (self.worker, self.reader, self.cost):
             worker.close()
         self.display.close()
@@ -208,7 +207,7 @@ class StudyRunner(QObject):
             check_cells(study)
         except UntrustedCodeError as error:
             self.window.bar.say(error.sentence)
-            self.question.ask(error, repeat)
+            self.questions.ask_trust(error, repeat)
             return False
         return True
 

@@ -16,7 +16,7 @@ from PySide6.QtGui import QAction, QGuiApplication, QPainterPath, QPen
 from PySide6.QtWidgets import QLabel, QMenu, QToolTip, QVBoxLayout, QWidget
 
 from app.state.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, wide
-from app.training.cell_table import short_key
+from app.study.cell_table import short_key
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.widgets.layouts import filled, laid
 from app.widgets.overlay import Overlay

@@ -17,12 +17,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.sweep_lines import first_axis, first_choice, first_column
+from app.study.cell_table import CellTable, short_key
 from app.study.claim_list import ClaimList
 from app.study.hunting import HuntPage
 from app.study.options import StudyOptions, SweepProgress
 from app.study.sweep_plot import SweepPlot
 from app.style import shades
-from app.training.cell_table import CellTable, short_key
 from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import ChoiceBox, push_button, quiet_label
 from app.widgets.layouts import filled, laid

@@ -1,8 +1,9 @@
-"""Branches in the window: from the moment that is shown, with the settings in the form."""
+"""Runs from recorded runs: branches from the moment that is shown, and runs that continue."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,12 +18,12 @@ from app.state.headings import MOMENT
 from app.state.intent import START
 from app.state.retraining import why_not_trained
 from app.state.session import OpenRun
-from app.state.studies import study_of
-from app.training.experiment import ExperimentController
+from app.state.studies import goes_on_to, study_of
+from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
-from app.training.form_words import in_words
-from app.training.recipes import Branch
-from app.training.training_roles import Child, Repeat
+from app.training.fields import in_words
+from app.training.recipes import Branch, Further, PlannedRun
+from app.training.run_questions import Repeat, RunQuestions
 from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate
 from core.studies.study import Study
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from app.training.step_dialog import StepDialog
     from core.runs import Run
 
+STILL_GOING = "The training is still going on; stop it first, or wait for its end."
 NOTHING_SHOWN = "There is no run to branch from; open one, or press Run."
 STANDS_IN = (
     "What is shown is a recording that stands in for the run until its kernels are compiled; "
@@ -58,95 +60,94 @@ class Moment:
 
 @final
 class BranchController(QObject):
-    """Offers a branch in the form, and takes what Run is pressed for then.
-
-    message(sentence): for the bar, by way of the experiment's. branched(path, frame, changes): a
-    child is trained, with changes as `key=value`.
-    """
+    """Trains from frames of recorded runs; a branch that is offered in the form starts by Run."""
 
     message = Signal(str)
-    branched = Signal(str, int, object)
+    """Sentence for the message bar, "" for none."""
+    branch_started = Signal(str, int, object)
+    """A branch is trained: path and frame of its parent, and changes as `key=value`."""
+    run_continued = Signal(str)
+    """The run of this path is continued."""
 
     def __init__(
         self,
         display: DisplayController,
-        experiment: ExperimentController,
+        training: TrainingController,
         form: ExperimentForm,
+        questions: RunQuestions,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._display, self._experiment, self._form = display, experiment, form
+        self._display, self._training = display, training
+        self._form, self._questions = form, questions
         self._moment: Moment | None = None
         self._before: Edits | None = None
         self._offering = Flag()
         self.dialog: StepDialog | None = None
-        self._asked: Moment | None = None  # for which the dialog asks
-        experiment.aside = self
-        self.message.connect(experiment.message)
-        experiment.loaded.connect(self._loaded)
-        form.branch_given_up.connect(self.give_up)
+        self._rewind_from: Moment | None = None  # while the dialog is open
+        training.before_training.append(self.train_offered)
+        training.study_loaded.connect(self._on_study_loaded)
+        form.branch.cancelled.connect(self.cancel)
 
     # ------------------------------------------------------------------------------- in the form
 
-    def begin(self) -> None:
-        """Offer a branch of the run that is looked at, at the moment shown."""
-        found = self._looked_at()
+    def offer(self) -> None:
+        """Offer a branch of the selected run, at the moment shown, in the form."""
+        found = self._shown_moment()
         if found is None:
             return
         run, moment = found
         if self._moment is None:  # else the form is that of a branch, and not to be returned to
             self._before = self._form.edits
         with self._offering:
-            self._experiment.show_settings_of(run, moment.path.stem)
+            self._training.show_study(study_of(run, moment.path.stem))
         self._moment = moment
         when = moment.words.replace(" ", "\u00a0")  # not to be broken into two lines
         self._form.branch.show_words(f"Branch of {moment.heading} at {when}")
         self.message.emit("")
         self._hold(moment)
 
-    def give_up(self) -> None:
-        """No branch: the form is as it was before."""
-        before, self._before, self._moment = self._before, None, None
-        self._form.branch.show_words("")
+    def cancel(self) -> None:
+        """Offer no branch; restore the form from before."""
+        before = self._before
+        self._forget()
         if before is not None:
-            self._experiment.show_edits(before)
+            self._training.show_edits(before)
         self.message.emit("")
 
-    def _loaded(self, _study: Study) -> None:
-        """Another study is in the form, which is no branch."""
-        if not self._offering:
-            self._moment = self._before = None
-            self._form.branch.show_words("")
+    def _forget(self) -> None:
+        self._moment = self._before = None
+        self._form.branch.show_words("")
 
-    def take(self, study: Study) -> bool:
-        """Train the branch that is offered; False where none is."""
+    def _on_study_loaded(self, _study: Study) -> None:
+        if not self._offering:
+            self._forget()
+
+    def train_offered(self, study: Study) -> bool:
+        """Train the branch that is offered, with a study of one run; return False without one."""
         moment = self._moment
         if moment is None:
             return False
         if study.count != 1:
             key = next(iter(study.axes))  # a run is put into the form as one
-            sentence = ONE_RUN.format(key=key)
-            self._form.refuse(sentence)
-            self.message.emit(in_words(sentence))
+            self._training.refuse(ONE_RUN.format(key=key))
             return True
-        experiments = [next(study.each()).experiment]
-        scale, go_on = self._experiment.scale, partial(self._begun, moment, study)
-        if scale is None or scale.lets(experiments, go_on):
-            go_on()
+        experiments, train = [next(study.each()).experiment], partial(self._start, moment, study)
+        if self._training.confirm_size(experiments, train):
+            train()
         return True
 
-    def _begun(self, moment: Moment, study: Study) -> None:
-        if self._train(moment, study, partial(self._begun, moment, study)):
-            self._moment = self._before = None
-            self._form.branch.show_words("")
+    def _start(self, moment: Moment, study: Study) -> None:
+        if self._train(moment, study, partial(self._start, moment, study)):
+            self._forget()
 
     # ------------------------------------------------------------------------------- at one click
 
     def rewind(self) -> None:
-        """Ask for another step, and train with it from the moment shown."""
+        """Ask for another step size, and train with it from the moment shown."""
         from app.training.step_dialog import StepDialog
 
-        found = self._looked_at()
+        found = self._shown_moment()
         if found is None:
             return
         run, moment = found
@@ -158,15 +159,14 @@ class BranchController(QObject):
         self.message.emit("")
         where = f"{moment.heading} at {moment.words}"
         self.dialog = StepDialog(where, float(step), self._form.window())
-        self._asked = moment
-        self.dialog.accepted.connect(self._rewound)
+        self._rewind_from = moment
+        self.dialog.accepted.connect(self._on_step_chosen)
         self.dialog.open()
         self._hold(moment)
 
-    def _rewound(self) -> None:
-        """A step was chosen."""
-        dialog, moment = self.dialog, self._asked
-        self.dialog = self._asked = None
+    def _on_step_chosen(self) -> None:
+        dialog, moment = self.dialog, self._rewind_from
+        self.dialog = self._rewind_from = None
         if dialog is None or moment is None or dialog.step is None:
             return
         self._train_rewound(moment, dialog.step)
@@ -183,17 +183,19 @@ class BranchController(QObject):
             self.message.emit(in_words(error.sentence))
             return
         if self._train(moment, study, repeat):
-            self._experiment.show_study(study)
+            self._training.show_study(study)
 
     def _hold(self, moment: Moment) -> None:
-        """Stay at the moment while somebody decides what is to happen from there."""
+        """Stay at the moment while the user decides what starts there."""
         self._display.ask(cursor=moment.cursor, playing=False, follow=False)
 
     # ------------------------------------------------------------------------------------ the run
 
-    def _looked_at(self) -> tuple[Run, Moment] | None:
-        """The run of the node that is looked at, else the leftmost, and the moment shown; None and
-        a sentence where there is none."""
+    def _shown_moment(self) -> tuple[Run, Moment] | None:
+        """Return the run of the inspected node, or else the leftmost run, and the moment shown.
+
+        Report why and return None if no run can be branched.
+        """
         session, view = self._display.session, self._display.view
         shown = {one.key: one.frame for one in view.runs if one.frame >= 0}
         chosen = [view.inspected[0]] if view.inspected is not None else []
@@ -208,7 +210,7 @@ class BranchController(QObject):
         return found.data.run, _moment(found, shown[found.key])
 
     def _settings_of(self, moment: Moment, repeat: Repeat) -> Study | None:
-        """The settings of the run of a moment, as a study; None, and a sentence, without it."""
+        """Return the settings of a run as a study; report why and return None if it is gone."""
         from core.runs import open_run
 
         try:
@@ -221,10 +223,10 @@ class BranchController(QObject):
 
     def _ask_about_code(self, error: Exception, repeat: Repeat) -> None:
         if isinstance(error, UntrustedCodeError):
-            self._experiment.code_refused.emit(error, repeat)
+            self._questions.ask_trust(error, repeat)
 
     def _train(self, moment: Moment, study: Study, repeat: Repeat) -> bool:
-        """Train a branch beside its parent; False, and a sentence, where there can be none."""
+        """Train a branch beside its parent; report why and return False if that is impossible."""
         from core.runs import open_run
         from core.runs.meta import lineage_of
         from core.training.branching import file_stem, planned
@@ -237,9 +239,7 @@ class BranchController(QObject):
                 experiment, changes = planned(run, moment.frame, next(study.each()).experiment)
                 time = float(run.log10_time[moment.frame])
         except (MarginscopeError, OSError) as error:
-            sentence = _words(error, moment)
-            self._form.refuse(sentence)
-            self.message.emit(in_words(sentence))
+            self._training.refuse(_words(error, moment))
             self._ask_about_code(error, repeat)
             return False
         said = {
@@ -251,16 +251,43 @@ class BranchController(QObject):
         name = file_stem(MOMENT.sub("", moment.path.stem), moment.frame, changes)
         until = float(coordinate(experiment.dynamics.until_log10_time))
         recipe = Branch(moment.path, moment.frame, experiment)
-        child = Child(name, lineage.heading, moment.cursor, until)
-        self._experiment.beside(moment.key, child, recipe)
+        plan = PlannedRun(name, lineage.heading, until, recipe, moment.cursor)
+        self._training.train_beside(moment.key, plan)
         # What is taken back to its default has no text of its own.
         said = {key: now for key, (_, now) in changes.items() if now is not None}
-        news = [setting_text(key, now) for key, now in said.items()]
-        self.branched.emit(str(moment.path), moment.frame, news)
+        texts = [setting_text(key, now) for key, now in said.items()]
+        self.branch_started.emit(str(moment.path), moment.frame, texts)
         self._display.rearrange()
         self._display.ask(cursor=moment.cursor, playing=True, follow=False)
         self.message.emit("")
         return True
+
+    # ---------------------------------------------------------------------------------- continued
+
+    def continue_runs(self) -> None:
+        """Continue every open run from its last frame, into new files."""
+        if self._display.session.live:
+            self.message.emit(STILL_GOING)
+            return
+        planned = []
+        for one in self._display.session:
+            if one.data is None:
+                continue
+            run = one.data.run
+            if words := why_not_trained(run.experiment):
+                self.message.emit(words)
+                return
+            name = f"{MOMENT.sub('', one.path.stem)}__from={run.frames - 1}"
+            plan = PlannedRun(name, one.heading, goes_on_to(run), Further(one.path))
+            planned.append((one.path, plan))
+        if planned:
+            self._continue(planned)
+
+    def _continue(self, planned: Sequence[tuple[Path, PlannedRun]]) -> None:
+        self.message.emit("")
+        for path, _ in planned:
+            self.run_continued.emit(str(path))
+        self._training.replace_runs([plan for _, plan in planned], partial(self._continue, planned))
 
 
 def _words(error: MarginscopeError | OSError, moment: Moment) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from itertools import islice
 from typing import final
 
-from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -17,30 +18,35 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.state.headings import heading_of
 from app.widgets.inputs import quiet_label
 from app.widgets.layouts import filled, laid
 from core.numbers import whole_text
+from core.studies.study import Study
+from core.studies.tables import name_of
+from core.studies.watching import MOST_LOOKED_AT
 
 WIDTH, HEIGHT = 460, 480
 MOST_LISTED = 2000
-Row = tuple[str, str]  # the name of a cell, and its heading
 
 
 @final
 class CellsDialog(QDialog):
-    """A list to search in, with a mark before each cell; at most so many are marked."""
+    """List of a study's cells with search; at most `most` of them are marked."""
 
-    def __init__(
-        self, title: str, rows: Sequence[Row], chosen: Collection[str], most: int, parent: QWidget
-    ) -> None:
+    cells_chosen = Signal(object, object)
+    """Train was pressed: the `Study`, and the names of the marked cells."""
+
+    def __init__(self, study: Study, chosen: Collection[str], most: int, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Choose runs")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._rows, self._most = tuple(rows), most
-        self._chosen = list(dict.fromkeys(name for name, _ in rows if name in chosen))
-        words = (
-            f"{title}: {whole_text(len(rows))} runs. Mark up to {most} to be trained side by side."
-        )
+        self._study, self._most = study, most
+        names = [name_of(place) for place in islice(study.places(), MOST_LOOKED_AT)]
+        self._rows = [(name, heading_of(name)) for name in names]
+        self._chosen = [name for name in names if name in chosen]
+        count = whole_text(len(names))
+        words = f"{study.title}: {count} runs. Mark up to {most} to be trained side by side."
         label = QLabel(words, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.search = QLineEdit(self, clearButtonEnabled=True, placeholderText="m = 64 seed = 0")
         self.search.setAccessibleName("Search runs")
@@ -54,6 +60,7 @@ class CellsDialog(QDialog):
         self.train = self.buttons.addButton("Train", QDialogButtonBox.ButtonRole.AcceptRole)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
+        self.accepted.connect(self._on_accepted)
         column = laid(QVBoxLayout(self), (16, 16, 16, 16), 8)
         filled(column, label, self.search, (self.list, 1), self.note, self.buttons)
         self.resize(WIDTH, HEIGHT)
@@ -62,8 +69,11 @@ class CellsDialog(QDialog):
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The names of the cells that are marked."""
+        """Names of the marked cells."""
         return tuple(self._chosen)
+
+    def _on_accepted(self) -> None:
+        self.cells_chosen.emit(self._study, self.chosen)
 
     def _fill(self) -> None:
         """List the cells whose headings have all the words."""

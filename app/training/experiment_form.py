@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import final
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.state.edits import Edits
 from app.style import panel_width, small
-from app.training.branch_line import BranchLine
-from app.training.fields import VARIED, section_of_key
-from app.training.form_words import in_words, key_in
+from app.training.fields import VARIED, in_words, key_in, section_of_key
 from app.training.section_form import SectionForm
 from app.training.study_edits import EditOutcome, StudyEdits
-from app.widgets.inputs import problem_label, quiet_label, set_property
+from app.widgets.inputs import problem_label, push_button, quiet_label, set_property
 from app.widgets.layouts import filled, laid
 from app.widgets.plain_text import plain_tip
 from app.widgets.scrolled import fill_scrolled
@@ -24,12 +24,45 @@ from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
 
+BRANCH_TIP = "Change any setting below and press Run: the branch begins at exactly that moment"
+SIZE_TIP = (
+    "What Run would take, as its settings say: about the size of the run files, what is held in "
+    "memory at once, and the time on this kind of computer, which may be three times less or more."
+)
+
+
+@final
+class BranchLine(QWidget):
+    """Line above the form with the run and moment that Run branches from; hidden without one."""
+
+    cancelled = Signal()
+    """Cancel was pressed: the form is to be as before."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("branchLine")
+        self.setAutoFillBackground(True)
+        self.setBackgroundRole(QPalette.ColorRole.AlternateBase)
+        self.words = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
+        self.cancel = push_button(
+            "Cancel", self, "Leave the run alone; the form is as it was before"
+        )
+        self.cancel.setAccessibleName("Cancel the branch")
+        self.cancel.clicked.connect(self.cancelled)
+        filled(laid(QHBoxLayout(self), (16, 4, 16, 4), 8), (self.words, 1), self.cancel)
+        self.hide()
+
+    def show_words(self, words: str) -> None:
+        """Name the branch; "" for none."""
+        self.words.setText(words)
+        self.words.setToolTip(plain_tip(f"{words}. {BRANCH_TIP}." if words else ""))
+        self.setVisible(bool(words))
+
 
 @final
 class ExperimentForm(QWidget):
     """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
 
-    branch_given_up = Signal()  # Cancel was pressed on the line that names a branch
     drawing_requested = Signal()  # the button of data that are points was pressed
     changed = Signal()  # a valid or invalid edit was made
     submitted = Signal()  # Return was pressed in a field, and all values are right
@@ -40,7 +73,6 @@ class ExperimentForm(QWidget):
         self._before: QWidget | None = None  # what Tab goes on from to the first field
         self._outcome = EditOutcome(None, {})
         self.branch = BranchLine(self)  # first, as in the order of Tab
-        self.branch.cancelled.connect(self.branch_given_up)
         self._content = content = QWidget(self)
         column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
         self.modified = quiet_label("", content, wrap=True)  # what was changed of the study
@@ -132,11 +164,12 @@ class ExperimentForm(QWidget):
         self.problem.setText(problems.get("", ""))
         self.problem.setVisible("" in problems)
 
-    def show_scale(self, words: str, tip: str, large: bool) -> None:
-        """What Run would take, in a few words; whether that is more than usual."""
-        self.scale.setText(words)
-        self.scale.setToolTip(plain_tip(tip))
-        set_property(self.scale, "problem", large)
+    def show_size(self, words: str, warnings: Sequence[str]) -> None:
+        """Show what Run would take, "" for unknown, and why that is more than usual."""
+        tip = "\n".join(map(in_words, (SIZE_TIP, *warnings)))
+        self.scale.setText(f"{words}." if words else "")
+        self.scale.setToolTip(plain_tip(tip if words else ""))
+        set_property(self.scale, "problem", bool(warnings))
 
     def refuse(self, sentence: str) -> None:
         """Say at the field that it names why what stands there cannot be trained, till it is

@@ -1,7 +1,8 @@
 """The fields of a form, read from the sections of an experiment: names, texts and values.
 
 Without Qt. A text is what stands in a field; `value_of` makes of it what a study file would hold
-and leaves all judgement to the validator of the experiment.
+and leaves all judgement to the validator of the experiment. `in_words` puts a sentence about study
+files into the words of the form.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from core.settings import NOT_RECORDED, Section
 from core.studies.formulas import FACTOR, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
+from core.study_file.validation import SECTIONS
 
 # Where the key is too long for a narrow panel, or says too little.
 LABELS = {
@@ -60,6 +62,21 @@ SEPARATOR = re.compile(r"\s*[,;]\s*")
 ROW_END = re.compile(r"\s*(?:\]\s*,?\s*\[|;)\s*")
 NUMBER_END = re.compile(r"\s*,\s*|\s+")
 TRUTHS = ("false", "true")
+# What the checker of types says, and what is meant.
+PHRASES = (
+    ("must be a valid integer, got a number with a fractional part", "must be a whole number"),
+    ("must be a valid integer, unable to parse string as an integer", "a whole number is needed"),
+    ("must be a valid number, unable to parse string as a number", "a number is needed"),
+    ("must be greater than or equal to", "must be at least"),
+    ("must be less than or equal to", "must be at most"),
+    ("the axis ", ""),
+    ("the axes span", "the values of all fields together make"),
+)
+_SECTION = "|".join(SECTIONS)
+KIND = re.compile(rf"\b({_SECTION})\.kind = (?=[\"'])")
+# Not in the name of a file, such as network.m=8.msrun.
+KEY = re.compile(rf"(?<![\w/])({_SECTION})\.([a-z]\w*)(\.\d+)?(?![\w=-])")
+OWN = re.compile(rf"^({_SECTION}): ")
 
 
 @final
@@ -307,3 +324,41 @@ def _number(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+@cache
+def labels() -> dict[str, str]:
+    """Return the label of each key; a kind is labelled as its section."""
+    found = {f"{section}.kind": section for section in SECTIONS}
+    for section in SECTIONS:
+        for kind in KINDS.get(section, ("",)):
+            found |= {field.key: field.label for field in fields_of(section, kind)}
+    return found
+
+
+def in_words(sentence: str) -> str:
+    """Return a sentence about settings with the form's labels for keys.
+
+    >>> in_words("dynamics.until_log10_time = -9: must be greater than or equal to -3.")
+    'until log10 t = -9: must be at least -3.'
+    >>> in_words('network.kind = "scalar" does not go with loss.kind = "squared".')
+    'network "scalar" does not go with loss "squared".'
+    """
+    for told, meant in PHRASES:
+        sentence = sentence.replace(told, meant)
+    return KEY.sub(_label, KIND.sub(r"\1 ", OWN.sub("", sentence)))
+
+
+def key_in(sentence: str) -> str:
+    """Return the first key that a sentence names, "" without one.
+
+    >>> key_in("data.n = 70 gives other points than data.path."), key_in("nothing is changed")
+    ('data.n', '')
+    """
+    found = KEY.search(sentence)
+    return f"{found[1]}.{found[2]}" if found else ""
+
+
+def _label(found: re.Match[str]) -> str:
+    key = f"{found[1]}.{found[2]}"
+    return labels().get(key, found[0])

@@ -17,9 +17,11 @@ from app.state.headings import headings_of_files
 from app.state.link import SUFFIX as VIEW
 from app.state.link import is_link
 from app.state.session import MOST_RUNS, OpenRun, Session
-from app.training.experiment import STILL_GOING, ExperimentController
+from app.state.studies import study_of
+from app.training.branching import STILL_GOING
+from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
-from app.training.training_roles import Repeat
+from app.training.run_questions import Repeat, RunQuestions
 from core.data.files import DATA_FILTER, DATA_PATTERNS, is_data_file
 from core.errors import MarginscopeError
 from core.files import write_whole
@@ -39,55 +41,55 @@ OWN_DATA_M = 64  # nodes of the network of a study of a data file
 
 @final
 class FileController(QObject):
-    """Opens and saves. opened(path) and saved(path) follow each file that was opened or saved.
+    """Opens runs, studies, views and data files, and saves studies."""
 
-    replaced: other runs are open, to be played from t = 0. restored: other runs are open, to be
-    shown as they were. view_requested(name): a link or a view file. code_refused(error, repeat):
-    untrusted Python code, and the request to repeat on consent.
-    """
-
-    opened = Signal(str)
-    saved = Signal(str)
+    file_opened = Signal(str)
+    """The file of this path was opened."""
+    file_saved = Signal(str)
+    """The file of this path was saved."""
     message = Signal(str)
-    replaced = Signal()
-    restored = Signal()
+    """Sentence for the message bar, "" for none."""
+    runs_replaced = Signal()
+    """Other runs are open, to be played from t = 0."""
+    runs_restored = Signal()
+    """Other runs are open, to be shown as they were."""
     view_requested = Signal(str)
-    code_refused = Signal(object, object)
-    data_offered = Signal()  # a study of a data file is in the form
+    """A link or a view file of this name is to be shown."""
+    data_offered = Signal()
+    """The form shows a study of a data file."""
 
     def __init__(
         self,
         session: Session,
-        experiment: ExperimentController,
+        training: TrainingController,
         form: ExperimentForm,
+        questions: RunQuestions,
         places: Places,
         window: QWidget,
     ) -> None:
         super().__init__(window)
-        self._session = session
-        self._experiment = experiment
-        self._form = form
-        self._places = places
-        self._window = window
+        self._session, self._training = session, training
+        self._form, self._questions = form, questions
+        self._places, self._window = places, window
         self._ready = False
         self._waiting: list[tuple[list[str], bool]] = []
         self._left_out: list[str] = []
 
     def ready(self) -> None:
-        """The libraries that read runs are loaded: open what was asked for before."""
+        """Open the files that were requested before run files could be read."""
         self._ready = True
         waiting, self._waiting = self._waiting, []
         for names, beside in waiting:
             self.open_files(names, beside)
 
-    # ------------------------------------------------------------------------------- asked
+    # ---------------------------------------------------------------------------- requests
 
     def open(self) -> None:
         """Let the user choose files."""
         self._choose(beside=False)
 
     def open_beside(self) -> None:
-        """Let the user choose runs that stand beside those that are open."""
+        """Let the user choose runs to open beside those that are open."""
         self._choose(beside=True)
 
     def _choose(self, beside: bool) -> None:
@@ -97,14 +99,16 @@ class FileController(QObject):
             self.open_files(names, beside)
 
     def open_recent(self, action: QAction) -> None:
-        """Open the file that an action of the menu of recent files stands for."""
+        """Open the file of an action in the menu of recent files."""
         name = action.data()
         if isinstance(name, str):
             self.open_files([name])
 
     def open_files(self, names: Sequence[str], beside: bool = False) -> None:
-        """Open runs (MOST_RUNS side by side, of more the first ones) or a study; a sentence is told
-        about what cannot be opened, and what is shown stays then."""
+        """Open runs (the first MOST_RUNS of them side by side), a study, a view or a data file.
+
+        Report what cannot be opened; open runs then stay open.
+        """
         if not self._ready:
             self._waiting.append((list(names), beside))
             return
@@ -122,10 +126,10 @@ class FileController(QObject):
                     f"{Path(studies[0]).name} is a study, which takes the place of all runs; "
                     f"{_listed(others)} not opened."
                 )
-            if not self._experiment.choose(studies[0], partial(self.open_files, names, beside)):
+            if not self._training.choose(studies[0], partial(self.open_files, names, beside)):
                 self._left_out.clear()
             elif studies[0].endswith(STUDY):
-                self.opened.emit(studies[0])
+                self.file_opened.emit(studies[0])
             self._say_left_out()
             return
         data = [name for name in names if is_data_file(name)]
@@ -163,8 +167,8 @@ class FileController(QObject):
         except MarginscopeError as error:
             self.message.emit(error.sentence)
             return
-        self._experiment.offer(study)
-        self.opened.emit(str(path))
+        self._training.offer(study)
+        self.file_opened.emit(str(path))
         self.data_offered.emit()
 
     def _say_left_out(self) -> None:
@@ -180,19 +184,21 @@ class FileController(QObject):
             self._left_out.clear()
             return
         if not beside:
-            self._experiment.clear_runs()
+            self._training.clear_runs()
             assert runs[0].data is not None
-            self._experiment.show_settings_of(runs[0].data.run, runs[0].path.stem)
+            self._training.show_study(study_of(runs[0].data.run, runs[0].path.stem))
         for one in runs:
-            self._experiment.make_room()
+            self._training.make_room()
             self._session.add(one)
-            self.opened.emit(str(one.path))
-        self.replaced.emit()
+            self.file_opened.emit(str(one.path))
+        self.runs_replaced.emit()
 
     def replace(self, paths: Sequence[Path], repeat: Repeat | None = None) -> bool:
-        """Have these runs open and no others, with nothing played; a sentence and False where they
-        cannot be had, and what is shown stays then. `repeat` is the whole request, if opening runs
-        is only a part of it."""
+        """Open these runs in place of all others, without playing them.
+
+        Report why and return False if that is impossible; open runs then stay open. `repeat` is the
+        whole request, if opening runs is only a part of it.
+        """
         if self._session.live:
             self.message.emit(STILL_GOING)
             return False
@@ -200,14 +206,14 @@ class FileController(QObject):
         runs = self._opened(shown, repeat or partial(self.replace, shown))
         if paths and not runs:
             return False
-        self._experiment.clear_runs()
+        self._training.clear_runs()
         for run in runs:
             self._session.add(run)
-        self.restored.emit()
+        self.runs_restored.emit()
         return True
 
     def _opened(self, paths: Sequence[Path], repeat: Repeat) -> list[OpenRun]:
-        """The runs of some files; none, with a sentence, where one cannot be read."""
+        """Open runs; report why and return none of them if one cannot be read."""
         from app.state.display import DisplayData
         from core.runs import open_run
 
@@ -221,7 +227,7 @@ class FileController(QObject):
                 for other in runs:
                     other.close()
                 if isinstance(error, UntrustedCodeError):
-                    self.code_refused.emit(error, repeat)
+                    self._questions.ask_trust(error, repeat)
                 return []
             lineage, data = run.lineage, DisplayData(run)
             # A run that has ended goes no further than its frames, wherever it was to end.
@@ -233,7 +239,7 @@ class FileController(QObject):
         return runs
 
     def save_study(self) -> None:
-        """Save what stands in the form as a study file."""
+        """Save the study in the form as a file."""
         study = self._form.study()
         if study is None:
             self.message.emit("Mend the values marked in the experiment panel before saving them.")
@@ -249,7 +255,7 @@ class FileController(QObject):
         except MarginscopeError as error:
             self.message.emit(error.sentence)
             return
-        self.saved.emit(str(path))
+        self.file_saved.emit(str(path))
 
     def show_folder(self) -> None:
         """Show where runs are recorded."""
@@ -274,7 +280,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def show_folder(folder: Path) -> str:
-    """Open a folder in the system's own way; a sentence where that cannot be done."""
+    """Open a folder in the system's file manager; return a sentence if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

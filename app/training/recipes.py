@@ -1,13 +1,21 @@
-"""How the problem of a run is made: small frozen values, carried out in the training thread."""
+"""Plans of runs, and how their problems are made: frozen values for the training thread."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from app.state.headings import file_name, headings_of
+from app.state.session import OpenRun
+from app.state.watched import watched
 from core.dynamics.needs import groups_of
+from core.problem.schedule import coordinate
+from core.studies.study import Study
+from core.studies.tables import Cell
 from core.study_file.experiment import Experiment
 
 if TYPE_CHECKING:  # loads scipy
@@ -105,3 +113,43 @@ class Branch(Recipe):
 
     def groups(self) -> tuple[str, ...]:
         return groups_of(self.experiment)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """Run before it is opened; `until` and `since` are in the schedule's coordinate.
+
+    `since` is where it continues another run, -inf if it starts at t = 0.
+    """
+
+    name: str
+    heading: str
+    until: float
+    recipe: Recipe
+    since: float = -math.inf
+
+
+def plans_of(
+    study: Study, cells: Sequence[Cell], base: Study, open_runs: Iterable[OpenRun]
+) -> list[PlannedRun]:
+    """Plan a run for each cell; files are named by what differs from the study `base`."""
+    runs, plans = tuple(open_runs), []
+    for cell, heading in zip(cells, headings_of([cell.name for cell in cells]), strict=True):
+        until = float(coordinate(cell.experiment.dynamics.until_log10_time))
+        recipe = recipe_of(study, watched(cell.experiment), runs)
+        name = file_name(study, cell, base)
+        plans.append(PlannedRun(name, heading or study.title, until, recipe))
+    return plans
+
+
+def recipe_of(study: Study, experiment: Experiment, open_runs: Iterable[OpenRun]) -> Recipe:
+    """Take data and start from an open run if only its file has them, else from the seeds."""
+    for run in open_runs:
+        if run.data is None or run.live:
+            continue
+        mine = run.data.run.experiment
+        started = mine.network.init == "file" and mine.network == experiment.network
+        if mine.data == experiment.data and (mine.data.embedded or started):
+            return FromRun(run.path, experiment)
+    return FromExperiment(experiment, study.folder, study.title, study.source)

@@ -16,12 +16,17 @@ from pytestqt.qtbot import QtBot
 
 import marginscope as ms
 from app.places import Places
+from app.playback.display import DisplayController
+from app.state.intent import Intent
 from app.state.link import parse_link, study_in
 from app.state.scene import Scene
 from app.state.session import Session
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
+from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
 from app.training.recipes import FromExperiment
+from app.training.run_questions import RunQuestions
+from app.training.run_worker import RunWorker
 from core import trust
 from core.cli.main import main
 from core.cli.parser import build_parser
@@ -191,8 +196,10 @@ def test_the_window_does_not_run_the_file(
 ) -> None:
     window, places = QWidget(), Places.under(Path.cwd())
     qtbot.addWidget(window)
-    controller = ExperimentController(Session(), None, None, places)
-    files = FileController(Session(), controller, None, places, window)
+    display, form = DisplayController(Session(), Intent()), ExperimentForm(window)
+    worker, questions = RunWorker(window), RunQuestions(window)
+    controller = TrainingController(display, worker, form, questions, places, window)
+    files = FileController(Session(), controller, form, questions, places, window)
     said: list[str] = []
     trained: list[object] = []
     controller.message.connect(said.append)

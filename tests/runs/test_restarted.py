@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from app.state.session import OpenRun, Session
-from app.training.experiment import ExperimentController
-from app.training.recipes import FromExperiment, FromRun
+from app.training.recipes import FromExperiment, FromRun, recipe_of
 from core.data.image_files import IMAGES, LABELS
 from core.problem.problem import resolve
 from core.runs import Recorder, open_run
@@ -89,15 +88,14 @@ class Shown:
 
 def test_the_window_takes_the_data_of_the_open_run(path: Path) -> None:
     session = Session()
-    controller = ExperimentController(session, None, None, None)
     with open_run(path) as run:
         session.add(OpenRun(1, path, "a", 1.0, data=Shown(run)))
         tables = run.experiment.model_dump(mode="python", exclude_none=True)
         study = Study("a", "", "", tables, axes={}, sizes={})
         for settings in ([], ["network.m=9"], ["run.seed=3"], ["loss.kind=logistic"]):
             experiment = study.with_settings(settings).cells()[0].experiment
-            recipe = controller.recipe(study, experiment)
+            recipe = recipe_of(study, experiment, session)
             assert isinstance(recipe, FromRun)
             assert recipe.problem().dataset.n == run.dataset.n
         other = study.with_settings(["data.kind=parity", "data.d=4"]).cells()[0].experiment
-        assert isinstance(controller.recipe(study, other), FromExperiment)
+        assert isinstance(recipe_of(study, other, session), FromExperiment)

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QToolButton
 
 from app.training.experiment_form import ExperimentForm
-from app.training.form_words import in_words
+from app.training.fields import in_words
 from app.widgets.inputs import ChoiceBox, ValueEdit
 from core.errors import InputError
 from core.studies.study import Study, load_study, parse_study, shipped_ids

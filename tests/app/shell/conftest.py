@@ -125,7 +125,7 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
 
     def stopped(window: object) -> None:
         for program in programs:
-            program.experiment.stop()
+            program.training.stop()
             qtbot.waitUntil(_ended(program))
 
     def opened(*names: Path | str, plays: bool = False, looks_ahead: bool = False) -> Marginscope:
@@ -161,8 +161,8 @@ def make_program(
         )
     program.setProperty(PLAYS, plays)
     # The slot after `PlaybackController.play_from_start`, which is connected to the same signals.
-    for opener in (program.files, program.experiment):
-        opener.replaced.connect(partial(_hold, program))
+    for opener in (program.files, program.training):
+        opener.runs_replaced.connect(partial(_hold, program))
     return program
 
 
@@ -236,7 +236,7 @@ class WindowPool:
         if self._shared is None:
             return
         program, self._shared = self._shared.program, None
-        program.experiment.stop()
+        program.training.stop()
         wait_until(_ended(program))
         program.window.close()
         program.window.deleteLater()
@@ -323,6 +323,6 @@ def plays(program: Marginscope) -> Iterator[Marginscope]:
 @pytest.fixture
 def playing_program(plays: Marginscope, qtbot: QtBot) -> Marginscope:
     """The window with the small study, trained once more and playing."""
-    plays.experiment.restart()
+    plays.training.restart()
     qtbot.waitUntil(lambda: trained(plays))
     return plays

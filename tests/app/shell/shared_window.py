@@ -72,11 +72,10 @@ REMEMBERED = {
     "bookmarks": ("_marks",),
     "commands": ("used",),
     "drawing": ("_put", "_latest", "_before"),
-    "experiment": ("_study", "_cells"),
+    "training": ("_study", "_cells", "_proposals"),
     "export": ("_folder",),
     "appearance": ("chosen",),
     "settings": ("values",),
-    "proposals": ("_wished",),
     "readout": ("_message",),
     "record": ("entries",),
     "selections": ("_sets",),
@@ -354,7 +353,7 @@ class SharedWindow:
         program.display.ask(playing=False, pinned=frozenset())  # as the tour's first step has it
         program.actions["library"].setChecked(True)
         settle(program)
-        program.experiment._study = None
+        program.training._study = None
         program.actions["library"].setChecked(False)
         program.playback.to_start()
         scene = program.scenes.scene
@@ -400,10 +399,10 @@ class SharedWindow:
             LOG.info("closed by its test")
             return False
         try:
-            program.experiment.stop()
+            program.training.stop()
             wait_until(lambda: not program.session.live, RESET_S)
             self._remove_files()
-            with defer_painting(program.window, program.experiment.paths != self.scene.runs):
+            with defer_painting(program.window, program.training.paths != self.scene.runs):
                 self._take_back()
                 return self._has_come_back()
         except Exception:  # whatever the test left: the next one gets another window
@@ -454,7 +453,7 @@ class SharedWindow:
                 top.close()
         program.tour.stop()
         program.help.leave_welcome()
-        program.experiment.drop_queue()
+        program.training.drop_queue()
         if (runner := program.studies.runner) is not None:
             program.studies.close()
             runner.deleteLater()

@@ -18,7 +18,7 @@ from app.state import past
 from app.state.intent import Intent
 from app.state.resolve import resolve, span_of
 from app.state.session import RunSnapshot, Snapshot
-from app.training.field_row import FieldRow
+from app.training.section_form import FieldRow
 from app.training.step_dialog import StepDialog
 from app.views.margins import MarginsView
 from core.runs import open_run
@@ -264,13 +264,13 @@ def check_wrong_values_are_named_and_nothing_is_lost(
 def check_nothing_to_branch_from(program: Marginscope, descent: Path, qtbot: QtBot) -> None:
     (run,) = program.session
     run.stands_in = True
-    program.branches.begin()
+    program.branches.offer()
     assert "stands in for the run" in program.window.bar.text
     run.stands_in = False
     qtbot.keyClick(program.window, Key.Key_W, CONTROL)
     assert not program.actions["branch"].isEnabled()
     assert not program.actions["rewind"].isEnabled()
-    program.branches.begin()
+    program.branches.offer()
     assert "no run to branch from" in program.window.bar.text
     assert not program.window.form.branch.isVisible()
 

@@ -28,12 +28,12 @@ def test_other_runs_are_chosen_by_search_and_marks(
     path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5, 6]\n'run.seed' = [0, 1, 2]"))
     program = open_program(path)
     told: list[str] = []
-    program.experiment.told.connect(told.append)
+    program.training.notice.connect(told.append)
     qtbot.waitUntil(lambda: trained(program))
     assert widths(program) == [3, 4]  # and not two seeds of one
     assert ["12 runs, of which 2 are trained here" in words for words in told] == [True]
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
-    dialog = program.cells.dialog
+    dialog = program.training.dialog
     assert dialog is not None
     assert set(dialog.chosen) == {"network.m=3__run.seed=0", "network.m=4__run.seed=0"}
     for words in ("m=6 seed=2", "m = 5 seed = 1", "m=3 seed=2"):
@@ -65,7 +65,7 @@ def test_one_run_that_is_chosen_is_trained_alone(
     program = show_files(path)
     qtbot.waitUntil(lambda: trained(program))
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
-    dialog = program.cells.dialog
+    dialog = program.training.dialog
     assert dialog is not None
     dialog.list.setCurrentRow(0)
     QTest.keyClick(dialog.list, Qt.Key.Key_Space)  # no longer marked
@@ -82,5 +82,5 @@ def test_a_study_of_one_run_has_none_to_choose(
     program = show_files(path)
     qtbot.waitUntil(lambda: trained(program))
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
-    assert program.cells.dialog is None
+    assert program.training.dialog is None
     assert "has one run" in program.window.bar.text

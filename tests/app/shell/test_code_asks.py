@@ -10,9 +10,14 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.places import Places
+from app.playback.display import DisplayController
+from app.state.intent import Intent
 from app.state.session import Session
-from app.training.experiment import ExperimentController
+from app.training.controller import TrainingController
+from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
+from app.training.run_questions import RunQuestions
+from app.training.run_worker import RunWorker
 from core import trust
 from core.studies.study import Study
 
@@ -27,18 +32,27 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(path)
 
 
+def make_training(folder: Path, qtbot: QtBot) -> tuple[QWidget, RunQuestions, TrainingController]:
+    """Make a training controller whose thread is not started, in an empty window."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    display, questions = DisplayController(Session(), Intent()), RunQuestions(window)
+    worker, form = RunWorker(window), ExperimentForm(window)
+    places = Places.under(folder)
+    return window, questions, TrainingController(display, worker, form, questions, places, window)
+
+
 def test_a_dropped_study_with_code_asks_first(
     study: str, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    window, places = QWidget(), Places.under(tmp_path)
-    qtbot.addWidget(window)
-    experiment = ExperimentController(Session(), None, None, places)
-    files = FileController(Session(), experiment, None, places, window)
+    window, questions, training = make_training(tmp_path, qtbot)
+    places = Places.under(tmp_path)
+    files = FileController(Session(), training, None, questions, places, window)
     said: list[str] = []
     trained: list[Study] = []
-    for source in (experiment, files):
+    for source in (training, files):
         source.message.connect(said.append)
-    monkeypatch.setattr(experiment, "train", trained.append)
+    monkeypatch.setattr(training, "train", trained.append)
     files.ready()
     files.open_files([study], beside=False)
     files.open_files([study])
@@ -51,9 +65,9 @@ def test_a_dropped_study_with_code_asks_first(
 
 
 def test_a_chosen_study_with_code_asks_first(
-    study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: str, tmp_path: Path, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    controller = ExperimentController(Session(), None, None, Places.under(tmp_path))
+    _, _, controller = make_training(tmp_path, qtbot)
     said: list[str] = []
     trained: list[Study] = []
     controller.message.connect(said.append)

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.state.link import view_text
-from app.training.code_dialog import CANCEL, TRUST, CodeDialog
+from app.training.run_questions import CANCEL, TRUST, CodeDialog
 from core import trust
 from core.extremes.question import Question
 from core.studies.study import load_study
@@ -127,7 +127,7 @@ def test_a_dropped_study_runs_once_its_code_was_shown_and_trusted(
 def test_cancel_return_and_escape_run_nothing(
     program: Marginscope, stranger: Stranger, qtbot: QtBot, key: Qt.Key | None
 ) -> None:
-    before = program.experiment.paths
+    before = program.training.paths
 
     def refuse(dialog: QDialog) -> None:
         if key is None:
@@ -139,7 +139,7 @@ def test_cancel_return_and_escape_run_nothing(
     program.files.open_files([str(stranger.study)])
     answered(program, qtbot)
     assert "core trust" in program.window.bar.text
-    assert program.experiment.paths == before
+    assert program.training.paths == before
     assert not stranger.canary.exists()
     assert not trust.trust_folder().exists()
 
@@ -173,8 +173,8 @@ def test_the_training_thread_has_the_window_ask(
     program: Marginscope, stranger: Stranger, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file changes after the window's own check: the thread refuses, in another thread."""
-    monkeypatch.setattr("app.training.experiment.check_code", lambda *_: None)
-    monkeypatch.setattr("app.training.experiment.check_experiments", lambda *_: None)
+    monkeypatch.setattr("app.training.controller.check_code", lambda *_: None)
+    monkeypatch.setattr("app.training.controller.check_experiments", lambda *_: None)
     when_open(CodeDialog, trust_it)
     program.files.open_files([str(stranger.study)])
     qtbot.waitUntil(lambda: trained(program) and stranger.canary.exists())
@@ -219,15 +219,15 @@ def test_the_form_asks_about_an_edited_file(
         cancel_it(dialog)
 
     when_open(CodeDialog, read_and_cancel)
-    paths = program.experiment.paths
-    program.experiment.restart()
+    paths = program.training.paths
+    program.training.restart()
     answered(program, qtbot)
     assert titles == [f"Study: {HOSTILE}"]
-    assert program.experiment.paths == paths
+    assert program.training.paths == paths
     assert not edited.exists()
     when_open(CodeDialog, trust_it)
-    program.experiment.run()
-    qtbot.waitUntil(lambda: program.experiment.paths != paths)
+    program.training.run()
+    qtbot.waitUntil(lambda: program.training.paths != paths)
     qtbot.waitUntil(lambda: trained(program) and edited.exists())
     answered(program, qtbot)
 
@@ -238,28 +238,28 @@ def test_a_run_file_with_code_opens_once_trusted_and_goes_on(
     trust.trust(stranger.source)
     program.files.open_files([str(stranger.study)])
     qtbot.waitUntil(lambda: trained(program) and stranger.canary.exists())
-    (path,) = program.experiment.paths
-    program.experiment.close_runs()
+    (path,) = program.training.paths
+    program.training.close_runs()
     digest = trust.trust_folder() / trust.digest_of(stranger.source)
     digest.unlink()
     stranger.canary.unlink()
     when_open(CodeDialog, cancel_it)
     program.files.open_files([str(path)])
     answered(program, qtbot)
-    assert program.experiment.paths == ()
+    assert program.training.paths == ()
     assert not stranger.canary.exists()
     when_open(CodeDialog, trust_it)
     program.files.open_files([str(path)])
-    qtbot.waitUntil(lambda: program.experiment.paths == (path,))
+    qtbot.waitUntil(lambda: program.training.paths == (path,))
     assert stranger.canary.exists()
     answered(program, qtbot)
     digest.unlink()
     when_open(CodeDialog, trust_it)  # refused by the training thread
-    program.experiment.further()
+    program.branches.continue_runs()
     qtbot.waitUntil(digest.exists)
     qtbot.waitUntil(lambda: trained(program))
     answered(program, qtbot)
-    (more,) = program.experiment.paths
+    (more,) = program.training.paths
     assert more != path
     digest.unlink()
     when_open(CodeDialog, trust_it)
@@ -274,7 +274,7 @@ def test_a_run_file_with_code_opens_once_trusted_and_goes_on(
     when_open(CodeDialog, trust_it)
     steps.accept()
     qtbot.waitUntil(digest.exists)
-    qtbot.waitUntil(lambda: len(program.experiment.paths) == 2)
+    qtbot.waitUntil(lambda: len(program.training.paths) == 2)
     qtbot.waitUntil(lambda: trained(program))
     answered(program, qtbot)
 
@@ -340,14 +340,14 @@ def test_a_view_of_a_run_with_code_is_shown_once_trusted(
     (path,) = picture.runs
     view = tmp_path / "one.msview"
     view.write_text(view_text(picture, tmp_path))
-    program.experiment.close_runs()
+    program.training.close_runs()
     (trust.trust_folder() / trust.digest_of(stranger.source)).unlink()
     when_open(CodeDialog, cancel_it)
     program.files.open_files([str(view)])
     answered(program, qtbot)
-    assert program.experiment.paths == ()
+    assert program.training.paths == ()
     when_open(CodeDialog, trust_it)
     program.files.open_files([str(view)])
-    qtbot.waitUntil(lambda: program.experiment.paths == (path,))
+    qtbot.waitUntil(lambda: program.training.paths == (path,))
     answered(program, qtbot)
     assert program.display.intent.views == picture.intent.views

@@ -135,7 +135,7 @@ def test_a_study_is_trained(program: Marginscope, qtbot: QtBot) -> None:
     chosen(opened(program, qtbot), "telgarsky22-theorem-2-2", "study:telgarsky22-theorem-2-2")
     assert program.window.chooser.box.currentText().startswith("Telgarsky 2022, Theorem 2.2")
     qtbot.waitUntil(lambda: bool(program.session) and [r.key for r in program.session] != before)
-    program.experiment.stop()
+    program.training.stop()
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from app.data.drawing_window import DrawingWindow
 from app.shell.application import Marginscope
 from app.state.edits import Edits
 from app.state.last_session import LastSession, parse_session, session_text
-from app.training.field_row import FieldRow
 from app.training.fields import text_of
+from app.training.section_form import FieldRow
 from app.training.study_edits import StudyEdits
 from core.data.points import ISLAND, MAX_POINTS, PointsData
 from core.errors import InputError
@@ -326,7 +326,7 @@ def test_studies_that_points_do_not_suit_say_why_and_what_to_change(
 
 def refused(program: Marginscope, window: DrawingWindow, name: str) -> str:
     """Ask to train a study on the points; return what is said in place of that."""
-    program.experiment.offer(name)
+    program.training.offer(name)
     window.bar.clear()
     before = runs_of(program)
     QTest.mouseClick(window.train, Button.LeftButton)

@@ -132,13 +132,13 @@ def test_a_run_that_grows_is_asked_about_and_closing_ends_it(
     slow_study.write_text(few.replace("step = 1e-5", "step = 1e-6"))
     program = open_program(slow_study, looks_ahead=True)
     qtbot.waitUntil(lambda: any(run.data is not None for run in program.session))
-    program.experiment.pause(True)  # theory has little of the processor beside training
+    program.training.pause(True)  # theory has little of the processor beside training
     key = next(iter(program.session)).key
     qtbot.waitUntil(lambda: program.theory.results(key).final is not None)
     found = program.theory.results(key).final
     assert found is not None and found.why  # descent may lower the smoothed margin
     qtbot.waitUntil(lambda: "\u2264" in program.window.theory.final.words.text())
-    program.experiment.pause(False)
+    program.training.pause(False)
     qtbot.waitUntil(lambda: program.theory.final_margins.worker.busy)
     program.theory.final_margins.stop()
     thread = program.theory.final_margins.worker._thread

@@ -247,7 +247,7 @@ def test_a_file_that_is_dropped_is_followed(
         QApplication.sendEvent(window, QDragEnterEvent(QPoint(500, 300), *how, keys))
         QApplication.sendEvent(window, QDropEvent(QPointF(500, 300), *how, keys))
         qtbot.waitUntil(has(program, loop.frames(5)))
-        program.experiment.close_runs()
+        program.training.close_runs()
         assert program.following.interval == 0
         loop.frames(5)
         loop.end()  # nothing here holds on to the file

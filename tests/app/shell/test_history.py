@@ -263,7 +263,7 @@ def test_runs_do_not_change_under_a_training(
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert "still going on" in program.window.bar.text
     assert next(iter(program.session)).path == path
-    program.experiment.stop()
+    program.training.stop()
 
 
 def test_selections_with_the_keys(program: Marginscope, qtbot: QtBot) -> None:

@@ -28,7 +28,7 @@ from app.library.panel import LibraryPanel
 from app.shell.application import Marginscope
 from app.shell.tour import TourController
 from app.state.scene import Scene
-from app.training import scale
+from app.training import controller
 from app.training.step_dialog import StepDialog
 from app.widgets.elided import ElidedLabel
 from app.widgets.header import ViewHeader
@@ -148,7 +148,7 @@ def test_nothing_is_cut(
     scene = program.scenes.scene
     with subtests.test("library"):
         check_library(program, points, qtbot)
-    monkeypatch.setattr(scale, "room_at", lambda _: Room(memory=16e9, free=8e9, disk=1e6))
+    monkeypatch.setattr(controller, "room_at", lambda _: Room(memory=16e9, free=8e9, disk=1e6))
     put_back(program, scene, qtbot)
     with subtests.test("branch"):
         check_branch(program, qtbot)

@@ -66,7 +66,7 @@ def test_runs_opened_and_closed_leave_no_widget(program: Marginscope, qtbot: QtB
         program.open_runs.tick()
         program.display.panels[0].node_clicked.emit(1)
         program.playback.to_start()
-        program.experiment.close_runs()
+        program.training.close_runs()
         QApplication.processEvents()
 
     qtbot.waitUntil(
@@ -125,12 +125,12 @@ def test_questions_that_are_answered_leave_no_dialog(
     actions = program.library.actions
     questions: dict[str, Callable[[], None]] = {
         **{k: partial(actions.start, k, (run,)) for k in ("purge", "rename", "tags", "note")},
-        "running": partial(program.question.ask, study),
+        "running": partial(program.questions.ask_replacement, study.title, 1, print, print),
         "bookmark": program.bookmarks.request_name,
         "layout": program.layouts.request_name,
         "link": program.links.ask,
         "data": program.export.data,
-        "cells": program.cells.choose,
+        "cells": program.training.choose_cells,
     }
     for name, ask in questions.items():
         with subtests.test(name):

@@ -388,7 +388,7 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
     """It is read without being drawn, and theory waits; the picture is the same in the end."""
     before, shown = arranged(program, qtbot), frames(program)
     link = link_of(before)
-    program.experiment.close_runs()
+    program.training.close_runs()
     qtbot.waitUntil(lambda: at_rest(program))
     monkeypatch.setattr("app.playback.open_runs.READ_SECONDS", 0.0)
     monkeypatch.setattr("app.playback.open_runs.LONG_READ", 0.0)
@@ -579,7 +579,7 @@ def test_a_start_with_a_broken_session_says_so(
     qtbot.waitUntil(lambda: len(program.session) > 0)
     assert "could not be read" in program.window.bar.text
     assert Path(f"{place}.broken").read_bytes() == b"{"
-    program.experiment.stop()
+    program.training.stop()
 
 
 def test_two_windows_do_not_write_over_each_other(

@@ -167,7 +167,7 @@ def test_no_text_of_a_file_is_html(
     assert study is not None
     states = {
         "runs": lambda: None,
-        "running": lambda: program.question.ask(study),
+        "running": lambda: program.questions.ask_replacement(study.title, 1, print, print),
         "box": lambda: Question(window, "box").ask(HOSTILE, HOSTILE, {}, default=""),
         "bookmark": program.bookmarks.request_name,
         "line": line_dialog(window, "line", HOSTILE, HOSTILE).open,

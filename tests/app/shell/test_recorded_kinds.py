@@ -124,7 +124,7 @@ def check_branch(program: Marginscope, kind: str, qtbot: QtBot) -> None:
     program.actions["branch"].trigger()
     if kind == "gd":
         edits = program.window.form.study().with_value("dynamics.step", 0.25)
-        program.experiment.aside.take(edits)
+        program.branches.train_offered(edits)
         qtbot.waitUntil(lambda: len(program.session) == 2 and trained(program))
         assert not program.window.bar.text
         return

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.training.run_question import CANCEL, QUEUE, STOP
+from app.training.run_questions import CANCEL, QUEUE, STOP
 from core.runs import open_run
 from tests.app.mouse import keys
 from tests.app.shell.conftest import Opener, trained

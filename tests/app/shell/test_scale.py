@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.state.watched import watched
-from app.training import scale
-from app.training.scale import CANCEL, TRAIN
+from app.training import controller
+from app.training.run_questions import CANCEL, TRAIN
 from app.training.section_form import FieldRow
 from core.studies.study import load_study, shipped_summaries
 from core.studies.watching import worth_seeing
@@ -31,7 +31,7 @@ SMALL = Room(memory=16e9, free=8e9, disk=50e9)
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of usual size, whatever the tests run on."""
-    monkeypatch.setattr(scale, "room_at", lambda _folder: SMALL)
+    monkeypatch.setattr(controller, "room_at", lambda _folder: SMALL)
 
 
 def row(program: Marginscope, key: str) -> FieldRow:
@@ -107,7 +107,7 @@ def test_what_is_agreed_to_is_trained(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = [run.key for run in program.session]
-    monkeypatch.setattr(scale, "room_at", lambda _folder: replace(SMALL, disk=1e6))
+    monkeypatch.setattr(controller, "room_at", lambda _folder: replace(SMALL, disk=1e6))
     pick(qtbot, program.window, "Experiment", "New seed")
     asked = box()
     assert asked is not None

@@ -85,7 +85,9 @@ def test_what_is_asked_before_a_window_is_painted_comes_after_what_it_opens_with
         recorded(path, 4)
     program = open_program(f"marginscope://view?run={first}&t=live")
     opened: list[str] = []
-    program.files.restored.connect(lambda: opened.extend(run.path.stem for run in program.session))
+    program.files.runs_restored.connect(
+        lambda: opened.extend(run.path.stem for run in program.session)
+    )
     for path in (second, third):  # no turn of the loop has been taken yet
         program.show_link(f"marginscope://view?run={path}&t=live")
     qtbot.waitUntil(lambda: opened == ["first", "second", "third"])

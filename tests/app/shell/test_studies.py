@@ -79,13 +79,13 @@ def test_return_trains_the_study(page: StudyBrowser, program: Marginscope, qtbot
     assert not page.isVisible()
     assert program.window.chooser.box.currentText().startswith("Telgarsky 2022, Theorem 2.2")
     qtbot.waitUntil(lambda: bool(program.session))
-    program.experiment.stop()
+    program.training.stop()
 
 
 def test_a_click_does_too_and_it_opens_at_the_study_that_is_loaded(
     program: Marginscope,
 ) -> None:
-    program.experiment.offer("telgarsky22-theorem-3-3")
+    program.training.offer("telgarsky22-theorem-3-3")
     box = program.window.chooser.box
     box.setFocus()
     QTest.keyClicks(box, BROWSE_TEXT[:12])
@@ -101,7 +101,7 @@ def test_a_click_does_too_and_it_opens_at_the_study_that_is_loaded(
     here = page.list.visualRect(page.list.model().index(row, 0)).center()
     QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=here)
     assert box.currentText().startswith("Telgarsky 2022, Figure 2")
-    program.experiment.stop()
+    program.training.stop()
 
 
 def test_pictures_are_drawn(page: StudyBrowser) -> None:

@@ -397,11 +397,11 @@ def test_theory_takes_little_while_something_is_trained(
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: any(run.begun for run in program.session))
     assert program.theory.cpu_share() == WHILE_TRAINING
-    program.experiment.pause(True)
+    program.training.pause(True)
     qtbot.waitUntil(lambda: program.theory.cpu_share() == 1.0)
-    program.experiment.pause(False)
+    program.training.pause(False)
     qtbot.waitUntil(lambda: program.theory.cpu_share() == WHILE_TRAINING)
-    program.experiment.stop()
+    program.training.stop()
     qtbot.waitUntil(lambda: program.theory.cpu_share() == 1.0)
 
 

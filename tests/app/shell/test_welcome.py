@@ -127,7 +127,7 @@ def test_the_page_comes_over_the_runs_and_goes(program: Marginscope, qtbot: QtBo
     pick(qtbot, program.window, "Help", "Welcome page")
     assert program.window.views.isVisible() and not action.isChecked()
     pick(qtbot, program.window, "Help", "Welcome page")
-    program.experiment.restart()  # new runs take its place
+    program.training.restart()  # new runs take its place
     assert program.window.views.isVisible() and not action.isChecked()
 
 

@@ -117,7 +117,7 @@ def begun(open_program: Opener, path: Path, qtbot: QtBot) -> Marginscope:
     qtbot.waitUntil(lambda: program.action_state.views_made)
     program.window.setUpdatesEnabled(False)
     qtbot.waitUntil(lambda: bool(program.session))
-    program.experiment.stop()
+    program.training.stop()
     qtbot.waitUntil(lambda: not program.session.live)
     return program
 

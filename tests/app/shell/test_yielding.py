@@ -51,7 +51,7 @@ def test_the_timer_follows_the_pace(
     program = open_program(slow_study)
     qtbot.waitUntil(lambda: program.session.training)
     check_that_a_paused_run_is_not_computed(program, qtbot)
-    program.experiment.pause(False)
+    program.training.pause(False)
     qtbot.waitUntil(lambda: program.session.training)
     asked: list[bool] = []
 
@@ -62,7 +62,7 @@ def test_the_timer_follows_the_pace(
     monkeypatch.setattr(TickRateLimiter, "next", following)
     timer = program.open_runs.findChild(QTimer, "ticks")
     qtbot.waitUntil(lambda: timer.interval() == 71)
-    program.experiment.stop()
+    program.training.stop()
     qtbot.waitUntil(lambda: not program.session.training)
     program.open_runs.tick()
     assert timer.interval() == TICK_MS
@@ -70,7 +70,7 @@ def test_the_timer_follows_the_pace(
 
 
 def check_that_a_paused_run_is_not_computed(program: Marginscope, qtbot: QtBot) -> None:
-    program.experiment.pause(True)
+    program.training.pause(True)
     qtbot.waitUntil(lambda: not program.session.training)
     assert program.session.live
     control = program.session.live[0].control

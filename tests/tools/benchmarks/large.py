@@ -111,7 +111,7 @@ def linked(program: Marginscope, path: Path, application: QApplication) -> float
     program.playback.to_typed("10^1.5")
     link = link_of(program.scenes.picture())
     wanted = [run.frame for run in program.display.view.runs]
-    program.experiment.close_runs()
+    program.training.close_runs()
     event_loop(1.0)
     begun = time.perf_counter()
     program.files.open_files([link])

@@ -282,9 +282,9 @@ def turns(application: QApplication, folder: Path, study: Path, count: int) -> N
             application.processEvents()
             program.compare.set_shown(False)
         if turn % BRANCHES == BRANCHES - 1:
-            program.branches.begin()
+            program.branches.offer()
             program.window.form.sections["dynamics"].edited.emit(END, LATER)
-            program.experiment.run()
+            program.training.run()
             until(partial(ended, program), application)
             program.files.open_files(files)
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)

@@ -82,7 +82,7 @@ class Walk(QObject):
             (12, "scrub", self._scrub),
             (6, "views", self._views),
             (3, "pin", self._pin),
-            (2, "close", program.experiment.close_runs),
+            (2, "close", program.training.close_runs),
             (3, "export", self._export),
             (2, "branch", self._branch),
             (3, "bookmark", self._bookmark),
@@ -127,10 +127,10 @@ class Walk(QObject):
             return False
         self.put_windows_away()
         if program.session.live:
-            program.experiment.stop()
+            program.training.stop()
             return False
         if len(program.session):
-            program.experiment.close_runs()
+            program.training.close_runs()
             return False
         for key in ("library", "compare", "dark", "system", "lecture", "welcome", "times", "loop"):
             if program.actions[key].isChecked():
@@ -139,7 +139,7 @@ class Walk(QObject):
         # The same form at every look: how many fields there are depends on the study.
         study = program.window.form.study()
         if study is None or study.id != FIRST_STUDY:
-            program.experiment.offer(FIRST_STUDY)
+            program.training.offer(FIRST_STUDY)
             return False
         # As large as ever, and nothing kept for others: a picture that was copied is megabytes.
         QApplication.clipboard().clear()
@@ -246,7 +246,7 @@ class Walk(QObject):
         self._trigger(self._chance.choice(TRAINING))
 
     def _choose(self) -> None:
-        self.program.experiment.choose(str(self._chance.choice(self._studies)))
+        self.program.training.choose(str(self._chance.choice(self._studies)))
 
     def _runs(self) -> list[Path]:
         return sorted(self.program.places.runs.glob("*.msrun"))[:40]
@@ -309,7 +309,7 @@ class Walk(QObject):
     def _sweep(self) -> None:
         """The quick whole study, in this process or in one beside it."""
         program = self.program
-        program.experiment.choose(str(self._swept))
+        program.training.choose(str(self._swept))
         program.studies.show_window()
         window = program.studies.runner.window if program.studies.runner is not None else None
         if window is not None and window.progress.run.isEnabled() and not program.studies.busy:

@@ -1,0 +1,400 @@
+"""Studies in the form and the training of their runs: started, queued, paused, stopped, closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.places import Places
+from app.playback.display import DisplayController
+from app.state.edits import Edits
+from app.state.proposals import Proposals
+from app.state.retraining import NOTHING_DRAWN, OF_MANY, from_a_file, why_not_trained
+from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun
+from app.state.studies import with_next_seed, with_next_weights
+from app.state.watched import as_trained, watched
+from app.training.cells_dialog import CellsDialog
+from app.training.experiment_form import ExperimentForm
+from app.training.fields import in_words
+from app.training.recipes import PlannedRun, plans_of
+from app.training.run_questions import Repeat, RunQuestions
+from app.training.run_worker import RunWorker, TrainingJob
+from core.errors import InputError, MarginscopeError
+from core.studies.code import check_code, check_experiments
+from core.studies.study import Study, load_study
+from core.studies.tables import Cell
+from core.studies.watching import worth_seeing
+from core.study_file.experiment import Experiment
+from core.study_file.weight import concerns, refusal, room_at, weigh
+from core.training.control import Control
+from core.trust import UntrustedCodeError
+
+MEND_FIRST = "Mend the values marked in the experiment panel first."
+ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."
+QUEUED = "{title} is trained next, as soon as what is trained now has ended."
+TYPING_MS = 200  # after the last letter, the size is estimated
+
+
+@final
+class TrainingController(QObject):
+    """Owner of the study in the form and of the runs that are trained from it."""
+
+    runs_replaced = Signal()
+    """Other runs are open, to be played from t = 0."""
+    study_loaded = Signal(object)
+    """The form shows another `Study`."""
+    training_started = Signal(object)
+    """Training of a `Study` started."""
+    message = Signal(str)
+    """Sentence for the message bar, "" for none."""
+    notice = Signal(str)
+    """Sentence that the message bar shows for a while."""
+    status = Signal(str)
+    """Text of the status line."""
+
+    def __init__(
+        self,
+        display: DisplayController,
+        worker: RunWorker,
+        form: ExperimentForm,
+        questions: RunQuestions,
+        places: Places,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._display, self._session = display, display.session
+        self._worker, self._form = worker, form
+        self._questions, self._places = questions, places
+        self.before_training: list[Callable[[Study], bool]] = []
+        """Called with the edited study when Run is pressed; True if training is arranged."""
+        self.dialog: CellsDialog | None = None
+        self._study: Study | None = None
+        self._queued: Study | None = None
+        self._repeat: Repeat = self.restart
+        self._cells: tuple[str, frozenset[str]] = "", frozenset()
+        self._proposals = Proposals()
+        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
+        self._typing.timeout.connect(self._show_size)
+        form.changed.connect(self._typing.start)
+        form.submitted.connect(self.run)
+        display.runs_changed.connect(self.refresh_proposals)
+        worker.finished.connect(self._on_finished)
+        worker.code_refused.connect(self._on_code_refused)
+
+    # ------------------------------------------------------------------------------- studies
+
+    def choose(self, name: str, repeat: Repeat | None = None) -> bool:
+        """Load a shipped study or a study file and train it; return False if it is none.
+
+        `repeat` is the whole request, if choosing the study is only a part of it.
+        """
+        try:
+            study = load_study(name)
+            check_code(study, name)
+        except MarginscopeError as error:
+            self.message.emit(error.sentence)
+            if isinstance(error, UntrustedCodeError):
+                self._questions.ask_trust(error, repeat or partial(self.choose, name))
+            return False
+        self.train(study)
+        return True
+
+    def offer(self, study: str | Study) -> None:
+        """Put a study, or a shipped one by its name, into the form; Run trains it."""
+        self._show(load_study(study) if isinstance(study, str) else study)
+
+    def train(self, study: Study) -> None:
+        """Put a study into the form and train it."""
+        self._show(study)
+        self.request_training(study)
+
+    def run(self) -> None:
+        """Train the study in the form."""
+        study = self._edited()
+        if study is not None and not any(arranges(study) for arranges in self.before_training):
+            self.request_training(study)
+
+    def restart(self) -> None:
+        """Train the same study again."""
+        study = self._study or self._form.study()
+        if study is not None:
+            self.request_training(study)
+
+    def new_seed(self) -> None:
+        """Train with the next seed: other data, other weights."""
+        self._train_changed(with_next_seed)
+
+    def new_weights(self) -> None:
+        """Train with the same data from other weights."""
+        self._train_changed(with_next_weights)
+
+    def _train_changed(self, change: Callable[[Study], Study]) -> None:
+        study = self._edited()
+        if study is None:
+            return
+        if from_a_file(study):
+            self.message.emit(NOTHING_DRAWN)
+            return
+        try:
+            study = change(study)
+        except InputError as error:
+            self.message.emit(in_words(error.sentence))
+            return
+        self._show(study)
+        self.request_training(study)
+
+    def _edited(self) -> Study | None:
+        study = self._form.study()
+        if study is None:
+            self.message.emit(MEND_FIRST)
+        return study
+
+    def show_study(self, study: Study) -> None:
+        """Put the study of a recorded run into the form."""
+        self._show(study)
+        self._study = study
+
+    def show_edits(self, edits: Edits) -> None:
+        """Put a study and its edits into the form."""
+        before = self._form.edits
+        self._form.set_edits(edits)
+        if before is not None and before.base == edits.base:
+            self._form.changed.emit()
+        else:
+            self._study = None
+            self._after_loading(edits.base)
+
+    def _show(self, study: Study) -> None:
+        self._form.set_study(study)
+        self._after_loading(study)
+
+    def _after_loading(self, study: Study) -> None:
+        self._typing.start()
+        self.set_proposals(study)
+        self.study_loaded.emit(study)
+
+    def set_proposals(self, study: Study) -> None:
+        """Propose the views of a study for the runs that are opened next."""
+        self._proposals = Proposals.of(study)
+        if problem := self._proposals.problem(study.id):
+            self.message.emit(problem)
+
+    def refresh_proposals(self) -> None:
+        """Propose views that suit the open runs; those that the user chose stay."""
+        wishes = self._proposals.for_runs([run.data for run in self._session if run.data])
+        if any(getattr(self._display.intent, name) != value for name, value in wishes.items()):
+            self._display.ask(**wishes)
+
+    def choose_cells(self) -> None:
+        """Ask which cells of the study in the form are trained, now and later."""
+        study = self._edited()
+        if study is None:
+            return
+        if study.count < 2:
+            self.message.emit(ONE_RUN)
+            return
+        try:
+            cells = self._cells_of(study)
+        except InputError as error:
+            self.message.emit(in_words(error.sentence))
+            return
+        self.message.emit("")
+        names = [cell.name for cell in cells]
+        self.dialog = CellsDialog(study, names, MOST_RUNS, self._form.window())
+        self.dialog.cells_chosen.connect(self._train_cells)
+        self.dialog.destroyed.connect(self._on_dialog_destroyed)
+        self.dialog.open()
+
+    def _train_cells(self, study: Study, names: Collection[str]) -> None:
+        self._cells = study.id, frozenset(names)
+        self.request_training(study)
+
+    def _on_dialog_destroyed(self) -> None:
+        self.dialog = None
+
+    # ---------------------------------------------------------------------------------- size
+
+    def experiments_of(self, study: Study) -> Sequence[Experiment]:
+        """Return what is trained here of a study, () if its values are not allowed."""
+        with suppress(InputError):
+            return [watched(cell.experiment) for cell in self._cells_of(study)]
+        return ()
+
+    def _cells_of(self, study: Study) -> Sequence[Cell]:
+        """Return the cells that are trained here: those chosen by the user, else two that differ
+        visibly. Raises InputError if values are not allowed."""
+        identifier, names = self._cells
+        chosen = names if identifier == study.id else ()
+        return worth_seeing(study, len(chosen) or MOST_CELLS, chosen)
+
+    def _show_size(self) -> None:
+        """Show in the form what Run would take, nothing while its values are wrong."""
+        study = self._form.study()
+        experiments = () if study is None else self.experiments_of(study)
+        if not experiments:
+            self._form.show_size("", ())
+            return
+        weight, room = weigh(experiments), room_at(self._places.runs)
+        problem = refusal(weight, room)
+        self._form.show_size(weight.words, [problem] if problem else concerns(weight, room))
+
+    def confirm_size(self, experiments: Sequence[Experiment], train: Repeat) -> bool:
+        """Return True if the runs fit. Otherwise report why, or ask and call `train` on consent."""
+        if not experiments:  # values that are not allowed are reported by `start_training`
+            return True
+        weight, room = weigh(experiments), room_at(self._places.runs)
+        if problem := refusal(weight, room):
+            self.refuse(problem)
+            return False
+        warnings = concerns(weight, room)
+        if warnings:
+            self._questions.ask_size([in_words(one) for one in warnings], train)
+        return not warnings
+
+    def refuse(self, sentence: str) -> None:
+        """Report at the field it names, and in the bar, why the form cannot be trained."""
+        self._form.refuse(sentence)
+        self.message.emit(in_words(sentence))
+
+    # ------------------------------------------------------------------------------ training
+
+    def request_training(self, study: Study) -> None:
+        """Train a study, once the user trusts its code, means its size, and frees other runs."""
+        experiments = self.experiments_of(study)
+        try:
+            check_experiments(experiments, study.folder, study.title)
+        except UntrustedCodeError as error:
+            self.refuse(error.sentence)
+            self._questions.ask_trust(error, partial(self.request_training, study))
+            return
+        if self.confirm_size(experiments, partial(self._replace_if_confirmed, study)):
+            self._replace_if_confirmed(study)
+
+    def _replace_if_confirmed(self, study: Study) -> None:
+        live = self._session.live
+        if any(run.begun for run in live):  # others have nothing to lose
+            start, queue = partial(self.start_training, study), partial(self.queue, study)
+            self._questions.ask_replacement(study.title, len(live), start, queue)
+        else:
+            self.start_training(study)
+
+    def queue(self, study: Study) -> None:
+        """Train a study once no run is trained; only the latest one waits."""
+        self._queued = study
+        self.message.emit(QUEUED.format(title=study.title))
+        self._on_finished()
+
+    def drop_queue(self) -> None:
+        """Forget the study that waits."""
+        self._queued = None
+
+    def _on_finished(self, _key: int = 0) -> None:
+        study = self._queued
+        if study is not None and not self._session.live:
+            self._queued = None
+            self.start_training(study)
+
+    def _on_code_refused(self, key: int, error: UntrustedCodeError) -> None:
+        """Ask about code that changed until the training thread read it."""
+        if self._session.get(key) is not None:
+            self._questions.ask_trust(error, self._repeat)
+
+    def start_training(self, study: Study) -> None:
+        """Train a study's cells in place of the open runs, whose files remain."""
+        try:
+            # Made one by one: a grid may have 100,000.
+            cells = self._cells_of(study)
+        except InputError as error:
+            self.message.emit(in_words(error.sentence))
+            return
+        if words := next(filter(None, (why_not_trained(one.experiment) for one in cells)), ""):
+            self.message.emit(words)
+            return
+        edits = self._form.edits
+        base = edits.base if edits is not None and edits.base.id == study.id else study
+        # Before the runs are closed, since some may be made of what is in their files.
+        plans = plans_of(study, cells, base, self._session)
+        self._study = study
+        self.status.emit("")
+        self.training_started.emit(as_trained(study, cells))
+        self.message.emit("")
+        if study.count > len(cells):
+            self.notice.emit(OF_MANY.format(count=study.count, some=len(cells)))
+        self.replace_runs(plans, partial(self._replace_if_confirmed, study))
+
+    def replace_runs(self, plans: Sequence[PlannedRun], repeat: Repeat) -> None:
+        """Train runs in place of the open ones; `repeat` follows once refused code is trusted."""
+        self.stop()
+        self._session.clear()
+        self._repeat = repeat
+        jobs = [self._open(plan) for plan in plans]
+        self.runs_replaced.emit()
+        self._worker.submit(*jobs)
+
+    def _open(self, plan: PlannedRun) -> TrainingJob:
+        # In the session, with its Control, before the thread has it: it may be stopped.
+        key, control, path = self._session.new_key(), Control(), self._places.new_run(plan.name)
+        run = OpenRun(key, path, plan.heading, plan.until, control, since=plan.since)
+        self._session.add(run)
+        return TrainingJob(key, path, control, plan.recipe)
+
+    def train_beside(self, key: int, plan: PlannedRun) -> None:
+        """Train a run at the right of an open one, which moves to the left; close the others."""
+        self._stop([run for run in self._session.live if run.key != key])
+        self._session.keep(key)
+        self._repeat = partial(self._repeat_beside, key, plan)
+        self.status.emit("")
+        self._worker.submit(self._open(plan))
+
+    def _repeat_beside(self, key: int, plan: PlannedRun) -> None:
+        self.train_beside(key, plan)
+        self.runs_replaced.emit()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Files of the open runs."""
+        return tuple(run.path for run in self._session)
+
+    def pause(self, held: bool) -> None:
+        """Pause the training, or resume it."""
+        for run in self._session.live:
+            assert run.control is not None
+            (run.control.pause if held else run.control.resume)()
+        self._worker.wake()
+
+    def stop(self) -> None:
+        """Stop the training; recorded frames stay on the screen and on the disk."""
+        self._stop(self._session.live)
+
+    def _stop(self, runs: Sequence[OpenRun]) -> None:
+        for run in runs:
+            assert run.control is not None
+            run.control.stop()
+        self._worker.wake()
+
+    def close_runs(self) -> None:
+        """Stop and close all runs; drop the queue."""
+        self.clear_runs()
+        self.runs_replaced.emit()
+
+    def clear_runs(self) -> None:
+        """Close all runs; the caller opens others, and rearranges the views once."""
+        self.drop_queue()
+        self.stop()
+        self._session.clear()
+
+    def make_room(self) -> None:
+        """Stop the run that one more at the right would push out."""
+        runs = list(self._session)
+        if len(runs) == MOST_RUNS and runs[-1].live:
+            self._stop(runs[-1:])
+
+    def close(self) -> None:
+        """Start nothing more: the window is closed."""
+        self.drop_queue()
+        self._typing.stop()
