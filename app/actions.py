@@ -254,7 +254,7 @@ def set_keys(action: QAction, keys: str) -> None:
     action.setToolTip(f"{tip} ({shortcut})" if shortcut else tip)
 
 
-def why_not(key: str) -> str:
+def disabled_reason(key: str) -> str:
     """Return why an action is disabled."""
     return REASONS.get(key, "It cannot be had now.")
 

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str], shown: bool = False) -> int:
         return 2
     program = Marginscope(places, arguments)
     reporter = Reporter(places.logs / LOG_FILE)
-    reporter.message.connect(program.window.bar.say)
+    reporter.message.connect(program.window.bar.show_message)
     reporter.install()
     termination = Termination(program.shutdown.close_now, program)
     termination.install()

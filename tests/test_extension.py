@@ -376,4 +376,4 @@ def test_the_view_shows_a_run(qtbot: Any, trained: Callable[..., Path]) -> None:
         drawn = [path.elementAt(k) for k in range(path.elementCount())]
         assert np.allclose([e.x for e in drawn], np.arange(9) / 8)
         assert np.allclose([e.y for e in drawn], shares)
-        assert all(explain(name).title for name in view.explained())
+        assert all(explain(name).title for name in view.help_topics())

@@ -99,7 +99,7 @@ class DrawingController(QObject):
             self._put = in_form
             window.begin(in_form)
         elif in_form and len(in_form[0]) > 3:
-            window.bar.say(MANY.format(d=len(in_form[0]) - 1))
+            window.bar.show_message(MANY.format(d=len(in_form[0]) - 1))
         if not window.sketch.points and first:
             self._put = tuple(tuple(map(float, row)) for row in ISLAND)
             window.begin(self._put)
@@ -182,14 +182,14 @@ class DrawingController(QObject):
         return True
 
     def _edit(self, edits: Edits, words: str, goes_on: str = "") -> None:
-        self._scenes.note()  # what was changed before is a step of its own
+        self._scenes.commit()  # what was changed before is a step of its own
         with self._putting:
             if goes_on:
-                self._scenes.go_on(goes_on)
+                self._scenes.continue_step(goes_on)
             else:
-                self._scenes.name(words)
+                self._scenes.name_next_step(words)
             self._training.show_edits(edits)
-        self._scenes.note()
+        self._scenes.commit()
 
     # ------------------------------------------------------------------------------ the network
 
@@ -234,14 +234,14 @@ class DrawingController(QObject):
         window = self.window
         if window is None or fault_of(window.sketch.points):
             return
-        self._scenes.note()  # what was changed before is a step of its own
+        self._scenes.commit()  # what was changed before is a step of its own
         if not self._ready(WHILE_DRAWING):
             return
         study = self._form.study()
         assert study is not None
-        self._scenes.go_on(WHILE_DRAWING)
+        self._scenes.continue_step(WHILE_DRAWING)
         self._training.start_training(study)
-        self._scenes.note()
+        self._scenes.commit()
         self._before += self._latest
         self._latest = self._training.paths
         self.tidy()
@@ -260,7 +260,7 @@ class DrawingController(QObject):
         if window is None:
             return False
         if not self._put_into_form(words):
-            window.bar.say(NO_STUDY)
+            window.bar.show_message(NO_STUDY)
             return False
         study = self._form.study()
         if study is None:
@@ -268,9 +268,9 @@ class DrawingController(QObject):
             edits = self._form.edits
             fresh = () if edits is None else variants_with_fresh(edits.base)
             if fresh:  # the form has no field for what variants say
-                window.bar.say(FRESH.format(names=", ".join(fresh)))
+                window.bar.show_message(FRESH.format(names=", ".join(fresh)))
             else:
-                window.bar.say(f"{MEND_FIRST} {in_words(sentence)}".strip())
+                window.bar.show_message(f"{MEND_FIRST} {in_words(sentence)}".strip())
             return False
         window.bar.clear()
         self._training.set_proposals(as_drawn(study))
@@ -290,11 +290,11 @@ class DrawingController(QObject):
         try:
             read = points_of(path)
         except InputError as error:
-            window.bar.say(error.sentence.removeprefix(f"{FILE_KEY}: "))
+            window.bar.show_message(error.sentence.removeprefix(f"{FILE_KEY}: "))
             return
         window.replace(read.points, f"Open {path.name}")
         if read.note:
-            window.bar.say(read.note)
+            window.bar.show_message(read.note)
 
 
 def with_points(edits: Edits, points: Points) -> Edits:

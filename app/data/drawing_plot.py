@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.sketch import Row, Sketch, moved
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import CLICK_PIXELS, Home, Plot
 from core.figures.palette import Palette, class_colours
@@ -89,7 +89,7 @@ class DrawingPlot(QWidget):
         self.grid = self.plot.add(CurveStack(), -9.0)
         self.rings = self.plot.add(Markers(), 0.0)
         self.markers = self.plot.add(Markers(), 1.0)
-        filled(laid(QVBoxLayout(self)), (self.plot, 1))
+        add_all(space(QVBoxLayout(self)), (self.plot, 1))
         self.plot.viewport().installEventFilter(self)
         self.plot.installEventFilter(self)
         self.plot.view.sigRangeChanged.connect(self._draw_grid)

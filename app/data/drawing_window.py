@@ -35,7 +35,7 @@ from app.state.sketch import (
     without,
 )
 from app.widgets.inputs import ChoiceBox, push_button, quiet_label, set_property
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.message_bar import MessageBar
 from app.widgets.plain_text import plain_tip
 from core.data.points import MAX_POINTS, NAMES, Points, fault_of, parse_points, points_csv, shape
@@ -181,10 +181,10 @@ class DrawingWindow(QWidget):
         set_property(self.train, "primary", True)
 
     def _arrange(self) -> None:
-        head = laid(QHBoxLayout(), (16, 12, 16, 0), 8)
+        head = space(QHBoxLayout(), (16, 12, 16, 0), 8)
         new = quiet_label("New points:", self)
-        filled(head, self.dimension, new, *self.labels, self.snaps, 1, self.shapes)
-        tools = laid(QHBoxLayout(), (12, 4, 12, 4), 0)
+        add_all(head, self.dimension, new, *self.labels, self.snaps, 1, self.shapes)
+        tools = space(QHBoxLayout(), (12, 4, 12, 4), 0)
         for key, action in self.actions_of.items():
             if key == "all":
                 continue
@@ -199,11 +199,11 @@ class DrawingWindow(QWidget):
         self.split.addWidget(self.table)
         self.split.setStretchFactor(0, 1)
         self.split.setSizes([650, 280])
-        said = filled(laid(QVBoxLayout(), spacing=0), self.counts, self.note)
-        foot = laid(QHBoxLayout(), (16, 8, 16, 12), 12)
-        filled(foot, (said, 1), self.biases, self.always, self.train)
-        whole = laid(QVBoxLayout(self), spacing=0)
-        filled(whole, head, tools, (self.split, 1), foot)
+        said = add_all(space(QVBoxLayout(), spacing=0), self.counts, self.note)
+        foot = space(QHBoxLayout(), (16, 8, 16, 12), 12)
+        add_all(foot, (said, 1), self.biases, self.always, self.train)
+        whole = space(QVBoxLayout(self), spacing=0)
+        add_all(whole, head, tools, (self.split, 1), foot)
         self.bar.float_over(self.split)
 
     def _connect(self) -> None:
@@ -217,7 +217,7 @@ class DrawingWindow(QWidget):
         self.canvas.picked.connect(self.pick)
         self.table.picked.connect(self.pick)
         self.table.points.edited.connect(self._edit)
-        self.table.points.refused.connect(self.bar.say)
+        self.table.points.refused.connect(self.bar.show_message)
         self.biases.clicked.connect(self.biases_requested)
         self.train.clicked.connect(self.train_requested)
 
@@ -304,7 +304,7 @@ class DrawingWindow(QWidget):
 
     def _add(self, row: Row) -> None:
         if len(self.sketch.points) >= MAX_POINTS:
-            self.bar.say(FULL)
+            self.bar.show_message(FULL)
             return
         self._do(added(self.sketch, row), "Add a point")
 
@@ -355,17 +355,17 @@ class DrawingWindow(QWidget):
         try:
             pasted = parse_points(QGuiApplication.clipboard().text())
         except InputError as error:
-            self.bar.say(error.sentence)
+            self.bar.show_message(error.sentence)
             return
         rows, sketch = pasted.points, self.sketch
         other = bool(sketch.points) and len(rows[0]) - 1 != sketch.d
         if not other and len(sketch.points) + len(rows) > MAX_POINTS:
-            self.bar.say(NO_ROOM)
+            self.bar.show_message(NO_ROOM)
             return
         base = Sketch(d=len(rows[0]) - 1) if other or not sketch.points else sketch
         self._do(added(base, *rows), f"Paste {counted(len(rows))}")
         self.canvas.fit()
-        self.bar.say(" ".join(filter(None, (pasted.note, OTHERS if other else ""))))
+        self.bar.show_message(" ".join(filter(None, (pasted.note, OTHERS if other else ""))))
 
     def _copy(self) -> None:
         chosen = self.sketch.chosen or range(len(self.sketch.points))

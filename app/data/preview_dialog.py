@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.training.fields import in_words
 from app.widgets.inputs import ChoiceBox, heading_label, problem_label, quiet_label
 from app.widgets.items import Markers, Style, Symbol
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.number_boxes import WholeBox
 from app.widgets.plain_text import plain_label
 from app.widgets.plot_focus import PlotFocus
@@ -78,7 +78,7 @@ class PreviewDialog(QDialog):
         self.markers = self.plot.add(Markers())
         self.facts = quiet_label("", self)
         self.understood = quiet_label("", self, wrap=True)
-        self.counts = laid(QGridLayout(), spacing=(8, 4))
+        self.counts = space(QGridLayout(), spacing=(8, 4))
         self.counts.setColumnStretch(2, 1)
         self.strip = plain_label(parent=self)
         self.strip.setAccessibleName("Pictures of the training set")
@@ -92,15 +92,15 @@ class PreviewDialog(QDialog):
         return box
 
     def _arrange(self) -> None:
-        choice = filled(laid(QHBoxLayout(), spacing=8), self.chooser, *self.boxes, 1, self.note)
-        left = filled(laid(QVBoxLayout(), spacing=8), choice, (self.plot, 1))
+        choice = add_all(space(QHBoxLayout(), spacing=8), self.chooser, *self.boxes, 1, self.note)
+        left = add_all(space(QVBoxLayout(), spacing=8), choice, (self.plot, 1))
         data, classes = heading_label("Training set", self), heading_label("Classes", self)
-        right = laid(QVBoxLayout(), spacing=8)
-        filled(right, data, self.facts, classes, self.counts, 1)
+        right = space(QVBoxLayout(), spacing=8)
+        add_all(right, data, self.facts, classes, self.counts, 1)
         self.sides = QWidget(self)
-        filled(laid(QHBoxLayout(self.sides), spacing=16), (left, 1), right)
-        whole = laid(QVBoxLayout(self), (16, 16, 16, 16), 8)
-        filled(whole, self.problem, self.caution, self.understood, (self.sides, 1), self.strip)
+        add_all(space(QHBoxLayout(self.sides), spacing=16), (left, 1), right)
+        whole = space(QVBoxLayout(self), (16, 16, 16, 16), 8)
+        add_all(whole, self.problem, self.caution, self.understood, (self.sides, 1), self.strip)
 
     # ------------------------------------------------------------------------------- showing
 

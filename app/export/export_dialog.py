@@ -35,7 +35,7 @@ from app.widgets.inputs import (
     push_button,
     quiet_label,
 )
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.number_boxes import WholeBox
 from app.widgets.plain_text import menu_text, plain_tip
 from core.figures.palette import PALETTES, Palette
@@ -80,14 +80,14 @@ class ExportDialog(QDialog):
         self._one_file_each = one_file_each
         self._path_edited = self._built = False
         self.wrong = ""  # why it cannot be saved
-        self._grid = laid(QGridLayout(), spacing=(16, 8))
+        self._grid = space(QGridLayout(), spacing=(16, 8))
         self._grid.setColumnMinimumWidth(0, 104)
         self._grid.setColumnMinimumWidth(1, 392)
         self._grid.setColumnStretch(1, 1)
-        column = laid(QVBoxLayout(), spacing=12)
-        self._sides = laid(QHBoxLayout(self), (24, 16, 24, 16), 24)
-        filled(self._sides, (column, 1))
-        filled(column, heading_label(title, self), self._grid, 1)
+        column = space(QVBoxLayout(), spacing=12)
+        self._sides = space(QHBoxLayout(self), (24, 16, 24, 16), 24)
+        add_all(self._sides, (column, 1))
+        add_all(column, heading_label(title, self), self._grid, 1)
         self.format = self._choice("format", list(formats.values()))
         self._suffixes = list(formats)
         self.run_boxes = self._add_runs()
@@ -138,10 +138,10 @@ class ExportDialog(QDialog):
     def _together(self, label: str, *parts: QWidget | str) -> None:
         """A row of several controls, with words between them."""
         holder = QWidget(self)
-        line = laid(QHBoxLayout(holder), spacing=8)
+        line = space(QHBoxLayout(holder), spacing=8)
         for part in parts:
-            filled(line, quiet_label(part, holder) if isinstance(part, str) else part)
-        filled(line, 1)
+            add_all(line, quiet_label(part, holder) if isinstance(part, str) else part)
+        add_all(line, 1)
         self._row(label, holder)
 
     def _number(self, label: str, spin: Any, low: float, high: float, value: float) -> None:
@@ -160,7 +160,7 @@ class ExportDialog(QDialog):
     ) -> list[QCheckBox]:
         """Boxes with the first so many ticked, in columns."""
         holder = QWidget(self)
-        grid = laid(QGridLayout(holder), (0, 4, 0, 0), (16, 6))
+        grid = space(QGridLayout(holder), (0, 4, 0, 0), (16, 6))
         boxes = []
         for position, text in enumerate(texts):
             box = QCheckBox(menu_text(text), holder)
@@ -201,7 +201,7 @@ class ExportDialog(QDialog):
         self.path.textEdited.connect(self._on_path_edited)
         self.browse = push_button("Browse ...", holder)
         self.browse.clicked.connect(self._on_browse)
-        filled(laid(QHBoxLayout(holder), spacing=8), (self.path, 1), self.browse)
+        add_all(space(QHBoxLayout(holder), spacing=8), (self.path, 1), self.browse)
         self._row("save as", holder)
         self.note = quiet_label("", self, wrap=True)
         self.problem = problem_label(self)
@@ -217,8 +217,8 @@ class ExportDialog(QDialog):
         self.save.clicked.connect(self.accept)
         self.copy = push_button("Copy as command", self, COPY_TIP)
         self.copy.clicked.connect(self.command_requested)
-        line = laid(QHBoxLayout(), spacing=8)
-        column.addLayout(filled(line, self.copy, 1, cancel, self.save))
+        line = space(QHBoxLayout(), spacing=8)
+        column.addLayout(add_all(line, self.copy, 1, cancel, self.save))
 
     # ------------------------------------------------------------------------------- reading
 

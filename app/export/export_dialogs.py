@@ -22,7 +22,7 @@ from app.export.export_dialog import WAITING, ExportDialog, too_many
 from app.state.data_exports import Column, DataJob
 from app.state.exports import Exportable, ExportJob, FilmJob
 from app.widgets.inputs import ValueEdit, quiet_label, text_width
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.number_boxes import DecimalBox, WholeBox
 from app.widgets.plain_text import plain_tip
 from core.errors import InputError
@@ -209,7 +209,7 @@ class DataDialog(ExportDialog):
         self.columns.addItem(QListWidgetItem(MEASURING))
         self.columns.itemChanged.connect(self._on_changed)
         self.sum = quiet_label("", holder, wrap=True)
-        filled(laid(QVBoxLayout(holder), spacing=4), (self.columns, 1), self.sum)
+        add_all(space(QVBoxLayout(holder), spacing=4), (self.columns, 1), self.sum)
         self._row("columns", holder)
         self.parameters = QCheckBox("the data set and the parameters of every frame", self)
         self._row("with", self.parameters)

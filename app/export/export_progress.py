@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.widgets.inputs import quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from core.numbers import duration_text
 
 SURE = 1.0  # seconds after which a rate says something
@@ -79,8 +79,8 @@ class ProgressWindow(QDialog):
         self.bar.setRange(0, 0)  # Qt's sign of work whose length is not known yet
         self.cancel = QPushButton("Cancel", self)
         self.cancel.clicked.connect(self.cancel_requested)
-        column = laid(QVBoxLayout(self), (24, 16, 24, 24), 16)
-        filled(column, self.label, self.bar, self.left, filled(QHBoxLayout(), 1, self.cancel))
+        column = space(QVBoxLayout(self), (24, 16, 24, 24), 16)
+        add_all(column, self.label, self.bar, self.left, add_all(QHBoxLayout(), 1, self.cancel))
 
     def show_progress(self, done: int, total: int) -> None:
         """Show that so many parts of all are done."""

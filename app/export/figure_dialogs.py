@@ -16,7 +16,7 @@ from app.export.export_dialog import ExportDialog, too_many
 from app.state.compare_exports import TABLE, USUAL, CompareJob
 from app.state.exports import Exportable, ExportJob, FigureJob, PageJob
 from app.widgets.inputs import ValueEdit, quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.number_boxes import DecimalBox, WholeBox
 from app.widgets.study_picture import StudyPicture
 from core.errors import InputError
@@ -80,8 +80,8 @@ class PreviewDialog(ExportDialog):
         self.preview.show_words(words)
         self.measures = quiet_label("", self)
         self.measures.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        side = filled(laid(QVBoxLayout(), spacing=8), (self.preview, 1), self.measures)
-        filled(self._sides, (side, 1))
+        side = add_all(space(QVBoxLayout(), spacing=8), (self.preview, 1), self.measures)
+        add_all(self._sides, (side, 1))
         self.resize(WIDTH, max(self.sizeHint().height(), self.least_height))
 
     @abstractmethod

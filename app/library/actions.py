@@ -26,7 +26,7 @@ from app.library.librarian import Librarian, OperationResult
 from app.state.session import MOST_RUNS, Session
 from app.training.files import FileController
 from app.widgets.inputs import quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.question import Question, Role
 from core.errors import InputError
 
@@ -65,7 +65,7 @@ class TextDialog(QDialog):
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         rows = (label, self.line, self.field, quiet_label(hint, self, wrap=True), buttons)
-        filled(laid(QVBoxLayout(self), (16, 16, 16, 16), 8), *rows)
+        add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), *rows)
         self.setMinimumWidth(420)
         (self.field if lines else self.line).setFocus()
 

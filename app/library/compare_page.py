@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.widgets.inputs import quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_label, plain_tip
 from app.widgets.symbols import greek
 from core.comparison.question import AGAINST, BANDS, KINDS, RANK, SORTED, CompareQuestion
@@ -54,12 +54,12 @@ class ComparePanel(QWidget):
         self._set_table()
         self.notes = quiet_label("", self, wrap=True)
         self.notes.hide()
-        head = laid(QHBoxLayout(), (ROOM, 4, ROOM, 4), 6)
+        head = space(QHBoxLayout(), (ROOM, 4, ROOM, 4), 6)
         against = plain_label("against", self)
-        filled(head, (self.observable, 1), against, self.against, self.kind, self.band)
-        filled(head, self.close_button)
-        said = filled(laid(QHBoxLayout(), (ROOM, 2, ROOM, 2)), (self.notes, 1))
-        filled(laid(QVBoxLayout(self), spacing=0), head, (view, 1), said, self.table)
+        add_all(head, (self.observable, 1), against, self.against, self.kind, self.band)
+        add_all(head, self.close_button)
+        said = add_all(space(QHBoxLayout(), (ROOM, 2, ROOM, 2)), (self.notes, 1))
+        add_all(space(QVBoxLayout(self), spacing=0), head, (view, 1), said, self.table)
 
     def _choice(
         self, name: str, texts: Mapping[str, str], tips: Mapping[str, str] | None = None

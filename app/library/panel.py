@@ -27,7 +27,7 @@ from app.library.columns import COLUMNS, FIRST
 from app.library.model import PICTURE_SIZE, CurveDelegate, LibraryModel
 from app.style import shades
 from app.widgets.inputs import line_height, problem_label, quiet_label, set_property
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip
 from core.comparison.question import MOST_COMPARED
 from core.figures.palette import Palette
@@ -121,11 +121,11 @@ class LibraryPanel(QWidget):
         self.run_actions = {name: self._action(name, text, key) for name, text, key, _ in ACTIONS}
         self._menu = self._column_menu()
         self.columns.setMenu(self._menu)
-        head = laid(QHBoxLayout(), (ROOM, 4, ROOM, 4), ROOM)
-        filled(head, (self.search, 1), self.trash, self.columns)
-        foot = filled(laid(QHBoxLayout(), (ROOM, 2, ROOM, 4)), (self.total, 1))
-        wrong = filled(laid(QHBoxLayout(), (ROOM, 0, ROOM, 2)), (self.problem, 1))
-        filled(laid(QVBoxLayout(self), spacing=0), head, wrong, (self.table, 1), foot)
+        head = space(QHBoxLayout(), (ROOM, 4, ROOM, 4), ROOM)
+        add_all(head, (self.search, 1), self.trash, self.columns)
+        foot = add_all(space(QHBoxLayout(), (ROOM, 2, ROOM, 4)), (self.total, 1))
+        wrong = add_all(space(QHBoxLayout(), (ROOM, 0, ROOM, 2)), (self.problem, 1))
+        add_all(space(QVBoxLayout(self), spacing=0), head, wrong, (self.table, 1), foot)
         self.trash.toggled.connect(self._enable_actions)
         self.set_columns(FIRST)
         self.set_colours(palette)

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import heading_label, line_height, quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.scrolled import fill_scrolled
 from core.figures.numbers import MINUS, power_text
@@ -163,7 +163,7 @@ class FactList(QWidget):
 
     def __init__(self, heading: str, hint: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self._grid = laid(QGridLayout(self), spacing=(8, 4))
+        self._grid = space(QGridLayout(self), spacing=(8, 4))
         self._grid.setColumnStretch(1, 1)
         self._heading = heading_label(heading, self)
         self._heading.setFixedHeight(line_height(self))
@@ -234,13 +234,13 @@ class Inspector(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         content = QWidget(self)
-        column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
+        column = space(QVBoxLayout(content), (16, 8, 16, 16), 16)
         self.group = FactList("Selection", GROUP_HINT, content)
         self.group.hide()
         self.node = FactList("Node", NODE_HINT, content)
         self.scalars = FactList("At the cursor", SCALARS_HINT, content)
         self.run = FactList("Run", RUN_HINT, content)
-        filled(column, self.group, self.node, self.scalars, self.run, 1)
+        add_all(column, self.group, self.node, self.scalars, self.run, 1)
         fill_scrolled(self, content)
 
     def show_node(self, heading: str, facts: NodeFacts | None) -> None:

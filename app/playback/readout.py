@@ -89,7 +89,7 @@ class Readout(QObject):
         display.runs_changed.connect(self.touch)
         display.calculator.computed.connect(self._show_group)
 
-    def say(self, message: str) -> None:
+    def show_message(self, message: str) -> None:
         """A few words in the status line."""
         self._message = message
         self.touch()

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 from app.style import tabular
 from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import line_height
-from app.widgets.layouts import laid
+from app.widgets.layouts import space
 from app.widgets.plain_text import menu_text, plain_label, plain_tip
 from core.figures.numbers import MINUS, clock_text, count_text
 from core.numbers import duration_text, whole_text
@@ -45,7 +45,7 @@ class StatusLine(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        layout = laid(QHBoxLayout(self), (SPACE, 0, SPACE, 0), SPACE)
+        layout = space(QHBoxLayout(self), (SPACE, 0, SPACE, 0), SPACE)
         self.setFixedHeight(line_height(self))
         self.places: dict[str, QLabel] = {}
         for name, widest in WIDEST.items():

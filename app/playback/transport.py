@@ -14,10 +14,11 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QW
 from app.playback.display import DisplayController
 from app.playback.time_slider import TimeSlider
 from app.qt_workarounds import ActionButtonSync
-from app.state.intent import PACES, START
+from app.state.intent import START
 from app.state.resolve import NEAR, ResolvedView, clamped, resolve, span_of, stepped
-from app.widgets.layouts import filled, laid
-from app.widgets.pressed import PressedByKeys
+from app.state.value_kinds import PACES
+from app.widgets.button_keys import ButtonKeyActivation
+from app.widgets.layouts import add_all, space
 from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette
 from core.problem.schedule import coordinate, parse_time
@@ -41,8 +42,8 @@ class TransportBar(QWidget):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("transport")
-        self._pressed = PressedByKeys(self)
-        self._layout = laid(QHBoxLayout(self), (16, 8, 16, 0), 4)
+        self._button_keys = ButtonKeyActivation(self)
+        self._layout = space(QHBoxLayout(self), (16, 8, 16, 0), 4)
         self.pace = QComboBox(self)
         self.pace.setAccessibleName("Pace")
         self.pace.setToolTip("Pace: at 1\u00d7 a whole run plays in about ten seconds.")
@@ -68,14 +69,14 @@ class TransportBar(QWidget):
         follow = self._button(actions["follow"])
         follow.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         begin = [self._button(actions[key]) for key in FROM_HERE]
-        filled(self._layout, *buttons, self.pace, self.time, *begin, (self.slider, 1), follow)
+        add_all(self._layout, *buttons, self.pace, self.time, *begin, (self.slider, 1), follow)
         self._fit()
 
     def _button(self, action: QAction) -> QToolButton:
         button = QToolButton(self, autoRaise=True)
         button.setDefaultAction(action)
         ActionButtonSync(button)
-        self._pressed.add(button)
+        self._button_keys.add(button)
         button.setAccessibleName(action.iconText())  # without the mark of a key
         return button
 

@@ -18,9 +18,19 @@ from PySide6.QtGui import QAction
 
 from app.flag import Flag
 from app.playback.display import DisplayController
-from app.state.history import Came, Changed, Event, History, Recoloured, Redo, Select, Undo, reduce
+from app.state.history import (
+    Changed,
+    Event,
+    ExternalChange,
+    History,
+    Recoloured,
+    Redo,
+    Select,
+    Undo,
+    reduce,
+)
 from app.state.intent import with_proposals
-from app.state.scene import Scene, Zoom, keyed, placed
+from app.state.scene import Scene, Zoom, by_key, by_position
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
@@ -56,9 +66,9 @@ class SceneController(QObject):
         self._words, self._joins = "", False
         self._showing = False
         self.history = History(Scene())
-        self._soon = QTimer(self, singleShot=True, interval=0)
-        self._soon.setObjectName("scene")
-        self._soon.timeout.connect(self.note)
+        self._commit_timer = QTimer(self, singleShot=True, interval=0)
+        self._commit_timer.setObjectName("scene")
+        self._commit_timer.timeout.connect(self.commit)
 
     def set_actions(self, actions: Mapping[str, QAction], auto_folding: Flag) -> None:
         """Use the actions of panels and of undo; `auto_folding`: the program moves the panels."""
@@ -71,10 +81,10 @@ class SceneController(QObject):
             self._form.changed,
             self._training.study_loaded,
         ):
-            told.connect(self._wait)
+            told.connect(self._schedule)
         for panel in PANELS:
             self._actions[panel].toggled.connect(self._on_panel)
-        self.begin()
+        self.clear_history()
 
     # ------------------------------------------------------------------------------- capture
 
@@ -85,7 +95,7 @@ class SceneController(QObject):
         return Scene(
             tuple(run.path for run in session),
             self._form.edits,
-            placed(self._display.intent, [run.key for run in session]),
+            by_position(self._display.intent, [run.key for run in session]),
             self._zooms(),
             frozenset(panel for panel in PANELS if self._actions[panel].isChecked()),
         )
@@ -99,7 +109,7 @@ class SceneController(QObject):
         compared = [scene.intent.compared for scene in scenes]
         return frozenset(named | {Path(name) for one in compared if one for name in one.runs})
 
-    def picture(self, named: bool = True) -> Scene:
+    def shareable_scene(self, named: bool = True) -> Scene:
         """Return the scene at the cursor that is shown; the intent may ask for a later one.
 
         `named`: with the views, plane and curves that are shown, also those the study proposed.
@@ -121,63 +131,63 @@ class SceneController(QObject):
                 zooms.append(Zoom(place, name, box.left(), box.right(), box.top(), box.bottom()))
         return tuple(zooms)
 
-    def begin(self) -> None:
+    def clear_history(self) -> None:
         """Start the history with what is shown now."""
-        self._soon.stop()
+        self._commit_timer.stop()
         self.history = History(self.scene)
-        self._tell()
+        self._update_actions()
 
     @property
-    def waiting(self) -> bool:
+    def has_pending_change(self) -> bool:
         """True while a change is not in the history yet."""
-        return self._soon.isActive()
+        return self._commit_timer.isActive()
 
-    def _wait(self) -> None:
+    def _schedule(self) -> None:
         if not self._showing:
-            self._soon.start()
+            self._commit_timer.start()
 
     def _on_panel(self) -> None:
         if not self._auto_folding:
-            self._wait()
+            self._schedule()
             return
         # The window folded it, for want of room.
         panels = self.scene.panels
-        self._take(Came(replace(self.history.scene, panels=panels)))
+        self._reduce(ExternalChange(replace(self.history.scene, panels=panels)))
 
-    def note(self) -> None:
+    def commit(self) -> None:
         """Compare with what was shown, and add the change to the history."""
-        self._soon.stop()
+        self._commit_timer.stop()
         words, joins = self._words, self._joins
         self._words, self._joins = "", False
-        self._take(Changed(self.scene, time.monotonic(), words, joins))
+        self._reduce(Changed(self.scene, time.monotonic(), words, joins))
 
     def recolour(self, palette: str) -> None:
         """Record a change of the system's theme, which is no step and keeps what was undone.
 
         Call this before the palette changes.
         """
-        if self.waiting:
-            self.note()
-        self._take(Recoloured(palette))
+        if self.has_pending_change:
+            self.commit()
+        self._reduce(Recoloured(palette))
 
-    def go_on(self, words: str) -> None:
+    def continue_step(self, words: str) -> None:
         """Add the changes of this turn of the loop to the latest step if it has this name.
 
         Otherwise they are a step of this name.
         """
-        self.name(words)
+        self.name_next_step(words)
         self._joins = True
 
-    def name(self, words: str) -> None:
+    def name_next_step(self, words: str) -> None:
         """Make the changes of this turn of the loop one step of this name."""
         self._words = words
-        self._wait()
+        self._schedule()
 
-    def _take(self, event: Event) -> None:
+    def _reduce(self, event: Event) -> None:
         before = self.history
         self.history = now = reduce(before, event)
         if (now.past, now.future, now.place) != (before.past, before.future, before.place):
-            self._tell()
+            self._update_actions()
         if len(now.past) < len(before.past):  # a change joined the latest step and reverted it
             self.stepped.emit("", True)
         elif now.past[-1:] != before.past[-1:]:
@@ -185,7 +195,7 @@ class SceneController(QObject):
             goes_on = bool(before.past) and now.past[:-1] == before.past[:-1]
             self.stepped.emit(now.past[-1].words, goes_on)
 
-    def _tell(self) -> None:
+    def _update_actions(self) -> None:
         history = self.history
         for key, verb, steps in (
             ("undo", "&Undo", history.past[-1:]),
@@ -202,33 +212,33 @@ class SceneController(QObject):
 
     def undo(self) -> None:
         """Take back the latest change."""
-        self._go(Undo())
+        self._step(Undo())
 
     def redo(self) -> None:
         """Repeat the change that was taken back last."""
-        self._go(Redo())
+        self._step(Redo())
 
     def back(self) -> None:
         """Select the nodes that were selected before."""
-        self._go(Select(-1, time.monotonic()))
+        self._step(Select(-1, time.monotonic()))
 
     def forward(self) -> None:
         """Select the nodes that were selected after these."""
-        self._go(Select(1, time.monotonic()))
+        self._step(Select(1, time.monotonic()))
 
-    def _go(self, event: Event) -> None:
-        self.note()  # also a moment, of which no signal comes: no step changes it
+    def _step(self, event: Event) -> None:
+        self.commit()  # also a moment, of which no signal comes: no step changes it
         after = reduce(self.history, event)
         before = self.history
-        if after is not before and self.show(after.scene, partial(self._go, event)):
+        if after is not before and self.show(after.scene, partial(self._step, event)):
             self.history = after
             if len(after.past) < len(before.past):
                 self.stepped.emit(f"Undo {before.past[-1].words}", False)
             else:
                 self.stepped.emit(after.past[-1].words, False)
             # As it came out: what a file or a run does not have is not shown.
-            self._take(Came(self.scene))
-            self._tell()
+            self._reduce(ExternalChange(self.scene))
+            self._update_actions()
 
     def show(self, scene: Scene, repeat: Repeat | None = None) -> bool:
         """Show a scene; return False, and report why, if its runs cannot be opened.
@@ -244,7 +254,7 @@ class SceneController(QObject):
             if scene.form is not None and scene.form != self._form.edits:
                 self._training.show_edits(scene.form)
             keys = [run.key for run in self._display.session]
-            self._display.show(keyed(scene.intent, keys))
+            self._display.show(by_key(scene.intent, keys))
             self._show_zooms(scene.zooms)
             for panel in PANELS:
                 self._actions[panel].setChecked(panel in scene.panels)
@@ -254,11 +264,11 @@ class SceneController(QObject):
 
     def restore(self, scene: Scene, words: str) -> bool:
         """Show a scene as a step that can be undone."""
-        if self.waiting:
-            self.note()
+        if self.has_pending_change:
+            self.commit()
         if not self.show(scene, partial(self.restore, scene, words)):
             return False
-        self._take(Changed(self.scene, time.monotonic(), words))
+        self._reduce(Changed(self.scene, time.monotonic(), words))
         return True
 
     def _show_zooms(self, zooms: tuple[Zoom, ...]) -> None:
@@ -274,5 +284,5 @@ class SceneController(QObject):
 
     def stop(self) -> None:
         """Stop recording changes."""
-        self._soon.stop()
+        self._commit_timer.stop()
         self._showing = True

@@ -73,7 +73,7 @@ class LinkController(QObject):
 
     def _picture_of_runs(self) -> Scene | None:
         """Return what is shown of runs; without runs report that, and return None."""
-        picture = self._scenes.picture()
+        picture = self._scenes.shareable_scene()
         if picture.runs or picture.intent.compared is not None:
             return picture
         self.message.emit(NO_RUNS)

@@ -200,7 +200,7 @@ class BookmarkController(NamedController):
         if self._path is None:
             return
         # Without the files: it is kept with the run, wherever that goes.
-        picture = link_of(replace(self._scenes.picture(), runs=()))
+        picture = link_of(replace(self._scenes.shareable_scene(), runs=()))
         about = self._change_notes(self._path, "bookmarks", Bookmark(name, self._moment(), picture))
         self._on_changed(about, f"{name.strip()} is bookmarked and marked on the time line.")
 
@@ -350,7 +350,7 @@ class LayoutController(NamedController):
         except InputError as error:
             self.message.emit(error.sentence)
             return
-        self.own[name] = layout_of(self._scenes.picture())
+        self.own[name] = layout_of(self._scenes.shareable_scene())
         self._fill_menu()
         self.status.emit(f"The layout {name} is in the menu View, Layouts.")
 

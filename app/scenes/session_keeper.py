@@ -82,18 +82,18 @@ class SessionKeeper(QObject):
         self._lock.setStaleLockTime(0)
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-        self.keeps = try_lock(self._lock)
+        self.owns_lock = try_lock(self._lock)
         self.warning = ""
-        self.previous = self._read() if self.keeps else None
+        self.previous = self._read() if self.owns_lock else None
         self._question = Question(window, "restore")
         self._question.answered.connect(self._on_answer)
         self._written = ""
-        self._begun = False
-        self._soon = QTimer(self, singleShot=True, interval=SAVE_MS)
-        self._soon.setObjectName("session")
-        self._soon.timeout.connect(self.save)
-        scenes.changed.connect(self._wait)
-        display.changed.connect(self._wait)
+        self._started = False
+        self._save_timer = QTimer(self, singleShot=True, interval=SAVE_MS)
+        self._save_timer.setObjectName("session")
+        self._save_timer.timeout.connect(self.save)
+        scenes.changed.connect(self._schedule)
+        display.changed.connect(self._schedule)
 
     def _read(self) -> LastSession | None:
         if not os.path.lexists(self._path):
@@ -105,13 +105,13 @@ class SessionKeeper(QObject):
             where = f"could not be read; it lies in {aside} now"
             if aside is None:
                 where = f"in {self._path} could not be read, and is not kept"
-                self.keeps = False  # it would be written over
+                self.owns_lock = False  # it would be written over
             self.warning = f"The last session {where}."
             return None
 
     # -------------------------------------------------------------------------------- asked
 
-    def ask(self) -> None:
+    def open_question(self) -> None:
         """Ask whether to restore the session before a crash; the window can be used meanwhile."""
         assert self.previous is not None
         names = [path.stem for path in self.previous.scene.runs]
@@ -158,20 +158,20 @@ class SessionKeeper(QObject):
 
     # ------------------------------------------------------------------------------- writing
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Save the session from now on."""
-        self._begun = True
-        self._wait()  # also where nothing changes before it is killed
+        self._started = True
+        self._schedule()  # also where nothing changes before it is killed
 
-    def _wait(self) -> None:
-        if self.keeps and self._begun and not self._soon.isActive():
-            self._soon.start()
+    def _schedule(self) -> None:
+        if self.owns_lock and self._started and not self._save_timer.isActive():
+            self._save_timer.start()
 
     def save(self, ended: bool = False) -> None:
         """Save the session; a folder that cannot be written is no error."""
-        if not (self.keeps and self._begun):
+        if not (self.owns_lock and self._started):
             return
-        text = session_text(LastSession(self._scenes.picture(named=False), ended))
+        text = session_text(LastSession(self._scenes.shareable_scene(named=False), ended))
         if text != self._written:
             with contextlib.suppress(MarginscopeError, OSError):
                 write_whole(self._path, text.encode())
@@ -179,8 +179,8 @@ class SessionKeeper(QObject):
 
     def stop(self) -> None:
         """Save the session as ended, and release its lock."""
-        self._soon.stop()
+        self._save_timer.stop()
         self._question.withdraw()  # the next start asks again
         self.save(ended=True)
-        self.keeps = False
+        self.owns_lock = False
         self._lock.unlock()

@@ -132,7 +132,7 @@ class ActionStateController(QObject):
     def _on_edited(self) -> None:
         right = self._window.form.study() is not None
         self._window.welcome.set_runnable(right)
-        self._readout.say(EDITED if right else "")
+        self._readout.show_message(EDITED if right else "")
 
     # ------------------------------------------------------------------------------ choices
 
@@ -196,7 +196,7 @@ class ActionStateController(QObject):
         if kind == "nodes":
             numbers = self._two_nodes()
             if not numbers:
-                self._window.bar.say(PIN_TWO)
+                self._window.bar.show_message(PIN_TWO)
                 return
         self._display.ask(plane=NodePlane(kind, numbers))
 

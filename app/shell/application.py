@@ -105,7 +105,7 @@ class Marginscope(Parts):
         """Have Tab go through the plots before it comes to theory and numbers."""
         from app.widgets.plot_focus import order_before
 
-        stops = [stop for panel in self.display.panels for stop in panel.stops]
+        stops = [stop for panel in self.display.panels for stop in panel.tab_order]
         order_before(stops, self.window.side)
 
     def settle(self) -> None:
@@ -129,7 +129,7 @@ class Marginscope(Parts):
         """Say what was the matter with the files of the user."""
         settings, keeper, shortcuts = self.settings, self.keeper, self.shortcuts
         if warning := settings.warning or keeper.warning or shortcuts.warning:
-            self.window.bar.say(warning)
+            self.window.bar.show_message(warning)
 
     def show_link(self, link: str) -> None:
         """Show the picture of a link that came from another program, in front of everything."""

@@ -23,10 +23,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.finding import Entry, find, marks
+from app.state.finding import Entry, find, match_spans
 from app.style import small
 from app.widgets.inputs import quiet_label
-from app.widgets.layouts import laid
+from app.widgets.layouts import space
 from app.widgets.search_line import PAGE, SearchLine, moved_row
 from core.numbers import whole_text
 
@@ -77,7 +77,7 @@ class FoundDelegate(QStyledItemDelegate):
             painter.setPen(quiet)
             painter.drawText(first, Qt.AlignmentFlag.AlignRight, one.shortcut)
             first.setRight(first.right() - metrics.horizontalAdvance(one.shortcut) - 16)
-        _draw_title(painter, first, one.title, marks(self.text, one.title), option.font, text)
+        _draw_title(painter, first, one.title, match_spans(self.text, one.title), option.font, text)
         painter.setFont(small(option.font))
         painter.setPen(quiet)
         words = " \u00b7 ".join(filter(None, (one.kind, one.reason or one.detail)))
@@ -153,7 +153,7 @@ class CommandPalette(QFrame):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.clicked.connect(self._on_clicked)
         self.told = quiet_label("", self)
-        column = laid(QVBoxLayout(self), (8, 8, 8, 8), 8)
+        column = space(QVBoxLayout(self), (8, 8, 8, 8), 8)
         column.addWidget(self.line)
         column.addWidget(self.list, 1)
         column.addWidget(self.told)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
-from app.actions import MENUS, TIPS, why_not
+from app.actions import MENUS, TIPS, disabled_reason
 from app.library.librarian import Librarian
 from app.shell.action_state import ActionStateController
 from app.shell.main_window import MainWindow
@@ -155,7 +155,7 @@ class CommandController(QObject):
                     shortcut=action.shortcut().toString(
                         action.shortcut().SequenceFormat.NativeText
                     ),
-                    reason="" if action.isEnabled() else why_not(row.key),
+                    reason="" if action.isEnabled() else disabled_reason(row.key),
                 )
 
     def _in_menus(self) -> Iterator[tuple[str, str, QAction]]:

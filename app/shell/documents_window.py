@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.state.documents import Document, found, slug
 from app.widgets.inputs import push_button, quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip
 from app.widgets.search_line import SearchLine, moved_row
 
@@ -99,8 +99,8 @@ class DocumentsWindow(QDialog):
         columns.addWidget(self.page)
         columns.setSizes([LIST_WIDTH, 860])
         columns.setStretchFactor(1, 1)
-        row = filled(laid(QHBoxLayout(), spacing=8), (self.line, 1), self.back, self.forward)
-        filled(laid(QVBoxLayout(self), (16, 16, 16, 16), 8), row, (columns, 1), self.told)
+        row = add_all(space(QHBoxLayout(), spacing=8), (self.line, 1), self.back, self.forward)
+        add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), row, (columns, 1), self.told)
 
     # ------------------------------------------------------------------------------- asked
 

@@ -15,7 +15,7 @@ from app.playback.display import DisplayController
 from app.shell.main_window import MainWindow
 from app.theory.formula import FormulaLabel
 from app.widgets.inputs import heading_label, quiet_label
-from app.widgets.layouts import laid
+from app.widgets.layouts import space
 from app.widgets.plain_text import plain_label
 from app.widgets.symbols import rich
 from core.errors import InputError
@@ -89,9 +89,9 @@ class HelpController(QObject):
 
         page = site()
         if page is None:
-            self._window.bar.say(NO_SITE)
+            self._window.bar.show_message(NO_SITE)
         elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(page))):
-            self._window.bar.say(f"No browser opened it; the web site begins with {page}.")
+            self._window.bar.show_message(f"No browser opened it; the web site begins with {page}.")
 
     # --------------------------------------------------------------------------- definitions
 
@@ -140,8 +140,8 @@ def explanations_of(names: tuple[str, ...], run: Run | None = None) -> list[Help
 
 
 def _own_names(widget: QWidget) -> tuple[str, ...]:
-    explained = getattr(widget, "explained", None)
-    return tuple(explained()) if callable(explained) else ()
+    topics = getattr(widget, "help_topics", None)
+    return tuple(topics()) if callable(topics) else ()
 
 
 def _names_of(widget: QWidget | None) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ class HelpCard(QFrame):
         self.explanations = tuple(explanations)
         self._content = QWidget(self)
         self._texts = set[str]()  # formulas and the like: several explanations may share one
-        column = laid(QVBoxLayout(self._content), (16, 12, 16, 16), 4)
+        column = space(QVBoxLayout(self._content), (16, 12, 16, 16), 4)
         for place, one in enumerate(self.explanations):
             column.addSpacing(12 if place else 0)
             self._add(one, column)
@@ -180,7 +180,7 @@ class HelpCard(QFrame):
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(self._content)
-        layout = laid(QVBoxLayout(self), (1, 1, 1, 1))
+        layout = space(QVBoxLayout(self), (1, 1, 1, 1))
         layout.addWidget(scroll)
         # Else the arrow keys would scroll nothing until it is clicked.
         scroll.setFocus()

@@ -76,7 +76,7 @@ class StartupController(QObject):
     def open(self) -> None:
         """Open what was asked for; files, as soon as they can be read."""
         if self._asks:
-            self._keeper.ask()
+            self._keeper.open_question()
         elif len(self._names) > 1 or (self._names and self._names[0] not in shipped_ids()):
             self._files.open_files(self._names)
         elif not self._restores:
@@ -102,8 +102,8 @@ class StartupController(QObject):
 
     def _finish(self) -> None:
         """Clear the undo history, and save the session from now on."""
-        self._scenes.begin()
-        self._keeper.begin()
+        self._scenes.clear_history()
+        self._keeper.start()
 
     def _restore(self) -> None:
         self._restores = False

@@ -38,11 +38,11 @@ from app.style import panel_width
 from app.theory.panel import TheoryPanel
 from app.theory.theorem_times import TheoremTimes
 from app.training.experiment_form import ExperimentForm
-from app.widgets.layouts import filled, laid
+from app.widgets.button_keys import ButtonKeyActivation
+from app.widgets.layouts import add_all, space
 from app.widgets.message_bar import MessageBar
 from app.widgets.page_stack import PageStack
 from app.widgets.plain_text import menu_text, plain_label, plain_tip
-from app.widgets.pressed import PressedByKeys
 from app.widgets.run_grid import RunGrid
 from app.widgets.tool_bar import ToolBar
 from core.figures.palette import Palette
@@ -75,7 +75,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.resize(1280, 800)
         self.may_close = True
-        self._pressed = PressedByKeys(self)
+        self._button_keys = ButtonKeyActivation(self)
         self._was_painted = False
         self._after_paint = QTimer(self, singleShot=True)
         self._after_paint.timeout.connect(self.painted)
@@ -113,8 +113,8 @@ class MainWindow(QMainWindow):
         panel = panel_width(self.font())
         self.columns.setSizes([panel, max(self.width() - 2 * panel, 0), panel])
         whole = QWidget(self)
-        column = laid(QVBoxLayout(whole), spacing=0)
-        filled(column, (self.columns, 1), self.transport, self.times, self.status)
+        column = space(QVBoxLayout(whole), spacing=0)
+        add_all(column, (self.columns, 1), self.transport, self.times, self.status)
         self.bar.setParent(whole)
         self.bar.float_over(whole, at_foot=True)  # over the status: views and titles stay seen
         self.bar.keep_off(self.transport, self.pages)
@@ -162,7 +162,7 @@ class MainWindow(QMainWindow):
             bar.addAction(actions[key])
             button = bar.widgetForAction(actions[key])
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # Qt gives those of tool bars none
-            self._pressed.add(button)
+            self._button_keys.add(button)
             self.form.comes_after(button)
             if not isinstance(button, QToolButton):
                 continue
@@ -243,7 +243,7 @@ class SidePanel(QWidget):
         for page in (self.theory, self.inspector):
             self.pages.addWidget(page)
         self.tabs.currentChanged.connect(self.pages.setCurrentIndex)
-        filled(laid(QVBoxLayout(self), spacing=0), self.tabs, (self.pages, 1))
+        add_all(space(QVBoxLayout(self), spacing=0), self.tabs, (self.pages, 1))
 
     def sizeHint(self) -> QSize:
         return QSize(panel_width(self.font()), 640)

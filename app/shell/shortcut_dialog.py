@@ -26,7 +26,7 @@ from app.library.panel import ACTIONS as OF_LIBRARY
 from app.state.finding import entry, find
 from app.state.shortcuts import DEFAULTS, PORTABLE, Keys, native, portable
 from app.widgets.inputs import line_height, push_button, quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip
 
 HINT = "Find an action or its keys"
@@ -179,12 +179,12 @@ class ShortcutDialog(QDialog):
         self.reset_all.clicked.connect(self.all_reset)
         done = push_button("Close", self)
         done.clicked.connect(self.accept)
-        answer = filled(laid(QHBoxLayout(), spacing=8), (self.told, 1), self.move_button)
-        buttons = laid(QHBoxLayout(), spacing=8)
-        filled(buttons, self.clear, self.reset, self.reset_all, 1, done)
-        column = laid(QVBoxLayout(self), (16, 16, 16, 16), 12)
-        filled(column, self.search, self.nothing, (self.tree, 1), answer, buttons)
-        self.say("")
+        answer = add_all(space(QHBoxLayout(), spacing=8), (self.told, 1), self.move_button)
+        buttons = space(QHBoxLayout(), spacing=8)
+        add_all(buttons, self.clear, self.reset, self.reset_all, 1, done)
+        column = space(QVBoxLayout(self), (16, 16, 16, 16), 12)
+        add_all(column, self.search, self.nothing, (self.tree, 1), answer, buttons)
+        self.show_message("")
         self.resize(self.sizeHint())
         self.search.setFocus()
 
@@ -251,7 +251,7 @@ class ShortcutDialog(QDialog):
         self.reset_all.setEnabled(self._keys != DEFAULTS)
         self._show_found()
 
-    def say(self, words: str) -> None:
+    def show_message(self, words: str) -> None:
         """Say what was done, or nothing."""
         self.told.setText(words or EXPLANATION)
         self.move_button.hide()
@@ -259,7 +259,7 @@ class ShortcutDialog(QDialog):
 
     def refuse(self, key: str, text: str, words: str) -> None:
         """Another action has these keys: say so, and offer them all the same."""
-        self.say(words)
+        self.show_message(words)
         self._wanted = (key, text)
         self.move_button.show()
 

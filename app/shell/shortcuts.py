@@ -67,7 +67,7 @@ class ShortcutController(QObject):
             self.dialog.moved.connect(self._move)
             self.dialog.all_reset.connect(self._reset)
         self.dialog.search.clear()
-        self.dialog.say("")
+        self.dialog.show_message("")
         self.dialog.show_keys(self._keys)
         self.dialog.search.setFocus()
         self.dialog.open()
@@ -81,7 +81,7 @@ class ShortcutController(QObject):
         if deed := library_holder(text):
             name = NAMES[key]
             words = FIXED.format(keys=native(text), deed=deed, name=name, before=before)
-            self.dialog.say(words)
+            self.dialog.show_message(words)
             return
         if other:
             words = TAKEN.format(
@@ -91,7 +91,8 @@ class ShortcutController(QObject):
             return
         self._take({key: text})
         keys = native(text)
-        self.dialog.say(f"{keys} is for {NAMES[key]}." if keys else f"{NAMES[key]} has no keys.")
+        words = f"{keys} is for {NAMES[key]}." if keys else f"{NAMES[key]} has no keys."
+        self.dialog.show_message(words)
 
     def _move(self, key: str, text: str) -> None:
         """Take keys away from the action that has them."""
@@ -105,13 +106,13 @@ class ShortcutController(QObject):
             other=NAMES.get(other, "nothing"),
             left=native(left) or NO_KEYS,
         )
-        self.dialog.say(words)
+        self.dialog.show_message(words)
 
     def _reset(self) -> None:
         """The keys of the table for all actions."""
         assert self.dialog is not None
         self._take(DEFAULTS)
-        self.dialog.say("All actions have their usual keys.")
+        self.dialog.show_message("All actions have their usual keys.")
 
     def _take(self, changes: Keys) -> None:
         assert self.dialog is not None

@@ -16,9 +16,9 @@ from app.shell.appearance import FOLDS, AppearanceController
 from app.shell.main_window import MainWindow
 from app.state.tour import STEPS, STUDY, Step
 from app.training.controller import TrainingController
+from app.widgets.button_keys import ButtonKeyActivation
 from app.widgets.inputs import heading_label, push_button, quiet_label
-from app.widgets.layouts import filled, laid
-from app.widgets.pressed import PressedByKeys
+from app.widgets.layouts import add_all, space
 from core.problem.schedule import coordinate
 from core.studies.study import shipped_summaries
 
@@ -194,15 +194,15 @@ class TourCard(QFrame):
         self.back = push_button("Back", self)
         self.next = QPushButton("Next", self)
         self.next.setProperty("primary", True)
-        self._pressed = PressedByKeys(self)
+        self._button_keys = ButtonKeyActivation(self)
         for button in (self.end, self.back, self.next):
-            self._pressed.add(button)
+            self._button_keys.add(button)
         self.end.clicked.connect(self.left)
         self.back.clicked.connect(self._on_back)
         self.next.clicked.connect(self._on_next)
-        buttons = filled(laid(QHBoxLayout(), spacing=8), self.end, 1, self.back, self.next)
-        column = laid(QVBoxLayout(self), (16, 12, 16, 16), 8)
-        filled(column, self.place, self.title, self.text, buttons)
+        buttons = add_all(space(QHBoxLayout(), spacing=8), self.end, 1, self.back, self.next)
+        column = space(QVBoxLayout(self), (16, 12, 16, 16), 8)
+        add_all(column, self.place, self.title, self.text, buttons)
 
     def show_step(self, number: int, count: int, title: str, text: str) -> None:
         """Show one step of so many; `number` counts from 0."""

@@ -34,7 +34,7 @@ from PySide6.QtWidgets import (
 from app.library.model import curve
 from app.style import small
 from app.widgets.inputs import heading_label, push_button, quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import menu_text, plain_label, plain_tip
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_summaries
@@ -86,7 +86,7 @@ class WelcomePage(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._content = content = QWidget(self)
-        column = laid(QVBoxLayout(content), (SIDES, 24, SIDES, 24), 12)
+        column = space(QVBoxLayout(content), (SIDES, 24, SIDES, 24), 12)
         headline = plain_label(HEADLINE, content, wrap=True)
         font = headline.font()
         font.setPointSizeF(font.pointSizeF() * 1.7)
@@ -97,22 +97,22 @@ class WelcomePage(QScrollArea):
         self.run_button.clicked.connect(self.run_requested)
         self.open_button = QPushButton("Open a run file ...", content)
         self.open_button.clicked.connect(self.open_requested)
-        self._buttons = filled(laid(QHBoxLayout(), spacing=8), self.run_button, self.open_button)
-        filled(column, headline, self.explanation, self._buttons)
+        self._buttons = add_all(space(QHBoxLayout(), spacing=8), self.run_button, self.open_button)
+        add_all(column, headline, self.explanation, self._buttons)
         column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(8)
         papers = heading_label("Papers, and studies of what they state", content)
         papers.setWordWrap(True)
         column.addWidget(papers)
-        self._grid = laid(QGridLayout(), spacing=(12, 12))
+        self._grid = space(QGridLayout(), spacing=(12, 12))
         column.addLayout(self._grid)
         column.addSpacing(8)
         self._begin = _Lines("Begin", content)
         self._recent = _Lines("Open again", content)
         self._begin.chosen.connect(self._on_begin)
         self._recent.chosen.connect(self._on_file)
-        self._lists = filled(laid(QHBoxLayout(), spacing=32), self._begin, self._recent)
-        filled(column, self._lists, 1)
+        self._lists = add_all(space(QHBoxLayout(), spacing=32), self._begin, self._recent)
+        add_all(column, self._lists, 1)
         column.setAlignment(self._lists, Qt.AlignmentFlag.AlignLeft)
         self._actions: Mapping[str, QAction] = {}
         self.cards: tuple[Card, ...] = ()
@@ -236,7 +236,7 @@ class _Lines(QWidget):
 
     def __init__(self, heading: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self._column = filled(laid(QVBoxLayout(self), spacing=6), heading_label(heading, self))
+        self._column = add_all(space(QVBoxLayout(self), spacing=6), heading_label(heading, self))
         self.buttons: list[QPushButton] = []
 
     def offer(self, lines: Sequence[tuple[str, str, str]]) -> None:
@@ -283,11 +283,11 @@ class Card(QPushButton):
         about.setFont(small(about.font()))
         count_label = quiet_label(count, self)
         count_label.setFont(small(count_label.font()))
-        column = laid(QVBoxLayout(), spacing=4)
+        column = space(QVBoxLayout(), spacing=4)
         heading = heading_label(title, self)
         heading.setWordWrap(True)
-        filled(column, heading, about, count_label, 1)
-        row = laid(QGridLayout(self), (12, 10, 12, 10), (12, 0))
+        add_all(column, heading, about, count_label, 1)
+        row = space(QGridLayout(self), (12, 10, 12, 10), (12, 0))
         row.addWidget(picture, 0, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(column, 0, 1)
         row.setColumnStretch(1, 1)

@@ -35,7 +35,7 @@ def connect(parts: Parts) -> None:
     worker.finished.connect(parts.open_runs.on_finished)
     worker.finished.connect(parts.drawing.tidy)
     worker.error.connect(parts.open_runs.on_failed)
-    worker.status.connect(parts.readout.say)
+    worker.status.connect(parts.readout.show_message)
     worker.status.connect(display.set_waiting)
     parts.theory.status.connect(window.status.show_work)
     parts.theory.alarms_changed.connect(window.transport.slider.set_alarms)
@@ -81,13 +81,13 @@ def _connect_words(parts: Parts) -> None:
         parts.drawing,
         parts.following,
     ):
-        source.message.connect(window.bar.say)
-    parts.export.error.connect(window.bar.say)
-    parts.training.notice.connect(window.bar.tell)
+        source.message.connect(window.bar.show_message)
+    parts.export.error.connect(window.bar.show_message)
+    parts.training.notice.connect(window.bar.show_notice)
     kept = (parts.layouts, parts.bookmarks, parts.selections, parts.record)
     sayers = (parts.training, parts.studies, parts.library, parts.links, *kept)
     for words in (parts.export.finished, *(part.status for part in sayers)):
-        words.connect(parts.readout.say)
+        words.connect(parts.readout.show_message)
 
 
 def _connect_library(parts: Parts) -> None:

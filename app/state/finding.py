@@ -64,7 +64,7 @@ def find(text: str, entries: Iterable[Entry], used: Sequence[str] = ()) -> list[
     if not words:
         return _first_used(entries, places)
     begun = [re.compile(START + re.escape(word)).search for word in words]
-    first = initials(words)
+    first = initials_regex(words)
     whole = " ".join(words)
     # Lists of entries that are there, and no tuples of ranks: ten thousand new objects a key would
     # call the collector of garbage, which takes longer than all the rest.
@@ -73,7 +73,7 @@ def find(text: str, entries: Iterable[Entry], used: Sequence[str] = ()) -> list[
         rank = WHOLE if one.low == whole else _rank(one, words, begun, first)
         ranked[rank].append(one)
     if sum(map(len, ranked[:LOOSE])) < ENOUGH:
-        loose = strewn(words).search
+        loose = subsequence_regex(words).search
         ranked[LOOSE] = [one for one in ranked[NONE] if loose(one.low)]
     return [one for some in ranked[:NONE] for one in _in_turn(some, places)]
 
@@ -113,13 +113,13 @@ def _words(text: str) -> list[str]:
     return text[:LONGEST].lower().split()
 
 
-def initials(words: Sequence[str]) -> re.Pattern[str]:
+def initials_regex(words: Sequence[str]) -> re.Pattern[str]:
     """Return a pattern of words, not always neighbours, that begin with the letters in turn."""
     letters = [re.escape(letter) for letter in "".join(words)]
     return re.compile(r"\W.*?".join(rf"{START}({letter})" for letter in letters[:12]))
 
 
-def strewn(words: Sequence[str]) -> re.Pattern[str]:
+def subsequence_regex(words: Sequence[str]) -> re.Pattern[str]:
     """Return a pattern of the letters in turn, with anything between them."""
     letters = "".join(words)
     parts = [f"({re.escape(letters[0])})"]
@@ -127,10 +127,10 @@ def strewn(words: Sequence[str]) -> re.Pattern[str]:
     return re.compile("".join(parts), re.DOTALL)
 
 
-def marks(text: str, title: str) -> list[tuple[int, int]]:
+def match_spans(text: str, title: str) -> list[tuple[int, int]]:
     """Return the parts of a title that a text means: (begin, end), ordered, without overlaps.
 
-    >>> marks("fig", "Export figure"), marks("cf", "Copy figure")
+    >>> match_spans("fig", "Export figure"), match_spans("cf", "Copy figure")
     ([(7, 10)], [(0, 1), (5, 6)])
     """
     words, low = _words(text), title.lower()
@@ -142,7 +142,7 @@ def marks(text: str, title: str) -> list[tuple[int, int]]:
         if match is not None:
             found.update(range(*match.span()))
     if not found:
-        match = initials(words).search(low) or strewn(words).search(low)
+        match = initials_regex(words).search(low) or subsequence_regex(words).search(low)
         groups = range(1, match.re.groups + 1) if match is not None else ()
         found.update(match.start(group) for group in groups if match is not None)
     return _spans(sorted(found))

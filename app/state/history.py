@@ -11,8 +11,8 @@ from itertools import takewhile
 from typing import final
 
 from app.state.differences import differences, named
-from app.state.intent import Mark
-from app.state.scene import Scene, carried
+from app.state.scene import Scene, with_transient_of
+from app.state.value_kinds import Mark
 
 MOST_STEPS = 200
 MOST_SELECTIONS = 100
@@ -72,7 +72,7 @@ class Changed:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Came:
+class ExternalChange:
     """Change of the scene that is no step: undo does not take it back."""
 
     scene: Scene
@@ -111,7 +111,7 @@ class Select:
     at: float
 
 
-Event = Changed | Came | Recoloured | Undo | Redo | Select
+Event = Changed | ExternalChange | Recoloured | Undo | Redo | Select
 
 
 def reduce(history: History, event: Event) -> History:
@@ -119,7 +119,7 @@ def reduce(history: History, event: Event) -> History:
     match event:
         case Changed():
             return _trailed(_changed(history, event), history)
-        case Came():
+        case ExternalChange():
             return _trailed(replace(history, scene=event.scene), history)
         case Recoloured():
             return _recoloured(history, event.palette)
@@ -181,7 +181,7 @@ def _undone(history: History) -> History:
         return history
     *past, step = history.past
     later = Step(step.words, step.subject, history.scene)
-    scene = carried(step.scene, history.scene)
+    scene = with_transient_of(step.scene, history.scene)
     return replace(
         history,
         scene=scene,
@@ -196,7 +196,7 @@ def _redone(history: History) -> History:
         return history
     step, *future = history.future
     earlier = Step(step.words, step.subject, history.scene)
-    scene = carried(step.scene, history.scene)
+    scene = with_transient_of(step.scene, history.scene)
     past = (*history.past, earlier)
     return replace(history, scene=scene, past=past, future=tuple(future), at=float("-inf"))
 

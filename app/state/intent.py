@@ -8,12 +8,9 @@ from typing import final
 
 from app.state import value_kinds as kinds
 from app.state.compared import Compared
-from app.state.value_kinds import MOST_CURVES as MOST_CURVES
-from app.state.value_kinds import MOST_RINGS as MOST_RINGS
-from app.state.value_kinds import PACES as PACES
-from app.state.value_kinds import Mark as Mark
+from app.state.value_kinds import Mark
 from app.state.view_options import RECORD, ViewOption, choice, option, switch
-from app.state.views import FIGURE_1 as FIGURE_1
+from app.state.views import FIGURE_1
 from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, NodePlane
 
@@ -148,7 +145,7 @@ VIEW_OPTIONS: Mapping[str, ViewOption] = {
     if (record := item.metadata.get(RECORD)) is not None
 }
 # Fields that undo leaves alone.
-PASSING = tuple(item.name for item in fields(Intent) if item.name not in VIEW_OPTIONS)
+TRANSIENT = tuple(item.name for item in fields(Intent) if item.name not in VIEW_OPTIONS)
 # Wishes that are the study's and not the user's.
 PROPOSED = tuple(one.proposal for one in VIEW_OPTIONS.values() if one.proposal)
 

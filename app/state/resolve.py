@@ -14,9 +14,10 @@ from typing import final
 
 import numpy as np
 
-from app.state.intent import FIGURE_1, MOST_RINGS, START, Intent, Mark, with_proposals
+from app.state.intent import START, Intent, with_proposals
 from app.state.session import RunSnapshot, Snapshot
-from app.state.views import known
+from app.state.value_kinds import MOST_RINGS, Mark
+from app.state.views import FIGURE_1, known
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 PLAY_SECONDS = 10.0

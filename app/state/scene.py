@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import final
 
 from app.state.edits import Edits
-from app.state.intent import PASSING, Intent
+from app.state.intent import TRANSIENT, Intent
 
 AT_REST = Intent()
 
@@ -42,10 +42,10 @@ class Scene:
     panels: frozenset[str] = frozenset({"form", "inspector"})
 
 
-def placed(intent: Intent, keys: Sequence[int]) -> Intent:
+def by_position(intent: Intent, keys: Sequence[int]) -> Intent:
     """Return an intent that marks nodes by the places of their runs, without those of closed runs.
 
-    >>> placed(Intent(pinned=frozenset({(7, 3), (2, 1)})), [5, 7]).pinned
+    >>> by_position(Intent(pinned=frozenset({(7, 3), (2, 1)})), [5, 7]).pinned
     frozenset({(1, 3)})
     """
     places = {key: place for place, key in enumerate(keys)}
@@ -56,17 +56,17 @@ def placed(intent: Intent, keys: Sequence[int]) -> Intent:
     )
 
 
-def keyed(intent: Intent, keys: Sequence[int]) -> Intent:
-    """Return an intent that marks nodes by the keys of their runs: the inverse of `placed`.
+def by_key(intent: Intent, keys: Sequence[int]) -> Intent:
+    """Return an intent that marks nodes by the keys of their runs: the inverse of `by_position`.
 
-    >>> keyed(Intent(pinned=frozenset({(1, 3), (4, 0)})), [5, 7]).pinned
+    >>> by_key(Intent(pinned=frozenset({(1, 3), (4, 0)})), [5, 7]).pinned
     frozenset({(7, 3)})
     """
     known = {(keys[place], node) for place, node in intent.pinned if place < len(keys)}
     return replace(intent, hovered=None, pinned=frozenset(known))
 
 
-def carried(scene: Scene, present: Scene) -> Scene:
+def with_transient_of(scene: Scene, present: Scene) -> Scene:
     """Return a scene with the transient fields of another scene's intent."""
-    kept = {name: getattr(present.intent, name) for name in PASSING}
+    kept = {name: getattr(present.intent, name) for name in TRANSIENT}
     return replace(scene, intent=replace(scene.intent, **kept))

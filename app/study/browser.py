@@ -23,7 +23,7 @@ from app.library.model import curve
 from app.state.finding import entry, find
 from app.style import small
 from app.widgets.inputs import quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip
 from app.widgets.search_line import SearchLine, moved_row
 from core.studies.papers import PAPERS
@@ -158,7 +158,7 @@ class StudyBrowser(QDialog):
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it is moved in from the line
         self.list.clicked.connect(self._accept)
         self.told = quiet_label(KEYS, self)
-        filled(laid(QVBoxLayout(self), (16, 16, 16, 16), 8), self.line, (self.list, 1), self.told)
+        add_all(space(QVBoxLayout(self), (16, 16, 16, 16), 8), self.line, (self.list, 1), self.told)
         self._studies = shipped_summaries()
         self._pictures: Mapping[str, Thumbnail] = thumbnails()
         window = parent.size() - QSize(48, 80)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.widgets.inputs import ChoiceBox, quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip
 from core.studies.study import Study, Summary, shipped_summaries
 
@@ -34,7 +34,7 @@ class StudyChooser(QWidget):
         self.box.setMinimumWidth(240)
         label.setBuddy(self.box)
         label.setVisible(labelled)
-        filled(laid(QHBoxLayout(self), spacing=8), label, (self.box, 1))
+        add_all(space(QHBoxLayout(self), spacing=8), label, (self.box, 1))
         self._browses = labelled  # the window has a page of all studies
         self._shipped = 0
         self._present = 0

@@ -12,7 +12,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.widgets.inputs import heading_label, quiet_label, rich_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip, rich_tip
 from app.widgets.screen_text import RAISED
 from app.widgets.scrolled import fill_scrolled
@@ -98,10 +98,10 @@ class ClaimList(QWidget):
         self.heading = heading_label("Claims", self)
         self.note = quiet_label("", self, wrap=True)
         self._content = QWidget(self)
-        self._grid = laid(QGridLayout(), spacing=(8, 12))
+        self._grid = space(QGridLayout(), spacing=(8, 12))
         self._grid.setColumnStretch(1, 1)
-        column = laid(QVBoxLayout(self._content), (16, 12, 16, 16), 8)
-        filled(column, self.heading, self.note, self._grid, 1)
+        column = space(QVBoxLayout(self._content), (16, 12, 16, 16), 8)
+        add_all(column, self.heading, self.note, self._grid, 1)
         fill_scrolled(self, self._content)
 
     @property

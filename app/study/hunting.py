@@ -19,7 +19,7 @@ from app.study.workers import Finding, HuntNews, HuntOrder, StudyWorker, run_hun
 from app.training.run_questions import RunQuestions
 from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import ChoiceBox, ValueEdit, problem_label, push_button, quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip
 from app.widgets.run_table import RunTable
 from app.widgets.screen_text import shown_number
@@ -136,13 +136,13 @@ class HuntPage(QWidget):
     def _arrange(self) -> None:
         for narrow, width in ((self.seeds, 96), (self.limit, 64)):
             narrow.setFixedWidth(width)
-        first = filled(laid(QHBoxLayout(), spacing=8), self.sense, (self.what, 1), self.take)
-        second = laid(QHBoxLayout(), spacing=8)
+        first = add_all(space(QHBoxLayout(), spacing=8), self.sense, (self.what, 1), self.take)
+        second = space(QHBoxLayout(), spacing=8)
         for text, part in (("over", self.over), ("seeds", self.seeds), ("for", self.limit)):
-            filled(second, quiet_label(text, self), part)
-        filled(second, self.fit, 1, self.hunt, self.stop)
-        column = laid(QVBoxLayout(self), (16, 12, 8, 0), 8)
-        filled(column, first, second, self.problem, self.words, (self.table, 1))
+            add_all(second, quiet_label(text, self), part)
+        add_all(second, self.fit, 1, self.hunt, self.stop)
+        column = space(QVBoxLayout(self), (16, 12, 8, 0), 8)
+        add_all(column, first, second, self.problem, self.words, (self.table, 1))
 
     # --------------------------------------------------------------------------------- showing
 

@@ -27,7 +27,7 @@ from app.widgets.inputs import (
     push_button,
     quiet_label,
 )
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.number_boxes import WholeBox
 from app.widgets.plain_text import plain_tip
 from core.numbers import duration_text, whole_text
@@ -94,16 +94,16 @@ class StudyOptions(QWidget):
         self._show_place()
 
     def _arrange(self) -> None:
-        grid = laid(QGridLayout(), spacing=(8, 8))
+        grid = space(QGridLayout(), spacing=(8, 8))
         grid.setColumnStretch(1, 1)
-        first = filled(laid(QHBoxLayout(), spacing=8), (self.chooser, 1))
+        first = add_all(space(QHBoxLayout(), spacing=8), (self.chooser, 1))
         for text, choice in (("Size", self.size_choice), ("On", self.place)):
             first.addSpacing(8)
-            filled(first, self._label(text, choice), choice)
+            add_all(first, self._label(text, choice), choice)
         self.jobs_label = self._label("Processes", self.jobs)
-        filled(first, self.jobs_label, self.jobs, self.cluster)
-        second = filled(laid(QHBoxLayout(), spacing=8), (self.folder, 1), self.browse)
-        third = filled(laid(QHBoxLayout(), spacing=8), (self.count, 1), self.estimate)
+        add_all(first, self.jobs_label, self.jobs, self.cluster)
+        second = add_all(space(QHBoxLayout(), spacing=8), (self.folder, 1), self.browse)
+        third = add_all(space(QHBoxLayout(), spacing=8), (self.count, 1), self.estimate)
         rows = (
             ("Study", self.chooser.box, first),
             ("Runs in", self.folder, second),
@@ -114,7 +114,7 @@ class StudyOptions(QWidget):
                 grid.addWidget(self._label(text, named), row, 0)
             grid.addLayout(line, row, 1)
         self.jobs.setFixedHeight(line_height(self))
-        filled(laid(QVBoxLayout(self), spacing=8), grid, self.problem)
+        add_all(space(QVBoxLayout(self), spacing=8), grid, self.problem)
 
     def _label(self, text: str, part: QWidget) -> QWidget:
         label = quiet_label(text, self)
@@ -290,7 +290,7 @@ class SweepProgress(QWidget):
         self.bar = QProgressBar(self, textVisible=False)
         self.bar.setAccessibleName("Cells that are done")
         self.words = ElidedLabel(self, Qt.TextElideMode.ElideRight)
-        line = filled(laid(QHBoxLayout(self), spacing=8), self.run, self.pause, self.cancel)
+        line = add_all(space(QHBoxLayout(self), spacing=8), self.run, self.pause, self.cancel)
         for part, share in ((self.bar, 2), (self.words, 3)):
             line.addSpacing(8)
             line.addWidget(part, share)

@@ -67,7 +67,7 @@ class StudyRunner(QObject):
         self.window = window = StudyWindow(palette, cores())
         self.display = StudyDisplay(window, palette, self)
         self.questions = RunQuestions(window)
-        self.questions.message.connect(window.bar.say)
+        self.questions.message.connect(window.bar.show_message)
         self.hunting = HuntController(window.hunt, window.options, self.questions, self)
         self.worker = StudyWorker("study", run_sweep, self)
         self.reader = Worker("study", study_runs, self, our_error=NOT_READ)
@@ -117,14 +117,14 @@ class StudyRunner(QObject):
         # A file of the user's own has sizes of its own; a shipped study that was edited, the
         # settings.
         self.window.options.show_study(study, edited=study.id in shipped_ids() and shown.edited)
-        self.window.bar.say("")
+        self.window.bar.show_message("")
         self._read_runs()
 
     def _choose(self, name: str) -> None:
         try:
             self.adopt(load_study(name))
         except MarginscopeError as error:
-            self.window.bar.say(error.sentence)
+            self.window.bar.show_message(error.sentence)
 
     def _open(self) -> None:
         name, _ = QFileDialog.getOpenFileName(self.window, "Open", "", "Studies (*.toml)")
@@ -193,7 +193,7 @@ class StudyRunner(QObject):
         if not self._is_trusted(runs.study, self.run):
             return
         self.cost.cancel()
-        self.window.bar.say("")
+        self.window.bar.show_message("")
         options.set_locked(True)
         jobs = None if options.on_cluster else options.jobs.value()  # a cluster has its own workers
         self.worker.start(SweepOrder(runs.study, runs.folder, runs.size, jobs, options.address))
@@ -206,7 +206,7 @@ class StudyRunner(QObject):
         try:
             check_cells(study)
         except UntrustedCodeError as error:
-            self.window.bar.say(error.sentence)
+            self.window.bar.show_message(error.sentence)
             self.questions.ask_trust(error, repeat)
             return False
         return True
@@ -254,7 +254,7 @@ class StudyRunner(QObject):
         self._refresh(resting=True)
         self.window.table.model_.set_resting()
         self._show_idle()
-        self.window.bar.say(wrong or self.shown.runs.failures)
+        self.window.bar.show_message(wrong or self.shown.runs.failures)
         status = self.worker.control.status
         self._show_if_hidden(wrong or f"{status.done} of {status.total} cells are there")
 
@@ -264,7 +264,7 @@ class StudyRunner(QObject):
         """Measure what the study would cost."""
         runs, options = self.shown.runs, self.window.options
         if runs.cells and self._is_trusted(runs.study, self._estimate):
-            self.window.bar.say("")
+            self.window.bar.show_message("")
             options.show_count(f"{len(runs.cells)} cells. Measuring a few cells ...")
             options.estimate.setEnabled(False)
             self.cost.ask(runs.study, options.jobs.value(), dict(runs.rows))
@@ -278,4 +278,4 @@ class StudyRunner(QObject):
 
     def _show_folder(self) -> None:
         if self.shown.runs.cells:
-            self.window.bar.say(show_folder(self.shown.runs.folder))
+            self.window.bar.show_message(show_folder(self.shown.runs.folder))

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QLabel, QMenu, QToolTip, QVBoxLayout, QWidget
 from app.state.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, wide
 from app.study.cell_table import short_key
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay
 from app.widgets.plain_text import menu_text, show_tip
 from app.widgets.plot_focus import PlotFocus
@@ -78,7 +78,7 @@ class SweepPlot(QWidget):
         self.markers = self.plot.add(Markers(), 2.0)
         self.menu = QMenu(self)
         self.menu.triggered.connect(self._chosen)
-        filled(laid(QVBoxLayout(self), spacing=0), (self.plot, 1), self.key)
+        add_all(space(QVBoxLayout(self), spacing=0), (self.plot, 1), self.key)
         self.plot.clicked.connect(self._clicked)
         self.plot.hovered.connect(self._hovered)
         self.plot.left.connect(QToolTip.hideText)

@@ -25,7 +25,7 @@ from app.study.sweep_plot import SweepPlot
 from app.style import shades
 from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import ChoiceBox, push_button, quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.message_bar import MessageBar
 from app.widgets.plain_text import plain_tip
 from app.widgets.screen_text import shown_number
@@ -47,13 +47,13 @@ class SweepAxes(QWidget):
         super().__init__(parent)
         self._axes: Mapping[str, Sequence[Any]] = {}
         self._filters: dict[str, tuple[QLabel, ChoiceBox]] = {}
-        self._line = laid(QHBoxLayout(self), (8, 8, 0, 0), 8)
+        self._line = space(QHBoxLayout(self), (8, 8, 0, 0), 8)
         self.column = ChoiceBox(self, "Column", letters=14)
         self.axis = ChoiceBox(self, "Axis", letters=8)
         self.log_y = self._box("log", "A logarithmic vertical axis")
         self.log_x = self._box("log", "A logarithmic horizontal axis")
         over = quiet_label("over", self)
-        filled(self._line, self.column, self.log_y, over, self.axis, self.log_x, 1)
+        add_all(self._line, self.column, self.log_y, over, self.axis, self.log_x, 1)
         self.column.activated.connect(self.changed)
         self.axis.activated.connect(self._on_axis_chosen)
 
@@ -169,15 +169,15 @@ class StudyWindow(QWidget):
 
     def _arrange(self) -> None:
         points = QWidget(self)
-        below = filled(laid(QHBoxLayout(), (8, 0, 8, 0)), self.note)
-        filled(laid(QVBoxLayout(points), (8, 0, 8, 0), 4), self.axes, (self.plot, 1), below)
+        below = add_all(space(QHBoxLayout(), (8, 0, 8, 0)), self.note)
+        add_all(space(QVBoxLayout(points), (8, 0, 8, 0), 4), self.axes, (self.plot, 1), below)
         self.tabs = QTabWidget(self, documentMode=True)
         self.tabs.tabBar().setObjectName("side")
         self.tabs.tabBar().setDrawBase(False)
         self.tabs.addTab(self.picture, FIGURE)
         self.tabs.addTab(points, POINTS)
         cells = QWidget(self)
-        filled(laid(QVBoxLayout(cells), (16, 8, 0, 0)), self.table)
+        add_all(space(QVBoxLayout(cells), (16, 8, 0, 0)), self.table)
         self.tabs.addTab(cells, CELLS)
         self.tabs.addTab(self.hunt, HUNT)
         self.split = QSplitter(Qt.Orientation.Horizontal, self, childrenCollapsible=False)
@@ -186,10 +186,10 @@ class StudyWindow(QWidget):
         self.split.setStretchFactor(0, 1)
         self.split.setStretchFactor(1, 0)
         self.split.setSizes([840, 340])
-        head = filled(laid(QVBoxLayout(), (16, 12, 16, 8), 12), self.options, self.progress)
-        foot = laid(QHBoxLayout(), (16, 8, 16, 12), 8)
-        filled(foot, self.figure, self.numbers, self.place, 1)
-        filled(laid(QVBoxLayout(self), spacing=0), head, (self.split, 1), foot)
+        head = add_all(space(QVBoxLayout(), (16, 12, 16, 8), 12), self.options, self.progress)
+        foot = space(QHBoxLayout(), (16, 8, 16, 12), 8)
+        add_all(foot, self.figure, self.numbers, self.place, 1)
+        add_all(space(QVBoxLayout(self), spacing=0), head, (self.split, 1), foot)
         self.bar.float_over(self.split)
 
     def set_has_figure(self, there: bool) -> None:

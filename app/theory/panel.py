@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.theory.results import FINAL
 from app.theory.statement_row import BoundBox, StatementRow
 from app.widgets.inputs import heading_label, line_height, quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.number_boxes import DecimalBox
 from app.widgets.plain_text import plain_label, rich_tip
 from app.widgets.scrolled import fill_scrolled
@@ -80,7 +80,7 @@ class MarginList(QWidget):
 
     def __init__(self, hint: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self._grid = laid(QGridLayout(self), spacing=(8, 4))
+        self._grid = space(QGridLayout(self), spacing=(8, 4))
         self._grid.setColumnStretch(1, 1)
         heading = heading_label("Reference margins", self)
         heading.setFixedHeight(line_height(self))
@@ -163,7 +163,7 @@ class FinalLine(QWidget):
         self.words = quiet_label("", self, wrap=True)
         self.words.setTextFormat(Qt.TextFormat.RichText)
         self.shown = BoundBox("Show it among the margins", self)
-        filled(laid(QVBoxLayout(self), (0, 0, 0, 4), 4), self.words, self.shown)
+        add_all(space(QVBoxLayout(self), (0, 0, 0, 4), 4), self.words, self.shown)
         self.hide()
 
     def show_words(self, words: tuple[str, str, str], bounds: frozenset[str]) -> None:
@@ -191,7 +191,7 @@ class TheoryPanel(QWidget):
         self._rows: dict[str, StatementRow] = {}
         self._headings: dict[str, QWidget] = {}
         self._content = content = QWidget(self)
-        self._column = laid(QVBoxLayout(content), (16, 8, 16, 16), 4)
+        self._column = space(QVBoxLayout(content), (16, 8, 16, 16), 4)
         self.runs = QComboBox(content)
         self.runs.setAccessibleName("Run")
         # Not as wide as the longest name, which would make the panel wider than it is.
@@ -213,7 +213,7 @@ class TheoryPanel(QWidget):
         self.final = FinalLine(content)
         self.final.shown.toggled.connect(self._on_final_toggled)
         above = (self.runs, self.margins, self.reach, self.final)
-        filled(self._column, *above, delta, self.note, 1)
+        add_all(self._column, *above, delta, self.note, 1)
         fill_scrolled(self, content)
 
     def _delta_line(self, parent: QWidget) -> QHBoxLayout:
@@ -229,7 +229,7 @@ class TheoryPanel(QWidget):
         self.delta.setFixedWidth(self.delta.fontMetrics().horizontalAdvance("\u03b4 = 0.000") + 24)
         for part in (self.statements, self.delta):
             part.hide()
-        return filled(QHBoxLayout(), self.statements, 1, self.delta)
+        return add_all(QHBoxLayout(), self.statements, 1, self.delta)
 
     # --------------------------------------------------------------------------------- showing
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QSizePolicy, QVBoxLayo
 
 from app.theory.formula import FormulaLabel
 from app.widgets.inputs import line_height, rich_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import rich_tip
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.symbols import greek, rich, short_name
@@ -207,7 +207,7 @@ class StatementRow(QWidget):
         self._opened: QWidget | None = None
         self.line = VerdictLine(palette, self)
         self.line.toggled.connect(self._toggled)
-        self._column = laid(QVBoxLayout(self), spacing=0)
+        self._column = space(QVBoxLayout(self), spacing=0)
         self._column.addWidget(self.line)
         self.shows_bound = False
 
@@ -242,7 +242,7 @@ class StatementRow(QWidget):
 
     def _make(self) -> None:
         opened = QWidget(self)
-        column = laid(QVBoxLayout(opened), (24, 4, 4, 12), 8)
+        column = space(QVBoxLayout(opened), (24, 4, 4, 12), 8)
         self.formula = FormulaLabel(opened)
         self.hypotheses = rich_label(opened)
         self.comparison = rich_label(opened)
@@ -253,7 +253,7 @@ class StatementRow(QWidget):
         self.bound.setChecked(self.shows_bound)
         self.bound.toggled.connect(self._bound_toggled)
         told = (self.formula, self.hypotheses, self.comparison, self.slip)
-        filled(column, *told, self.citation, self.bound)
+        add_all(column, *told, self.citation, self.bound)
         self._opened = opened
         self._column.addWidget(opened)
         self._fill()

@@ -28,7 +28,7 @@ from app.playback.time_slider import TimeSlider
 from app.state.statement_lines import StatementLine, Stretch
 from app.theory.stretches import LEGEND, hue_of_stretch, paint_legend, paint_stretch
 from app.widgets.inputs import quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_label, show_tip
 from app.widgets.screen_text import raised
 from app.widgets.scrolled import fill_scrolled
@@ -326,10 +326,10 @@ class TheoremTimes(QWidget):
         self.rows = TimeRows(palette, slider, body)
         self.rows.row_reached.connect(self._on_row_reached)
         self._area = fill_scrolled(body, self.rows)
-        column = laid(QVBoxLayout(self), (0, 4, 0, 0), 2)
-        line = laid(QHBoxLayout(), (int(SIDE), 0, int(SIDE), 0), 16)
-        filled(line, self.heading, (self.note, 1), (self.legend, 1))
-        filled(column, line, body)
+        column = space(QVBoxLayout(self), (0, 4, 0, 0), 2)
+        line = space(QHBoxLayout(), (int(SIDE), 0, int(SIDE), 0), 16)
+        add_all(line, self.heading, (self.note, 1), (self.legend, 1))
+        add_all(column, line, body)
         self._body = body
         self._waits = False
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.state.headings import heading_of
 from app.widgets.inputs import quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from core.numbers import whole_text
 from core.studies.study import Study
 from core.studies.tables import name_of
@@ -61,8 +61,8 @@ class CellsDialog(QDialog):
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         self.accepted.connect(self._on_accepted)
-        column = laid(QVBoxLayout(self), (16, 16, 16, 16), 8)
-        filled(column, label, self.search, (self.list, 1), self.note, self.buttons)
+        column = space(QVBoxLayout(self), (16, 16, 16, 16), 8)
+        add_all(column, label, self.search, (self.list, 1), self.note, self.buttons)
         self.resize(WIDTH, HEIGHT)
         self._fill()
         self.search.setFocus()

@@ -16,7 +16,7 @@ from app.training.fields import VARIED, in_words, key_in, section_of_key
 from app.training.section_form import SectionForm
 from app.training.study_edits import EditOutcome, StudyEdits
 from app.widgets.inputs import problem_label, push_button, quiet_label, set_property
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip
 from app.widgets.scrolled import fill_scrolled
 from core.studies.changes import is_modified
@@ -49,7 +49,7 @@ class BranchLine(QWidget):
         )
         self.cancel.setAccessibleName("Cancel the branch")
         self.cancel.clicked.connect(self.cancelled)
-        filled(laid(QHBoxLayout(self), (16, 4, 16, 4), 8), (self.words, 1), self.cancel)
+        add_all(space(QHBoxLayout(self), (16, 4, 16, 4), 8), (self.words, 1), self.cancel)
         self.hide()
 
     def show_words(self, words: str) -> None:
@@ -74,12 +74,12 @@ class ExperimentForm(QWidget):
         self._outcome = EditOutcome(None, {})
         self.branch = BranchLine(self)  # first, as in the order of Tab
         self._content = content = QWidget(self)
-        column = laid(QVBoxLayout(content), (16, 8, 16, 16), 16)
+        column = space(QVBoxLayout(content), (16, 8, 16, 16), 16)
         self.modified = quiet_label("", content, wrap=True)  # what was changed of the study
         self.modified.hide()
         self.problem = problem_label(content)
         self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
-        filled(column, self.modified, self.problem, *self.sections.values(), 1)
+        add_all(column, self.modified, self.problem, *self.sections.values(), 1)
         for section in self.sections.values():
             section.edited.connect(self._on_edited)
             section.restored.connect(self._on_restored)
@@ -95,7 +95,7 @@ class ExperimentForm(QWidget):
         self.scale.setFont(small(self.scale.font()))
         self.scale.setMinimumHeight(2 * self.scale.fontMetrics().lineSpacing())
         # Not margins of its own: under a style sheet Qt 6.11.3 sets those of a label to 0.
-        whole.addLayout(filled(laid(QVBoxLayout(), (16, 4, 16, 4)), self.scale))
+        whole.addLayout(add_all(space(QVBoxLayout(), (16, 4, 16, 4)), self.scale))
         content.setEnabled(False)
 
     def sizeHint(self) -> QSize:

@@ -36,7 +36,7 @@ class FirstStartNotice(QObject):
     def _on_refused(self, sentence: str) -> None:
         """Say that kernels cannot be stored, after what is said of other folders."""
         text = "" if self._bar.text in (RECORDING, WAITING) else self._bar.text
-        self._bar.say(f"{text} {sentence}".strip())
+        self._bar.show_message(f"{text} {sentence}".strip())
 
     def _on_waiting(self, key: int, waits: bool) -> None:
         (self._waiting.add if waits else self._waiting.discard)(key)
@@ -45,9 +45,9 @@ class FirstStartNotice(QObject):
     def _update(self) -> None:
         session = self._display.session
         if any(run.stands_in for run in session):
-            self._bar.say(RECORDING)
+            self._bar.show_message(RECORDING)
         elif any(run.key in self._waiting for run in session):
-            self._bar.say(WAITING)
+            self._bar.show_message(WAITING)
         # Only its own words: the bar may say something else by now, which stays.
         elif self._bar.text in (RECORDING, WAITING):
             self._bar.clear()

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_label
 from app.widgets.question import Question, Role
 from core.errors import MarginscopeError
@@ -159,8 +159,8 @@ class CodeDialog(QDialog):
         self.cancel.setDefault(True)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        filled(
-            laid(QVBoxLayout(self), (SIDE, SIDE, SIDE, SIDE), 8),
+        add_all(
+            space(QVBoxLayout(self), (SIDE, SIDE, SIDE, SIDE), 8),
             heading,
             plain_label(WARNING, self, wrap=True),
             self.names,

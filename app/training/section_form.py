@@ -25,7 +25,7 @@ from app.widgets.inputs import (
     show_short,
     text_width,
 )
-from app.widgets.layouts import laid
+from app.widgets.layouts import space
 from app.widgets.plain_text import plain_tip
 from core.data.files import DATA_FILTER
 from core.study_file.experiment import KINDS
@@ -181,7 +181,7 @@ class SectionForm(QWidget):
         self.rows: list[FieldRow] = []
         self._built: tuple[object, ...] = ()
         self._unfolded = False
-        self._grid = laid(QGridLayout(self), spacing=(BETWEEN, GAP))
+        self._grid = space(QGridLayout(self), spacing=(BETWEEN, GAP))
         self._grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         self._grid.setColumnStretch(1, 1)
         self._heading = heading_label("Varied" if section == VARIED else section.capitalize(), self)

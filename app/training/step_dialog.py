@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QVBo
 
 from app.training.fields import LABELS
 from app.widgets.inputs import quiet_label
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from core.figures.numbers import number_text
 from core.problem.schedule import NUMBER
 
@@ -71,8 +71,8 @@ class StepDialog(QDialog):
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setText("Train")
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        column = laid(QVBoxLayout(self), (SIDE, SIDE, SIDE, SIDE), 8)
-        filled(column, question, self.line, self.answer, self.buttons)
+        column = space(QVBoxLayout(self), (SIDE, SIDE, SIDE, SIDE), 8)
+        add_all(column, question, self.line, self.answer, self.buttons)
         self.setMinimumWidth(width)
         self.line.textChanged.connect(self._show)
         self._show()

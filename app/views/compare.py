@@ -17,7 +17,7 @@ from app.views.pointing import log10_text, nearest_point, pixel_width, resolved
 from app.views.thinning import TOLERANCE, thinned
 from app.widgets.header import HeaderEntry, ViewHeader
 from app.widgets.items import Areas, CurveStack, Markers, Style, path_of, pen_of
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Drag, Home, Plot
@@ -90,7 +90,7 @@ class CompareView(QWidget):
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
         self.plot.view.sigResized.connect(self._scale_changed)
         self.header.help_requested.connect(self._ask_help)
-        filled(laid(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
+        add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
 
     # --------------------------------------------------------------------------------- content
 
@@ -309,7 +309,7 @@ class CompareView(QWidget):
             place = float(inverse_coordinate(place))
         self.place_asked.emit(place)
 
-    def explained(self) -> tuple[str, ...]:
+    def help_topics(self) -> tuple[str, ...]:
         """The names of what it shows, as core.observables.registry has them."""
         if self._comparison is None:
             return ()
@@ -318,7 +318,7 @@ class CompareView(QWidget):
         return (full_name(self._comparison.question.observable),)
 
     def _ask_help(self) -> None:
-        self.help_requested.emit(self.explained())
+        self.help_requested.emit(self.help_topics())
 
 
 RANKS = (0.0, 1.02)

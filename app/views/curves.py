@@ -10,8 +10,9 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
-from app.state.intent import MOST_CURVES, Intent
+from app.state.intent import Intent
 from app.state.node_values import Floats
+from app.state.value_kinds import MOST_CURVES
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.views.view import Bound, ShownTheory
 from app.widgets.header import HeaderEntry, Sign
@@ -188,7 +189,7 @@ class CurvesView(TraceView):
         """The bounds on observables that are shown."""
         return [bound for bound in self._bounds if bound.view in self.names]
 
-    def explained(self) -> tuple[str, ...]:
+    def help_topics(self) -> tuple[str, ...]:
         """The observables that are shown."""
         if self.data is None:
             return self.names

@@ -98,7 +98,7 @@ class MarginsView(TraceView):
         ]
         return (*lines, *super().levels())
 
-    def explained(self) -> tuple[str, ...]:
+    def help_topics(self) -> tuple[str, ...]:
         """The three margins and the reference lines."""
         return (*MARGINS, *(one.reference.name for one in self._references))
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
-from app.state.intent import MOST_RINGS
 from app.state.node_values import Floats
+from app.state.value_kinds import MOST_RINGS
 from app.views.view import RunView
 from app.widgets.overlay import NodeMark, Overlay
 from core.figures.palette import Palette

@@ -17,7 +17,7 @@ from app.state.intent import Intent
 from app.state.views import FIGURE_1, VIEWS
 from app.views.view import Bound, RunView, ShownTheory
 from app.widgets.elided import ElidedLabel
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from core.figures.palette import Palette
 from core.observables.planes import NodePlane
 
@@ -74,12 +74,12 @@ class RunPanel(QWidget):
 
     def _lay_out(self) -> None:
         self._shown = QWidget(self)
-        self._grid = laid(QGridLayout(self._shown), spacing=(8, 8))
+        self._grid = space(QGridLayout(self._shown), spacing=(8, 8))
         self._stack = QStackedLayout()
         self._stack.addWidget(self.message)
         self._stack.addWidget(self._shown)
-        line = filled(laid(QHBoxLayout(), (8, 4, 8, 0), 8), self.heading, (self.details, 1))
-        filled(laid(QVBoxLayout(self), spacing=0), line, (self._stack, 1))
+        line = add_all(space(QHBoxLayout(), (8, 4, 8, 0), 8), self.heading, (self.details, 1))
+        add_all(space(QVBoxLayout(self), spacing=0), line, (self._stack, 1))
 
     # ----------------------------------------------------------------------------------- views
 
@@ -94,7 +94,7 @@ class RunPanel(QWidget):
         return tuple(self._made[name] for name in self._names)
 
     @property
-    def stops(self) -> list[QWidget]:
+    def tab_order(self) -> list[QWidget]:
         """Where Tab goes: the button and the plot of each view."""
         return [widget for view in self.views for widget in (view.header.button, view.plot)]
 

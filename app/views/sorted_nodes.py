@@ -64,7 +64,7 @@ class SortedView(NodeView):
 
     # --------------------------------------------------------------------------------- content
 
-    def explained(self) -> tuple[str, ...]:
+    def help_topics(self) -> tuple[str, ...]:
         """What is sorted, and the observable itself."""
         return ("rotations" if self._kind == "rotation" else "norms", self._kind)
 

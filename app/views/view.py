@@ -15,7 +15,7 @@ from app.state.display import DisplayData
 from app.state.intent import Intent
 from app.state.node_values import Floats
 from app.widgets.header import ViewHeader
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Plot
@@ -89,7 +89,7 @@ class RunView(QWidget):
         self.plot.zoomed.connect(self.zoomed)
         self.plot.hovered.connect(self._point)
         self.plot.left.connect(self._point_nowhere)
-        filled(laid(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
+        add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
 
     # --------------------------------------------------------------------------------- content
 
@@ -173,12 +173,12 @@ class RunView(QWidget):
         shown = self.plot.shown()
         return shown.left(), shown.right(), shown.top(), shown.bottom()
 
-    def explained(self) -> tuple[str, ...]:
+    def help_topics(self) -> tuple[str, ...]:
         """The names of what it shows, as core.observables.registry has them."""
         return self.shows
 
     def _ask_help(self) -> None:
-        self.help_requested.emit(self.explained())
+        self.help_requested.emit(self.help_topics())
 
     def catch_up(self, frame: int, grown: bool) -> bool:
         """Show a frame, with the ranges anew where frames came, and what was computed meanwhile;

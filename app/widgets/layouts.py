@@ -12,7 +12,7 @@ Part = QWidget | QLayout | int | tuple[QWidget | QLayout, int]
 NONE = (0, 0, 0, 0)
 
 
-def laid(
+def space(
     layout: Layout,
     margins: tuple[int, int, int, int] = NONE,
     spacing: int | tuple[int, int] | None = None,
@@ -30,7 +30,7 @@ def laid(
     return layout
 
 
-def filled(layout: Box, *parts: Part) -> Box:
+def add_all(layout: Box, *parts: Part) -> Box:
     """Add parts to a row or column, and return it.
 
     A part is a widget or a layout, alone or with its share of the room that is left, or a number:

@@ -11,9 +11,9 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QKeyEvent, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 
-TOLD_MS = 9000  # how long it says what was done
+NOTICE_MS = 9000  # how long it says what was done
 
 
 @final
@@ -44,9 +44,9 @@ class MessageBar(QWidget):
         self._at_foot = False
         self._controls: QWidget | None = None
         self._instead: QWidget | None = None
-        self._told = QTimer(self, singleShot=True, interval=TOLD_MS)
-        self._told.timeout.connect(self.clear)
-        layout = filled(laid(QHBoxLayout(self), (16, 3, 8, 2), 8), (self._words, 1))
+        self._notice_timer = QTimer(self, singleShot=True, interval=NOTICE_MS)
+        self._notice_timer.timeout.connect(self.clear)
+        layout = add_all(space(QHBoxLayout(self), (16, 3, 8, 2), 8), (self._words, 1))
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()
 
@@ -55,9 +55,9 @@ class MessageBar(QWidget):
         """The sentence that is shown; empty while there is none."""
         return self._words.text()
 
-    def say(self, sentence: str) -> None:
+    def show_message(self, sentence: str) -> None:
         """Show a sentence until the next one; an empty sentence hides the bar."""
-        self._told.stop()
+        self._notice_timer.stop()
         self._words.setText(sentence)
         self._settle()
         self.setVisible(bool(sentence))
@@ -65,14 +65,14 @@ class MessageBar(QWidget):
             self.raise_()
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
-    def tell(self, sentence: str) -> None:
+    def show_notice(self, sentence: str) -> None:
         """Show for a few seconds what was done."""
-        self.say(sentence)
-        self._told.start()
+        self.show_message(sentence)
+        self._notice_timer.start()
 
     def clear(self) -> None:
         """Hide the bar."""
-        self.say("")
+        self.show_message("")
 
     def float_over(self, widget: QWidget, at_foot: bool = False) -> None:
         """Lie over the top of a widget, or its foot; its parent is that widget or an ancestor."""

@@ -14,8 +14,8 @@ from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QWidget
 
 from app.style import shades
+from app.widgets.button_keys import RETURNS
 from app.widgets.plot_item import Plot
-from app.widgets.pressed import RETURNS
 
 Key = Qt.Key
 # Where each arrow leads, in pixels: downwards is positive.

@@ -7,7 +7,7 @@ from typing import final
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
-from app.widgets.layouts import filled, laid
+from app.widgets.layouts import add_all, space
 
 
 @final
@@ -37,5 +37,5 @@ class Column(QScrollArea):
 def fill_scrolled(panel: QWidget, content: QWidget) -> QScrollArea:
     """Let a panel show its content, as wide as the panel, in a scroll area without a frame."""
     area = Column(content, panel)
-    filled(laid(QVBoxLayout(panel)), area)
+    add_all(space(QVBoxLayout(panel)), area)
     return area

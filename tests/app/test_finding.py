@@ -8,7 +8,7 @@ import string
 
 import pytest
 
-from app.state.finding import LONGEST, Entry, entry, find, marks
+from app.state.finding import LONGEST, Entry, entry, find, match_spans
 
 SOME = [
     entry("figure", "File", "Export figure ...", "As PDF"),
@@ -74,16 +74,16 @@ def test_found_is_what_brute_force_finds() -> None:
 
 
 def test_marks_are_the_letters_that_were_typed() -> None:
-    assert marks("exp fig", "Export figure") == [(0, 3), (7, 10)]
-    assert marks("cf", "Copy figure") == [(0, 1), (5, 6)]
-    assert marks("gur", "figure, configure") == [(2, 5)]
-    assert marks("", "figure") == marks("zz", "figure") == []
-    assert marks("i", "\u0130stanbul") == []  # its first letter is two when it is small
+    assert match_spans("exp fig", "Export figure") == [(0, 3), (7, 10)]
+    assert match_spans("cf", "Copy figure") == [(0, 1), (5, 6)]
+    assert match_spans("gur", "figure, configure") == [(2, 5)]
+    assert match_spans("", "figure") == match_spans("zz", "figure") == []
+    assert match_spans("i", "\u0130stanbul") == []  # its first letter is two when it is small
     generator = random.Random(1)
     for _ in range(300):
         title = "".join(generator.choices(string.ascii_letters + "  .", k=12))
         text = "".join(generator.choices(string.ascii_lowercase, k=2))
-        spans = marks(text, title)
+        spans = match_spans(text, title)
         ends = [place for span in spans for place in span]
         assert ends == sorted(ends) and len(ends) == len(set(ends))
         marked = "".join(title[begin:end] for begin, end in spans).lower()
@@ -93,4 +93,4 @@ def test_marks_are_the_letters_that_were_typed() -> None:
 
 def test_a_very_long_text_is_cut() -> None:
     assert keys("m" * 100_000) == []
-    assert marks("m" * (LONGEST + 5), "m" * LONGEST) == [(0, LONGEST)]
+    assert match_spans("m" * (LONGEST + 5), "m" * LONGEST) == [(0, LONGEST)]

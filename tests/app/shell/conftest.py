@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.places import Places
 from app.shell.application import Marginscope
-from app.state.intent import FIGURE_1
+from app.state.views import FIGURE_1
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from tests.app import theory_stand_ins as stand_ins

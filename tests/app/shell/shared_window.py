@@ -298,7 +298,7 @@ def is_quiet(program: Marginscope) -> bool:
         and all(theory.results(run.key).judged[1] == MARGINS for run in program.session)
         and not program.display.calculator.busy
         and not program.open_runs.is_ticking
-        and not program.scenes.waiting
+        and not program.scenes.has_pending_change
         and not program.readout._stale
         and not _busy(program)
     )
@@ -436,7 +436,7 @@ class SharedWindow:
             setattr(getattr(program, owner), name, copy(value))
         program.window.set_recent(program.settings.values.recent)
         program.export.figure_process.stop()
-        program.readout.say(program.readout._message)
+        program.readout.show_message(program.readout._message)
 
     def _turn(self) -> None:
         """Let the event loop do the layouts; what was hidden there holds the window no longer."""
@@ -482,7 +482,7 @@ class SharedWindow:
         for area in window.findChildren(QAbstractScrollArea):
             area.horizontalScrollBar().setValue(0)
             area.verticalScrollBar().setValue(0)
-        program.scenes.begin()
+        program.scenes.clear_history()
         window.activateWindow()
         window.transport.slider.setFocus()
 

@@ -366,7 +366,7 @@ def undo_and_redo_a_branch(program: Marginscope, qtbot: QtBot) -> None:
     (one,) = program.session
     rewind(program, qtbot)
     paths = [run.path for run in program.session]
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     for _ in range(4):  # the form, and the runs
         if len(program.session) == 2:
             qtbot.keyClick(program.window, Key.Key_Z, CONTROL)
@@ -380,7 +380,7 @@ def undo_and_redo_a_branch(program: Marginscope, qtbot: QtBot) -> None:
     assert [run.heading[:13] for run in program.session][1] == "step = 0.0625"
     qtbot.keyClick(program.window, Key.Key_B, CONTROL)
     assert line.isVisible()
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     before = text_of(program, "dynamics.step")
     qtbot.keyClick(program.window, Key.Key_Z, CONTROL)
     qtbot.waitUntil(lambda: text_of(program, "dynamics.step") != before or not line.isVisible())

@@ -336,7 +336,7 @@ def test_a_view_of_a_run_with_code_is_shown_once_trusted(
     trust.trust(stranger.source)
     program.files.open_files([str(stranger.study)])
     qtbot.waitUntil(lambda: trained(program) and stranger.canary.exists())
-    picture = program.scenes.picture()
+    picture = program.scenes.shareable_scene()
     (path,) = picture.runs
     view = tmp_path / "one.msview"
     view.write_text(view_text(picture, tmp_path))

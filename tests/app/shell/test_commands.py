@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.actions import ROWS, why_not
+from app.actions import ROWS, disabled_reason
 from app.settings import load_settings
 from app.shell import commands
 from app.shell.application import Marginscope
@@ -74,7 +74,7 @@ def test_everything_is_in_it(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(of_kind(palette, "Run")) == 2)
     assert there["action:open"].shortcut == "Ctrl+O"
     assert there["action:dark"].detail.startswith("off")
-    assert there["action:pause"].reason == why_not("pause") != ""
+    assert there["action:pause"].reason == disabled_reason("pause") != ""
     kinds = {one.kind for one in palette._entries}
     assert {"View", "Layout", "Neurons", "Curves against", "Curve"} <= kinds
     runs = [run.data.run for run in program.session]

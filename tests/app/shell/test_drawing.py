@@ -230,7 +230,7 @@ def test_training_follows_the_drawing(
     their own brings them back.
     """
     program.display.ask(views=("neurons", "predictor"))
-    program.scenes.begin()
+    program.scenes.clear_history()
     first = runs_of(program)
     QTest.mouseClick(window.always, Button.LeftButton, pos=QPoint(8, 8))
     assert window.always.isChecked()
@@ -254,7 +254,7 @@ def test_training_follows_the_drawing(
     assert all(path.exists() for path in (*first, every[0][0], *every[2]))
     trash = program.places.runs / ".trash"
     assert {path.name for path in trash.rglob("*.msrun")} == {path.name for path in gone}
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert [step.words for step in program.scenes.history.past] == ["Draw and train"]
     points = window.sketch.points
     keys(qtbot, program.window, Key.Key_Z, CONTROL)
@@ -265,7 +265,7 @@ def test_training_follows_the_drawing(
     assert points_in(program) == points
     # After something else was done the runs are those of another step, to which undo leads back.
     pick(qtbot, program.window, "View", "Curves against", "step")
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     draw(0.1, 0.4)
     draw(-0.3, -0.8)
     qtbot.waitUntil(lambda: not any(path.exists() for path in every[3]))

@@ -70,7 +70,7 @@ def test_the_bar_is_there_only_with_something_to_say(qtbot: QtBot) -> None:
     bar = MessageBar()
     qtbot.addWidget(bar)
     assert not bar.isVisible()
-    bar.say("The disk is full.")
+    bar.show_message("The disk is full.")
     assert bar.isVisible()
     qtbot.mouseClick(bar.findChild(QToolButton), Qt.MouseButton.LeftButton)
     assert not bar.isVisible()

@@ -107,7 +107,7 @@ def test_where_kernels_cannot_be_kept_the_window_says_so(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
     broken = [sys.executable, "-S", "-c", "raise SystemExit(2)"]
     monkeypatch.setattr(beside, "warm_command", lambda: broken)
-    bar.say("Settings are not remembered.")
+    bar.show_message("Settings are not remembered.")
     assert compiler.look()
     compiler.want(())
     qtbot.waitUntil(lambda: "NUMBA_CACHE_DIR" in bar.text)

@@ -17,9 +17,9 @@ from pytestqt.qtbot import QtBot
 
 from app.playback import live_files
 from app.shell.application import Marginscope
-from app.state.intent import FIGURE_1
 from app.state.resolve import span_of
 from app.state.session import Growth, OpenRun
+from app.state.views import FIGURE_1
 from core.errors import RunFileError
 from core.run_files.in_use import held_elsewhere
 from core.runs import open_run

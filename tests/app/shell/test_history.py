@@ -14,8 +14,8 @@ from app.state.differences import differences
 from app.state.edits import Edits
 from app.state.history import (
     MOST_STEPS,
-    Came,
     Changed,
+    ExternalChange,
     History,
     Recoloured,
     Redo,
@@ -23,7 +23,7 @@ from app.state.history import (
     Undo,
     reduce,
 )
-from app.state.intent import PASSING, VIEW_OPTIONS, Intent
+from app.state.intent import TRANSIENT, VIEW_OPTIONS, Intent
 from app.state.scene import Scene, Zoom
 from core.observables.planes import NodePlane
 from core.studies.study import load_study
@@ -45,13 +45,13 @@ def wished(**wishes: object) -> Scene:
 
 def test_every_wish_is_an_option_or_passes() -> None:
     names = [item.name for item in fields(Intent)]
-    assert set(PASSING) == {
+    assert set(TRANSIENT) == {
         *("cursor", "playing", "follow", "hovered"),
         *("proposed", "proposed_plane", "proposed_curves", "proposed_points"),
     }
-    assert [name for name in names if name not in PASSING] == list(VIEW_OPTIONS)
+    assert [name for name in names if name not in TRANSIENT] == list(VIEW_OPTIONS)
     default = Intent()
-    for name in PASSING:
+    for name in TRANSIENT:
         other = replace(default, **{name: "another"})
         assert not differences(Scene(intent=default), Scene(intent=other))
 
@@ -111,7 +111,7 @@ def test_the_past_is_bounded_and_came_is_no_step() -> None:
         scene = wished(plane=NodePlane("coordinates", (0, at + 1)))
         history = reduce(history, Changed(scene, 10.0 * at))
     assert len(history.past) == MOST_STEPS
-    assert reduce(history, Came(Scene())).past == history.past
+    assert reduce(history, ExternalChange(Scene())).past == history.past
 
 
 def test_a_palette_of_the_system_reaches_only_scenes_that_had_the_one_before() -> None:
@@ -165,7 +165,7 @@ def test_zooms_have_words() -> None:
 
 def noted(program: Marginscope, qtbot: QtBot) -> list[str]:
     """The names of the steps, once what was changed is noted."""
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     return [step.words for step in program.scenes.history.past]
 
 

@@ -175,4 +175,4 @@ def test_the_window_starts_with_pipes_and_says_so(
     program = open_program(study)
     assert program.window.isVisible()
     assert ".broken now" in program.window.bar.text
-    assert program.keeper.keeps
+    assert program.keeper.owns_lock

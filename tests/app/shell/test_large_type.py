@@ -175,7 +175,7 @@ def put_back(program: Marginscope, scene: Scene, qtbot: QtBot) -> None:
 
 
 def check_window(program: Marginscope, points: float, qtbot: QtBot) -> None:
-    program.window.bar.say("A sentence that is said in a bar. " * 8)
+    program.window.bar.show_message("A sentence that is said in a bar. " * 8)
     QTest.qWait(50)
     labels = [one for one in program.window.findChildren(QLabel) if one.isVisible()]
     assert len(labels) > 20

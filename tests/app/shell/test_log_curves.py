@@ -60,7 +60,7 @@ def test_what_is_positive_is_shown_by_its_logarithm(
     assert pointed is not None and pointed.text.startswith("distance ")
     told = float(pointed.text.split("\n")[0].removeprefix("distance "))
     assert told == pytest.approx(float(OBSERVABLES["distance"].at(run, frame)), rel=0.05)
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.actions["undo"].text() == "&Undo Logarithmic curves"
     keys(qtbot, program.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert not program.actions["log_curves"].isChecked()
@@ -88,6 +88,6 @@ def test_what_has_no_logarithm_is_named(
 
 def test_a_link_brings_the_axis_back(program: Marginscope, view: CurvesView) -> None:
     program.actions["log_curves"].trigger()
-    link = link_of(program.scenes.picture())
+    link = link_of(program.scenes.shareable_scene())
     assert "log=yes" in link
     assert parse_link(link, Scene()).intent.log_curves

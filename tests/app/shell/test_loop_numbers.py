@@ -68,7 +68,7 @@ def check_curves(program: Marginscope, qtbot: QtBot) -> None:
     for text in ("train/loss", "risk, passed by the loop 7", "val acc"):
         assert text in view.header.text, view.header.text
     assert np.array_equal(data.later.trace("train/loss", STEPS + 1)[1:, 0], 1 / np.arange(1, 13.0))
-    titles = [one.title for one in explanations_of(view.explained())]
+    titles = [one.title for one in explanations_of(view.help_topics())]
     assert titles[1:] == ["risk, passed by the loop", "val acc, passed by the loop"]
     palette = [one for one in program.commands._curves() if one.key == "curve:val_acc"]
     assert len(palette) == 1 and not palette[0].reason
@@ -87,6 +87,6 @@ def check_comparison(program: Marginscope, qtbot: QtBot) -> None:
     view = program.compare.view
     qtbot.waitUntil(lambda: view._comparison.question.observable == "val_acc")
     assert "val acc" in view.plot.side.labelText
-    assert [one.title for one in explanations_of(view.explained())] == [
+    assert [one.title for one in explanations_of(view.help_topics())] == [
         "val acc, passed by the loop"
     ]

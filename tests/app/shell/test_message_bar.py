@@ -57,7 +57,7 @@ def test_nothing_moves_when_something_is_said(
     before = at_rest(qtbot, window, bar)
     assert len(before) > 50
     for words in ("Short.", LONG):
-        bar.say(words)
+        bar.show_message(words)
         QTest.qWait(50)
         assert places(window, bar) == before
         assert bar.isVisible()
@@ -77,7 +77,7 @@ def test_nothing_moves_when_something_is_said(
         assert label.height() >= label.heightForWidth(label.width())
         # It is on top: the place belongs to it.
         assert bar.isAncestorOf(window.childAt(box.center()))
-    bar.say("Short.")
+    bar.show_message("Short.")
     window.resize(size[0] + 60, size[1])
     assert bar.width() == centre.width()
     bar.clear()
@@ -92,7 +92,7 @@ def test_escape_closes_the_bar_before_it_lets_go_of_nodes(
     qtbot.waitUntil(window.isActiveWindow)
     key = next(iter(program.session)).key
     program.display.ask(playing=False, pinned=frozenset({(key, 1)}))
-    bar.say("Something went wrong.")
+    bar.show_message("Something went wrong.")
     QTest.keyClick(window.transport.slider, Qt.Key.Key_Escape)
     assert not bar.isVisible()
     assert program.display.intent.pinned
@@ -102,7 +102,7 @@ def test_escape_closes_the_bar_before_it_lets_go_of_nodes(
 
 def test_its_button_closes_the_bar(program: Marginscope) -> None:
     bar = program.window.bar
-    bar.say("Something went wrong.")
+    bar.show_message("Something went wrong.")
     button = bar.findChild(QToolButton)
     assert button is not None
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
@@ -113,14 +113,14 @@ def test_its_button_closes_the_bar(program: Marginscope) -> None:
 def test_what_was_done_goes_by_itself_and_a_refusal_stays(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.widgets.message_bar.TOLD_MS", 20)
+    monkeypatch.setattr("app.widgets.message_bar.NOTICE_MS", 20)
     bar = MessageBar()
     qtbot.addWidget(bar)
-    bar.tell("The table is saved.")
+    bar.show_notice("The table is saved.")
     assert bar.isVisible()
     qtbot.waitUntil(lambda: not bar.isVisible())
-    bar.tell("The table is saved.")
-    bar.say("The file cannot be written.")  # in its place, and for as long as it likes
+    bar.show_notice("The table is saved.")
+    bar.show_message("The file cannot be written.")  # in its place, and for as long as it likes
     QTest.qWait(60)
     assert bar.text == "The file cannot be written."
     assert bar.isVisible()
@@ -132,7 +132,7 @@ def test_nor_does_anything_move_in_other_windows(qtbot: QtBot, kind: str) -> Non
     qtbot.addWidget(window)
     window.show()
     before = at_rest(qtbot, window, window.bar)
-    window.bar.say(LONG)
+    window.bar.show_message(LONG)
     QTest.qWait(50)
     assert window.bar.isVisible()
     assert places(window, window.bar) == before

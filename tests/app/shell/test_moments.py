@@ -88,7 +88,7 @@ def test_an_interval_is_drawn_with_shift_and_by_keys(program: Marginscope, qtbot
     interval = program.display.intent.interval
     assert interval is not None
     assert interval == pytest.approx((slider.moment_at(80), slider.moment_at(160)))
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert program.display.intent.interval is None
     program.playback.to_moment(slider.moment_at(100))
@@ -215,8 +215,8 @@ def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: Q
     program.playback.to_typed("10^1.25")
     display.ask(views=("margins",))
     display.panels[0].node_clicked.emit(4)
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
-    before = program.scenes.picture()
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
+    before = program.scenes.shareable_scene()
     keys(qtbot, program.window, Qt.Key.Key_B, NONE)
     answer(qtbot, "the turn & back")
     first = next(iter(program.session)).path
@@ -227,8 +227,8 @@ def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: Q
     display.ask(views=("neurons",), pinned=frozenset())
     slider = program.window.transport.slider
     QTest.mouseClick(slider, LEFT, NONE, ribbon(slider, mark.name))
-    assert program.scenes.picture() == before
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    assert program.scenes.shareable_scene() == before
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.actions["undo"].text() == "&Undo Bookmark the turn && back"
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert display.intent.views == ("neurons",)

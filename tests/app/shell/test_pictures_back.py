@@ -30,14 +30,7 @@ from app.shell.application import Marginscope
 from app.state.compared import Compared
 from app.state.edits import Edits
 from app.state.fields import OF_LAYOUT, OF_PICTURE
-from app.state.intent import (
-    MARGIN_AXES,
-    NEURON_POINTS,
-    NEURON_RANGES,
-    PACES,
-    START,
-    Intent,
-)
+from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, START, Intent
 from app.state.last_session import LastSession, parse_session, session_text
 from app.state.layouts import laid_out, layout_of
 from app.state.link import (
@@ -50,7 +43,7 @@ from app.state.link import (
     view_text,
 )
 from app.state.scene import Scene, Zoom
-from app.state.value_kinds import moment_of
+from app.state.value_kinds import PACES, moment_of
 from app.state.views import VIEWS
 from app.theory.controller import WHILE_TRAINING
 from app.theory.judge import Case
@@ -338,8 +331,8 @@ def arranged(program: Marginscope, qtbot: QtBot) -> Scene:
     display.ask(views=("neurons", "margins", "curves"), neuron_range="root", linked=False)
     wheel(display.panels[1].view("margins").plot, QPoint(60, 40), 3)
     display.panels[1].node_clicked.emit(3)
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
-    scene = program.scenes.picture()
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
+    scene = program.scenes.shareable_scene()
     assert len(scene.zooms) == 1
     assert scene.intent.pinned == {(1, 3)}
     return scene
@@ -366,7 +359,7 @@ def test_a_link_brings_the_picture_back(
         assert len(program.session) == 0
         program.files.open_files([name])
         qtbot.waitUntil(lambda: trained(program))
-        assert seen(program.scenes.picture()) == seen(before)
+        assert seen(program.scenes.shareable_scene()) == seen(before)
         assert frames(program) == shown
         assert not program.display.intent.playing
     # It is a step like any other.
@@ -417,7 +410,7 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
     assert judged
     assert not any(judged)
     assert not display.awaited
-    assert seen(program.scenes.picture()) == seen(before)
+    assert seen(program.scenes.shareable_scene()) == seen(before)
     assert frames(program) == shown
 
 
@@ -439,13 +432,13 @@ def test_links_are_typed_and_wrong_ones_lose_nothing(
         accept(link)
         qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
         assert words in program.window.bar.text
-        assert program.scenes.picture() == before
+        assert program.scenes.shareable_scene() == before
     program.files.open_files([str(tmp_path / "gone.msview")])
     assert "gone.msview" in program.window.bar.text
     (tmp_path / "wrong.msview").write_bytes(b"\xff\xfe[")
     program.files.open_files([str(tmp_path / "wrong.msview")])
     assert "wrong.msview" in program.window.bar.text
-    assert program.scenes.picture() == before
+    assert program.scenes.shareable_scene() == before
 
 
 def test_a_link_puts_a_study_into_the_form(program: Marginscope, qtbot: QtBot) -> None:
@@ -483,13 +476,13 @@ def test_the_next_start_goes_on(
 ) -> None:
     arranged(program, qtbot)
     QTest.keyClicks(program.window.form.sections["network"].rows[0].control, "7")
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
-    before, shown = program.scenes.picture(named=False), frames(program)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
+    before, shown = program.scenes.shareable_scene(named=False), frames(program)
     program.window.close()
     again = open_program()
     qtbot.waitUntil(lambda: trained(again))
     with subtests.test("all is there"):
-        assert seen(again.scenes.picture(named=False)) == seen(before)
+        assert seen(again.scenes.shareable_scene(named=False)) == seen(before)
         assert frames(again) == shown
         assert not again.session.live
         assert not again.actions["undo"].isEnabled()
@@ -536,7 +529,7 @@ def test_a_session_that_was_killed_is_asked_about(
     qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
     press("Restore")
     qtbot.waitUntil(lambda: trained(again))
-    assert seen(again.scenes.picture()) == seen(before)
+    assert seen(again.scenes.shareable_scene()) == seen(before)
 
 
 def test_a_window_that_nobody_has_touched_is_kept(
@@ -545,7 +538,7 @@ def test_a_window_that_nobody_has_touched_is_kept(
     program = open_program()
     soon = program.keeper.findChild(QTimer, "session")
     assert isinstance(soon, QTimer)
-    program.keeper.begin()  # as `ready` does, and nothing changes after it
+    program.keeper.start()  # as `ready` does, and nothing changes after it
     assert soon.isActive()
     soon.setInterval(0)
     place = Places.under(tmp_path / "user").session
@@ -590,7 +583,7 @@ def test_two_windows_do_not_write_over_each_other(
     runs = [run.path for run in program.session]
     other = open_program(plain_study)
     qtbot.waitUntil(lambda: trained(other))
-    assert not other.keeper.keeps
+    assert not other.keeper.owns_lock
     assert other.keeper.previous is None
     other.window.close()
     program.window.close()

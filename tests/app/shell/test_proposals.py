@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 from app.settings import Settings
 from app.shell.application import Marginscope
 from app.state.fields import OF_SESSION, written
-from app.state.intent import FIGURE_1, FIRST_CURVES, NEURON_POINTS
-from app.state.views import NEXT, ON_A_LINE, VIEWS, suited
+from app.state.intent import FIRST_CURVES, NEURON_POINTS
+from app.state.views import FIGURE_1, NEXT, ON_A_LINE, VIEWS, suited
 from core.errors import InputError
 from core.observables.planes import PLANES
 from core.observables.registry import OBSERVABLES
@@ -170,7 +170,8 @@ def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
     assert (wishes.curves, wishes.neuron_points) == (("sharpness",), "directions")
     marked = [a.data() for a in program.window.neuron_choice.actions() if a.isChecked()]
     assert ("neuron_points", "directions") in marked
-    assert "sharpness" in program.scenes.picture().intent.curves  # a link says what is shown
+    shared = program.scenes.shareable_scene()
+    assert "sharpness" in shared.intent.curves  # a link says what is shown
     assert "sharpness" not in text_of(program)  # and the session that nobody chose it
     chooser.pick("View", "Curves", OBSERVABLES["sharpness"].title)
     assert program.display.view.wishes.curves == ()
@@ -187,7 +188,7 @@ def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
 
 def text_of(program: Marginscope) -> str:
     """What a session would keep of the wishes."""
-    return str(written(program.scenes.picture(named=False), OF_SESSION))
+    return str(written(program.scenes.shareable_scene(named=False), OF_SESSION))
 
 
 def test_the_usual_curves_of_older_settings_were_not_chosen() -> None:

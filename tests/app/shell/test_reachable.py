@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QWidge
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.state.intent import FIGURE_1
+from app.state.views import FIGURE_1
 from app.style import shades
 from app.training.section_form import FieldRow
 from app.views.neurons import NeuronsView

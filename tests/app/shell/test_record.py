@@ -56,7 +56,7 @@ def test_what_was_done_is_done_again_by_the_script(
     program: Marginscope, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program.display.ask(palette="dark")
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     place = tmp_path / "record" / "mine.sh"
     place.parent.mkdir()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(place), ""))
@@ -101,7 +101,7 @@ def test_a_number_that_is_typed_is_one_line(
     row.control.setFocus()
     for letter in "12":
         qtbot.keyClick(row.control, Qt.Key(ord(letter)))
-        qtbot.waitUntil(lambda: not program.scenes.waiting)
+        qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     changes = [entry.words for entry in program.record.entries if entry.is_step]
     assert len(changes) == 1
     assert changes[0] == f"{row.field.name} = {row.text()}"
@@ -110,12 +110,12 @@ def test_a_number_that_is_typed_is_one_line(
 def test_saving_is_called_so_and_a_first_change_leaves_the_line_before_it(
     program: Marginscope, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program.scenes.begin()  # nothing can be undone, as after the start
+    program.scenes.clear_history()  # nothing can be undone, as after the start
     place = tmp_path / "mine.toml"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(place), ""))
     pick(qtbot, program.window, "File", "Save study ...")
     program.display.ask(equal=True)
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert [entry.words for entry in program.record.entries[-2:]] == [
         f"Save {place}",
         "Equal aspect",
@@ -127,12 +127,12 @@ def test_only_the_line_of_a_step_is_replaced_when_the_step_goes_on(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.state.history.PAUSE_S", 3600.0)
-    program.scenes.begin()
+    program.scenes.clear_history()
     program.display.ask(pace=2.0)
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     program.export.finished.emit("figure.pdf is written.")
     program.display.ask(pace=4.0)
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     words = [entry.words for entry in program.record.entries[-3:]]
     assert words == ["Pace 2\u00d7", "figure.pdf is written.", "Pace 4\u00d7"]
 
@@ -141,9 +141,9 @@ def test_a_change_that_is_reverted_at_once_leaves_no_line(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.state.history.PAUSE_S", 3600.0)
-    program.scenes.begin()
+    program.scenes.clear_history()
     before = program.record.entries
     for equal in (True, False):
         program.display.ask(equal=equal)
-        qtbot.waitUntil(lambda: not program.scenes.waiting)
+        qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.record.entries == before

@@ -150,7 +150,7 @@ def test_one_or_two_nodes_keep_rings(program: Marginscope, qtbot: QtBot) -> None
     display.ask(hovered=(key, 5))
     (mark,) = view_of(program, 1, "neurons").plot.overlay.marks
     assert mark.label == "node 5" and display.view.inspected == (key, 5)
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.actions["undo"].text().startswith("&Undo ")
 
 
@@ -188,7 +188,7 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     pick(qtbot, window, "Edit", "Selections", "right  late")
     assert display.view.runs[1].selected == chosen
     assert entries(window.selections)["right && late"]
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.actions["undo"].text() == f"&Undo Select {len(chosen)} nodes"
     keys(qtbot, window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert not display.intent.pinned

@@ -20,8 +20,9 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.shell.lifecycle import KEEP, STOP
-from app.state.intent import MARGIN_AXES, PACES
+from app.state.intent import MARGIN_AXES
 from app.state.resolve import resolve
+from app.state.value_kinds import PACES
 from app.widgets.inputs import ValueEdit
 from core.runs import open_run
 from tests.app.mouse import LEFT, click_on, pick, press_in_box, pull, when_open
@@ -410,10 +411,10 @@ def test_files_that_are_opened_rearrange_the_views_once(
         assert shown == [[first]]
         assert program.display.intent.compared is None
     with subtests.test("brought back"):
-        qtbot.waitUntil(lambda: not program.scenes.waiting)
+        qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
         shown.clear()
         program.scenes.undo()
-        qtbot.waitUntil(lambda: not program.scenes.waiting)
+        qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
         assert len(shown) == 1
     program.display.runs_changed.disconnect(note)
 

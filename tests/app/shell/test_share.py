@@ -49,7 +49,7 @@ def test_margins_are_divided_by_what_is_promised(program: Marginscope, qtbot: Qt
     assert view.plot.shown().bottom() > line.high  # the whole is in the picture
     assert view.reach is None
     assert any("90 % of" in text and "not reached" in text for text in view.plot.overlay.corner)
-    qtbot.waitUntil(lambda: not program.scenes.waiting)
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.actions["undo"].text() == f"&Undo {SHARE}"
     keys(qtbot, program.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     np.testing.assert_allclose(view.lines(data)[0].values, plain)

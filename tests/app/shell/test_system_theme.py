@@ -89,13 +89,13 @@ def test_a_theme_of_the_system_is_no_step_and_leaves_undo_and_redo(
     system = System(monkeypatch)
     with skip_style_sheet():
         program.actions["system"].setChecked(True)
-        program.scenes.begin()
+        program.scenes.clear_history()
         for wishes in ({"equal": True}, {"linked": False}):
             program.display.ask(**wishes)
-            qtbot.waitUntil(lambda: not program.scenes.waiting)
+            qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
         program.scenes.undo()
         system.turn("dark")
-        qtbot.waitUntil(lambda: not program.scenes.waiting)
+        qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
         assert state(program) == ("dark", True, True)
         assert [step.words for step in program.scenes.history.past] == ["Equal aspect"]
         program.scenes.redo()
@@ -113,7 +113,7 @@ def test_a_change_before_a_theme_of_the_system_is_a_step(
     system = System(monkeypatch)
     with skip_style_sheet():
         program.actions["system"].setChecked(True)
-        program.scenes.begin()
+        program.scenes.clear_history()
         program.display.ask(equal=True)
         system.turn("dark")  # in the same turn of the loop
         assert [step.words for step in program.scenes.history.past] == ["Equal aspect"]

@@ -207,7 +207,7 @@ def check_that_it_is_shown_by_its_action_and_undone(judged: Marginscope, qtbot: 
     assert window.times.isVisible()
     pick(qtbot, window, "View", "Theorem time line")
     assert not window.times.isVisible()
-    qtbot.waitUntil(lambda: not judged.scenes.waiting)
+    qtbot.waitUntil(lambda: not judged.scenes.has_pending_change)
     assert "theorem time line" in judged.actions["undo"].text()
     keys(qtbot, window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert window.times.isVisible()
@@ -239,7 +239,7 @@ def test_rows_in_a_window_of_their_own(
 ) -> None:
     """The last check takes the rows away."""
     judged.display.ask(views=("margins",))  # another look of fewer views takes less time
-    qtbot.waitUntil(lambda: not judged.scenes.waiting)
+    qtbot.waitUntil(lambda: not judged.scenes.has_pending_change)
     for check in CHECKS:
         with subtests.test(check.__name__):
             check(judged, qtbot)

@@ -13,9 +13,9 @@ from pytestqt.qtbot import QtBot
 from app.settings import load_settings
 from app.shell.action_state import OF_STUDY
 from app.shell.application import Marginscope
-from app.state.intent import FIGURE_1, FIRST_CURVES, NEURON_POINTS
+from app.state.intent import FIRST_CURVES, NEURON_POINTS
 from app.state.later import SPECTRUM
-from app.state.views import VIEWS
+from app.state.views import FIGURE_1, VIEWS
 from core.observables.planes import PLANES, NodePlane
 from core.observables.registry import scalars_of
 from tests.app.mouse import click, close_menus, entry, opened, pick

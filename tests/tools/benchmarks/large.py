@@ -109,7 +109,7 @@ def linked(program: Marginscope, path: Path, application: QApplication) -> float
     until(lambda: not any(run.behind for run in program.session), application)
     program.display.ask(playing=False)
     program.playback.to_typed("10^1.5")
-    link = link_of(program.scenes.picture())
+    link = link_of(program.scenes.shareable_scene())
     wanted = [run.frame for run in program.display.view.runs]
     program.training.close_runs()
     event_loop(1.0)

@@ -272,7 +272,7 @@ def turns(application: QApplication, folder: Path, study: Path, count: int) -> N
         program.playback.to_moment(-1.0 + 3.0 * (turn % 17) / 17.0)
         application.processEvents()
         program.display.ask(linked=turn % 2 == 0)
-        program.scenes.note()
+        program.scenes.commit()
         program.scenes.undo()
         if turn % 4 == 0:
             program.files.open_files(files)

@@ -12,7 +12,7 @@ RETURNS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 @final
-class PressedByKeys(QObject):
+class ButtonKeyActivation(QObject):
     """Event filter of buttons: Space plays in the window; Qt presses tool buttons by Space only."""
 
     def add(self, button: QWidget) -> None:
