@@ -205,11 +205,11 @@ class SelfTest:
     def scrubbing(self) -> str:
         """Check that the picture follows the time line, to and fro."""
         program = self.program
-        program.display.ask(playing=False, follow=False)
+        program.display.update_intent(playing=False, follow=False)
         begun = time.perf_counter()
         for turn in range(MOMENTS):
             self._picture = program.window.grab().toImage()
-            program.playback.to_moment(-1.0 + 3.0 * ((17 * turn) % 101) / 101.0)
+            program.playback.seek(-1.0 + 3.0 * ((17 * turn) % 101) / 101.0)
             self._until(self._is_repainted, "a repaint")
         return f"{MOMENTS} moments, {1e3 * (time.perf_counter() - begun) / MOMENTS:.0f} ms each"
 

@@ -18,7 +18,7 @@ from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
 from app.state.compared import Compared
 from app.state.compared_runs import ComparedRun, Known, of_nodes, over_time, request_values
-from app.state.later import Later
+from app.state.later import BackgroundValues
 from app.state.resolve import frame_at
 from app.state.session import RunSnapshot, Session
 from app.training.run_questions import RunQuestions
@@ -88,14 +88,14 @@ class CompareController(QObject):
         self.message.emit("")
         before = self._display.intent.compared
         question = before.question if before is not None else CompareQuestion()
-        self._display.ask(compared=Compared(tuple(names), question))
+        self._display.update_intent(compared=Compared(tuple(names), question))
 
     def set_shown(self, on: bool) -> None:
         """Compare the open runs, or show them again."""
         if on == (self._display.intent.compared is not None):
             return
         if not on:
-            self._display.ask(compared=None)
+            self._display.update_intent(compared=None)
             return
         names = [str(run.source) for run in self._session if run.data is not None]
         if len(names) < 2:
@@ -107,17 +107,17 @@ class CompareController(QObject):
     def _set_question(self, question: CompareQuestion) -> None:
         compared = self._display.intent.compared
         if compared is not None:
-            self._display.ask(compared=replace(compared, question=question))
+            self._display.update_intent(compared=replace(compared, question=question))
 
     def leave(self) -> None:
         """Show the open runs instead of the comparison."""
         if self._display.intent.compared is not None:
-            self._display.ask(compared=None)
+            self._display.update_intent(compared=None)
 
     def _on_place_clicked(self, place: float) -> None:
         """Seek the moment at which the first line that comes so far reaches a place."""
         if self._of is not None and self._of.question.against in ("log10_time", "time"):
-            self._playback.to_moment(float(coordinate(place)))
+            self._playback.seek(float(coordinate(place)))
             return
         if self._known is None or not self._known.keys:  # nodes are not over time
             return
@@ -125,7 +125,7 @@ class CompareController(QObject):
             there = np.flatnonzero(keys >= place)
             if there.size:
                 moment = float(coordinate(max(float(one.run.log10_time[there[0]]), -300.0)))
-                self._playback.to_moment(moment)
+                self._playback.seek(moment)
                 return
 
     # ------------------------------------------------------------------------------- following
@@ -156,7 +156,7 @@ class CompareController(QObject):
             opened = self._open_runs(wanted.runs)
             if not opened:  # what was compared before stays
                 self._of = before
-                self._display.ask(compared=before)
+                self._display.update_intent(compared=before)
                 self.visibility_changed.emit(before is not None)
                 return
             self._close_runs()
@@ -200,7 +200,7 @@ class CompareController(QObject):
         try:
             for name in names:
                 run = open_run(Path(name))
-                opened.append(ComparedRun(run, Later(run), most_of(run)))
+                opened.append(ComparedRun(run, BackgroundValues(run), most_of(run)))
                 if run.frames == 0:
                     raise InputError(f"{run.path.name} has no frames yet; compare it later.")
         except (MarginscopeError, OSError) as error:

@@ -7,7 +7,7 @@ from typing import final
 
 from PySide6.QtCore import QObject, Signal
 
-from app.state.later import Later
+from app.state.later import BackgroundValues
 from app.worker import Request, Worker
 
 # As long as one run keeps the others waiting, and closing the thread.
@@ -22,13 +22,13 @@ class Calculator(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._watched: tuple[Later, ...] = ()
+        self._watched: tuple[BackgroundValues, ...] = ()
         self._worker = Worker("calculator", self._compute, self, one_core=True)
         self._worker.progress.connect(self.computed)
         # For what was asked in the moment in which the thread found nothing more to do.
         self._worker.result.connect(self.wake)
 
-    def watch(self, watched: Sequence[Later]) -> None:
+    def watch(self, watched: Sequence[BackgroundValues]) -> None:
         """The runs to compute for; work on others ends with the value at hand."""
         self._watched = tuple(watched)
         self.wake()

@@ -80,15 +80,15 @@ class DisplayController(QObject):
 
     # -------------------------------------------------------------------------------- intent
 
-    def ask(self, **changes: Any) -> None:
+    def update_intent(self, **changes: Any) -> None:
         """Change fields of the intent, and show the result at once."""
-        self.show(replace(self.intent, **changes))
+        self.set_intent(replace(self.intent, **changes))
 
     def refresh(self, at_once: bool = True) -> None:
         """Resolve the intent again, for other frames or runs."""
-        self.show(self.intent, at_once)
+        self.set_intent(self.intent, at_once)
 
-    def show(self, intent: Intent, at_once: bool = True) -> None:
+    def set_intent(self, intent: Intent, at_once: bool = True) -> None:
         """Set the intent, and apply what differs to the panels.
 
         Where it need not be at once, views follow in turn, as there is time.
@@ -143,7 +143,7 @@ class DisplayController(QObject):
                 yield panel, run, old
 
     @property
-    def awaited(self) -> bool:
+    def waits_for_frames(self) -> bool:
         """True while the cursor is at a frame that is still to be read. Thread-safe."""
         return any(waits_for_frames(run, self.intent) for run in self.session)
 
@@ -157,7 +157,7 @@ class DisplayController(QObject):
     def _on_node_hovered(self, node: int) -> None:
         run = self._run_of_sender()
         if run is not None:
-            self.show(replace(self.intent, hovered=None if node < 0 else (run.key, node)))
+            self.set_intent(replace(self.intent, hovered=None if node < 0 else (run.key, node)))
 
     def _on_node_clicked(self, node: int) -> None:
         run = self._run_of_sender()
@@ -168,17 +168,17 @@ class DisplayController(QObject):
         if node >= 0:
             # A click on a pinned node unpins it, on another one pins it too.
             pinned |= mine ^ {(run.key, node)}
-        self.show(replace(self.intent, pinned=pinned))
+        self.set_intent(replace(self.intent, pinned=pinned))
 
     def _on_nodes_selected(self, nodes: frozenset[int]) -> None:
         run = self._run_of_sender()
         if run is not None:
             others = frozenset(mark for mark in self.intent.pinned if mark[0] != run.key)
-            self.ask(pinned=others | {(run.key, node) for node in nodes})
+            self.update_intent(pinned=others | {(run.key, node) for node in nodes})
 
     def unpin(self) -> None:
         """Unpin all nodes."""
-        self.ask(pinned=frozenset())
+        self.update_intent(pinned=frozenset())
 
     # ---------------------------------------------------------------------------------- runs
 
@@ -246,7 +246,7 @@ class DisplayController(QObject):
 
     def _on_computed(self) -> None:
         for panel in self.panels:
-            panel.computed()
+            panel.on_values()
 
     def _on_zoom(self) -> None:
         self.zoomed.emit()

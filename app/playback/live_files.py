@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.playback.display import DisplayController
 from app.playback.open_runs import OpenRunController
 from app.playback.run_status import lost_sentence
-from app.state.session import Growth, OpenRun
+from app.state.session import OpenRun, RecordingState
 from app.worker import Request, Worker
 from core.errors import MarginscopeError
 from core.problem.schedule import coordinate
@@ -198,7 +198,7 @@ class LiveFileController(QObject):
 
     def _end(self, run: OpenRun) -> None:
         assert run.data is not None
-        run.growth = Growth.ENDED
+        run.growth = RecordingState.ENDED
         # As when it is opened: it goes no further than its frames, wherever it was to end.
         times = run.data.run.log10_time[1:]
         run.until = float(coordinate(times[-1])) if times.size else run.until
@@ -213,22 +213,22 @@ class LiveFileController(QObject):
         if run.growth is not before:
             self._pace()
             self._display.update_heading(run)
-            if run.growth is Growth.LEFT:
+            if run.growth is RecordingState.LEFT:
                 self.message.emit(lost_sentence(run))
             self._display.refresh()
             self._display.runs_changed.emit()
 
 
-def _growth(run: OpenRun, past: PollHistory, answer: PollResult) -> Growth:
+def _growth(run: OpenRun, past: PollHistory, answer: PollResult) -> RecordingState:
     """Return the state of an unfinished file after the latest poll."""
     past.held = past.held or answer.held is True
     past.gone = past.gone + 1 if answer.held is False else 0
     if answer.held or answer.written:
-        return Growth.GROWS
+        return RecordingState.GROWS
     # Twice: between two things that a poll sees a recorder may have come to its end.
     if past.held and answer.held is False:
-        return Growth.LEFT if past.gone > 1 else run.growth
+        return RecordingState.LEFT if past.gone > 1 else run.growth
     patience = PATIENCE_S if answer.held is None else UNHELD_S
     if answer.idle < patience:
-        return Growth.GROWS
-    return Growth.LEFT if past.gone > 1 else Growth.RESTS
+        return RecordingState.GROWS
+    return RecordingState.LEFT if past.gone > 1 else RecordingState.RESTS

@@ -21,7 +21,7 @@ from app.playback.display import DisplayController, waits_for_frames
 from app.playback.run_status import lost_sentence, notes_about, sentence_about
 from app.state.intent import START, Intent
 from app.state.resolve import advanced, has_room
-from app.state.session import Growth, OpenRun
+from app.state.session import OpenRun, RecordingState
 from core.errors import MarginscopeError
 from core.problem.schedule import coordinate
 
@@ -172,8 +172,8 @@ class OpenRunController(QObject):
     def on_lost(self, key: int, sentence: str) -> None:
         """Report a file of another program that cannot be read any more; its frames stay."""
         run = self._session.get(key)
-        if run is not None and run.growth is not Growth.LOST:
-            run.growth = Growth.LOST
+        if run is not None and run.growth is not RecordingState.LOST:
+            run.growth = RecordingState.LOST
             self._display.update_heading(run)
             self.message.emit(sentence)
             self._display.runs_changed.emit()
@@ -252,23 +252,23 @@ class OpenRunController(QObject):
         elapsed, self._last = min(now - self._last, LONGEST_TICK_S), now
         training = session.training
         # Where the cursor waits for frames, nothing else is done between two readings.
-        interval = 0 if display.awaited else self._rate.next(training)
+        interval = 0 if display.waits_for_frames else self._rate.next(training)
         if interval != self._timer.interval():
             self._timer.setInterval(interval)
         for run in session:
             self._read_replacement(run)
             if run.data is not None and (run.live or run.behind):
                 self._read(run)
-        if display.awaited and now - self._drawn < UNDRAWN:
+        if display.waits_for_frames and now - self._drawn < UNDRAWN:
             return
         self._drawn = now
         few = len(session) <= MANY
         intent = advanced(display.intent, session.snapshot(), elapsed)
-        display.show(intent, at_once=few and not training)
-        behind = [panel for panel in display.panels if panel.owed]
+        display.set_intent(intent, at_once=few and not training)
+        behind = [panel for panel in display.panels if panel.pending]
         share = 1 if training else MANY  # of the panels that draw in a tick's time
         for panel in behind:
-            panel.catch_up(DRAW_SECONDS * min(1.0, share / len(behind)))
+            panel.draw_pending(DRAW_SECONDS * min(1.0, share / len(behind)))
         if not self._is_busy():
             self._timer.stop()
 
@@ -294,6 +294,6 @@ class OpenRunController(QObject):
 
     def _is_busy(self) -> bool:
         display, session = self._display, self._session
-        if any(run.behind for run in session) or any(panel.owed for panel in display.panels):
+        if any(run.behind for run in session) or any(panel.pending for panel in display.panels):
             return True
         return has_room(display.intent, session.snapshot())

@@ -85,16 +85,16 @@ class Readout(QObject):
         self._timer = QTimer(self, interval=TEXT_MS)
         self._timer.setObjectName("texts")
         self._timer.timeout.connect(self._tick)
-        display.changed.connect(self.touch)
-        display.runs_changed.connect(self.touch)
+        display.changed.connect(self.schedule_update)
+        display.runs_changed.connect(self.schedule_update)
         display.calculator.computed.connect(self._show_group)
 
     def show_message(self, message: str) -> None:
         """A few words in the status line."""
         self._message = message
-        self.touch()
+        self.schedule_update()
 
-    def touch(self) -> None:
+    def schedule_update(self) -> None:
         """Something is different: the texts follow now, or when the next ones are due."""
         if self._ended:
             return

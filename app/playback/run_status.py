@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.state.session import Growth, OpenRun
+from app.state.session import OpenRun, RecordingState
 from core.figures.numbers import number_text
 from core.problem.schedule import time_text
 from core.training.control import FinishReason, RunState
@@ -15,11 +15,11 @@ ENDINGS = {
     FinishReason.DISK_FULL: "ended: the disk is full",
 }
 GROWTHS = {
-    Growth.ENDED: "not finished when it was opened",
-    Growth.GROWS: "being recorded by another program",
-    Growth.RESTS: "not finished, and nothing comes: its recording was left, or waits",
-    Growth.LEFT: "left unfinished by the program that recorded it",
-    Growth.LOST: "its file is gone; what was seen of it stays",
+    RecordingState.ENDED: "not finished when it was opened",
+    RecordingState.GROWS: "being recorded by another program",
+    RecordingState.RESTS: "not finished, and nothing comes: its recording was left, or waits",
+    RecordingState.LEFT: "left unfinished by the program that recorded it",
+    RecordingState.LOST: "its file is gone; what was seen of it stays",
 }
 
 
@@ -29,7 +29,7 @@ def status_text(run: OpenRun) -> str:
         if run.data is None:
             return "closed"
         reason = run.data.run.reason
-        if run.growth is Growth.LOST or not reason:
+        if run.growth is RecordingState.LOST or not reason:
             return GROWTHS[run.growth]
         return ENDINGS[FinishReason(reason)]
     status = run.control.status

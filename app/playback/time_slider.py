@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
-from app.state.resolve import Span
+from app.state.resolve import TimeSpan
 from app.widgets.plain_text import show_tip
 from app.widgets.screen_text import raised
 from core.figures.numbers import MINUS, clock_text, power_text
@@ -84,7 +84,7 @@ class TimeSlider(QWidget):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette = palette
-        self._span = Span(0.0, 1.0, 0.0, False)
+        self._span = TimeSpan(0.0, 1.0, 0.0, False)
         self._value = 0.0
         self._empty = True
         self._steps = False  # t counts steps
@@ -119,7 +119,7 @@ class TimeSlider(QWidget):
         self._palette = palette
         self.update()
 
-    def set_span(self, span: Span) -> None:
+    def set_span(self, span: TimeSpan) -> None:
         """The ends of the slider, and how far one may go."""
         if (span.low, span.high) != (self._span.low, self._span.high):
             self._ticks = ticks(span.low, span.high)

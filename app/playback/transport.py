@@ -136,7 +136,7 @@ class PlaybackController(QObject):
         super().__init__(parent)
         self._display = display
         self._transport = transport
-        transport.moment_requested.connect(self.to_moment)
+        transport.moment_requested.connect(self.seek)
         transport.time_typed.connect(self.to_typed)
         transport.slider.interval_requested.connect(self.set_interval)
         transport.slider.interval_refused.connect(self.no_interval)
@@ -146,27 +146,27 @@ class PlaybackController(QObject):
         """Play from the cursor, or from the start if it is at the end; or pause."""
         display = self._display
         if display.intent.playing and not display.intent.follow:
-            display.ask(playing=False)
+            display.update_intent(playing=False)
             return
         span = span_of(display.session.snapshot())
         view = resolve(display.intent, display.session.snapshot())
         # The edge of a run that is trained is not its end: playing waits there for frames.
         at_end = not span.live and view.cursor >= span.edge - NEAR
         cursor = START if at_end else clamped(view.cursor, span)
-        display.ask(playing=True, follow=False, cursor=cursor)
+        display.update_intent(playing=True, follow=False, cursor=cursor)
 
     def play_from_start(self) -> None:
         """Play newly opened runs; stop playing when none is open."""
         display = self._display
         # While following, new runs are shown at their edge.
         playing = len(display.session) > 0 and not display.intent.follow
-        display.ask(cursor=START, playing=playing, interval=None)
+        display.update_intent(cursor=START, playing=playing, interval=None)
 
-    def to_moment(self, moment: float) -> None:
+    def seek(self, moment: float) -> None:
         """Move the cursor to a moment; playing continues from there."""
         display = self._display
         cursor = clamped(moment, span_of(display.session.snapshot()))
-        display.show(replace(display.intent, cursor=cursor, follow=False))
+        display.set_intent(replace(display.intent, cursor=cursor, follow=False))
 
     def to_typed(self, text: str) -> None:
         """Move the cursor to a time that was typed."""
@@ -175,7 +175,7 @@ class PlaybackController(QObject):
             self.message.emit(f"{text.strip() or 'Nothing'} {NO_TIME}")
             return
         self.message.emit("")
-        self.to_moment(float(coordinate(log10_time)) if math.isfinite(log10_time) else START)
+        self.seek(float(coordinate(log10_time)) if math.isfinite(log10_time) else START)
 
     def jump(self) -> None:
         """Let the user type a time."""
@@ -192,11 +192,11 @@ class PlaybackController(QObject):
 
     def to_start(self) -> None:
         """Move the cursor to t = 0."""
-        self.to_moment(START)
+        self.seek(START)
 
     def to_end(self) -> None:
         """Move the cursor to the latest frame."""
-        self.to_moment(span_of(self._display.session.snapshot()).edge)
+        self.seek(span_of(self._display.session.snapshot()).edge)
 
     def slower(self) -> None:
         """Play at the next slower pace."""
@@ -210,7 +210,7 @@ class PlaybackController(QObject):
 
     def set_pace(self, pace: float) -> None:
         """Play so many times as fast as usual."""
-        self._display.ask(pace=pace)
+        self._display.update_intent(pace=pace)
 
     def from_here(self) -> None:
         """Play round and round from here to the end of the interval, or of the run."""
@@ -232,11 +232,11 @@ class PlaybackController(QObject):
     def set_interval(self, first: float, last: float) -> None:
         """Play round and round between two moments."""
         if last - first > NEAR:
-            self._display.ask(interval=(first, last))
+            self._display.update_intent(interval=(first, last))
 
     def no_interval(self) -> None:
         """Play over the whole run."""
-        self._display.ask(interval=None)
+        self._display.update_intent(interval=None)
 
     def set_follow(self, follow: bool) -> None:
         """Set whether the cursor stays at the latest frame; it stays where it is afterwards."""
@@ -244,13 +244,13 @@ class PlaybackController(QObject):
         if follow == display.intent.follow:
             return
         if follow:
-            display.ask(follow=True, playing=False)
+            display.update_intent(follow=True, playing=False)
         else:
             span = span_of(display.session.snapshot())
             # The intent's own cursor is where it stood before it followed.
-            display.ask(follow=False, cursor=clamped(display.view.cursor, span))
+            display.update_intent(follow=False, cursor=clamped(display.view.cursor, span))
 
     def _step(self, direction: int) -> None:
         display = self._display
         cursor = stepped(display.intent, display.session.snapshot(), direction)
-        display.ask(cursor=cursor, playing=False, follow=False)
+        display.update_intent(cursor=cursor, playing=False, follow=False)

@@ -254,7 +254,7 @@ class SceneController(QObject):
             if scene.form is not None and scene.form != self._form.edits:
                 self._training.show_edits(scene.form)
             keys = [run.key for run in self._display.session]
-            self._display.show(by_key(scene.intent, keys))
+            self._display.set_intent(by_key(scene.intent, keys))
             self._show_zooms(scene.zooms)
             for panel in PANELS:
                 self._actions[panel].setChecked(panel in scene.panels)

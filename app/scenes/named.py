@@ -313,7 +313,7 @@ class SelectionController(NamedController):
         found = {key: one for key, sets in runs.items() for one in sets if one.name == name}
         others = {mark for mark in self._display.intent.pinned if mark[0] not in found}
         mine = {(key, node) for key, one in found.items() for node in one.nodes}
-        self._display.ask(pinned=frozenset(others | mine))
+        self._display.update_intent(pinned=frozenset(others | mine))
         self._fill_menu()  # the mark of an entry moves also where the same one is chosen again
 
 

@@ -181,14 +181,14 @@ class ActionStateController(QObject):
         """Set the options of the view to the marks of their actions."""
         if not self._marking:
             marks = {name: self._actions[key].isChecked() for name, key in OPTIONS.items()}
-            self._display.ask(**marks)
+            self._display.update_intent(**marks)
 
     def _on_choice(self, action: QAction) -> None:
         wish, value = action.data()
         if wish == "plane":
             self._choose_plane(value)
         else:
-            self._display.ask(**{wish: value})
+            self._display.update_intent(**{wish: value})
         self._mark_choices()  # a plane that cannot be had is not the one that is marked
 
     def _choose_plane(self, kind: str) -> None:
@@ -198,7 +198,7 @@ class ActionStateController(QObject):
             if not numbers:
                 self._window.bar.show_message(PIN_TWO)
                 return
-        self._display.ask(plane=NodePlane(kind, numbers))
+        self._display.update_intent(plane=NodePlane(kind, numbers))
 
     def _two_nodes(self) -> tuple[int, ...]:
         """Return the nodes of the first run with two pinned ones, and its frame; else none."""
@@ -215,7 +215,7 @@ class ActionStateController(QObject):
         present = plane if plane.kind == COORDINATES.kind else COORDINATES
         dialog = CoordinatesDialog(present.numbers, dimension, self._window)
         if dialog.exec() == QDialog.DialogCode.Accepted:
-            self._display.ask(plane=NodePlane(COORDINATES.kind, dialog.chosen()))
+            self._display.update_intent(plane=NodePlane(COORDINATES.kind, dialog.chosen()))
             self._mark_choices()
         dialog.deleteLater()  # else the window, its parent, would keep it
 
@@ -229,7 +229,7 @@ class ActionStateController(QObject):
             self._show_views(tuple(name for name in before if name != action.data()) or before)
 
     def _show_views(self, views: Sequence[str]) -> None:
-        self._display.ask(views=tuple(views))
+        self._display.update_intent(views=tuple(views))
         self._mark_choices()
 
     def fill_curves(self) -> None:
@@ -277,11 +277,11 @@ class ActionStateController(QObject):
 
     def _on_curve(self, action: QAction) -> None:
         if action.data() == OF_STUDY:
-            self._display.ask(curves=None)
+            self._display.update_intent(curves=None)
         elif action.isChecked():
             self.show_curve(action.data())
         else:
-            self._display.ask(curves=self._curves_but(action.data()))
+            self._display.update_intent(curves=self._curves_but(action.data()))
 
     def _curves_but(self, name: str) -> tuple[str, ...]:
         return tuple(one for one in self._display.intent.shown_curves if one != name)
@@ -292,7 +292,7 @@ class ActionStateController(QObject):
         shown = self._display.view.wishes.views
         if "curves" not in shown:
             self._show_views((*shown, "curves"))
-        self._display.ask(curves=curves)
+        self._display.update_intent(curves=curves)
 
 
 @final

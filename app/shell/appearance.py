@@ -117,7 +117,7 @@ class AppearanceController(QObject):
 
     def set_dark(self, dark: bool) -> None:
         """Use the dark palette, or the light one."""
-        self._display.ask(palette="dark" if dark else "light")
+        self._display.update_intent(palette="dark" if dark else "light")
         self.apply()
 
     def set_follows_system(self, follows: bool) -> None:
@@ -133,7 +133,7 @@ class AppearanceController(QObject):
     def _follow_system(self) -> None:
         palette = system_palette()
         if self.follows_system and self._display.intent.palette != palette:
-            self._display.ask(palette=palette)
+            self._display.update_intent(palette=palette)
             self.apply()
 
     def _on_intent_changed(self) -> None:

@@ -95,7 +95,7 @@ class Marginscope(Parts):
         panels = [RunPanel(palette) for _ in range(len(self.display.panels), count)]
         for panel in panels:
             self.window.views.add(panel)
-            panel.moment_clicked.connect(self.playback.to_moment)
+            panel.moment_clicked.connect(self.playback.seek)
             panel.help_requested.connect(self.help.explain)
             panel.arranged.connect(self._order)
         self.display.add_panels(panels)

@@ -60,7 +60,7 @@ class HelpController(QObject):
         if shown == self._welcomes:
             return
         if shown and self._display.intent.compared is not None:
-            self._display.ask(compared=None)
+            self._display.update_intent(compared=None)
         self._welcomes = shown
         self._window.pages.set_over(self._window.welcome if shown else None)
         self.welcome_shown.emit(shown)

@@ -111,8 +111,8 @@ class TourController(QObject):
     def _prepare(self, step: Step) -> None:
         """Go to the step's moment, and pin its nodes."""
         if step.log10_time is not None:
-            self._playback.to_moment(float(coordinate(step.log10_time)))
-            self._display.ask(playing=step.plays)
+            self._playback.seek(float(coordinate(step.log10_time)))
+            self._display.update_intent(playing=step.plays)
         if step.pins:
             self._pin_largest(step.pins)
         self._restore_panels()
@@ -141,7 +141,7 @@ class TourController(QObject):
             return
         sizes = run.data.values("relative_norm", run.data.frames - 1)
         largest = np.argsort(-sizes)[:count].tolist()
-        self._display.ask(pinned=frozenset((run.key, int(node)) for node in largest))
+        self._display.update_intent(pinned=frozenset((run.key, int(node)) for node in largest))
 
     def _on_runs(self) -> None:
         step = self.step

@@ -27,7 +27,7 @@ def connect(parts: Parts) -> None:
     parts.drawing.runs_superseded.connect(parts.library.actions.trash_superseded)
     parts.readout.set_names(parts.selections.name_of)
     parts.readout.set_reach(parts.theory.reach_of)
-    parts.selections.names_changed.connect(parts.readout.touch)
+    parts.selections.names_changed.connect(parts.readout.schedule_update)
     _connect_openers(parts)
     worker.stood_in.connect(parts.open_runs.on_replaced)
     worker.started.connect(parts.open_runs.on_started)

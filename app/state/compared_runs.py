@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from app.state.later import Later, NodesQuestion
+from app.state.later import BackgroundValues, NodesQuestion
 from app.state.resolve import frame_at
 from app.state.session import RunSnapshot
 from core.comparison.question import CompareQuestion
@@ -30,7 +30,7 @@ class ComparedRun:
     """Compared run: its file, values computed of it, and the largest possible margin."""
 
     run: RecordedRun
-    later: Later
+    later: BackgroundValues
     most: float
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from app.state.ahead import done_in_order
 from app.state.headings import description_of
-from app.state.later import Later
+from app.state.later import BackgroundValues
 from app.state.node_values import (
     Floats,
     Indices,
@@ -28,7 +28,7 @@ from app.state.node_values import (
     SortedNodes,
     with_stand_in,
 )
-from app.state.past import Past
+from app.state.past import ParentHistory
 from core.observables.planes import COORDINATES, NodePlane
 from core.problem.schedule import coordinate as schedule_coordinate
 
@@ -83,8 +83,8 @@ class DisplayData:
         self._log10_norm = np.empty(room)
         self._sorted: OrderedDict[tuple[str, int], SortedNodes] = OrderedDict()
         self._coordinate = np.empty(0)
-        self.later = Later(run)
-        self.past = Past(run, MARGINS)
+        self.later = BackgroundValues(run)
+        self.past = ParentHistory(run, MARGINS)
         self.classes = int(run.dataset.classes)
         self._class: NDArray[np.int16] | None = None
         if self.classes > 2:

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @final
 @dataclass(frozen=True, slots=True)
-class Question:
+class PredictorQuestion:
     """Where the predictor is wanted: a frame, two coordinates and the range and number of points
     of each. For data of one coordinate the second one has no points."""
 
@@ -51,7 +51,7 @@ class Answer:
     Physical values are 10^log10_scale times these.
     """
 
-    question: Question
+    question: PredictorQuestion
     values: Floats
     log10_scale: float
 
@@ -138,7 +138,7 @@ class Trace:
 
 
 @final
-class Later:
+class BackgroundValues:
     """What was asked for of one run, and what is known of it."""
 
     def __init__(self, run: Run) -> None:
@@ -148,7 +148,7 @@ class Later:
         # By the view that asked, so that one which is closed gives up its own and no other's.
         self._requested: tuple[str, ...] = ()  # "owner:name"
         self._frames = 0
-        self.prediction: Latest[Question, Answer] = Latest(self._lock, answer)
+        self.prediction: Latest[PredictorQuestion, Answer] = Latest(self._lock, answer)
         self.group: Latest[GroupQuestion, GroupFacts] = Latest(self._lock, _group_facts)
         self.nodes: Latest[NodesQuestion, Floats] = Latest(self._lock, _node_values)
         self._latest = (self.prediction, self.group, self.nodes)
@@ -265,7 +265,7 @@ def _node_values(run: Run, question: NodesQuestion) -> Floats:
     return np.asarray(observable_of(question.name).at(run, question.frame), dtype=np.float64)
 
 
-def answer(run: Run, question: Question) -> Answer:
+def answer(run: Run, question: PredictorQuestion) -> Answer:
     """The predictor of a run where a question wants it, computed now."""
     from core.observables.margins import grid_values
 

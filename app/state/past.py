@@ -23,7 +23,7 @@ TOO_LONG = (
 
 
 @final
-class Past:
+class ParentHistory:
     """Read a little at a time, after the run's own frames. `margins` (P, len(names)) are those of
     the frames from t = 0 to the start that the run's file holds, none while some are not read.
 

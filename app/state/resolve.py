@@ -32,7 +32,7 @@ PLAIN_END = float(coordinate(PLAIN_HORIZON))
 
 @final
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """The slider's two ends, and the last moment that can be shown now; `live` if it will grow."""
 
     low: float
@@ -87,13 +87,13 @@ class ResolvedView:
     """
 
     runs: tuple[ResolvedRun, ...]
-    span: Span
+    span: TimeSpan
     cursor: float
     inspected: Mark | None
     wishes: Intent
 
 
-def span_of(snapshot: Snapshot) -> Span:
+def span_of(snapshot: Snapshot) -> TimeSpan:
     """The span of the open and the compared runs together."""
     runs = snapshot.every
     high = max((_end(run) for run in runs), default=1.0)
@@ -103,7 +103,7 @@ def span_of(snapshot: Snapshot) -> Span:
     ends = [_last(run, low) for run in live or runs]
     # Of two runs at work the slower one says how far both can be shown side by side.
     edge = (min if live else max)(ends, default=low)
-    return Span(low, max(high, low + NEAR), max(edge, low), bool(live))
+    return TimeSpan(low, max(high, low + NEAR), max(edge, low), bool(live))
 
 
 def _end(run: RunSnapshot) -> float:
@@ -124,12 +124,12 @@ def frame_at(run: RunSnapshot, cursor: float) -> int:
     return max(after - 1, 0)
 
 
-def clamped(cursor: float, span: Span) -> float:
+def clamped(cursor: float, span: TimeSpan) -> float:
     """The nearest moment that can be shown; the start stays the start, wherever it will lie."""
     return START if cursor <= span.low else min(cursor, span.edge)
 
 
-def _cursor(intent: Intent, span: Span) -> float:
+def _cursor(intent: Intent, span: TimeSpan) -> float:
     return span.edge if intent.follow else max(clamped(intent.cursor, span), span.low)
 
 

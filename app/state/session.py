@@ -54,7 +54,7 @@ class Snapshot:
         return self.runs + self.compared
 
 
-class Growth(Enum):
+class RecordingState(Enum):
     """How it stands with the file of a run that is not trained here.
 
     ENDED: finished, or not looked at yet. GROWS: another program records it. RESTS: not finished,
@@ -71,10 +71,10 @@ class Growth(Enum):
 
 RECORDED = " \u2013 a recording"
 HEADINGS = {
-    Growth.GROWS: " \u2013 being recorded",
-    Growth.RESTS: " \u2013 not finished",
-    Growth.LEFT: " \u2013 left unfinished",
-    Growth.LOST: " \u2013 its file is gone",
+    RecordingState.GROWS: " \u2013 being recorded",
+    RecordingState.RESTS: " \u2013 not finished",
+    RecordingState.LEFT: " \u2013 left unfinished",
+    RecordingState.LOST: " \u2013 its file is gone",
 }
 
 
@@ -98,7 +98,7 @@ class OpenRun:
     stands_in: bool = False
     since: float = -math.inf
     coming: DisplayData | None = None
-    growth: Growth = Growth.ENDED
+    growth: RecordingState = RecordingState.ENDED
 
     @property
     def source(self) -> Path:
@@ -125,12 +125,12 @@ class OpenRun:
     @property
     def grows(self) -> bool:
         """Whether frames are to come: from here, or from another program that records it."""
-        return self.live or self.growth is Growth.GROWS
+        return self.live or self.growth is RecordingState.GROWS
 
     @property
     def unfinished(self) -> bool:
         """Whether it is another program's, and its file says of no end."""
-        if self.control is not None or self.data is None or self.growth is Growth.LOST:
+        if self.control is not None or self.data is None or self.growth is RecordingState.LOST:
             return False
         return self.data.run.status != "finished"
 
@@ -144,7 +144,7 @@ class OpenRun:
         """Whether its path leads to another file than the one that was opened, or to none."""
         if self.data is None:
             return bool(self.failure)
-        return self.growth is Growth.LOST or self.data.run.replaced
+        return self.growth is RecordingState.LOST or self.data.run.replaced
 
     @property
     def training(self) -> bool:
@@ -154,7 +154,7 @@ class OpenRun:
     @property
     def behind(self) -> bool:
         """Whether frames are committed that have not been read yet."""
-        if self.data is None or self.growth is Growth.LOST:
+        if self.data is None or self.growth is RecordingState.LOST:
             return False
         if self.stands_in:  # its own file is looked at as long as there is one to wait for
             return self.coming is not None or self.data.frames < self.data.run.frames
@@ -182,7 +182,7 @@ class OpenRun:
         if self.data is None:
             return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0, self.since)
         # An unfinished file counts as growing until the first poll: else playing stops for good.
-        is_unpolled = self.unfinished and self.growth is Growth.ENDED
+        is_unpolled = self.unfinished and self.growth is RecordingState.ENDED
         growing = self.grows or self.behind or is_unpolled
         known = self.data.coordinate
         return RunSnapshot(self.key, known, self.until, growing, self.data.m, self.since)

@@ -80,7 +80,7 @@ class TheoryController(QObject):
         self._soon = QTimer(self, singleShot=True, interval=SHOW_MS)
         self._soon.timeout.connect(self._show)
         self._connect()
-        times.rows.moment_requested.connect(playback.to_moment)
+        times.rows.moment_requested.connect(playback.seek)
         self.final_margins = FinalMargins(display, self.results, self.cpu_share, self)
         self.final_margins.worker.result.connect(self._on_final_margin)
         margins.result.connect(self.final_margins.schedule)
@@ -104,7 +104,7 @@ class TheoryController(QObject):
     def cpu_share(self) -> float:
         """Return the share of a core for theory, little while others work. Thread-safe."""
         display = self._display
-        given = display.session.training or display.awaited or self._others_busy()
+        given = display.session.training or display.waits_for_frames or self._others_busy()
         return WHILE_TRAINING if given else 1.0
 
     def throttle_while(self, others_busy: Callable[[], bool]) -> None:
@@ -191,7 +191,7 @@ class TheoryController(QObject):
 
     def _judge(self) -> None:
         # A verdict arrives while its judge is still at work; a picture comes before a verdict.
-        if self.judge.busy or self._display.awaited:  # try again later
+        if self.judge.busy or self._display.waits_for_frames:  # try again later
             self._pause.start(JUDGE_MS)
             return
         for key, run in self._readable().items():
@@ -255,7 +255,7 @@ class TheoryController(QObject):
         if shown:
             self._show_view_of(key)
         bounds = self._display.intent.shown_bounds
-        self._display.ask(shown_bounds=bounds | {key} if shown else bounds - {key})
+        self._display.update_intent(shown_bounds=bounds | {key} if shown else bounds - {key})
 
     def _show_view_of(self, key: str) -> None:
         """Show the view where a bound belongs, and its observable."""
@@ -269,13 +269,13 @@ class TheoryController(QObject):
                 curves = self._display.intent.shown_curves
                 if view != "margins" and view not in curves:
                     curves = (*curves, view)
-                self._display.ask(curves=curves)
+                self._display.update_intent(curves=curves)
                 self._show_view("margins" if view == "margins" else "curves")
                 return
 
     def _show_view(self, name: str) -> None:
         if name not in self._display.view.wishes.views:
-            self._display.ask(views=(*self._display.view.wishes.views, name))
+            self._display.update_intent(views=(*self._display.view.wishes.views, name))
 
     def _fill_menu(self) -> None:
         margins: dict[str, ReferenceMargin] = {}
@@ -285,7 +285,9 @@ class TheoryController(QObject):
 
     def _on_line_toggled(self, action: QAction) -> None:
         hidden, name = self._display.intent.hidden_margins, {action.data()}
-        self._display.ask(hidden_margins=hidden - name if action.isChecked() else hidden | name)
+        self._display.update_intent(
+            hidden_margins=hidden - name if action.isChecked() else hidden | name
+        )
 
     # ------------------------------------------------------------------------------- showing
 

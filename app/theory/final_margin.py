@@ -126,7 +126,7 @@ class FinalMargins(QObject):
             self._pause.start(GROWING_MS if live and self._requested else SOON_MS)
 
     def _request(self) -> None:
-        if self.worker.busy or self._display.awaited:  # try again later
+        if self.worker.busy or self._display.waits_for_frames:  # try again later
             self._pause.start(SOON_MS)
             return
         for key, run in self._runs().items():

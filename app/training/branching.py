@@ -187,7 +187,7 @@ class BranchController(QObject):
 
     def _hold(self, moment: Moment) -> None:
         """Stay at the moment while the user decides what starts there."""
-        self._display.ask(cursor=moment.cursor, playing=False, follow=False)
+        self._display.update_intent(cursor=moment.cursor, playing=False, follow=False)
 
     # ------------------------------------------------------------------------------------ the run
 
@@ -258,7 +258,7 @@ class BranchController(QObject):
         texts = [setting_text(key, now) for key, now in said.items()]
         self.branch_started.emit(str(moment.path), moment.frame, texts)
         self._display.rearrange()
-        self._display.ask(cursor=moment.cursor, playing=True, follow=False)
+        self._display.update_intent(cursor=moment.cursor, playing=True, follow=False)
         self.message.emit("")
         return True
 

@@ -188,7 +188,7 @@ class TrainingController(QObject):
         """Propose views that suit the open runs; those that the user chose stay."""
         wishes = self._proposals.for_runs([run.data for run in self._session if run.data])
         if any(getattr(self._display.intent, name) != value for name, value in wishes.items()):
-            self._display.ask(**wishes)
+            self._display.update_intent(**wishes)
 
     def choose_cells(self) -> None:
         """Ask which cells of the study in the form are trained, now and later."""
@@ -226,8 +226,7 @@ class TrainingController(QObject):
         return ()
 
     def _cells_of(self, study: Study) -> Sequence[Cell]:
-        """Return the cells that are trained here: those chosen by the user, else two that differ
-        visibly. Raises InputError if values are not allowed."""
+        """Return the chosen cells, else two that differ visibly; InputError for wrong values."""
         identifier, names = self._cells
         chosen = names if identifier == study.id else ()
         return worth_seeing(study, len(chosen) or MOST_CELLS, chosen)

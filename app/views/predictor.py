@@ -11,7 +11,7 @@ from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
-from app.state.later import Answer, Question
+from app.state.later import Answer, PredictorQuestion
 from app.state.node_values import Floats
 from app.views.examples import example_entries, show_examples, show_points
 from app.views.pointing import pixel_width, resolved
@@ -117,7 +117,7 @@ class PredictorView(RunView):
 
     def _show(self, data: DisplayData, frame: int) -> None:
         self._ask()
-        self.computed()
+        self.on_values()
 
     def _range_changed(self) -> None:
         if self.data is not None and self.frame >= 0 and not self._absent:
@@ -130,15 +130,17 @@ class PredictorView(RunView):
         shown = self.plot.shown()
         first, second = (shown.left(), shown.right()), (shown.top(), shown.bottom())
         if data.run.dataset.d == 1:
-            question = Question(self.frame, (0, 0), (*first, LINE_POINTS), (0.0, 0.0, 0))
+            question = PredictorQuestion(self.frame, (0, 0), (*first, LINE_POINTS), (0.0, 0.0, 0))
         else:
             count = grid_count(data.run.dataset.d, data.m)
-            question = Question(self.frame, data.coordinates, (*first, count), (*second, count))
+            question = PredictorQuestion(
+                self.frame, data.coordinates, (*first, count), (*second, count)
+            )
         data.later.prediction.ask(question)
         if data.later.pending:
             self.requested.emit()
 
-    def computed(self) -> bool:
+    def on_values(self) -> bool:
         """Draw the latest answer, perhaps of a frame before: the next one is on its way."""
         data = self.data
         answer = data.later.answer if data is not None else None

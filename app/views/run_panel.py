@@ -55,7 +55,7 @@ class RunPanel(QWidget):
         self.options = Intent()
         self._theory = ShownTheory()
         self._made: dict[str, RunView] = {}
-        self._owed: dict[RunView, bool] = {}  # views to be drawn anew: whether frames came
+        self._pending: dict[RunView, bool] = {}  # views to be drawn anew: whether frames came
         self._costs: dict[RunView, float] = {}  # seconds that each took the last time
         self._names: tuple[str, ...] = ()
         self._columns = 0
@@ -222,7 +222,7 @@ class RunPanel(QWidget):
     def set_data(self, data: DisplayData | None, heading: str) -> None:
         """Show another run, or none; its first frame is drawn after `set_frame`."""
         self._data, self.frame = data, -1
-        self._owed.clear()
+        self._pending.clear()
         self.set_heading(heading)
         words = "" if data is None else data.description
         self.details.set_text(words, words)
@@ -240,32 +240,32 @@ class RunPanel(QWidget):
             view.set_heading(heading)
 
     def data_grew(self) -> None:
-        """Have `catch_up` draw all views again, with the ranges of the frames read since."""
+        """Have `draw_pending` draw all views again, with the ranges of the frames read since."""
         for view in self.views:
-            self._owed[view] = True
+            self._pending[view] = True
 
-    def computed(self) -> None:
-        """Have `catch_up` draw the numbers that were computed since."""
+    def on_values(self) -> None:
+        """Have `draw_pending` draw the numbers that were computed since."""
         for view in self.views:
-            self._owed.setdefault(view, False)
+            self._pending.setdefault(view, False)
 
     @property
-    def owed(self) -> int:
-        """Number of views that `catch_up` has still to draw."""
-        return len(self._owed)
+    def pending(self) -> int:
+        """Number of views that `draw_pending` has still to draw."""
+        return len(self._pending)
 
-    def catch_up(self, seconds: float = math.inf) -> None:
+    def draw_pending(self, seconds: float = math.inf) -> None:
         """Draw pending views in turn, one at least, for about so long.
 
         The painting that follows is counted: many views at once would keep the window from the
         mouse.
         """
         spent = -math.inf  # of this thread, whose time is taken: others run meanwhile
-        while self._owed and spent + self._costs.get(next(iter(self._owed)), 0.0) < seconds:
-            view = next(iter(self._owed))
-            grown = self._owed.pop(view)
+        while self._pending and spent + self._costs.get(next(iter(self._pending)), 0.0) < seconds:
+            view = next(iter(self._pending))
+            grown = self._pending.pop(view)
             begun = time.thread_time()
-            if view in self.views and view.catch_up(self.frame, grown):
+            if view in self.views and view.draw_pending(self.frame, grown):
                 cost = time.thread_time() - begun + view.plot.paint_seconds
                 self._costs[view] = cost
                 spent = max(spent, 0.0) + cost
@@ -273,15 +273,15 @@ class RunPanel(QWidget):
     def set_frame(self, index: int, at_once: bool = True) -> Sequence[RunView]:
         """Set the frame, the last known one for those beyond; return the views to draw now.
 
-        `catch_up` draws those that grew, and all of them where it need not be at once.
+        `draw_pending` draws those that grew, and all of them where it need not be at once.
         """
         if self._data is None or self._data.frames == 0:
             return ()
         self.frame = max(0, min(index, self._data.frames - 1))
         if at_once:
-            return [view for view in self.views if not self._owed.get(view)]
+            return [view for view in self.views if not self._pending.get(view)]
         for view in self.views:
-            self._owed.setdefault(view, False)
+            self._pending.setdefault(view, False)
         return ()
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> Sequence[RunView]:

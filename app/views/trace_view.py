@@ -133,7 +133,7 @@ class TraceView(RunView):
     def _give_up(self, data: DisplayData) -> None:
         data.later.ask_traces(type(self).__name__, (), 0)
 
-    def computed(self) -> bool:
+    def on_values(self) -> bool:
         """Draw the values that have come since."""
         if self._traced < 0 or self.data is None or self.data.later.traced == self._traced:
             return False

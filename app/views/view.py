@@ -123,9 +123,9 @@ class RunView(QWidget):
 
     def redraw(self) -> None:
         """The ranges, and the same frame once more: new frames may have changed its scale."""
-        self.bring_to(self.frame)
+        self.redraw_at(self.frame)
 
-    def bring_to(self, frame: int) -> None:
+    def redraw_at(self, frame: int) -> None:
         """The ranges, and a frame, which is drawn once."""
         self.frame = -1
         self._fit()
@@ -180,17 +180,17 @@ class RunView(QWidget):
     def _ask_help(self) -> None:
         self.help_requested.emit(self.help_topics())
 
-    def catch_up(self, frame: int, grown: bool) -> bool:
+    def draw_pending(self, frame: int, grown: bool) -> bool:
         """Show a frame, with the ranges anew where frames came, and what was computed meanwhile;
         whether anything had to be drawn."""
         stale = grown or frame != self.frame
         if grown:
-            self.bring_to(frame)
+            self.redraw_at(frame)
         elif stale:
             self.show_frame(frame)
-        return self.computed() or stale
+        return self.on_values() or stale
 
-    def computed(self) -> bool:
+    def on_values(self) -> bool:
         """Draw those of the numbers asked for that have come; whether there were any."""
         return False
 

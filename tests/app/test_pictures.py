@@ -71,7 +71,7 @@ def pictures(program: Marginscope) -> Iterator[tuple[str, Image.Image]]:
     for name in NAMES:
         if name == "dark":
             program.actions["dark"].trigger()
-        program.display.ask(playing=False)
+        program.display.update_intent(playing=False)
         wait(400)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "window.png"

@@ -95,6 +95,6 @@ def test_norms_beyond_floats_stand_on_a_logarithmic_axis(qtbot: QtBot, tmp_path:
         panel.set_views(("margins",))
         set_options(panel, margin_axis="norm_squared")
         panel.set_data(data, "m = 6")
-        panel.catch_up()
+        panel.draw_pending()
         shown = panel.view("margins").plot.shown()
         assert 694.0 < shown.left() < shown.right() < 696.0

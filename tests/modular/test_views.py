@@ -112,7 +112,7 @@ def test_the_views_show_a_frame_and_point_at_nodes(qtbot: QtBot, run: Run) -> No
         view.show()
         qtbot.waitExposed(view)
         for frame in (0, data.frames - 1):
-            view.bring_to(frame)
+            view.redraw_at(frame)
         assert view.shows_something
         found = node_waves(run, data.frames - 1)
         view.set_marked(3, frozenset({5}))

@@ -94,7 +94,7 @@ def plain_study(tmp_path: Path) -> Path:
 @pytest.fixture
 def figure_1_views(program: Marginscope) -> None:
     """Show the four views of Figure 1."""
-    program.display.ask(views=FIGURE_1)
+    program.display.update_intent(views=FIGURE_1)
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def make_program(
 
 def _hold(program: Marginscope) -> None:
     if not program.property(PLAYS):
-        program.display.ask(playing=False)
+        program.display.update_intent(playing=False)
 
 
 def _ended(program: Marginscope) -> Callable[[], bool]:

@@ -317,7 +317,7 @@ def trained(program: Marginscope) -> bool:
     return (
         bool(runs)
         and all(run.data is not None and not run.live and not run.behind for run in runs)
-        and not any(panel.owed for panel in program.display.panels)
+        and not any(panel.pending for panel in program.display.panels)
     )
 
 
@@ -350,7 +350,9 @@ class SharedWindow:
             patch.setattr(TourController, "_has_figure_1", lambda _controller: True)
             program.tour.start()
             program.tour.stop()
-        program.display.ask(playing=False, pinned=frozenset())  # as the tour's first step has it
+        program.display.update_intent(
+            playing=False, pinned=frozenset()
+        )  # as the tour's first step has it
         program.actions["library"].setChecked(True)
         settle(program)
         program.training._study = None

@@ -36,5 +36,7 @@ def test_a_run_that_fails_at_its_first_frame_leaves_the_theory_panel_empty(
     tamper(damaged, "UPDATE frame SET crc32 = crc32 + 1 WHERE idx = 0")
     program.files.open_files([str(damaged)])
     qtbot.waitUntil(lambda: any(run.failure for run in program.session))
-    program.display.ask(hidden_margins=frozenset({"gamma_gl"}))  # which shows the panel again
+    program.display.update_intent(
+        hidden_margins=frozenset({"gamma_gl"})
+    )  # which shows the panel again
     qtbot.waitUntil(lambda: "checksum of frame 0" in program.window.bar.text)

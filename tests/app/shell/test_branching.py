@@ -150,7 +150,7 @@ def test_branches_are_made_in_one_window(
     """Each case begins with the run of descent, and is painted once it is over."""
     program = open_program(descent)
     qtbot.waitUntil(lambda: trained(program))
-    program.display.ask(views=("margins",))
+    program.display.update_intent(views=("margins",))
     parent = next(iter(program.session)).path
     go_to(program, qtbot, "10")
     for check in CASES:
@@ -284,7 +284,7 @@ def check_the_run_of_the_pinned_node(program: Marginscope, descent: Path, qtbot:
     qtbot.waitUntil(lambda: branched(program))
     first, second = program.session
     go_to(program, qtbot, "10")
-    program.display.ask(pinned=frozenset({(second.key, 3)}))
+    program.display.update_intent(pinned=frozenset({(second.key, 3)}))
     qtbot.keyClick(program.window, Key.Key_B, CONTROL)
     assert "m = 9" in program.window.form.branch.words.text()
     at = frame(program, 1)
@@ -295,7 +295,7 @@ def check_the_run_of_the_pinned_node(program: Marginscope, descent: Path, qtbot:
     assert_beside(program, at, 0.25)
     child = list(program.session)[1]
     go_to(program, qtbot, "50")
-    program.display.ask(pinned=frozenset({(child.key, 3)}))
+    program.display.update_intent(pinned=frozenset({(child.key, 3)}))
     qtbot.keyClick(program.window, Key.Key_B, CONTROL)
     at = frame(program, 1)
     assert at > 0
@@ -458,7 +458,7 @@ def check_margins_of_the_parent(parent: Marginscope, descent: Path, qtbot: QtBot
     # Both views have one range, so that the same is seen at the same place.
     qtbot.waitUntil(lambda: ranges(views[0]) == pytest.approx(ranges(views[1])))
     for axis in ("step", "norm_squared", "log10_time"):
-        program.display.ask(margin_axis=axis)
+        program.display.update_intent(margin_axis=axis)
         path = views[1].past.curves[0][0]
         points = [path.elementAt(k) for k in range(path.elementCount())]
         assert len(points) >= at

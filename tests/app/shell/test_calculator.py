@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app import one_core
 from app.playback.calculator import Calculator
-from app.state.later import Later
+from app.state.later import BackgroundValues
 from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
 from tests.recording import recorded
@@ -73,7 +73,7 @@ class Slow:
 
 
 def test_nothing_to_do_makes_no_thread(calculator: Calculator, run: Run) -> None:
-    later = Later(run)
+    later = BackgroundValues(run)
     calculator.watch([later])
     calculator.wake()
     assert not threads()
@@ -83,7 +83,7 @@ def test_nothing_to_do_makes_no_thread(calculator: Calculator, run: Run) -> None
 def test_what_is_asked_for_is_computed_and_told(
     qtbot: QtBot, calculator: Calculator, run: Run
 ) -> None:
-    later = Later(run)
+    later = BackgroundValues(run)
     calculator.watch([later])
     later.ask_traces("curves", ("risk", "stable_rank"), run.frames)
     with qtbot.waitSignal(calculator.computed):
@@ -98,7 +98,7 @@ def test_it_goes_on_after_a_run_that_was_closed(
     qtbot: QtBot, calculator: Calculator, run: Run, run_file: Path
 ) -> None:
     other = open_run(run_file)
-    laters = [Later(other), Later(run)]
+    laters = [BackgroundValues(other), BackgroundValues(run)]
     for later in laters:
         later.ask_traces("curves", ("risk",), run.frames)
     other.close()

@@ -119,7 +119,7 @@ def test_what_cannot_be_had_says_why(program: Marginscope, qtbot: QtBot) -> None
 
 
 def test_curves_views_and_layouts(program: Marginscope, qtbot: QtBot) -> None:
-    program.display.ask(views=("margins",), curves=("hard_margin",))
+    program.display.update_intent(views=("margins",), curves=("hard_margin",))
     chosen(opened(program, qtbot), "log10_risk", "curve:log10_risk")
     assert program.display.intent.curves == ("hard_margin", "log10_risk")
     assert program.display.view.wishes.views == ("margins", "curves")
@@ -212,7 +212,7 @@ def test_runs_are_found_and_their_entries_made(
     monkeypatch: pytest.MonkeyPatch,
     subtests: pytest.Subtests,
 ) -> None:
-    program.display.ask(views=("margins",))
+    program.display.update_intent(views=("margins",))
     with subtests.test("found"):
         check_that_runs_are_found_by_name_tag_and_file_and_opened(program, recorded, qtbot)
     with subtests.test("many"):

@@ -59,7 +59,7 @@ def settled(program: Marginscope, qtbot: QtBot) -> None:
 @pytest.fixture
 def comparing(program: Marginscope, qtbot: QtBot) -> Marginscope:
     """The window that compares its two runs, asked for by the key."""
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     QTest.keyClick(program.window, Key.Key_M, Modifier.ControlModifier | Modifier.ShiftModifier)
     qtbot.waitUntil(lambda: program.window.pages.currentWidget() is program.compare.panel)
     settled(program, qtbot)
@@ -179,7 +179,7 @@ def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) 
     for seed, path in enumerate(paths):
         recorded(path, "recording.frames=9", f"run.seed={seed}")
     question = CompareQuestion(kind="bands")
-    program.display.ask(compared=Compared(tuple(map(str, paths)), question))
+    program.display.update_intent(compared=Compared(tuple(map(str, paths)), question))
     settled(program, qtbot)
     assert program.compare._known is not None
     (line,) = program.compare._known.answer.lines
@@ -189,7 +189,7 @@ def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) 
     assert len(view(program).bands.areas) == 1
     # The slider's range holds the runs that are compared, however short those that are open are.
     assert program.display.view.span.high == pytest.approx(float(coordinate(4.0)))
-    program.display.ask(compared=None)
+    program.display.update_intent(compared=None)
     assert program.display.view.span.high == pytest.approx(float(coordinate(2.0)))
 
 
@@ -235,7 +235,9 @@ def test_an_observable_that_some_run_lacks_gives_way_to_one_that_all_have(
     program: Marginscope, qtbot: QtBot
 ) -> None:
     paths = tuple(str(run.path) for run in program.session)
-    program.display.ask(compared=Compared(paths, CompareQuestion("mirror_gap", kind="bands")))
+    program.display.update_intent(
+        compared=Compared(paths, CompareQuestion("mirror_gap", kind="bands"))
+    )
     settled(program, qtbot)
     question = program.display.intent.compared.question
     assert question == CompareQuestion("hard_margin", kind="bands")
@@ -326,7 +328,7 @@ def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot
     qtbot.waitUntil(lambda: view(program)._comparison.question.ranked)
     assert panel.against.count() == 1 and panel.against.currentData() == "rank"
     for moment in (1.0, 2.0, 0.5):
-        program.playback.to_moment(float(coordinate(moment)))
+        program.playback.seek(float(coordinate(moment)))
         qtbot.waitUntil(lambda: not program.compare._calculator.busy)
         frames = [run.data.frame_at(program.display.view.cursor) for run in program.session]
 

@@ -36,7 +36,7 @@ def comparing(
 ) -> Marginscope:
     """The window that compares its two runs; documents are in a folder of the test."""
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(tmp_path))
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     keys(qtbot, program.window, Key.Key_M, CTRL | Modifier.ShiftModifier)
     qtbot.waitUntil(lambda: program.display.intent.compared is not None)
     return program
@@ -113,7 +113,7 @@ def test_the_table_is_that_of_the_comparison(
     compared = comparing.display.intent.compared
     assert compared is not None
     question = CompareQuestion("distance", "step", "differences")
-    comparing.display.ask(compared=Compared(compared.runs, question))
+    comparing.display.update_intent(compared=Compared(compared.runs, question))
     dialog = asked(comparing, qtbot, CTRL | Modifier.AltModifier)
     assert dialog.targets() == (tmp_path / "comparison-distance.csv",)
     _, other = again(dialog, tmp_path / "again")
@@ -134,7 +134,7 @@ def test_nodes_are_compared_at_the_moment_shown(
     assert compared is not None
     cursor = span_of(comparing.session.snapshot()).moment(share)
     question = CompareQuestion("rotation", "rank")
-    comparing.display.ask(cursor=cursor, compared=Compared(compared.runs, question))
+    comparing.display.update_intent(cursor=cursor, compared=Compared(compared.runs, question))
     dialog = asked(comparing, qtbot, CTRL | Modifier.AltModifier)
     words, other = again(dialog, tmp_path / "again")
     assert ("--at" in words) == (share < 1.0)

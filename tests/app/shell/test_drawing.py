@@ -229,7 +229,7 @@ def test_training_follows_the_drawing(
     Runs between go to the trash, unless they are tagged, a later run continues them, or a step of
     their own brings them back.
     """
-    program.display.ask(views=("neurons", "predictor"))
+    program.display.update_intent(views=("neurons", "predictor"))
     program.scenes.clear_history()
     first = runs_of(program)
     QTest.mouseClick(window.always, Button.LeftButton, pos=QPoint(8, 8))

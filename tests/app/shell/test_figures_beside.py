@@ -45,7 +45,7 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def show_one_view(program: Marginscope, qtbot: QtBot) -> None:
     """Show the margins alone: figures of one view are drawn sooner."""
-    program.display.ask(views=("margins",))
+    program.display.update_intent(views=("margins",))
     qtbot.waitUntil(lambda: program.display.panels[0].names == ("margins",))
 
 

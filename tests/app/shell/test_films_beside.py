@@ -57,9 +57,11 @@ def test_a_film_of_the_window_is_drawn_by_another_process(
 ) -> None:
     """With zoom, pins, bounds and reference margins, as it would be drawn here."""
     run = next(iter(program.session))
-    known = program.theory.known
+    known = program.theory.results
     qtbot.waitUntil(lambda: bool(known(run.key).margins) and bool(known(run.key).judgement))
-    program.display.ask(playing=False, views=("margins",), pinned=frozenset({(run.key, 3)}))
+    program.display.update_intent(
+        playing=False, views=("margins",), pinned=frozenset({(run.key, 3)})
+    )
     qtbot.waitUntil(lambda: program.display.panels[0].names == ("margins",))
     plot = program.display.panels[0].view("margins").plot
     wheel(plot, pixel(plot, 0.5, 0.5), 3)
@@ -133,7 +135,7 @@ def test_a_film_of_a_run_that_is_still_trained(
     open_program: Opener, slow_study: Path, qtbot: QtBot, films: Path
 ) -> None:
     program = open_program(slow_study)
-    program.display.ask(views=("margins",))
+    program.display.update_intent(views=("margins",))
     qtbot.waitUntil(lambda: any(run.begun and run.data for run in program.session.live))
     program.actions["pause"].trigger()
     with qtbot.waitSignal(program.export.finished) as told:

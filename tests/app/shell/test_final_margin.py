@@ -101,7 +101,7 @@ def check_that_its_ends_are_drawn_on_request_and_undone_by_name(
 def check_that_the_view_of_margins_is_brought_up_with_it(
     program: Marginscope, qtbot: QtBot, folder: Path
 ) -> None:
-    program.display.ask(views=("rotation",))
+    program.display.update_intent(views=("rotation",))
     press(qtbot, program)
     assert "margins" in program.display.view.wishes.views
 

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.playback import live_files
 from app.shell.application import Marginscope
 from app.state.resolve import span_of
-from app.state.session import Growth, OpenRun
+from app.state.session import OpenRun, RecordingState
 from app.state.views import FIGURE_1
 from core.errors import RunFileError
 from core.run_files.in_use import held_elsewhere
@@ -55,7 +55,7 @@ def follow(show_files: Opener, program: Marginscope, qtbot: QtBot) -> Followed:
     """Open a file that is being recorded, with one view unless a test is about what is drawn."""
 
     def opened(loop: Apart, *views: str) -> Marginscope:
-        program.display.ask(views=views or ("margins",))
+        program.display.update_intent(views=views or ("margins",))
         show_files(loop.path, plays=True)
         qtbot.waitUntil(lambda: only(program).path == loop.path and only(program).grows)
         return program
@@ -78,7 +78,7 @@ def test_frames_come_while_another_program_records(
         assert not program.session.live  # nothing here could pause or stop it
         assert program.display.view.span.live
         loop.end()
-        qtbot.waitUntil(lambda: only(program).growth is Growth.ENDED)
+        qtbot.waitUntil(lambda: only(program).growth is RecordingState.ENDED)
     assert not Path(f"{loop.path}-wal").exists()
     qtbot.waitUntil(lambda: trained(program))
     assert only(program).data.frames == 424 and heading.text() == "mine"
@@ -115,7 +115,7 @@ def test_the_axis_of_time_ends_where_the_loop_is_or_was_to_end(
             qtbot.waitUntil(has(program, loop.frames(30)))
             span = span_of(program.session.snapshot())
             panel = program.display.panels[0]
-            panel.catch_up()
+            panel.draw_pending()
             right = dict(panel.regions())["margins"][1]
             last = float(only(program).data.log10_time[-1])
             if "until" in settings:
@@ -140,7 +140,7 @@ def test_a_run_of_the_command_line_is_followed(
     finally:
         process.kill()
         process.wait(60)
-    qtbot.waitUntil(lambda: only(program).growth in (Growth.LEFT, Growth.RESTS))
+    qtbot.waitUntil(lambda: only(program).growth in (RecordingState.LEFT, RecordingState.RESTS))
 
 
 @linux
@@ -152,7 +152,7 @@ def test_a_loop_that_is_killed_is_told_once_and_its_frames_stay(
         frames = loop.frames(9)
         qtbot.waitUntil(has(program, frames))
         loop.kill()
-        qtbot.waitUntil(lambda: only(program).growth is Growth.LEFT)
+        qtbot.waitUntil(lambda: only(program).growth is RecordingState.LEFT)
     assert "the program that recorded it is gone" in program.window.bar.text
     assert f"The {frames} frames" in program.window.bar.text
     assert program.display.panels[0].heading.text() == "mine \u2013 left unfinished"
@@ -179,7 +179,9 @@ def test_a_file_that_a_crash_left_is_not_taken_for_one_that_grows(
     for suffix in ("", "-wal"):
         os.utime(f"{loop.path}{suffix}", (1e9, 1e9))
     program = show_files(loop.path, plays=True)
-    qtbot.waitUntil(lambda: len(program.session) == 1 and only(program).growth is Growth.LEFT)
+    qtbot.waitUntil(
+        lambda: len(program.session) == 1 and only(program).growth is RecordingState.LEFT
+    )
     qtbot.waitUntil(lambda: not program.display.view.span.live)
     text = program.window.bar.text
     assert "the program that recorded it is gone. The 10 frames up to t = " in text
@@ -209,7 +211,7 @@ def take_away(loop: Apart, other: Path | None, follow: Followed, qtbot: QtBot) -
         Path(shutil.copy(other, loop.path.with_suffix(".copy"))).replace(loop.path)
     for suffix in ("-wal", "-shm"):
         Path(f"{loop.path}{suffix}").unlink()
-    qtbot.waitUntil(lambda: only(program).growth is Growth.LOST)
+    qtbot.waitUntil(lambda: only(program).growth is RecordingState.LOST)
     words = "There is no run file" if other is None else "was replaced by another file"
     assert words in program.window.bar.text and "seen so far stay" in program.window.bar.text
     program.actions["start"].trigger()
@@ -230,7 +232,7 @@ def test_a_recording_that_replaces_an_old_one_is_followed_to_its_name(
         program = follow(loop)
         qtbot.waitUntil(has(program, loop.frames(9)))
         loop.end()
-        qtbot.waitUntil(lambda: only(program).growth is Growth.ENDED and trained(program))
+        qtbot.waitUntil(lambda: only(program).growth is RecordingState.ENDED and trained(program))
     assert only(program).path == path and not program.window.bar.text
     assert only(program).data.run.status == "finished"
 

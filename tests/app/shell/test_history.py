@@ -233,7 +233,7 @@ def test_runs_that_were_closed_come_back(
 ) -> None:
     paths = [run.path for run in program.session]
     key = next(iter(program.session)).key
-    program.display.ask(pinned=frozenset({(key, 2)}))
+    program.display.update_intent(pinned=frozenset({(key, 2)}))
     noted(program, qtbot)
     keys(qtbot, program.window, Qt.Key.Key_W, CTRL)
     assert noted(program, qtbot) == ["Pin a node", "Close runs"]

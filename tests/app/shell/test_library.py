@@ -51,7 +51,7 @@ def library(open_program: Opener, runs: Path, study: Path, qtbot: QtBot) -> Marg
     """A window whose library is shown, by its key."""
     program = open_program(study)
     qtbot.waitUntil(lambda: trained(program))
-    program.display.ask(views=("margins",))
+    program.display.update_intent(views=("margins",))
     qtbot.keyClick(program.window, Key.Key_L, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: len(names(program)) == 6)
     qtbot.waitUntil(lambda: all(one.facts.status != "not read yet" for one in shown(program)))

@@ -37,7 +37,7 @@ def holds(one: QRectF, other: Plot) -> bool:
 @pytest.fixture
 def wide(program: Marginscope, qtbot: QtBot) -> Marginscope:
     """All views that are linked, computed, of the two runs."""
-    program.display.ask(views=LINKED, curves=("risk",))
+    program.display.update_intent(views=LINKED, curves=("risk",))
     program.playback.to_end()
     settle(program)
     qtbot.waitUntil(lambda: all(_is_drawn(program, name) for name in LINKED))

@@ -22,7 +22,7 @@ HELD = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 @pytest.fixture
 def view(program: Marginscope, qtbot: QtBot) -> CurvesView:
     """The curves of the second run, all of whose values are known."""
-    program.display.ask(
+    program.display.update_intent(
         playing=False, views=("curves",), curves=("distance", "log10_risk", "smoothed_margin")
     )
     shown = program.display.panels[1].view("curves")
@@ -73,14 +73,14 @@ def test_what_has_no_logarithm_is_named(
     program: Marginscope, qtbot: QtBot, view: CurvesView
 ) -> None:
     pick(qtbot, program.window, "View", "Logarithmic curves")
-    program.display.ask(curves=("distance", "train_error"))
+    program.display.update_intent(curves=("distance", "train_error"))
     assert view.data is not None
     later = view.data.later
     qtbot.waitUntil(lambda: not later.pending and view._traced == later.traced)
     error = view._values[1]
     corner = view.plot.overlay.corner
     assert ("not positive: train error" in corner) == (not (error > 0.0).any())
-    program.display.ask(curves=("log10_risk",))
+    program.display.update_intent(curves=("log10_risk",))
     qtbot.waitUntil(lambda: not later.pending and view._traced == later.traced)
     assert view.plot.side.labelText == OBSERVABLES["risk"].title
     assert view.plot.overlay.corner == ()

@@ -61,7 +61,7 @@ def check_curves(program: Marginscope, qtbot: QtBot) -> None:
     assert entry(group, "train/loss").isChecked()
     close_menus()
     program.playback.to_end()
-    program.display.ask(views=("curves",), curves=("train/loss", "loop.risk", "val_acc"))
+    program.display.update_intent(views=("curves",), curves=("train/loss", "loop.risk", "val_acc"))
     view = program.display.panels[0].view("curves")
     data = view.data
     qtbot.waitUntil(lambda: not data.later.pending and view._traced == data.later.traced)

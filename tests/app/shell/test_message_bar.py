@@ -50,7 +50,7 @@ def test_nothing_moves_when_something_is_said(
     # Rows come in the side and on the theorem time line as theory is computed.
     qtbot.waitUntil(lambda: settled(program))
     window.resize(*size)
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     bar.clear()
     centre = window.centralWidget()
     assert centre is not None
@@ -91,7 +91,7 @@ def test_escape_closes_the_bar_before_it_lets_go_of_nodes(
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     key = next(iter(program.session)).key
-    program.display.ask(playing=False, pinned=frozenset({(key, 1)}))
+    program.display.update_intent(playing=False, pinned=frozenset({(key, 1)}))
     bar.show_message("Something went wrong.")
     QTest.keyClick(window.transport.slider, Qt.Key.Key_Escape)
     assert not bar.isVisible()

@@ -20,7 +20,7 @@ from app.settings import load_settings
 from app.shell.application import Marginscope
 from app.state.history import Changed, History, reduce
 from app.state.layouts import LAYOUTS, checked_name, laid_out, layout_of
-from app.state.resolve import Span, advanced
+from app.state.resolve import TimeSpan, advanced
 from app.state.scene import Scene
 from app.state.session import RunSnapshot, Snapshot
 from core.errors import InputError
@@ -80,7 +80,7 @@ def test_an_interval_that_ends_with_the_run_goes_round_too() -> None:
 
 def test_an_interval_is_drawn_with_shift_and_by_keys(program: Marginscope, qtbot: QtBot) -> None:
     slider = program.window.transport.slider
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     start, end = QPoint(80, 12), QPoint(160, 12)
     QTest.mousePress(slider, LEFT, SHIFT, start)
     QTest.mouseMove(slider, end)
@@ -91,15 +91,15 @@ def test_an_interval_is_drawn_with_shift_and_by_keys(program: Marginscope, qtbot
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert program.display.intent.interval is None
-    program.playback.to_moment(slider.moment_at(100))
+    program.playback.seek(slider.moment_at(100))
     keys(qtbot, program.window, Qt.Key.Key_I, Qt.KeyboardModifier.NoModifier)
-    program.playback.to_moment(slider.moment_at(200))
+    program.playback.seek(slider.moment_at(200))
     keys(qtbot, program.window, Qt.Key.Key_O, Qt.KeyboardModifier.NoModifier)
     now = program.display.intent.interval
     assert now is not None
     assert now == pytest.approx((slider.moment_at(100), slider.moment_at(200)))
     # Its end before its start: the start goes to that of the run.
-    program.playback.to_moment(slider.moment_at(50))
+    program.playback.seek(slider.moment_at(50))
     keys(qtbot, program.window, Qt.Key.Key_O, Qt.KeyboardModifier.NoModifier)
     assert program.display.intent.interval == pytest.approx(
         (program.display.view.span.low, slider.moment_at(50))
@@ -109,7 +109,7 @@ def test_an_interval_is_drawn_with_shift_and_by_keys(program: Marginscope, qtbot
 
 
 def test_other_runs_have_no_interval(program: Marginscope, study: Path, qtbot: QtBot) -> None:
-    program.display.ask(interval=(0.0, 1.0))
+    program.display.update_intent(interval=(0.0, 1.0))
     program.files.open_files([str(study)])
     assert program.display.intent.interval is None
     qtbot.waitUntil(lambda: trained(program))
@@ -129,7 +129,7 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
 ) -> None:
     slider = TimeSlider(LIGHT)
     qtbot.addWidget(slider)
-    slider.set_span(span := Span(0.0, 1.0, 1.0, False))
+    slider.set_span(span := TimeSpan(0.0, 1.0, 1.0, False))
     slider.set_empty(False)
     slider.show()
     moment = (span.low + span.high) / 2
@@ -211,9 +211,9 @@ def test_a_layout_needs_a_name_of_its_own(name: str) -> None:
 def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: QtBot) -> None:
     """It is kept with the run."""
     display = program.display
-    display.ask(playing=False)
+    display.update_intent(playing=False)
     program.playback.to_typed("10^1.25")
-    display.ask(views=("margins",))
+    display.update_intent(views=("margins",))
     display.panels[0].node_clicked.emit(4)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     before = program.scenes.shareable_scene()
@@ -224,7 +224,7 @@ def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: Q
     assert mark.name == "the turn & back"
     assert coordinate(mark.log10_time) == pytest.approx(coordinate(1.25), abs=1e-9)
     program.playback.to_start()
-    display.ask(views=("neurons",), pinned=frozenset())
+    display.update_intent(views=("neurons",), pinned=frozenset())
     slider = program.window.transport.slider
     QTest.mouseClick(slider, LEFT, NONE, ribbon(slider, mark.name))
     assert program.scenes.shareable_scene() == before
@@ -262,7 +262,7 @@ def check_that_layouts_are_chosen_and_kept(program: Marginscope, qtbot: QtBot) -
     assert not window.form.isVisible()
     keys(qtbot, window, Qt.Key.Key_Z, CTRL)
     assert window.form.isVisible()
-    display.ask(views=("spectrum", "curves"), neuron_range="root")
+    display.update_intent(views=("spectrum", "curves"), neuron_range="root")
     pick(qtbot, window, "View", "Curves against", SHARE)
     pick(qtbot, window, "View", "Layouts", "Save layout ...")
     answer(qtbot, "mine")

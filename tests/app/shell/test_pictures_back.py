@@ -326,9 +326,9 @@ def press(words: str) -> None:
 def arranged(program: Marginscope, qtbot: QtBot) -> Scene:
     """A picture with something of everything; returns it."""
     display = program.display
-    display.ask(playing=False)
+    display.update_intent(playing=False)
     program.playback.to_typed("10^0.75")
-    display.ask(views=("neurons", "margins", "curves"), neuron_range="root", linked=False)
+    display.update_intent(views=("neurons", "margins", "curves"), neuron_range="root", linked=False)
     wheel(display.panels[1].view("margins").plot, QPoint(60, 40), 3)
     display.panels[1].node_clicked.emit(3)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
@@ -372,7 +372,7 @@ def at_rest(program: Marginscope) -> bool:
     theory, display = program.theory, program.display
     judged = all(theory.results(run.key).judgement is not None for run in program.session)
     busy = theory.busy or program.open_runs.is_ticking
-    return judged and not busy and not any(panel.owed for panel in display.panels)
+    return judged and not busy and not any(panel.pending for panel in display.panels)
 
 
 def test_a_moment_that_is_waited_for_comes_before_all_else(
@@ -392,12 +392,12 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
     request = judge.request
 
     def look() -> None:
-        if display.awaited:
+        if display.waits_for_frames:
             shares.append(program.theory.cpu_share())
             program.theory._judge()  # as its timer does
 
     def note(case: Case) -> None:
-        judged.append(display.awaited)
+        judged.append(display.waits_for_frames)
         request(case)
 
     program.open_runs._timer.timeout.connect(look)
@@ -409,7 +409,7 @@ def test_a_moment_that_is_waited_for_comes_before_all_else(
     assert set(shares) == {WHILE_TRAINING}
     assert judged
     assert not any(judged)
-    assert not display.awaited
+    assert not display.waits_for_frames
     assert seen(program.scenes.shareable_scene()) == seen(before)
     assert frames(program) == shown
 

@@ -53,7 +53,7 @@ class Chooser:
 
     def forget(self) -> None:
         """Take back what was chosen in an earlier part."""
-        self.program.display.ask(views=(), curves=None, neuron_points="", plane=None)
+        self.program.display.update_intent(views=(), curves=None, neuron_points="", plane=None)
 
     def train(self, name: str, text: str) -> None:
         """Open a study and train it."""

@@ -66,7 +66,7 @@ def test_buttons_with_the_focus_are_pressed_by_space_and_return(
 ) -> None:
     program.window.activateWindow()
     qtbot.waitUntil(program.window.isActiveWindow)
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     button = program.window.tools.widgetForAction(program.actions["dark"])
     assert isinstance(button, QToolButton)
     for key, palette in ((Key.Key_Space, "dark"), (Key.Key_Return, "light")):
@@ -94,7 +94,7 @@ def tab_to(program: Marginscope, name: str, qtbot: QtBot) -> Plot:
     program.window.resize(1280, 800)
     program.window.activateWindow()
     qtbot.waitUntil(program.window.isActiveWindow)
-    program.display.ask(playing=False, views=FIGURE_1)
+    program.display.update_intent(playing=False, views=FIGURE_1)
     plot = program.display.panels[0].view(name).plot
     for _ in range(100):
         focused = QApplication.focusWidget()

@@ -55,7 +55,7 @@ def test_settings_are_read_back_as_they_were(value: object) -> None:
 def test_what_was_done_is_done_again_by_the_script(
     program: Marginscope, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program.display.ask(palette="dark")
+    program.display.update_intent(palette="dark")
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     place = tmp_path / "record" / "mine.sh"
     place.parent.mkdir()
@@ -114,7 +114,7 @@ def test_saving_is_called_so_and_a_first_change_leaves_the_line_before_it(
     place = tmp_path / "mine.toml"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(place), ""))
     pick(qtbot, program.window, "File", "Save study ...")
-    program.display.ask(equal=True)
+    program.display.update_intent(equal=True)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert [entry.words for entry in program.record.entries[-2:]] == [
         f"Save {place}",
@@ -128,10 +128,10 @@ def test_only_the_line_of_a_step_is_replaced_when_the_step_goes_on(
 ) -> None:
     monkeypatch.setattr("app.state.history.PAUSE_S", 3600.0)
     program.scenes.clear_history()
-    program.display.ask(pace=2.0)
+    program.display.update_intent(pace=2.0)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     program.export.finished.emit("figure.pdf is written.")
-    program.display.ask(pace=4.0)
+    program.display.update_intent(pace=4.0)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     words = [entry.words for entry in program.record.entries[-3:]]
     assert words == ["Pace 2\u00d7", "figure.pdf is written.", "Pace 4\u00d7"]
@@ -144,6 +144,6 @@ def test_a_change_that_is_reverted_at_once_leaves_no_line(
     program.scenes.clear_history()
     before = program.record.entries
     for equal in (True, False):
-        program.display.ask(equal=equal)
+        program.display.update_intent(equal=equal)
         qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
     assert program.record.entries == before

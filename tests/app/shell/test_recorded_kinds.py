@@ -47,7 +47,7 @@ def test_recorded_runs_in_one_window(
     """Open a run of each kind in turn, and ask for all that may not be done with it."""
     program = open_program(study)
     qtbot.waitUntil(lambda: trained(program))
-    program.display.ask(views=("margins",))
+    program.display.update_intent(views=("margins",))
     with defer_painting(program.window):
         check_each_kind(program, tmp_path, qtbot, subtests)
 
@@ -135,7 +135,7 @@ def check_branch(program: Marginscope, kind: str, qtbot: QtBot) -> None:
 
 def check_that_no_margin_is_known(program: Marginscope) -> None:
     """An unknown activation is said in place of empty plots."""
-    program.display.ask(views=("margins", "predictor"))
+    program.display.update_intent(views=("margins", "predictor"))
     data = next(iter(program.session)).data
     panel = program.display.panels[0]
     note = panel.view("margins").words(data, data.frames - 1).note

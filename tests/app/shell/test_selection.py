@@ -117,7 +117,7 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(
     assert texts["to the mean direction"] == f"{wanted['angle']:.1f}\u00b0"
     assert numbers.heading() == "Selection in m = 12"
     # It is followed: at another moment the numbers are others, of the same nodes.
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     qtbot.keyClick(program.window, Qt.Key.Key_Home)
     frame = program.display.view.runs[1].frame
     qtbot.waitUntil(lambda: later.group.known is not None and later.group.known[0].frame == frame)
@@ -136,18 +136,18 @@ def test_one_or_two_nodes_keep_rings(program: Marginscope, qtbot: QtBot) -> None
     display = program.display
     for nodes in ({3}, {3, 5}):
         key = display.panels[1].run.key
-        display.ask(pinned=frozenset((key, node) for node in nodes))
+        display.update_intent(pinned=frozenset((key, node) for node in nodes))
         marks = view_of(program, 1, "neurons").plot.overlay.marks
         assert {mark.label for mark in marks} == {f"node {node}" for node in nodes}
         assert program.window.inspector.group.isHidden()
         assert not display.view.runs[1].selected
         assert display.view.inspected == (key, 3)
-    display.ask(pinned=frozenset((key, node) for node in (3, 5, 7)))
+    display.update_intent(pinned=frozenset((key, node) for node in (3, 5, 7)))
     assert view_of(program, 1, "neurons").plot.overlay.marks == ()
     assert display.view.inspected is None
     assert not program.window.inspector.group.isHidden()
     # A node of a selection that is hovered has its ring.
-    display.ask(hovered=(key, 5))
+    display.update_intent(hovered=(key, 5))
     (mark,) = view_of(program, 1, "neurons").plot.overlay.marks
     assert mark.label == "node 5" and display.view.inspected == (key, 5)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
@@ -195,13 +195,13 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
     # In another window, and there it is removed.
     window.close()
     again = open_program()
-    again.display.ask(views=("neurons",))
+    again.display.update_intent(views=("neurons",))
     qtbot.waitUntil(lambda: trained(again))
     # Its name is known there before the menu of names is opened.
     key = list(again.session)[1].key
-    again.display.ask(pinned=frozenset((key, node) for node in chosen))
+    again.display.update_intent(pinned=frozenset((key, node) for node in chosen))
     assert again.window.inspector.group.heading() == "right & late in m = 12"
-    again.display.ask(pinned=frozenset())
+    again.display.update_intent(pinned=frozenset())
     pick(qtbot, again.window, "Edit", "Selections", "right  late")
     assert again.display.view.runs[1].selected == chosen
     pick(qtbot, again.window, "Edit", "Selections", "Remove selection", "right  late")
@@ -212,11 +212,11 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
 
 def check_names_that_cannot_be_kept(program: Marginscope) -> None:
     """Each is a sentence; a damaged file is put aside."""
-    program.display.ask(pinned=frozenset())
+    program.display.update_intent(pinned=frozenset())
     program.actions["name"].trigger()
     assert "Select some nodes first" in program.window.bar.text
     run = next(iter(program.session))
-    program.display.ask(pinned=frozenset((run.key, node) for node in range(3)))
+    program.display.update_intent(pinned=frozenset((run.key, node) for node in range(3)))
     program.selections.add("  ")
     assert "has a name" in program.window.bar.text
     program.selections.add("x" * 300)
@@ -232,9 +232,9 @@ def check_names_that_cannot_be_kept(program: Marginscope) -> None:
 def test_what_is_exported_is_dim_where_the_window_is(program: Marginscope, qtbot: QtBot) -> None:
     runs = list(program.session)
     nodes = frozenset({1, 4, 5, 9})
-    program.display.ask(pinned=frozenset((runs[1].key, node) for node in nodes))
+    program.display.update_intent(pinned=frozenset((runs[1].key, node) for node in nodes))
     program.selections.add("four")
-    shown = program._exportable()
+    shown = program.export._snapshot()
     assert shown.selected == (None, NodeSet("four", nodes))
 
 
@@ -243,8 +243,8 @@ def test_a_file_that_is_open_twice_has_the_pins_of_each_run(program: Marginscope
     program.files.open_files([str(path)])
     program.files.open_files([str(path)], beside=True)
     first, second = list(program.session)
-    program.display.ask(pinned=frozenset({(first.key, 1), (second.key, 2)}))
-    shown = program._exportable()
+    program.display.update_intent(pinned=frozenset({(first.key, 1), (second.key, 2)}))
+    shown = program.export._snapshot()
     assert shown.runs == (path, path)
     job = completed(FigureJob(shown.runs, path.with_suffix(".svg")), shown)
     assert job.options.look.pinned == (frozenset({1}), frozenset({2}))

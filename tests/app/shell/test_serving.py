@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.shell.serving import MOST_CALLERS, ShowServer, training
-from app.state.session import Growth
+from app.state.session import RecordingState
 from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
 from tests.app.shell.apart import Apart
 from tests.app.shell.conftest import Opener, trained
@@ -103,7 +103,7 @@ def test_a_recording_that_grows_is_shown_at_its_end(
         qtbot.waitUntil(
             lambda: len(served.session) == 1 and served.display.view.runs[0].frame == frames - 1
         )
-        assert next(iter(served.session)).growth is Growth.GROWS
+        assert next(iter(served.session)).growth is RecordingState.GROWS
 
 
 @pytest.mark.parametrize(

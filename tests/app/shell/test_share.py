@@ -24,7 +24,7 @@ SHARE = "Margins as share of \u03b3_gl / 2"
 def asked(program: Marginscope, qtbot: QtBot) -> None:
     """Choose shares in the menu, and look at the end."""
     pick(qtbot, program.window, "View", "Curves against", SHARE)
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     program.playback.to_end()
 
 
@@ -112,7 +112,7 @@ def test_figures_show_what_the_window_shows(program: Marginscope, qtbot: QtBot) 
     run = next(iter(program.session))
     assert program.theory.promise_of(run.key) is None
     asked(program, qtbot)
-    shown = program._exportable()
+    shown = program.export._snapshot()
     promised = shown.promises[0]
     assert promised is not None
     assert promised.most == pytest.approx(0.0406)

@@ -26,7 +26,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory, qtbot: QtBot) -> Iterator[Win
 def use(program: Marginscope, qtbot: QtBot) -> None:
     """Do to a window what tests do: views, colours, size, nodes, zoom, panels, keys, sentences."""
     first = next(iter(program.session))
-    program.display.ask(
+    program.display.update_intent(
         views=tuple(VIEWS)[-3:], curves=("risk",), pinned=frozenset({(first.key, 3)})
     )
     program.playback.to_end()

@@ -106,7 +106,9 @@ def check_a_small_window_does_not_grow(
     program: Marginscope, qtbot: QtBot, files: list[str]
 ) -> None:
     program.window.resize(1024, 640)
-    program.display.ask(views=("neurons", "margins", "norms", "rotations"))  # too high for it
+    program.display.update_intent(
+        views=("neurons", "margins", "norms", "rotations")
+    )  # too high for it
     program.files.open_files(files[:4])
     qtbot.waitUntil(lambda: places(program) == [(0, 0), (0, 1), (1, 0), (1, 1)])
     assert (program.window.width(), program.window.height()) == (1024, 640)
@@ -122,7 +124,7 @@ def check_a_small_window_does_not_grow(
 def check_ranges_and_zoom_are_shared(program: Marginscope, qtbot: QtBot, files: list[str]) -> None:
     program.files.open_files(files[:4])
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     plots = [panel.view("margins").plot for panel in program.display.panels]
     qtbot.waitUntil(lambda: all(plot.shown() == plots[0].shown() for plot in plots))
     wheel(plots[2], QPoint(60, 60), 3)
@@ -134,7 +136,7 @@ def check_wishes_of_later_panels(program: Marginscope, qtbot: QtBot, files: list
     program.actions["equal"].setChecked(True)
     with skip_style_sheet():
         program.appearance.set_dark(True)
-    program.display.ask(views=("margins", "curves"), margin_axis="step")
+    program.display.update_intent(views=("margins", "curves"), margin_axis="step")
     program.files.open_files(files[:4])
     qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 6])
     qtbot.waitUntil(lambda: drawn(program))
@@ -228,7 +230,7 @@ def test_runs_side_by_side_in_one_window(
 ) -> None:
     """The first check of each window finds it with two panels, as a window begins."""
     assert len(program.display.panels) == 2  # others are made when they are needed
-    program.display.ask(views=("margins",))
+    program.display.update_intent(views=("margins",))
     for check in checks:
         with subtests.test(check.__name__), defer_painting(program.window):
             check(program, qtbot, files)

@@ -91,7 +91,7 @@ def test_a_theme_of_the_system_is_no_step_and_leaves_undo_and_redo(
         program.actions["system"].setChecked(True)
         program.scenes.clear_history()
         for wishes in ({"equal": True}, {"linked": False}):
-            program.display.ask(**wishes)
+            program.display.update_intent(**wishes)
             qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
         program.scenes.undo()
         system.turn("dark")
@@ -114,7 +114,7 @@ def test_a_change_before_a_theme_of_the_system_is_a_step(
     with skip_style_sheet():
         program.actions["system"].setChecked(True)
         program.scenes.clear_history()
-        program.display.ask(equal=True)
+        program.display.update_intent(equal=True)
         system.turn("dark")  # in the same turn of the loop
         assert [step.words for step in program.scenes.history.past] == ["Equal aspect"]
         program.actions["system"].setChecked(False)

@@ -31,7 +31,7 @@ def documents(tmp_path, monkeypatch) -> None:
 def held(program: Marginscope, share: float) -> None:
     """The display stands still at a share of the slider."""
     span = span_of(program.session.snapshot())
-    program.display.ask(playing=False, cursor=span.moment(share))
+    program.display.update_intent(playing=False, cursor=span.moment(share))
 
 
 def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
@@ -39,7 +39,7 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
 ) -> None:
     held(program, 0.5)
     run = next(iter(program.session))
-    program.display.ask(views=("norms", "curves"), pinned=frozenset({(run.key, 3)}))
+    program.display.update_intent(views=("norms", "curves"), pinned=frozenset({(run.key, 3)}))
     qtbot.waitUntil(lambda: program.display.panels[0].names == ("norms", "curves"))
     plot = program.display.panels[0].view("norms").plot
     wheel(plot, pixel(plot, 0.5, 0.5), 3)
@@ -111,7 +111,7 @@ def test_the_loop_is_the_interval_of_a_film(program: Marginscope, qtbot: QtBot) 
 
 def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> None:
     """Up to four of them: of more the dialog says what to do."""
-    program.display.ask(playing=False, views=("spectrum", "margins", "curves"))
+    program.display.update_intent(playing=False, views=("spectrum", "margins", "curves"))
     qtbot.waitUntil(lambda: len(program.display.panels[0].names) == 3)
     shift = CTRL | Qt.KeyboardModifier.ShiftModifier
     keys(qtbot, program.window, Qt.Key.Key_E, shift)
@@ -132,7 +132,7 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
         assert save_film(runs, short.path, short.options, **short.film_arguments())
     assert (tmp_path / "film.gif").stat().st_size > 0
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
-    program.display.ask(views=("neurons", "rotations", "norms", "margins", "curves"))
+    program.display.update_intent(views=("neurons", "rotations", "norms", "margins", "curves"))
     qtbot.waitUntil(lambda: len(program.display.panels[0].names) == 5)
     keys(qtbot, program.window, Qt.Key.Key_E, shift)
     dialog = program.export.dialog

@@ -38,7 +38,7 @@ LEFT = Qt.MouseButton.LeftButton
 def judged(program: Marginscope, qtbot: QtBot) -> Marginscope:
     """The window with the small study, its runs judged, held at the start."""
     qtbot.waitUntil(lambda: settled(program))
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     qtbot.waitUntil(lambda: bool(rows_of(program).lines))
     return program
 
@@ -188,7 +188,7 @@ def check_that_what_the_cursor_moves_over_is_not_painted_anew(
     before = rows._picture
     assert before is not None
     for moment in np.linspace(*_ends(judged), 9):
-        judged.playback.to_moment(float(moment))
+        judged.playback.seek(float(moment))
         rows.repaint()
         assert rows._picture is before
         assert rows._cursor == round(rows.x_of(judged.display.view.cursor))
@@ -238,7 +238,7 @@ def test_rows_in_a_window_of_their_own(
     judged: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
     """The last check takes the rows away."""
-    judged.display.ask(views=("margins",))  # another look of fewer views takes less time
+    judged.display.update_intent(views=("margins",))  # another look of fewer views takes less time
     qtbot.waitUntil(lambda: not judged.scenes.has_pending_change)
     for check in CHECKS:
         with subtests.test(check.__name__):

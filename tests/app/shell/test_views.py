@@ -31,7 +31,7 @@ def choose_view(qtbot: QtBot, program: Marginscope, title: str) -> None:
 def drawn(program: Marginscope, qtbot: QtBot) -> None:
     """Wait until all panels have drawn what they owe."""
     panels = list(program.display.panels)
-    qtbot.waitUntil(lambda: not any(panel.owed for panel in panels))
+    qtbot.waitUntil(lambda: not any(panel.pending for panel in panels))
 
 
 def computed(program: Marginscope, qtbot: QtBot) -> None:
@@ -74,9 +74,9 @@ def check_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> 
 
 def check_a_window_that_grew_can_be_made_small_again(program: Marginscope, qtbot: QtBot) -> None:
     window, before = program.window, program.display.view.wishes.views
-    program.display.ask(views=tuple(VIEWS))
+    program.display.update_intent(views=tuple(VIEWS))
     qtbot.waitUntil(lambda: window.height() > 800)
-    program.display.ask(views=before)
+    program.display.update_intent(views=before)
     qtbot.waitUntil(lambda: window.minimumSizeHint().height() < 640)
 
     def is_small() -> bool:
@@ -122,7 +122,7 @@ def test_views_are_chosen_and_remembered(
         with subtests.test(check.__name__):
             check(program, qtbot)
     choose_view(qtbot, program, VIEWS["spectrum"].title)
-    program.display.ask(curves=("risk", "atoms"))
+    program.display.update_intent(curves=("risk", "atoms"))
     program.window.close()
     path = program.places.settings
     settings, warning = load_settings(path)
@@ -178,7 +178,7 @@ def test_new_runs_take_over_the_chosen_views(program: Marginscope, qtbot: QtBot)
 
 
 def check_new_runs(program: Marginscope, qtbot: QtBot) -> None:
-    program.display.ask(views=("curves", "predictor"))
+    program.display.update_intent(views=("curves", "predictor"))
     computed(program, qtbot)
     qtbot.keyClick(program.window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: trained(program))
@@ -204,7 +204,7 @@ def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) 
     window, display = program.window, program.display
     view = display.panels[0].view("neurons")
     program.playback.to_end()
-    qtbot.waitUntil(lambda: not display.panels[0].owed)
+    qtbot.waitUntil(lambda: not display.panels[0].pending)
     pick(qtbot, window, "View", "Neurons", PLANES["motion"].title)
     assert view.plot.bottom.labelText == "motion 1"
     # Two nodes are needed for their span; what cannot be had is not marked either.
@@ -213,7 +213,7 @@ def test_the_plane_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) 
     assert display.view.wishes.plane == NodePlane("motion", ())
     assert not entry(window.neuron_choice, PLANES["nodes"].title).isChecked()
     key = display.view.runs[0].key
-    display.ask(pinned=frozenset({(key, 4), (key, 1)}))
+    display.update_intent(pinned=frozenset({(key, 4), (key, 1)}))
     pick(qtbot, window, "View", "Neurons", PLANES["nodes"].title)
     assert display.view.wishes.plane == NodePlane("nodes", (1, 4, display.view.runs[0].frame))
     assert view.plot.bottom.labelText == "along v of node 1"
@@ -226,10 +226,10 @@ def test_a_plane_that_a_run_does_not_have_is_said(program: Marginscope, qtbot: Q
     program.playback.to_end()
     drawn(program, qtbot)
     before = view.nodes.points.copy()
-    display.ask(plane=NodePlane("nodes", (0, 5000, 0)))
-    qtbot.waitUntil(lambda: not display.panels[0].owed)
+    display.update_intent(plane=NodePlane("nodes", (0, 5000, 0)))
+    qtbot.waitUntil(lambda: not display.panels[0].pending)
     (words,) = view.plot.overlay.corner
     assert words.startswith("Nodes 0 and 5000: choose two of 0 to")
     np.testing.assert_array_equal(view.nodes.points, before)
-    display.ask(plane=NodePlane())
+    display.update_intent(plane=NodePlane())
     assert view.plot.overlay.corner == ()

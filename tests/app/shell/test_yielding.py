@@ -90,8 +90,8 @@ def test_frames_that_come_while_training_are_drawn_in_turn(
         return plainly(panel, index, now)
 
     monkeypatch.setattr(RunPanel, "set_frame", noted)
-    program.playback.to_moment(0.5)
-    program.display.ask(playing=False, follow=False)
+    program.playback.seek(0.5)
+    program.display.update_intent(playing=False, follow=False)
     assert at_once
     assert all(at_once)
     del at_once[:]
@@ -100,29 +100,29 @@ def test_frames_that_come_while_training_are_drawn_in_turn(
     assert at_once
     assert not any(at_once)
     panels = list(program.display.panels)
-    assert all(panel.owed for panel in panels)
+    assert all(panel.pending for panel in panels)
     for panel in panels:
-        panel.catch_up()
+        panel.draw_pending()
         assert {view.frame for view in panel.views} == {panel.frame}
 
 
 @pytest.mark.usefixtures("own_window")
 def test_a_panel_draws_as_many_views_as_there_is_time_for(program: Marginscope) -> None:
-    program.display.ask(views=tuple(VIEWS))
+    program.display.update_intent(views=tuple(VIEWS))
     panel = program.display.panels[0]
     for view in panel.views:
         view.plot.paint_seconds = 0.004
     panel.data_grew()
-    panel.catch_up()  # each view is known to take as long from here on
+    panel.draw_pending()  # each view is known to take as long from here on
     panel.data_grew()
-    waiting = panel.owed
+    waiting = panel.pending
     assert waiting == len(VIEWS)
-    panel.catch_up(0.003)  # no time at all: one of them
-    assert panel.owed == waiting - 1
-    panel.catch_up(0.003)
-    assert panel.owed == waiting - 2
-    while panel.owed:
-        panel.catch_up(0.003)
+    panel.draw_pending(0.003)  # no time at all: one of them
+    assert panel.pending == waiting - 1
+    panel.draw_pending(0.003)
+    assert panel.pending == waiting - 2
+    while panel.pending:
+        panel.draw_pending(0.003)
 
 
 @pytest.mark.usefixtures("own_window")

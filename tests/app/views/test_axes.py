@@ -63,8 +63,8 @@ def test_both_axes_of_every_view_have_names(
     set_options(panel, curves=("risk", "distance"))
     panel.set_views(tuple(VIEWS))
     while data.later.work(1.0):
-        panel.computed()
-        panel.catch_up()
+        panel.on_values()
+        panel.draw_pending()
     for name, kind in VIEWS.items():
         plot = panel.view(name).plot
         for one in (plot.side, plot.bottom):

@@ -67,10 +67,10 @@ def shown(folder: Path, settings: tuple[str, ...]) -> DisplayData:
 def compute(panel: RunPanel, data: DisplayData) -> None:
     """What the calculator does, at once."""
     while data.later.work(1.0):
-        panel.computed()
-        panel.catch_up()
-    panel.computed()
-    panel.catch_up()
+        panel.on_values()
+        panel.draw_pending()
+    panel.on_values()
+    panel.draw_pending()
 
 
 def ink(panel: RunPanel, name: str) -> float:

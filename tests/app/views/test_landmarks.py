@@ -57,8 +57,8 @@ def view(panel: RunPanel) -> CurvesView:
 
 def finish(view: CurvesView, data: DisplayData) -> None:
     while data.later.work(1.0):
-        view.computed()
-    view.computed()
+        view.on_values()
+    view.on_values()
 
 
 def line_of(view: CurvesView) -> LevelLine:

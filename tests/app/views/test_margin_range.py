@@ -83,7 +83,7 @@ def test_the_range_is_that_of_the_frames_read_so_far(qtbot: QtBot, falling: Path
         hard = OBSERVABLES["hard_margin"].trace(run)
         while not data.complete:
             data.update(0.0)
-            view.bring_to(data.frames - 1)
+            view.redraw_at(data.frames - 1)
             assert view.plot.shown().top() < hard[data.frames - 1] < view.plot.shown().bottom()
 
 

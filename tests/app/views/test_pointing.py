@@ -89,7 +89,7 @@ def test_a_curve_on_a_logarithmic_axis_says_its_value(
     assert isinstance(view, CurvesView)
     while data.later.work(1.0):
         pass
-    view.computed()
+    view.on_values()
     frame = 40
     value = float(OBSERVABLES["risk"].at(data.run, frame))
     height = math.log10(value) if view.scale is CurveScale.LOGARITHMIC else value
@@ -131,7 +131,7 @@ def test_the_predictor_is_read_at_its_grid(
     while data.later.work(1.0):
         pass
     view = panel.view("predictor")
-    view.computed()
+    view.on_values()
     shown = view.plot.shown()
     move(qtbot, view.plot, shown.center().x() + 0.2 * shown.width(), shown.center().y())
     pointed = said(view.plot)

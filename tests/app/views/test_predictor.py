@@ -9,7 +9,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
-from app.state.later import Question, answer
+from app.state.later import PredictorQuestion, answer
 from app.views.predictor import PredictorView
 from app.views.run_panel import RunPanel
 from core.figures.palette import LIGHT, rgb
@@ -39,7 +39,7 @@ def predictor(panel: RunPanel, data: DisplayData) -> PredictorView:
 
 def test_a_slice_is_the_network_at_its_points(data: DisplayData) -> None:
     run, frame = data.run, data.frames - 1
-    found = answer(run, Question(frame, (3, 1), (-1.0, 1.0, 5), (0.0, 2.0, 3)))
+    found = answer(run, PredictorQuestion(frame, (3, 1), (-1.0, 1.0, 5), (0.0, 2.0, 3)))
     arrays = run.network.unpack(run.network.physical(run.parameters(frame), float(run.rho[frame])))
     for row, second in enumerate((0.0, 1.0, 2.0)):
         for column, first in enumerate((-1.0, -0.5, 0.0, 0.5, 1.0)):

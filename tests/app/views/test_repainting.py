@@ -78,7 +78,7 @@ def pixels(picture: QPixmap) -> np.ndarray:
 def test_what_was_painted_in_part_is_what_is_painted_whole(qtbot: QtBot, panel: RunPanel) -> None:
     panel.set_views(SOLID)
     set_options(panel, curves=("hard_margin",))
-    qtbot.waitUntil(lambda: not panel.owed)
+    qtbot.waitUntil(lambda: not panel.pending)
     seen: list[np.ndarray] = []
     for frame, palette in ((20, None), (50, None), (7, DARK), (33, None)):
         if palette is not None:

@@ -131,7 +131,7 @@ def test_the_wheel_zooms_and_a_double_click_resets(qtbot, panel: RunPanel, name:
     assert plot.shown().width() < 0.8 * before.width()
     assert plot.place(here.x(), here.y()) == pytest.approx(place, abs=1e-6)
     panel.data_grew()
-    panel.catch_up()
+    panel.draw_pending()
     assert plot.shown().width() < 0.8 * before.width()
     pull(plot, here, here + QPoint(30, 10), Qt.MouseButton.RightButton)
     assert plot.place(here.x() + 30, here.y() + 10) == pytest.approx(place, abs=1e-3)
@@ -230,7 +230,7 @@ def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayD
     show_frame(panel, 3)
     mark_nodes(panel, 1, frozenset({1}))
     panel.data_grew()
-    panel.catch_up()
+    panel.draw_pending()
     panel.set_data(data, "m = 16")
     show_frame(panel, 10_000)
     assert not panel.message.isVisible()
@@ -253,7 +253,7 @@ def test_a_growing_run_enlarges_ranges_only(qtbot, run_file) -> None:
         while not data.complete:
             data.update(0.0)
             panel.data_grew()
-            panel.catch_up()
+            panel.draw_pending()
             show_frame(panel, data.frames - 1)
             shown = panel.view("neurons").plot.shown().right()
             assert shown >= reach or data.frames <= 2 or data.complete
@@ -273,13 +273,13 @@ def test_a_frame_keeps_its_scale_while_the_run_grows(qtbot, tmp_path) -> None:
         while data.update(0.0) < 5:
             pass
         panel.data_grew()
-        panel.catch_up()
+        panel.draw_pending()
         show_frame(panel, 4)
         early = panel.view("neurons").nodes.points.copy()
         while not data.complete:
             data.update()
         panel.data_grew()
-        panel.catch_up()
+        panel.draw_pending()
         assert panel.view("neurons").power >= 4
         late = panel.view("neurons").nodes.points * 10.0 ** panel.view("neurons").power
         np.testing.assert_allclose(late, early, rtol=1e-5)
@@ -312,13 +312,13 @@ def test_views_that_are_behind_are_drawn_in_turn(
     show_frame(panel, 3)
     assert not drawn
     for count in range(1, len(useful) + 1):
-        assert panel.owed
-        panel.catch_up(0.0)
+        assert panel.pending
+        panel.draw_pending(0.0)
         assert len(set(drawn)) == count
         panel.data_grew()  # those that wait keep their places
     assert drawn and set(drawn) == set(useful)
-    panel.catch_up()
-    assert not panel.owed
+    panel.draw_pending()
+    assert not panel.pending
     assert {panel.view(name).frame for name in useful} == {3}
 
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint
 from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
-from app.state.later import LEADING, SPECTRUM, Later, Trace
+from app.state.later import LEADING, SPECTRUM, BackgroundValues, Trace
 from app.views.curves import CurvesView
 from app.views.run_panel import RunPanel
 from app.views.spectrum import SpectrumView
@@ -32,8 +32,8 @@ def wide(qtbot: QtBot, panel: RunPanel, data: DisplayData) -> RunPanel:
     set_options(panel, curves=NAMES)
     panel.set_views(("margins", "curves", "spectrum"))
     while data.later.work(1.0):
-        panel.computed()
-        panel.catch_up()
+        panel.on_values()
+        panel.draw_pending()
     return panel
 
 
@@ -111,13 +111,13 @@ def test_values_that_are_not_there_yet_are_awaited(panel: RunPanel, data: Displa
     view = panel.view("curves")
     assert view.plot.overlay.note == "computing ..."
     data.later.work(0.0)
-    panel.computed()
-    panel.catch_up()
+    panel.on_values()
+    panel.draw_pending()
     assert view.plot.overlay.note == ""
     assert np.isfinite(data.later.trace("risk", data.frames)).sum() == 1
     while data.later.work(1.0):
-        panel.computed()
-        panel.catch_up()
+        panel.on_values()
+        panel.draw_pending()
     assert np.isfinite(data.later.trace("risk", data.frames)).all()
 
 
@@ -167,7 +167,7 @@ def test_a_trace_is_coarse_at_first_and_whole_at_the_end() -> None:
 
 def test_a_run_that_was_closed_is_left_alone(run_file: Path) -> None:
     run = open_run(run_file)
-    later = Later(run)
+    later = BackgroundValues(run)
     later.ask_traces("curves", ("risk",), run.frames)
     run.close()
     assert later.work(1.0)
@@ -177,7 +177,7 @@ def test_a_run_that_was_closed_is_left_alone(run_file: Path) -> None:
 
 def test_frames_that_come_later_are_computed_too(run_file: Path) -> None:
     with open_run(run_file) as run:
-        later = Later(run)
+        later = BackgroundValues(run)
         later.ask_traces("curves", ("risk",), 10)
         assert later.work(10.0)
         assert not later.pending

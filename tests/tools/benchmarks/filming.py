@@ -39,9 +39,9 @@ def scrubbed(program: Marginscope, application: QApplication) -> list[float]:
     taken = []
     for share in np.random.default_rng(0).uniform(size=PICTURES):
         begun = time.perf_counter() - waited()
-        program.playback.to_moment(span.moment(float(share)))
+        program.playback.seek(span.moment(float(share)))
         application.processEvents()
-        while any(panel.owed for panel in program.display.panels):
+        while any(panel.pending for panel in program.display.panels):
             application.processEvents()
         taken.append(time.perf_counter() - waited() - begun)
         event_loop(0.01)  # as between two movements of a mouse; the others go on meanwhile
@@ -82,7 +82,7 @@ def main(rounds: int) -> None:
         until(lambda: ended(program), application)
         program.files.open_files([str(path)])
         until(lambda: not any(run.behind for run in program.session), application)
-        program.display.ask(playing=False, follow=False)
+        program.display.update_intent(playing=False, follow=False)
         theory = program.theory
         event_loop(2.0)
         until(lambda: not theory.busy, application)

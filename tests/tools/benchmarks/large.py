@@ -107,7 +107,7 @@ def linked(program: Marginscope, path: Path, application: QApplication) -> float
     """Seconds until a link shows a moment late in a run."""
     program.files.open_files([str(path)])
     until(lambda: not any(run.behind for run in program.session), application)
-    program.display.ask(playing=False)
+    program.display.update_intent(playing=False)
     program.playback.to_typed("10^1.5")
     link = link_of(program.scenes.shareable_scene())
     wanted = [run.frame for run in program.display.view.runs]

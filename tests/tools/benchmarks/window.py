@@ -203,7 +203,7 @@ def gaps_while_training(application: QApplication) -> None:
         study = folder / "watched.toml"
         study.write_text(WATCHED)
         program = opened(folder / "user", str(study))
-        program.display.ask(views=tuple(VIEWS))
+        program.display.update_intent(views=tuple(VIEWS))
         until(lambda: any(run.data is not None for run in program.session), application)
         event_loop(1.0)  # all views are made
         gaps = Gaps()
@@ -228,7 +228,7 @@ def idleness(application: QApplication, folder: Path, study: Path) -> None:
     program = opened(folder / "idle", str(study))
     until(partial(ended, program), application)
     program.playback.to_end()
-    program.display.ask(playing=False, follow=False)
+    program.display.update_intent(playing=False, follow=False)
     event_loop(30.0)
     cpu, wall = time.process_time(), time.perf_counter()
     event_loop(5.0)
@@ -269,9 +269,9 @@ def turns(application: QApplication, folder: Path, study: Path, count: int) -> N
     for turn in range(count):
         program.playback.play_from_start()
         application.processEvents()
-        program.playback.to_moment(-1.0 + 3.0 * (turn % 17) / 17.0)
+        program.playback.seek(-1.0 + 3.0 * (turn % 17) / 17.0)
         application.processEvents()
-        program.display.ask(linked=turn % 2 == 0)
+        program.display.update_intent(linked=turn % 2 == 0)
         program.scenes.commit()
         program.scenes.undo()
         if turn % 4 == 0:

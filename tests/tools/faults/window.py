@@ -49,7 +49,7 @@ class Driven(QObject):
         read = os.read(0, 65536)
         if not read:
             self._notifier.setEnabled(False)
-            self._program.closing.at_once()
+            self._program.shutdown.close_now()
             return
         *lines, self._read = (self._read + read).split(b"\n")
         for line in lines:
@@ -62,8 +62,8 @@ class Driven(QObject):
             for key in rest.split():
                 program.actions[key].trigger()
         elif word == "at":
-            program.display.ask(playing=False)
-            program.playback.to_moment(span_of(program.session.snapshot()).moment(float(rest)))
+            program.display.update_intent(playing=False)
+            program.playback.seek(span_of(program.session.snapshot()).moment(float(rest)))
         elif word == "bookmark":
             program.bookmarks.add(rest)
         elif word == "close":

@@ -272,7 +272,7 @@ class Walk(QObject):
         program = self.program
         span = span_of(program.session.snapshot())
         if len(program.session) and span.high > span.low:
-            program.playback.to_moment(span.moment(self._chance.random()))
+            program.playback.seek(span.moment(self._chance.random()))
 
     def _views(self) -> None:
         menu = self._chance.choice(
