@@ -482,7 +482,7 @@ def test_json_of_run_files_with_long_numbers() -> None:
 def test_films_that_cannot_be(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tests.runs.helpers import record
+    from tests.support.run_files import record
 
     run = record(tmp_path / "a.msrun")
     assert main(["movie", str(run), "--out", str(tmp_path / "f.gif"), *options]) == 2
@@ -579,7 +579,7 @@ def test_a_closed_output_takes_no_file(tmp_path: Path) -> None:
     options = "--set network.m=4 --set recording.frames=5 --set dynamics.until_log10_time=0.5"
     done = shell(f"core run {FIGURE_1} {options} --out {tmp_path} >&- 2>&-")
     assert done.returncode == 2
-    from tests.runs.helpers import read_all
+    from tests.support.run_files import read_all
 
     assert read_all(next(tmp_path.glob("*.msrun"))) >= 2
 

@@ -16,10 +16,10 @@ import pytest
 from core.cli.main import main
 from core.errors import RunFileError
 from core.runs import open_run
-from tests.cli.helpers import wait_for_frames
-from tests.continuation.helpers import recorded_at
 from tests.problems import problem
-from tests.tools.fuzz.mutations import damaged_bytes
+from tests.support.commands import wait_for_frames
+from tests.support.continued_runs import recorded_at
+from tests.support.mutations import damaged_bytes
 
 SETTINGS = ("dynamics.until_log10_time=1", "recording.log10_times=[]", "recording.frames=20")
 DESCENT = (*SETTINGS, "dynamics.kind=gd", "dynamics.step=0.125")

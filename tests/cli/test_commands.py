@@ -18,7 +18,7 @@ from core.observables.registry import scalars_of, usual_of
 from core.problem.schedule import time_text
 from core.runs import open_run
 from tests.problems import FIGURE_1
-from tests.runs.helpers import crash, frames_of, recorder_at, small_problem
+from tests.support.run_files import crash, frames_of, recorder_at, small_problem
 
 SMALL = ("--set", "network.m=[16, 17]", "--set", "recording.frames=8", "--quiet")
 TINY = (

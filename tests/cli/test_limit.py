@@ -15,8 +15,8 @@ from core.cli.parser import build_parser
 from core.observables.margins import hard_margin
 from core.problem.schedule import parse_time
 from core.runs import Recorder, open_run
-from tests.cli.helpers import interrupted_programs
-from tests.theorems.judging import problem_of, recorded_run
+from tests.support.commands import interrupted_programs
+from tests.support.judging import problem_of, recorded_run
 
 KEYS = {
     *("frame", "log10_time", "hard_margin", "below", "above", "condition", "closed"),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.cli.main import main
-from tests.cli.helpers import interrupt_margins
 from tests.problems import FIGURE_1
+from tests.support.commands import interrupt_margins
 
 KEYS = {"name", "value", "lower", "upper", "certified", "method", "seconds"}
 SMALL = ("--quiet", "--limit", "20", "--set", "data.n=8", "--set", "data.d=4")

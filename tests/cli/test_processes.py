@@ -19,8 +19,8 @@ from core.errors import InputError
 from core.run_files.new_file import claim
 from core.runs import open_run
 from core.study_file.weight import Room, check_room, size_of
-from tests.cli.helpers import wait_for_frames
 from tests.problems import FIGURE_1, figure_1
+from tests.support.commands import wait_for_frames
 
 M16 = "network.m=16"
 LONG = ("--set", M16, "--set", "dynamics.until_log10_time=1e12")

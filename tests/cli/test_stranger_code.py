@@ -42,8 +42,8 @@ from core.runs import open_run
 from core.studies.code import check_code
 from core.studies.study import Study, load_study
 from core.sweep.plan import plan
-from tests.runs.changes import meta
-from tests.runs.helpers import record, small_problem, tamper
+from tests.support.run_changes import meta
+from tests.support.run_files import record, small_problem, tamper
 
 STUDY = """
 [data]

@@ -19,8 +19,8 @@ from core.cli.output import UNKNOWN, open_streams
 from core.errors import InputError
 from core.numbers import whole_text
 from core.terminal.text import escape_controls, is_steering, join_words
-from tests.runs.changes import meta
-from tests.runs.helpers import record, tamper
+from tests.support.run_changes import meta
+from tests.support.run_files import record, tamper
 
 NAMES = [
     "plain.msrun",

@@ -16,8 +16,8 @@ from core.problem.schedule import parse_time
 from core.runs import Recorder, open_run
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Verdict
-from tests.cli.helpers import interrupt_margins
-from tests.theorems.judging import problem_of, recorded_run
+from tests.support.commands import interrupt_margins
+from tests.support.judging import problem_of, recorded_run
 
 KEYS = {
     *("name", "source", "text", "hypotheses", "bound", "measured", "verdict"),

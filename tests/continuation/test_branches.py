@@ -22,10 +22,10 @@ from core.training.branching import asked_for, branched, frame_of
 from core.training.continuation import note_of
 from core.training.control import FinishReason, Status
 from core.training.trajectory import run
-from tests.continuation.helpers import continued_at, recorded_at, with_marks
 from tests.continuation.test_start import start_hypothesis
 from tests.problems import problem
-from tests.runs.helpers import tamper
+from tests.support.continued_runs import continued_at, recorded_at, with_marks
+from tests.support.run_files import tamper
 
 FRAMES = ("dynamics.until_log10_time=1.5", "recording.log10_times=[]", "recording.frames=40")
 FEW = (*FRAMES, "data.d=8", "data.n=24")

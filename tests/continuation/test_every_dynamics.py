@@ -20,14 +20,14 @@ from core.problem.problem import Problem
 from core.runs import Recorder, open_run
 from core.training.control import Control, FinishReason
 from core.training.trajectory import record
-from tests.continuation.helpers import (
+from tests.networks import HEADS, TWO_LAYER, Case, small_problem
+from tests.support.continued_runs import (
     ROUNDING,
     assert_frames_agree,
     continued_at,
     recorded_at,
     with_marks,
 )
-from tests.networks import HEADS, TWO_LAYER, Case, small_problem
 
 STANDARD, SCALAR = Case("standard", "logistic"), Case("scalar", "exponential")
 EXPONENTIAL, FEW = Case("standard", "exponential"), {"n": 5, "m": 6, "seed": 3}  # easily fitted

@@ -19,14 +19,14 @@ from core.run_files.schema import KEEP_EVERY
 from core.runs import Recorder, open_run, states
 from core.training.continuation import continued
 from core.training.trajectory import run
-from tests.continuation.helpers import (
+from tests.problems import problem
+from tests.support.continued_runs import (
     assert_frames_agree,
     continued_at,
     recorded_at,
     with_marks,
 )
-from tests.problems import problem
-from tests.runs.helpers import read_all, tamper
+from tests.support.run_files import read_all, tamper
 
 FLOW = ("dynamics.until_log10_time=1", "recording.log10_times=[]", "recording.frames=40")
 ADAM = (*FLOW, "dynamics.kind=adam", "dynamics.step=0.02", "dynamics.batch=8")

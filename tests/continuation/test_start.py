@@ -14,10 +14,10 @@ from core.observables.registry import OBSERVABLES
 from core.problem.problem import Problem
 from core.runs import RecordedRun, open_run
 from core.theorems.registry import assess_all
-from tests.continuation.helpers import continued_at, recorded_at
 from tests.networks import Case, small_problem
-from tests.runs.helpers import tamper
-from tests.theorems.judging import margins_of
+from tests.support.continued_runs import continued_at, recorded_at
+from tests.support.judging import margins_of
+from tests.support.run_files import tamper
 
 FLOW = {"kind": "flow", "until_log10_time": 1.0}
 DESCENT = {"kind": "gd", "step": 0.0625, "until_log10_time": 1.0}

@@ -27,10 +27,10 @@ from core.runs import connection
 from core.studies.study import parse_study
 from core.sweep import cell
 from core.sweep.plan import plan
-from tests.app.shell.apart import Apart
 from tests.core.test_stopping import dead
-from tests.python.loops import loop
-from tests.sweep.studies import QUICK
+from tests.support.foreign_loop import Apart
+from tests.support.loops import loop
+from tests.support.small_studies import QUICK
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has containers")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no locks of folders")

@@ -14,8 +14,8 @@ from core.errors import InputError
 from core.problem.problem import resolve
 from core.studies.code import check_code, codes_of
 from core.studies.study import load_study, parse_study
-from tests.runs.changes import experiment
-from tests.runs.helpers import record, tamper
+from tests.support.run_changes import experiment
+from tests.support.run_files import record, tamper
 
 GOOD = """import torch
 

@@ -23,8 +23,8 @@ from core.runs import Recorder, open_run
 from core.studies.study import parse_study
 from core.training.trajectory import run as train
 from tests.data.measured import measured_data
-from tests.runs.changes import array
-from tests.runs.helpers import refused, tamper
+from tests.support.run_changes import array
+from tests.support.run_files import refused, tamper
 
 STUDY = """
 title = "Scaled"

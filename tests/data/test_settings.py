@@ -13,7 +13,7 @@ from core.runs import open_run
 from core.studies.study import load_study, parse_study
 from core.study_file.experiment import KINDS
 from tests.data.drawing import data_of, problem_of
-from tests.runs.helpers import record
+from tests.support.run_files import record
 
 
 @pytest.mark.parametrize("kind", [kind for kind, cls in KINDS["data"].items() if not cls.embedded])

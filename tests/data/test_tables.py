@@ -22,7 +22,7 @@ from core.data.points import parse_points
 from core.errors import InputError
 from core.studies.study import parse_study
 from core.sweep.plan import problems
-from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
+from tests.support.mutations import damaged_bytes, damaged_text
 
 X = [[0.25, -1.5], [0.5, 0.75], [-0.625, 2.5], [1.25, -0.0625]]
 Y = [1, 1, -1, 1]

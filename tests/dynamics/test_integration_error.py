@@ -20,7 +20,7 @@ from core.runs import open_run
 from core.study_file.dynamics import GradientFlow
 from core.study_file.validation import build_experiment
 from tests.chunked import frames_of
-from tests.continuation.helpers import recorded_at
+from tests.support.continued_runs import recorded_at
 
 Array = NDArray[np.float64]
 KINDS = ("standard", "scalar", "normalised", "bias", "quadratic", "multiclass")

@@ -19,7 +19,7 @@ from core.runs import open_run
 from core.studies.claims import Counts, hunt_of
 from core.studies.study import load_study, parse_study, shipped_ids
 from tests.beside import ran
-from tests.extremes.made_up import TEXT
+from tests.support.made_up_hunts import TEXT
 
 HUNT = """
 [hunt]

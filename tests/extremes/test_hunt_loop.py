@@ -15,8 +15,8 @@ from core.extremes.hunt import Budget, Hunt
 from core.problem.problem import Problem
 from core.sweep.control import SweepControl
 from core.sweep.folder import sweeps_in
-from tests.extremes.made_up import MadeUpPool, hunt_over, run, study_of, values
 from tests.extremes.test_search import away_from_target, of_seed
+from tests.support.made_up_hunts import MadeUpPool, hunt_over, run, study_of, values
 
 OVERS = ("seeds", "start", "data")
 

@@ -28,8 +28,8 @@ from core.studies.formulas import SYMBOLS
 from core.studies.measures.over_frames import RunMargins
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Context, assess
-from tests.extremes.made_up import study_of
-from tests.sweep.swept import recorded_trials
+from tests.support.made_up_hunts import study_of
+from tests.support.sweeps import recorded_trials
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from core.runs import open_run
 from core.studies.study import Study, parse_study
 from core.sweep.control import SweepControl
 from core.sweep.pools import HerePool
-from tests.extremes.made_up import MadeUpPool, hunt_over, run, study_of, values
-from tests.sweep.swept import recorded_trials
+from tests.support.made_up_hunts import MadeUpPool, hunt_over, run, study_of, values
+from tests.support.sweeps import recorded_trials
 
 TARGET = np.random.default_rng(5).standard_normal((8, 6))
 FEW = ["data.d=3", "network.m=3"]  # twelve parameters

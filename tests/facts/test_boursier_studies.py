@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.studies.study import load_study
-from tests.sweep.swept import judged_on
+from tests.support.sweeps import judged_on
 
 
 def verdicts(name: str, settings: list[str], folder: Path, starts: list[str]) -> list[str]:

@@ -17,7 +17,7 @@ from core.figures.draw import drawing
 from core.figures.draw_keys import font_text
 from core.figures.export import figure_bytes, save_figure
 from core.figures.scene import build_scene
-from tests.figures.helpers import far_run, two_runs
+from tests.support.made_up_figures import far_run, two_runs
 
 
 @cache

@@ -23,7 +23,7 @@ from core.figures.writers import GifWriter, WebpWriter
 from core.observables.nodes import positions
 from core.observables.planes import NodePlane
 from core.observables.projection import checked_projection
-from tests.figures.helpers import DEGENERATE, far_run, two_runs
+from tests.support.made_up_figures import DEGENERATE, far_run, two_runs
 
 SIZE = (200, 160)
 

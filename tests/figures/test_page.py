@@ -28,9 +28,9 @@ from core.observables.planes import parse_plane
 from core.problem.problem import Problem, resolve
 from core.reference.margin import ReferenceMargin
 from core.studies.study import Study
-from tests.app.theory_stand_ins import FAR, GLOBAL, LINEAR, NARROW, TANGENT
-from tests.figures.helpers import DEGENERATE, far_run, problem_of, two_runs, written
-from tests.figures.pages import HOSTILE, data_of, decoded, flat, page_of, points_at
+from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, written
+from tests.support.pages import HOSTILE, data_of, decoded, flat, page_of, points_at
+from tests.support.theory_stand_ins import FAR, GLOBAL, LINEAR, NARROW, TANGENT
 
 LINES = tuple(
     ReferenceMargin(one, one.bracket, 0.1) for one in (LINEAR, GLOBAL, TANGENT, NARROW, FAR)

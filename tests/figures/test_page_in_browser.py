@@ -25,11 +25,11 @@ from core.figures.ticks import rooted
 from core.observables.node_sets import NodeSet
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
-from tests.app.theory_stand_ins import GLOBAL, NARROW
-from tests.figures.browser import Browser, browser, browser_path
-from tests.figures.helpers import DEGENERATE, far_run, problem_of, two_runs, written
-from tests.figures.pages import HOSTILE, data_of, flat
 from tests.figures.test_page import LOOKS, material_of
+from tests.support.browser import Browser, browser, browser_path
+from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, written
+from tests.support.pages import HOSTILE, data_of, flat
+from tests.support.theory_stand_ins import GLOBAL, NARROW
 
 PROGRAM = browser_path()
 pytestmark = pytest.mark.skipif(

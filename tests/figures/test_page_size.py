@@ -7,7 +7,7 @@ import pytest
 from core.figures import page_panels
 from core.figures.neurons import Track, followed
 from core.figures.page import page_html
-from tests.figures.helpers import two_runs
+from tests.support.made_up_figures import two_runs
 
 
 def test_the_range_of_a_moment_needs_no_node_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,8 @@ from core.reference.extremal import extremal_vectors
 from core.runs import Recorder, Run, open_run
 from core.study_file.validation import build_experiment
 from core.training.trajectory import run as train
-from tests.figures.helpers import two_runs
-from tests.figures.pages import flat, page_of
+from tests.support.made_up_figures import two_runs
+from tests.support.pages import flat, page_of
 
 DIRECTIONS = Look(nodes="directions")
 

@@ -13,9 +13,9 @@ from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import Axis
 from core.figures.scene import build_scene
 from core.reference.margin import Bracket, ReferenceMargin
-from tests.app.theory_stand_ins import FAR, GLOBAL, LINEAR, NARROW, TANGENT, MadeUp
-from tests.figures.helpers import two_runs
 from tests.figures.test_scene import panel_of
+from tests.support.made_up_figures import two_runs
+from tests.support.theory_stand_ins import FAR, GLOBAL, LINEAR, NARROW, TANGENT, MadeUp
 
 AXIS = Axis(-0.02, 0.05, (), "")
 ALL = tuple(

@@ -28,9 +28,9 @@ from core.reference.registry import REFERENCES
 from core.reference.share import Promise
 from core.reference.watch import CancelledError
 from core.runs import open_run
-from tests.app.panels.made_up import run_file
 from tests.figures.test_export import small_scene
 from tests.processes import die, draw_for_long, never, posix, workers
+from tests.support.made_up_runs import run_file
 
 
 @pytest.fixture(scope="module")

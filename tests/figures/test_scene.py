@@ -19,7 +19,7 @@ from core.figures.time_axis import MOST_MOMENTS, Moments, TimeAxis, moments, tim
 from core.observables.nodes import outer_signs, positions
 from core.observables.planes import NodePlane
 from core.observables.registry import OBSERVABLES
-from tests.figures.helpers import DEGENERATE, far_run, problem_of, two_runs, written
+from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_runs, written
 
 
 def panel_of(scene, kind, row=0):

@@ -8,7 +8,7 @@ from core.figures.palette import LIGHT, class_colours, kind_colours
 from core.figures.scene import build_scene
 from core.observables.nodes import outer_classes
 from core.observables.registry import OBSERVABLES
-from tests.figures.helpers import problem_of, two_runs, written
+from tests.support.made_up_figures import problem_of, two_runs, written
 
 DIGITS = (
     "data.kind=digits",

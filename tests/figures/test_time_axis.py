@@ -20,10 +20,10 @@ from core.figures.time_axis import MOST_MOMENTS, TimeAxis, moments, time_axis
 from core.run_files.frame import Frame
 from core.runs import Recorder, open_run
 from tests.app.options import set_options
-from tests.figures.helpers import growing, problem_of, written
-from tests.figures.pages import flat, page_of
 from tests.figures.test_scene import panel_of
-from tests.python.loops import recorded
+from tests.support.loops import recorded
+from tests.support.made_up_figures import growing, problem_of, written
+from tests.support.pages import flat, page_of
 
 
 def test_moments_of_runs_that_end_before_t_1_are_in_their_own_range() -> None:

@@ -23,7 +23,7 @@ from core.observables.margins import flat_values
 from core.observables.nodes import positions
 from core.observables.planes import NodePlane
 from core.observables.registry import OBSERVABLES
-from tests.figures.helpers import DEGENERATE, far_run, two_runs
+from tests.support.made_up_figures import DEGENERATE, far_run, two_runs
 
 SVG, PNG = ".svg", ".png"
 

@@ -12,7 +12,7 @@ import pytest
 from core.errors import InputError
 from core.library.about import MOST_BOOKMARKS, change_about, place, read_about
 from core.library.library import Library
-from tests.runs.helpers import record
+from tests.support.run_files import record
 
 HUGE = "1" + "0" * 400  # an integer that is no float
 WRONG: dict[str, dict[str, object]] = {

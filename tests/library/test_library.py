@@ -28,8 +28,8 @@ from core.observables.registry import OBSERVABLES, last_values
 from core.reference.margin import SavedMargin, exact, save_margin, saved_margin_path
 from core.reference.registry import REFERENCES
 from core.runs import open_run
-from tests.library.made_up import entry, library_of, with_headings
-from tests.runs.helpers import crash, frames_of, record, recorder_at, small_problem
+from tests.support.made_up_library import entry, library_of, with_headings
+from tests.support.run_files import crash, frames_of, record, recorder_at, small_problem
 
 
 def by_name(listing: Listing) -> dict[str, Entry]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.library.entry import About, Entry
 from core.library.query import chosen, query
-from tests.library.made_up import entry, many, with_headings
+from tests.support.made_up_library import entry, many, with_headings
 
 RUNS = (
     entry(1, {"dynamics.kind": "gd"}, {"hard_margin": 0.03}, {"gamma_gl": 0.08}),

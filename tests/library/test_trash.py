@@ -20,8 +20,8 @@ from core.library.entry import Entry
 from core.library.library import Library
 from core.library.trash import ORIGIN, Trash
 from core.runs import open_run
-from tests.library.made_up import library_of
-from tests.runs.helpers import crash, record
+from tests.support.made_up_library import library_of
+from tests.support.run_files import crash, record
 
 
 def with_note(run: Path) -> Path:

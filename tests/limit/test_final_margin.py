@@ -23,10 +23,10 @@ from core.reference.margin import ReferenceMargin, exact
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import CancelledError, Watch
 from core.runs import Run, open_run
-from tests.limit.checking import check_bracket
 from tests.networks import Case, small_problem
 from tests.recording import recorded
-from tests.theorems.judging import problem_of, recorded_run
+from tests.support.brackets import check_bracket
+from tests.support.judging import problem_of, recorded_run
 
 SMALL = ("recording.frames=40", "data.n=12", "data.d=5", "network.m=24")
 FRAMES = "recording.frames=24"

@@ -14,10 +14,10 @@ from core.figures.page import page_html
 from core.figures.page_data import frames_of, numbers_in
 from core.figures.palette import DARK, LIGHT, rgb
 from core.runs import Run, open_run
-from tests.figures.browser import browser, browser_path
-from tests.figures.pages import flat, page_of
 from tests.figures.test_page_in_browser import READY, SWEEP, inked
 from tests.recording import recorded
+from tests.support.browser import browser, browser_path
+from tests.support.pages import flat, page_of
 
 KINDS = ("waves", "phases")
 PROGRAM = browser_path()

@@ -15,8 +15,8 @@ from core.observables.registry import OBSERVABLES, explain
 from core.problem.problem import Problem
 from core.runs import Run, open_run
 from core.studies.panel_lines import normalised
-from tests.figures.helpers import problem_of, two_runs, written
-from tests.python.loops import loop
+from tests.support.loops import loop
+from tests.support.made_up_figures import problem_of, two_runs, written
 
 C = 3.0  # what weights are multiplied by
 # Activation, whether the outer weights are trained, biases, and the norm that is printed.

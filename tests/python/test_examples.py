@@ -18,7 +18,7 @@ import pytest
 import torch
 
 import marginscope as ms
-from tests.figures.pages import data_of, flat
+from tests.support.pages import data_of, flat
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"

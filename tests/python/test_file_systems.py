@@ -22,9 +22,9 @@ from core.run_files.held_file import is_whole
 from core.run_files.journal import JOURNALS, Journal, has_locks
 from core.runs import connection, open_run
 from tests.file_systems import file_system, without_locks, without_shared_memory
-from tests.python.loops import loop
 from tests.python.test_resume import rows
-from tests.runs.helpers import content, crash
+from tests.support.loops import loop
+from tests.support.run_files import content, crash
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="file systems are made to fail as Linux does"

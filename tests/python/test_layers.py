@@ -15,7 +15,7 @@ from torch import nn
 
 import marginscope as ms
 from core.runs import open_run
-from tests.python.loops import loop
+from tests.support.loops import loop
 
 F = torch.nn.functional
 N, D, M = 40, 5, 30

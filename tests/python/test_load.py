@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import marginscope as ms
-from tests.python.loops import loop, states
+from tests.support.loops import loop, states
 
 ONE = loop()
 NAMES = {"V": "fc1.weight", "a": "fc2.weight"}

@@ -21,8 +21,8 @@ import torch
 
 import marginscope as ms
 from marginscope._record.checkpoints import natural_key, steps_in
-from tests.python.loops import loop, states
-from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
+from tests.support.loops import loop, states
+from tests.support.mutations import damaged_bytes, damaged_text
 
 ONE = loop()
 NAMES: dict[str, Any] = {"V": "fc1.weight", "a": "fc2.weight"}
@@ -366,7 +366,7 @@ def test_other_files_are_said_to_be_what_they_are(
         "no file of torch.save": b"some text",
         "no file of torch.save, ": b"",
         r"holds more than arrays: to read numpy\S+ .*numpy.savez": pickle.dumps(ONE.V),
-        "holds more than arrays: to read tests.python.loops.Loop and": pickle.dumps(ONE, 0)
+        "holds more than arrays: to read tests.support.loops.Loop and": pickle.dumps(ONE, 0)
         and pickle.dumps(ONE, 2),
     }
     for sentence, content in files.items():

@@ -17,7 +17,7 @@ import torch
 import marginscope as ms
 from core.run_files.in_use import machine_name
 from marginscope._record import limits
-from tests.python.loops import loop
+from tests.support.loops import loop
 
 ONE = loop()
 NAMES: dict[str, Any] = {"V": "V", "a": "a"}

@@ -19,8 +19,8 @@ from core.figures.options import FigureOptions, Look
 from core.figures.scene import build_scene
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
-from tests.python.loops import loop, recorded
 from tests.python.test_shown import stand_in
+from tests.support.loops import loop, recorded
 
 STEPS = 12
 NAMES = ("eta", "lr", "loop.risk", "train/loss", "val_acc")

@@ -19,7 +19,7 @@ import pytest
 
 import marginscope as ms
 from core.runs import open_run
-from tests.python.loops import loop
+from tests.support.loops import loop
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="only Linux names the places of open files"

@@ -15,7 +15,7 @@ import marginscope as ms
 from core.losses import LOSSES, loss_named
 from core.runs import open_run
 from marginscope._record.losses import risk
-from tests.python.loops import loop
+from tests.support.loops import loop
 
 
 def risk_of(

@@ -20,7 +20,7 @@ from core.library.reading import settings_of
 from core.runs import open_run
 from core.runs.settings import optimizer_text
 from core.settings import NOT_RECORDED
-from tests.python.loops import loop, recorded
+from tests.support.loops import loop, recorded
 
 W = [torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(2))]
 SGD, ADAM, ADAMW = torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW

@@ -13,7 +13,7 @@ import torch
 
 import marginscope as ms
 from core.runs import open_run
-from tests.python.loops import loop
+from tests.support.loops import loop
 
 ONE = loop()
 FALLS = (

@@ -12,9 +12,9 @@ import pytest
 import marginscope as ms
 from core.figures.names import PAGE_COLOURS, PAGE_PANELS
 from core.runs import Recorder
-from tests.figures.browser import Browser, browser, browser_path
-from tests.figures.pages import HOSTILE, data_of, flat
 from tests.python.small import FIGURE_1, NOT_SHOWN, WIDTHS, command, trained, typed, written
+from tests.support.browser import Browser, browser, browser_path
+from tests.support.pages import HOSTILE, data_of, flat
 
 TITLE = """ a "quoted" &amp; 'odd' <b> & $5 """
 

@@ -22,7 +22,7 @@ from core.runs import open_run
 from core.study_file.dynamics import DYNAMICS
 from core.study_file.experiment import LOSSES
 from marginscope._record import optimizer, options
-from tests.python.loops import loop, recorded
+from tests.support.loops import loop, recorded
 
 
 def test_frames_are_what_was_handed_over(tmp_path: Path) -> None:

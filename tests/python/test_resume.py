@@ -18,9 +18,9 @@ import pytest
 import marginscope as ms
 from core.run_files.reopening import read_facts
 from core.runs import open_run
-from tests.app.shell.apart import Apart
-from tests.python.loops import loop
-from tests.runs.helpers import record
+from tests.support.foreign_loop import Apart
+from tests.support.loops import loop
+from tests.support.run_files import record
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE = loop()

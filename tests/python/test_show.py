@@ -18,7 +18,7 @@ import pytest
 import marginscope as ms
 from core.program import window_address as address
 from marginscope import _show
-from tests.python.loops import loop, recorded
+from tests.support.loops import loop, recorded
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a caller does, in a folder that has packages of the window's names.

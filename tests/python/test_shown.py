@@ -17,9 +17,9 @@ import pytest
 import marginscope as ms
 from core.run_files.frame import Frame
 from core.runs import Recorder
-from tests.figures.helpers import problem_of
-from tests.python.loops import loop
 from tests.python.small import FIGURE_1, NOT_SHOWN, SHORT, WIDTHS, command, trained, typed, written
+from tests.support.loops import loop
+from tests.support.made_up_figures import problem_of
 
 
 @pytest.fixture(scope="module")

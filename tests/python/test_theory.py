@@ -17,8 +17,8 @@ from core.reference.registry import REFERENCES, compute, references_of
 from core.reference.watch import Watch
 from core.runs import RunFile, open_run
 from core.studies.study import load_study
-from tests.cli.helpers import interrupt_margins
 from tests.python.small import as_json, trained
+from tests.support.commands import interrupt_margins
 
 SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
 XOR = SQUARE[:, 0] * SQUARE[:, 1]

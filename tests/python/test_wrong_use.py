@@ -22,8 +22,8 @@ import marginscope as ms
 from core.run_files import writer
 from core.run_files.in_use import LOCKS
 from core.runs import open_run
-from tests.app.shell.apart import Apart
-from tests.python.loops import loop
+from tests.support.foreign_loop import Apart
+from tests.support.loops import loop
 
 ROOT = Path(__file__).resolve().parents[2]
 ONE = loop()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from core.runs import open_run, run_file
-from tests.runs.changes import NAN, Change, X, Y, array, experiment, meta, raw_meta
-from tests.runs.helpers import record, refused, small_problem, tamper
+from tests.support.run_changes import NAN, Change, X, Y, array, experiment, meta, raw_meta
+from tests.support.run_files import record, refused, small_problem, tamper
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from core.run_files.frame import Frame
 from core.runs import connection as connection_module
 from core.runs import open_run
 from core.runs import run as run_module
-from tests.runs.helpers import (
+from tests.support.run_files import (
     assert_frames,
     content,
     crash,
@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORD_AND_KILL = """
 import os, signal, sys, time
 from pathlib import Path
-from tests.runs.helpers import frame_of, recorder_at, small_problem
+from tests.support.run_files import frame_of, recorder_at, small_problem
 problem = small_problem()
 
 def record_for_ever(folder, frames):
@@ -69,7 +69,7 @@ FILL_THE_DISK = """
 import json, os, resource, sys
 from pathlib import Path
 from core.errors import DiskError
-from tests.runs.helpers import frame_of, recorder_at, small_problem
+from tests.support.run_files import frame_of, recorder_at, small_problem
 problem = small_problem(8, 40, 6)
 
 def fill(path, limit, force):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from core.runs import open_run
-from tests.runs.changes import NAN, SIZE, Change, X, array, frame, meta
-from tests.runs.helpers import FLOAT32, frame_of, record, refused, small_problem, tamper
+from tests.support.run_changes import NAN, SIZE, Change, X, array, frame, meta
+from tests.support.run_files import FLOAT32, frame_of, record, refused, small_problem, tamper
 
 
 @pytest.fixture

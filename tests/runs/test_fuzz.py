@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import RunFileError
 from core.runs import open_run
-from tests.runs.helpers import crash, frame_of, read_all, record, small_problem
+from tests.support.run_files import crash, frame_of, read_all, record, small_problem
 
 ROUNDS = 150
 SEEDS = (0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3)))

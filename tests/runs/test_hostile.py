@@ -16,7 +16,7 @@ from core.run_files.schema import APPLICATION_ID, TABLES, expected_schema
 from core.runs import connection as connection_module
 from core.runs import open_run
 from core.settings import MAX_FRAMES
-from tests.runs.helpers import content, crash, read_all, record, refused, small_problem, tamper
+from tests.support.run_files import content, crash, read_all, record, refused, small_problem, tamper
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from core.errors import InputError, RunFileError
 from core.run_files.in_use import checksum, header_of
 from core.runs import Recorder, code_of, looking, open_run
 from core.training.continuation import continued
-from tests.runs.changes import SIZE, frame, meta
-from tests.runs.helpers import (
+from tests.support.run_changes import SIZE, frame, meta
+from tests.support.run_files import (
     connections,
     content,
     crash,

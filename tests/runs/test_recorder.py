@@ -14,7 +14,7 @@ import pytest
 from core.errors import DiskError, InputError
 from core.run_files import writer as recorder_module
 from core.runs import open_run
-from tests.runs.helpers import (
+from tests.support.run_files import (
     FLOAT32,
     assert_frames,
     connections,

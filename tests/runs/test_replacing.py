@@ -18,7 +18,8 @@ from core.training.control import Control
 from core.training.trajectory import run as train
 from tests.problems import FIGURE_1
 from tests.recording import recorded
-from tests.runs.helpers import (
+from tests.runs.test_crash import ROOT
+from tests.support.run_files import (
     assert_frames,
     crash,
     frames_of,
@@ -26,7 +27,6 @@ from tests.runs.helpers import (
     recorder_at,
     small_problem,
 )
-from tests.runs.test_crash import ROOT
 
 
 def test_the_old_run_is_there_until_the_new_one_is(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_the_old_run_survives_a_kill(tmp_path: Path) -> None:
     before = path.read_bytes()
     code = (
         "import os, signal, sys\nfrom pathlib import Path\n"
-        "from tests.runs.helpers import frames_of, recorder_at, small_problem\n"
+        "from tests.support.run_files import frames_of, recorder_at, small_problem\n"
         "recorder = recorder_at(Path(sys.argv[1]), small_problem(), force=True)\n"
         "recorder.append(frames_of(small_problem(), 9))\nrecorder.flush()\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -15,7 +15,7 @@ from core.data.dataset import Dataset
 from core.run_files.frame import Frame
 from core.runs import estimated_bytes, open_run
 from core.runs.whole import FrameCache
-from tests.runs.helpers import (
+from tests.support.run_files import (
     FLOAT32,
     assert_frames,
     content,

@@ -17,8 +17,8 @@ from core.run_files.in_use import LOCKS
 from core.runs import Recorder, open_run
 from core.training import trajectory
 from core.training.control import Control
-from tests.app.shell.apart import Apart
-from tests.runs.helpers import assert_frames, frames_of, recorder_at, small_problem
+from tests.support.foreign_loop import Apart
+from tests.support.run_files import assert_frames, frames_of, recorder_at, small_problem
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="only Linux names the places of open files"

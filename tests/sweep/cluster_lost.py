@@ -17,7 +17,7 @@ from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
 from core.sweep.pools import ClusterPool
-from tests.sweep.studies import SLOW
+from tests.support.small_studies import SLOW
 
 QUIET = ["--no-dashboard"]
 

@@ -16,7 +16,7 @@ from core.studies.measures.registry import measured
 from core.studies.study import Study, parse_study
 from core.studies.trials import Trial, kept, trials_of
 from core.studies.verdicts import judge
-from tests.sweep.studies import BASE, QUICK
+from tests.support.small_studies import BASE, QUICK
 
 HALVES = """
 [[claims]]

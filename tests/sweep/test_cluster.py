@@ -15,7 +15,7 @@ from core.studies.study import parse_study
 from core.sweep.plan import plan, run_file
 from core.sweep.pools import ClusterPool
 from tests.beside import ran
-from tests.sweep.studies import SLOW
+from tests.support.small_studies import SLOW
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from core.sweep.loop import sweep
 from core.sweep.plan import plan
 from core.sweep.pools import Pool, Rows
 from tests.beside import ran
-from tests.sweep.studies import SLOW
+from tests.support.small_studies import SLOW
 
 
 @final

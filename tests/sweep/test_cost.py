@@ -11,7 +11,7 @@ from core.cli.main import main
 from core.studies.cell_table import Row
 from core.studies.study import parse_study
 from core.sweep.cost import Cost, GroupCost, estimate, fitted, work
-from tests.sweep.studies import QUICK
+from tests.support.small_studies import QUICK
 
 
 def test_a_line_through_measured_points_is_found() -> None:

@@ -19,7 +19,7 @@ from core.studies.cell_table import Row
 from core.studies.study import Study, load_study
 from core.studies.trials import Trial, trials_of
 from core.studies.verdicts import judge
-from tests.sweep.swept import judged_on, only
+from tests.support.sweeps import judged_on, only
 
 Values = Callable[[Any], dict[str, float]]
 NOISE = np.random.default_rng(7).uniform(0.9, 1.1, 997)

@@ -12,8 +12,8 @@ import pytest
 
 from core.studies.study import load_study, shipped_ids
 from core.studies.verdicts import judge
+from tests.support.sweeps import recorded_trials
 from tests.sweep.counter_runs import COUNTER_RUNS, WITHOUT
-from tests.sweep.swept import recorded_trials
 
 # More than two seconds each; the others take half a minute together.
 SLOW = {

@@ -10,7 +10,7 @@ from core.sweep.control import SweepControl
 from core.sweep.loop import missing_kernels, sweep
 from core.sweep.plan import plan
 from core.sweep.pools import HerePool
-from tests.app.shell.cold import Cold, cold
+from tests.support.cold_kernels import Cold, cold
 
 __all__ = ["cold"]
 

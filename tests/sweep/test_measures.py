@@ -21,8 +21,8 @@ from core.studies.statistics import mean_interval
 from core.studies.study import Study, parse_study
 from core.studies.trials import Trial, kept, trials_of
 from core.studies.verdicts import Judged, judge
-from tests.sweep.studies import BASE
-from tests.sweep.swept import recorded_trials, with_claims
+from tests.support.small_studies import BASE
+from tests.support.sweeps import recorded_trials, with_claims
 
 PAIRED = 'measure = "paired"\noptions = { y = "risk", along = "network.m", ends = [4, 8]'
 WIDTHS = BASE.format(until=0.5) + '[axes]\n"network.m" = [4, 8]\n"run.seed" = [0, 1, 2, 3]\n'
@@ -273,7 +273,7 @@ def test_a_moment_that_the_run_does_not_reach_has_no_number(run_trials: Any) -> 
 def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
     from core.theorems.registry import STATEMENTS
     from core.theorems.statement import Context, assess
-    from tests.theorems.judging import margins_of
+    from tests.support.judging import margins_of
 
     study, trials = run_trials
     with pytest.raises(InputError, match="is about this run"):

@@ -20,8 +20,8 @@ from core.studies.panel_lines import lines_of
 from core.studies.statistics import grouped
 from core.studies.study import Study, load_study, parse_study
 from core.studies.trials import kept, trials_of
-from tests.sweep.studies import BASE
-from tests.sweep.swept import with_claims
+from tests.support.small_studies import BASE
+from tests.support.sweeps import with_claims
 
 NOISE = np.random.default_rng(11).uniform(0.8, 1.25, 997)
 CROSSING = ("crossing", "crossing_slope")

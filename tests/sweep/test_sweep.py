@@ -22,7 +22,7 @@ from core.sweep.loop import sweep
 from core.sweep.plan import Ledger, Plan, plan, read_ledger
 from core.sweep.pools import HerePool, ProcessPool, pool_for
 from tests.chunked import trajectory
-from tests.sweep.studies import BASE, QUICK
+from tests.support.small_studies import BASE, QUICK
 
 
 @pytest.fixture

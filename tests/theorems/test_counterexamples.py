@@ -15,7 +15,7 @@ from core import trust
 from core.problem.problem import Problem, resolve
 from core.study_file.validation import build_experiment
 from core.theorems.statement import Assessment, Verdict
-from tests.theorems.judging import (
+from tests.support.judging import (
     Margins,
     condition,
     exactly,

@@ -22,8 +22,7 @@ from core.theorems.homogeneity_sampling import nearest_measure, start_features
 from core.theorems.statement import Assessment, Context, Verdict, assess
 from core.theorems.telgarsky22_data import SEED, Mixture, below, fit, nodes, outer_transport
 from core.theorems.telgarsky22_lemmas import linear_network
-from tests.theorems.differences import physical, slopes
-from tests.theorems.judging import (
+from tests.support.judging import (
     condition,
     exactly,
     margins_of,
@@ -31,6 +30,7 @@ from tests.theorems.judging import (
     problem_of,
     recorded_run,
 )
+from tests.theorems.differences import physical, slopes
 
 DELTA = 0.1
 FLOW = {"kind": "flow", "until_log10_time": 2.0}

@@ -19,8 +19,8 @@ from core.runs import Run
 from core.theorems.batchnorm_alignment import complexity, sign_vectors
 from core.theorems.statement import Verdict
 from core.theorems.wei19_flow import fitting_norm, terms
+from tests.support.judging import condition, exactly, of_paper, problem_of, recorded_run
 from tests.theorems.differences import physical, slopes
-from tests.theorems.judging import condition, exactly, of_paper, problem_of, recorded_run
 
 DELTA = 0.1
 Array = np.ndarray

@@ -14,8 +14,8 @@ from core.observables.final_margin import refusal
 from core.problem.problem import resolve
 from core.studies.study import load_study, shipped_ids
 from core.theorems.statement import Verdict
-from tests.limit.checking import check_bracket
-from tests.theorems.judging import check_margins, judged, margins_of, recorded_run, violated
+from tests.support.brackets import check_bracket
+from tests.support.judging import check_margins, judged, margins_of, recorded_run, violated
 
 SHORT = "recording.log10_times=[]"
 SMALL: dict[str, tuple[str, ...]] = {

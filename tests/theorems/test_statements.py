@@ -19,7 +19,7 @@ from core.theorems import common
 from core.theorems.registry import STATEMENTS, applicable, assess_all
 from core.theorems.report import report
 from core.theorems.statement import Comparison, Context, Hypothesis, Statement, Verdict, assess
-from tests.theorems.judging import (
+from tests.support.judging import (
     condition,
     exactly,
     judged,

@@ -16,8 +16,8 @@ from core.runs.run_file import Event, Index
 from core.theorems.report import timing_words
 from core.theorems.statement import Assessment, Comparison, Hypothesis, Verdict, timed
 from core.theorems.states import State, all_of, met_of, spans, state_of
+from tests.support.judging import Margins, exactly, judged, problem_of, recorded_run
 from tests.theorems.gallery import GALLERY
-from tests.theorems.judging import Margins, exactly, judged, problem_of, recorded_run
 from tests.theorems.test_statements import made_up
 
 SOME = ("flow", "sgd", "cones", "scalar", "normalised", "leaky", "smooth", "batch norm, sgd")

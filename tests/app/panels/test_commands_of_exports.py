@@ -31,8 +31,8 @@ from core.observables.node_sets import NodeSet
 from core.observables.planes import NodePlane
 from core.runs import open_run
 from core.studies.papers import PAPERS, bibtex, escaped
-from tests.app.panels.made_up import run_file
 from tests.recording import recorded
+from tests.support.made_up_runs import run_file
 
 Left = Qt.MouseButton.LeftButton
 

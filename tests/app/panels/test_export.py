@@ -38,7 +38,7 @@ from core.figures.palette import DARK
 from core.figures.scene import MOST_ROWS
 from core.observables.planes import NodePlane
 from core.runs import open_run
-from tests.app.panels.made_up import run_file
+from tests.support.made_up_runs import run_file
 
 Left = Qt.MouseButton.LeftButton
 

@@ -14,7 +14,7 @@ from app.training.study_edits import StudyEdits
 from core.errors import InputError
 from core.runs import open_run
 from core.settings import NOT_RECORDED
-from tests.python.loops import recorded
+from tests.support.loops import recorded
 
 UNKNOWN = ("beta1", "beta2", "eps", "batch", "weight_decay", "schedule")
 

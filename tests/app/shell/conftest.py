@@ -16,9 +16,9 @@ from app.shell.application import Marginscope
 from app.state.views import FIGURE_1
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
-from tests.app import theory_stand_ins as stand_ins
 from tests.app.shell.shared_window import SharedWindow, defer_painting, trained, wait_until
 from tests.guards import finish_deletions, guarded
+from tests.support import theory_stand_ins as stand_ins
 
 FIGURE_1_STUDY = """
 title = "A small study"

@@ -89,7 +89,7 @@ CACHES = {
 KEPT_BY_THE_PROGRAM = {"session.json", "library.sqlite", "library.sqlite-wal", "library.sqlite-shm"}
 CLAIM = ".claim"  # of a run file's name; the next run deletes those that are a minute old
 KEY = re.compile(r"\bkey=\d+")  # of an open run: each is used once
-MARGINS = 5  # of tests.app.theory_stand_ins, for each run
+MARGINS = 5  # of tests.support.theory_stand_ins, for each run
 SIZE = 1280, 800
 RESET_S = 10.0  # after which a window is replaced
 DEEP = 12

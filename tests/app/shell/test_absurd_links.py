@@ -9,8 +9,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from tests.runs.helpers import tamper
-from tests.tools.fuzz.window import WORST, links, open_link, watchdog
+from tests.app.shell.absurd_links import WORST, links, open_link, watchdog
+from tests.support.run_files import tamper
 
 FEW = 1  # that chance makes; `make fuzz` opens 500
 

@@ -26,7 +26,7 @@ from tests.app.mouse import pick
 from tests.app.shell.conftest import SLOW, Opener, trained
 from tests.app.shell.shared_window import defer_painting
 from tests.continuation.test_branches import branched_at
-from tests.runs.helpers import tamper
+from tests.support.run_files import tamper
 
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 Key = Qt.Key

@@ -30,8 +30,8 @@ from tests.app.mouse import entry as entry_of
 from tests.app.mouse import keys
 from tests.app.mouse import opened as opened_menu
 from tests.app.shell.conftest import Opener, trained
-from tests.library.made_up import entry as made_up
-from tests.runs.helpers import record, small_problem
+from tests.support.made_up_library import entry as made_up
+from tests.support.run_files import record, small_problem
 
 Key = Qt.Key
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier

@@ -26,7 +26,7 @@ from core.runs import open_run
 from tests.app.mouse import move
 from tests.app.shell.shared_window import skip_style_sheet
 from tests.recording import recorded
-from tests.runs.helpers import frames_of, recorder_at, small_problem
+from tests.support.run_files import frames_of, recorder_at, small_problem
 
 Key, Modifier = Qt.Key, Qt.KeyboardModifier
 

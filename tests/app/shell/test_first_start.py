@@ -27,9 +27,9 @@ from core.dynamics.needs import groups_of
 from core.runs import open_run
 from core.studies.study import load_study
 from core.training.control import Control, FinishReason, RunState
-from tests.app.shell.cold import Cold, cold
 from tests.app.shell.conftest import Opener, trained
 from tests.chunked import trajectory
+from tests.support.cold_kernels import Cold, cold
 
 __all__ = ["cold"]
 

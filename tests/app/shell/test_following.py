@@ -23,8 +23,8 @@ from app.state.views import FIGURE_1
 from core.errors import RunFileError
 from core.run_files.in_use import held_elsewhere
 from core.runs import open_run
-from tests.app.shell.apart import Apart
 from tests.app.shell.conftest import Opener, trained
+from tests.support.foreign_loop import Apart
 
 # Where the system tells who has a file open.
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the list of locks")

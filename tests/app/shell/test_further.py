@@ -15,9 +15,9 @@ from core.observables.registry import OBSERVABLES
 from core.runs import Recorder, open_run
 from core.training.trajectory import run
 from tests.app.shell.conftest import Opener
-from tests.continuation.helpers import assert_frames_agree, with_marks
 from tests.problems import problem
-from tests.runs.helpers import tamper
+from tests.support.continued_runs import assert_frames_agree, with_marks
+from tests.support.run_files import tamper
 
 MARKS = (-0.5, 0.0, 0.5, 1.0)
 FURTHER = (*MARKS, 2.0)

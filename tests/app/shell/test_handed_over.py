@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.qt_application import QtApplication
 from app.shell.application import Marginscope
 from tests.app.shell.conftest import Opener, trained
-from tests.python.loops import recorded
+from tests.support.loops import recorded
 
 
 def hand_over(*names: str) -> None:

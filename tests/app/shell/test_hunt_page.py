@@ -22,7 +22,7 @@ from core.runs import open_run
 from tests.app.mouse import press_in_box
 from tests.app.shell.conftest import Opener
 from tests.app.shell.test_whole_study import begun, click, opened
-from tests.extremes.made_up import TEXT
+from tests.support.made_up_hunts import TEXT
 
 LEFT = Qt.MouseButton.LeftButton
 VIEW = '[window]\nviews = ["margins"]\n'

@@ -29,7 +29,7 @@ from core.studies.study import load_study
 from tests.app.mouse import click, close_menus, entry, opened, pick
 from tests.app.shell.conftest import Opener, trained
 from tests.app.shell.shared_window import skip_style_sheet
-from tests.runs.helpers import record, small_problem
+from tests.support.run_files import record, small_problem
 
 Key = Qt.Key
 SHIFT = Qt.KeyboardModifier.ShiftModifier

@@ -38,7 +38,7 @@ from core.library.entry import About, Bookmark
 from core.observables.node_sets import NodeSet
 from tests.app.shell.conftest import Opener
 from tests.app.shell.shared_window import settle, trained
-from tests.library.made_up import many
+from tests.support.made_up_library import many
 
 APP = Path(plain_text.__file__).parents[1]
 # In what follows <img> is how a file would have its pictures opened; this one is nowhere.

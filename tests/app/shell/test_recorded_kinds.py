@@ -17,7 +17,7 @@ from core.figures.margin_curves import margin_traces
 from core.runs import open_run
 from tests.app.shell.conftest import Opener, trained
 from tests.app.shell.shared_window import defer_painting
-from tests.python.loops import loop, recorded
+from tests.support.loops import loop, recorded
 
 KINDS: dict[str, dict[str, Any]] = {
     "tanh": {"activation": "tanh"},

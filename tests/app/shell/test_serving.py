@@ -15,9 +15,9 @@ from app.shell.application import Marginscope
 from app.shell.serving import MOST_CALLERS, ShowServer, training
 from app.state.session import RecordingState
 from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED
-from tests.app.shell.apart import Apart
 from tests.app.shell.conftest import Opener, trained
-from tests.python.loops import recorded
+from tests.support.foreign_loop import Apart
+from tests.support.loops import recorded
 
 pytestmark = pytest.mark.skipif(
     not hasattr(socket, "AF_UNIX"), reason="a window is used again on Unix alone"

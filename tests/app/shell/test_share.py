@@ -13,10 +13,10 @@ from pytestqt.qtbot import QtBot
 from app.shell.application import Marginscope
 from core.reference.margin import Bracket
 from core.reference.share import first_reach
-from tests.app import theory_stand_ins as stand_ins
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener, trained
 from tests.app.shell.test_theory import margins_view, settled
+from tests.support import theory_stand_ins as stand_ins
 
 SHARE = "Margins as share of \u03b3_gl / 2"
 

@@ -20,7 +20,7 @@ from app.widgets.run_grid import RunGrid, columns_of
 from tests.app.mouse import wheel
 from tests.app.shell.conftest import Opener, trained
 from tests.app.shell.shared_window import defer_painting, skip_style_sheet
-from tests.runs.helpers import record, small_problem
+from tests.support.run_files import record, small_problem
 
 
 @pytest.fixture

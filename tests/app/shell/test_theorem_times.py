@@ -25,11 +25,11 @@ from core.figures.palette import LIGHT
 from core.problem.schedule import coordinate
 from core.theorems.statement import Assessment, Comparison, Verdict, timed
 from core.theorems.states import State
-from tests.app import theory_stand_ins as stand_ins
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
 from tests.app.shell.shared_window import skip_style_sheet
 from tests.app.shell.test_theory import settled
+from tests.support import theory_stand_ins as stand_ins
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -26,10 +26,10 @@ from core.problem.schedule import coordinate
 from core.reference.margin import Reference, ReferenceMargin, exact
 from core.reference.watch import Watch
 from core.runs import open_run
-from tests.app import theory_stand_ins as stand_ins
 from tests.app.mouse import click, opened, pick
 from tests.app.shell.conftest import Opener
 from tests.recording import recorded
+from tests.support import theory_stand_ins as stand_ins
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 

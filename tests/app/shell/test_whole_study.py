@@ -35,7 +35,7 @@ from core.studies.verdicts import judge
 from core.sweep.plan import ledger_rows
 from tests.app.mouse import click_on, press_in_box
 from tests.app.shell.conftest import Opener
-from tests.sweep.studies import BASE
+from tests.support.small_studies import BASE
 
 GRID = (
     BASE.replace("A sweep", "A study of {cells}")

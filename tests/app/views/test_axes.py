@@ -27,8 +27,8 @@ from core.figures.palette import LIGHT
 from core.reference.margin import Bracket, ReferenceMargin
 from core.runs import open_run
 from tests.app.options import set_options, show_frame
-from tests.app.theory_stand_ins import MadeUp
 from tests.recording import recorded
+from tests.support.theory_stand_ins import MadeUp
 
 HEAD = ("data.d=4", "data.n=8", "recording.frames=5", "dynamics.until_log10_time=0")
 BOX = QRectF(50.0, 10.0, 300.0, 200.0)

@@ -19,8 +19,8 @@ from core.problem.problem import resolve
 from core.reference.margin import Bracket, Reference, ReferenceMargin
 from core.reference.registry import REFERENCES, references_of
 from core.studies.study import load_study, shipped_ids
-from tests.app.theory_stand_ins import MadeUp
 from tests.contrast import contrast
+from tests.support.theory_stand_ins import MadeUp
 
 BOTH = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=lambda palette: palette.name)
 ADDED = tuple(f"added_{k}" for k in range(40))

@@ -18,7 +18,7 @@ from app.widgets.obstacles import Traces
 from core.figures.palette import DARK
 from core.reference.margin import Bracket, ReferenceMargin
 from tests.app.options import mark_nodes, set_options, show_frame
-from tests.app.theory_stand_ins import MadeUp
+from tests.support.theory_stand_ins import MadeUp
 
 # Dashes begin where the painted part does, so that lines are whole in what is compared here.
 SOLID = ("neurons", "rotations", "norms", "curves")

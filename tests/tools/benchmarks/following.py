@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.process import prepare
 from app.shell.application import Marginscope
-from tests.app.shell.apart import Apart
+from tests.support.foreign_loop import Apart
 from tests.tools.benchmarks.measure import heading, row, spread
 from tests.tools.benchmarks.window import event_loop, opened, put_away, until
 

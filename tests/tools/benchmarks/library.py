@@ -13,7 +13,7 @@ from core.library.entry import Entry
 from core.library.index import Row, run_files
 from core.library.library import Library
 from core.library.query import chosen
-from tests.library.made_up import entry
+from tests.support.made_up_library import entry
 from tests.tools.benchmarks import palette
 from tests.tools.benchmarks.measure import heading, row, spread
 

@@ -15,8 +15,8 @@ from core.cli.training import run_for_figure
 from core.figures.page import PageOptions, save_page
 from core.runs import open_run
 from marginscope import record
-from tests.figures.browser import Browser, browser, browser_path
 from tests.problems import FIGURE_1
+from tests.support.browser import Browser, browser, browser_path
 from tests.tools.benchmarks.measure import heading, row
 
 SIZES = ((1280, 800), (700, 500), (1920, 1080))

@@ -16,7 +16,7 @@ from shutil import copytree
 
 from core.library.entry import Entry
 from core.library.library import Library
-from tests.runs.helpers import crash, record
+from tests.support.run_files import crash, record
 from tests.tools.faults.fault import Tally, kept_folder
 from tests.tools.faults.processes import Program
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from app.errors import LOG_FILE
 from core.library.about import read_about
 from core.runs import open_run
-from tests.runs.helpers import record
+from tests.support.run_files import record
 from tests.tools.faults.fault import Tally
 from tests.tools.faults.kills import (
     CELLS,

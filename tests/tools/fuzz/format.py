@@ -6,7 +6,7 @@ import random
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from tests.tools.fuzz.mutations import damaged_bytes
+from tests.support.mutations import damaged_bytes
 
 
 class WrongError(Exception):

@@ -22,9 +22,9 @@ from core.studies.cell_table import Row
 from core.studies.code import codes_of
 from core.studies.study import parse_study, shipped_ids
 from core.sweep.plan import Ledger, ledger_rows, read_ledger
-from tests.runs.helpers import crash, frame_of, record, small_problem
+from tests.support.mutations import damaged_bytes, damaged_text
+from tests.support.run_files import crash, frame_of, record, small_problem
 from tests.tools.fuzz.format import Format, WrongError
-from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
 from tests.tools.fuzz.texts import (
     FormulaText,
     LinkText,

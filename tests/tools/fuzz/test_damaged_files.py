@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.mutations import damaged_bytes, damaged_text
 from tests.tools.fuzz.formats import FORMATS, Format
-from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
 from tests.tools.fuzz.opening import ROOT, limited, results
 from tests.tools.fuzz.opening import TooLongError as TooLong
 

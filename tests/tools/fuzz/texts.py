@@ -20,9 +20,9 @@ from core.library.query import chosen
 from core.observables.planes import NodePlane
 from core.studies.formulas import evaluate
 from core.studies.study import parse_study
-from tests.library.made_up import many
+from tests.support.made_up_library import many
+from tests.support.mutations import damaged_text
 from tests.tools.fuzz.format import Format, WrongError
-from tests.tools.fuzz.mutations import damaged_text
 
 SCENE = Scene(
     runs=(Path("/runs/a b.msrun"), Path("/runs/c.msrun")),

@@ -23,10 +23,10 @@ from core.library.trash import ORIGIN, Trash
 from core.observables.node_sets import NodeSet
 from core.runs import code_of, open_run
 from marginscope._record.state_files import open_state
-from tests.runs.changes import experiment
-from tests.runs.helpers import record, tamper
+from tests.support.mutations import damaged_bytes, damaged_text
+from tests.support.run_changes import experiment
+from tests.support.run_files import record, tamper
 from tests.tools.fuzz.format import Format, WrongError
-from tests.tools.fuzz.mutations import damaged_bytes, damaged_text
 from tests.tools.fuzz.texts import SCENE, refused
 
 RUNS = 5

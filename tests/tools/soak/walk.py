@@ -18,7 +18,7 @@ from app.export.export_dialogs import FilmDialog
 from app.shell.application import Marginscope
 from app.shell.lifecycle import FIRST_STUDY
 from app.state.resolve import span_of
-from tests.runs.helpers import crash
+from tests.support.run_files import crash
 
 STEP_MS = 120
 SMALL = """

@@ -13,7 +13,7 @@ from core.sweep.control import SweepControl
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
 from core.sweep.pools import HerePool
-from tests.sweep.studies import QUICK
+from tests.support.small_studies import QUICK
 
 
 def recorded_trials(study: Study, folder: Path) -> tuple[Trial, ...]:

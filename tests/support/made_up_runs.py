@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.run_files.frame import Frame
 from core.runs import Recorder
-from tests.figures.helpers import TIMES, growing, problem_of
+from tests.support.made_up_figures import TIMES, growing, problem_of
 
 
 def run_file(path: Path, *settings: str) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.run_files.schema import frame_crc, time_of
-from tests.runs.helpers import frame_of, small_problem
+from tests.support.run_files import frame_of, small_problem
 
 Change = str | tuple[str, tuple[object, ...]]
 

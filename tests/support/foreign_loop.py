@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Self
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 # Without this program but for what records: told by lines how many frames are to come.
 LOOP = """
 import json, sys
