@@ -168,7 +168,7 @@ class RunIndex:
         sql = "SELECT path, stamp, facts, noted, about, verdicts FROM run"
         known = {}
         for path, *values in self._do(lambda database: database.execute(sql).fetchall()) or []:
-            with suppress(ValueError, InputError, RecursionError):
+            with suppress(TypeError, ValueError, InputError, RecursionError):
                 known[os.fsdecode(path)] = _row(*values)
         return known
 
@@ -275,7 +275,10 @@ class RunIndex:
 
 
 def _row(stamp: str, facts: str, noted: str, about: str, verdicts: str | None) -> Row:
-    """Return the values of a row. Damaged ones raise ValueError, InputError or RecursionError."""
+    """Return the values of a row.
+
+    Damaged ones raise TypeError, ValueError, InputError or RecursionError.
+    """
     said = parse_about(about) if about else NO_NOTES
     counts = None if verdicts is None else COUNTS.validate_json(verdicts)
     # Not `validate_json`, which refuses the names of files that are no text.

@@ -296,7 +296,26 @@ def test_an_index_spares_reading_and_a_changed_file_is_read_anew(
     library.close()
 
 
-@pytest.mark.parametrize("what", ["lost", "text", "cut", "flipped", "foreign", "version", "rows"])
+def change(index: Path, *statements: str) -> None:
+    """Change a database; each call reads its schema again."""
+    database = sqlite3.connect(index)
+    for statement in ("PRAGMA writable_schema = ON", *statements):
+        database.execute(statement)
+    database.commit()
+    database.close()
+
+
+def set_null(index: Path) -> None:
+    """Give all rows facts that the table forbids, as damaged bytes can."""
+    schema = "UPDATE sqlite_schema SET sql = replace(sql, {}) WHERE name = 'run'"
+    strict, loose = "'facts TEXT NOT NULL'", "'facts TEXT'"
+    change(index, schema.format(f"{strict}, {loose}"))
+    change(index, "UPDATE run SET facts = NULL", schema.format(f"{loose}, {strict}"))
+
+
+@pytest.mark.parametrize(
+    "what", ["lost", "text", "cut", "flipped", "foreign", "version", "rows", "nulls"]
+)
 def test_a_broken_index_is_made_anew_with_a_sentence(tmp_path: Path, what: str) -> None:
     library = library_of(tmp_path)
     for name in ("a", "b"):
@@ -310,6 +329,8 @@ def test_a_broken_index_is_made_anew_with_a_sentence(tmp_path: Path, what: str) 
         index.unlink()
     elif what in ("text", "cut"):
         index.write_bytes(b"no database" * 500 if what == "text" else content[: len(content) // 2])
+    elif what == "nulls":
+        set_null(index)
     elif what == "flipped":
         index.write_bytes(content[:100] + b"\xff" * 200 + content[300:])
     else:
@@ -327,7 +348,7 @@ def test_a_broken_index_is_made_anew_with_a_sentence(tmp_path: Path, what: str) 
     listing = library.refresh()
     library.close()
     assert listing.entries == expected
-    if what in ("lost", "rows"):
+    if what in ("lost", "rows", "nulls"):
         assert listing.said == ()
     else:
         (sentence,) = listing.said

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from core.errors import MarginscopeError
+from core.run_files.in_use import BOOT
 from tests.tools.fuzz.formats import FORMATS, Format, WrongError
 
 MOST_CPU_S = 5.0
@@ -95,7 +96,9 @@ class Watch:
             Path(sys.base_prefix),
             Path(sys.executable).resolve().parent,
         ]
-        self._readable = (*tuple(str(path.resolve()) for path in code), "/proc/self", "/dev/null")
+        # Locks name the machine and its boot.
+        allowed = ("/proc/self", "/dev/null", str(BOOT))
+        self._readable = (*tuple(str(path.resolve()) for path in code), *allowed)
         self._own = str(folder.resolve())
         self.on = False
         self.seen: list[str] = []
