@@ -123,7 +123,7 @@ class DrawingController(QObject):
         return window
 
     def close(self) -> None:
-        """Put the window away."""
+        """Close the window."""
         self._pause.stop()
         if self.window is not None:
             self.window.close()  # it says that it is left
@@ -145,7 +145,7 @@ class DrawingController(QObject):
                 window.replace(in_form, "Points of the form")
 
     def _points_of_form(self) -> Points:
-        """Those of the study in the form; none where its data are others, or wrong."""
+        """Return the points of the study in the form; () for other or wrong data."""
         study = self._form.study()
         if study is None:
             return ()
@@ -160,7 +160,7 @@ class DrawingController(QObject):
             self._put_into_form()
 
     def _closed(self) -> None:
-        """What is no data is not lost, and not in the form."""
+        """Report points that are not data yet: the form does not get them."""
         self._left()
         points = () if self.window is None else self.window.sketch.points
         fault = fault_of(points)
@@ -254,8 +254,10 @@ class DrawingController(QObject):
             self.runs_superseded.emit(passed)
 
     def _ready(self, words: str = "") -> bool:
-        """Whether the form can be trained on the points; else the window says why not. `words` name
-        a step that goes on."""
+        """Return True if the form can be trained on the points; otherwise report why not.
+
+        `words` name a step that continues.
+        """
         window = self.window
         if window is None:
             return False
@@ -298,7 +300,7 @@ class DrawingController(QObject):
 
 
 def with_points(edits: Edits, points: Points) -> Edits:
-    """Edits with points as the data; what was typed of n and d is of other data.
+    """Return edits with points as the data, without the typed n and d of other data.
 
     How many there are follows from the points, and is said where the study cannot do without: its
     formulas or variants may name n and d.
@@ -315,7 +317,7 @@ def with_points(edits: Edits, points: Points) -> Edits:
 
 
 def variants_with_fresh(study: Study) -> tuple[str, ...]:
-    """The variants of a study that draw fresh examples at each step."""
+    """Return the variants of a study that draw fresh examples at each step."""
     return tuple(name for name, keys in study.variants.items() if keys.get("dynamics.fresh"))
 
 

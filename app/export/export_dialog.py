@@ -107,11 +107,11 @@ class ExportDialog(QDialog):
 
     @abstractmethod
     def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
-        """What the rows ask for."""
+        """Return the job that the rows describe."""
 
     @abstractmethod
     def _problem(self, runs: tuple[Path, ...]) -> str:
-        """What cannot be done, as a sentence; the empty text if all can."""
+        """Return why the job is impossible; "" if it is possible."""
 
     def _row(self, label: str, widget: QWidget) -> None:
         row = self._grid.rowCount()

@@ -50,7 +50,7 @@ class DisplayController(QObject):
     zoomed = Signal()
     """The user has zoomed a plot."""
     panels_needed = Signal(int)
-    """More runs are open than there are panels: number of runs."""
+    """Number of open runs, which exceeds the number of panels."""
 
     def __init__(self, session: Session, intent: Intent, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -174,11 +174,11 @@ class FactList(QWidget):
         self._facts: tuple[Fact, ...] = ()
 
     def set_heading(self, text: str) -> None:
-        """What the list is about."""
+        """Set the text above the list."""
         self._heading.setText(text)
 
     def heading(self) -> str:
-        """What the list says it is about."""
+        """Return the text above the list."""
         return self._heading.text()
 
     def facts(self) -> tuple[Fact, ...]:

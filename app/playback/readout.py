@@ -62,7 +62,7 @@ class Rate:
 
 @final
 class Readout(QObject):
-    """Follows the display. A hovered node's numbers come at once, the others at their own pace."""
+    """Numbers and texts of the display; those of a hovered node come at once, others later."""
 
     def __init__(
         self,
@@ -90,12 +90,12 @@ class Readout(QObject):
         display.calculator.computed.connect(self._show_group)
 
     def show_message(self, message: str) -> None:
-        """A few words in the status line."""
+        """Show a short message in the status line."""
         self._message = message
         self.schedule_update()
 
     def schedule_update(self) -> None:
-        """Something is different: the texts follow now, or when the next ones are due."""
+        """Update the texts now, or when the next ones are due."""
         if self._ended:
             return
         if self._display.view.inspected != (self._node[:2] if self._node else None):

@@ -145,7 +145,7 @@ class LinkController(QObject):
             self._show(scene, "Open link")
 
     def _base(self) -> Scene:
-        """What a link leaves out is as in a new window; how the window looks is the user's."""
+        """Return the scene that a link starts from: a new window with the user's appearance."""
         present = self._scenes.scene
         kept = Intent(
             palette=present.intent.palette,

@@ -6,7 +6,7 @@ Bookmarks and selections are saved in the notes beside their runs, layouts in th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -288,19 +288,20 @@ class SelectionController(NamedController):
 
     def add(self, name: str) -> None:
         name = " ".join(name.split())
-        nodes = {run.path: self.nodes_of(run) for run in self._display.session}
-        items = {path: NodeSet(name, some) for path, some in nodes.items() if some}
+        nodes = [(run.path, self.nodes_of(run)) for run in self._display.session]
+        # A file may be open twice, with other nodes pinned in each panel.
+        items = [(path, NodeSet(name, some)) for path, some in nodes if some]
         if items and self._change(items):
             self.status.emit(f"{name} is saved with its run and listed under Edit, Selections.")
 
     def remove(self, name: str) -> None:
         having = [path for path, sets in self._sets.items() if any(s.name == name for s in sets)]
-        if self._change(dict.fromkeys(having), name):
+        if self._change([(path, None) for path in having], name):
             self.status.emit(f"The selection {name} is removed.")
 
-    def _change(self, items: Mapping[Path, NodeSet | None], name: str = "") -> bool:
+    def _change(self, items: Sequence[tuple[Path, NodeSet | None]], name: str = "") -> bool:
         done = False
-        for path, item in items.items():
+        for path, item in items:
             if about := self._change_notes(path, "sets", item, name):
                 self._sets[path] = about.sets
                 done = True

@@ -88,7 +88,7 @@ class Marginscope(Parts):
         self._warn()
 
     def _add_panels(self, count: int) -> None:
-        """Have so many panels for runs."""
+        """Make panels until `count` runs can be shown."""
         from app.views.run_panel import RunPanel
 
         palette = self.appearance.palette_now
@@ -116,7 +116,7 @@ class Marginscope(Parts):
             gc.freeze()
 
     def _ready(self) -> None:
-        """Run files can be read; told by the training thread, and so perhaps after the end."""
+        """Open files, which can be read now; the signal may arrive after the end."""
         if not self._ended:
             self.startup.on_ready()
             if not self.action_state.has_study:  # nothing could be opened: Run needs one
@@ -126,7 +126,7 @@ class Marginscope(Parts):
                 self._warn()
 
     def _warn(self) -> None:
-        """Say what was the matter with the files of the user."""
+        """Report problems with the user's settings, session and shortcuts."""
         settings, keeper, shortcuts = self.settings, self.keeper, self.shortcuts
         if warning := settings.warning or keeper.warning or shortcuts.warning:
             self.window.bar.show_message(warning)

@@ -29,7 +29,7 @@ KEPT = "What is recorded so far stays in the run files either way, and can be co
 
 @final
 class StartupController(QObject):
-    """Open what was asked for, the last session, or the first figure.
+    """Opens the requested files, the last session, or the first figure.
 
     `announce` before the window is seen, `open` once it is, `on_ready` when files can be read.
     """
@@ -74,7 +74,7 @@ class StartupController(QObject):
             self._window.chooser.announce(f"Opening {words} ...")
 
     def open(self) -> None:
-        """Open what was asked for; files, as soon as they can be read."""
+        """Open the requested study or session; files wait until they can be read."""
         if self._asks:
             self._keeper.open_question()
         elif len(self._names) > 1 or (self._names and self._names[0] not in shipped_ids()):

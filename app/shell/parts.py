@@ -1,4 +1,4 @@
-"""What the program is made of: state, threads, panels and controllers, and who knows whom.
+"""Components of the program: state, threads, panels and controllers, and their dependencies.
 
 The wires between them are in app.shell.wiring, their start and end in app.shell.application.
 """
@@ -54,7 +54,7 @@ from core.studies.study import load_study
 
 
 class Parts(QObject):
-    """What the program is made of, none of it wired up yet."""
+    """Components of the program, without the connections of app.shell.wiring."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Parts(QObject):
     # -------------------------------------------------------------------------------- making
 
     def _make_features(self, margins: MarginWorker | None, judge: Judge | None) -> None:
-        """Make what works on the runs that are open, and on recorded ones."""
+        """Make the controllers that work on open and on recorded runs."""
         window, settings = self.window, self.settings.values
         self.preview = PreviewController(window, window.form, self.training, self.files)
         self.drawing = DrawingController(window, window.form, self.training, self.scenes)
@@ -151,7 +151,7 @@ class Parts(QObject):
         )
 
     def _make_scenes(self, names: Sequence[str]) -> None:
-        """All that is made of scenes (app.state.scene): undo, links, bookmarks, sessions."""
+        """Make the controllers of scenes (app.state.scene): undo, links, bookmarks, sessions."""
         window, settings = self.window, self.settings.values
         self.scenes = SceneController(window.form, self.display, self.training, self.files)
         self.links = LinkController(window, self.scenes, self.training, self.files)
@@ -257,7 +257,7 @@ def _handlers(parts: Parts) -> actions.Handlers:
 
 
 def first_settings() -> list[dict[str, object]]:
-    """The settings of the runs that are trained when the window opens by itself."""
+    """Return the settings of the runs that are trained when no file is given."""
     from core.library.reading import flattened
 
     cells = load_study(FIRST_STUDY).cells()

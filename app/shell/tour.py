@@ -1,4 +1,4 @@
-"""Leads through the window: opens Figure 1, goes to moments, and points at parts."""
+"""Tour of the window: opens Figure 1, seeks moments, and points at parts."""
 
 from __future__ import annotations
 

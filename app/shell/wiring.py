@@ -1,4 +1,4 @@
-"""Who answers whom: the wires between the parts of the program."""
+"""Connections between features that do not know each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from app.shell.parts import Parts
 
 
 def connect(parts: Parts) -> None:
-    """All wires that last as long as the program."""
+    """Make all connections that last as long as the program."""
     window, worker, display = parts.window, parts.worker, parts.display
     commands, dropped = parts.commands, (window.dropped, window.welcome.file_chosen)
     for opened in (*dropped, commands.open_requested):
@@ -59,7 +59,7 @@ def _connect_openers(parts: Parts) -> None:
 
 
 def _connect_words(parts: Parts) -> None:
-    """Who says something, and where."""
+    """Connect sentences with the message bar and the status line."""
     window = parts.window
     for source in (
         parts.training,

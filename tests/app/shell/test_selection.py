@@ -252,6 +252,10 @@ def test_a_file_that_is_open_twice_has_the_pins_of_each_run(program: Marginscope
     assert shown.of_runs(shown.pinned, (path,), frozenset()) == [frozenset({1})]
     thrice = shown.of_runs(shown.pinned, (path, path, path), frozenset())
     assert thrice == [frozenset({1}), frozenset({2}), frozenset()]
+    # Pins of the left panel alone are saved, too.
+    program.display.update_intent(pinned=frozenset({(first.key, 1)}))
+    program.selections.add("left")
+    assert read_about(path).sets == (NodeSet("left", frozenset({1})),)
 
 
 def test_a_selection_of_thousands_fits_into_a_link_and_comes_back() -> None:
