@@ -5,7 +5,7 @@ Python file that came with them. The code runs only after its user has typed `py
 STUDY.toml` for a study that names the file, or has read it and said `python -m core trust FILE
 --yes`. A changed file has another SHA-256 and is refused again. What cannot be shown as it runs is
 never trusted (`check_shown`). The window asks the same question before it runs the code
-(app.training.code_question).
+(app.training.run_questions).
 """
 
 from __future__ import annotations

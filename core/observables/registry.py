@@ -91,7 +91,7 @@ OBSERVABLES: Registry[Observable] = Registry(
     *displacements.OBSERVABLES,
     *proofs.OBSERVABLES,
     *proof_potentials.OBSERVABLES,
-    *certificates.OBSERVABLES,
+    *certificates.INTEGRATION,
     *sharpness.OBSERVABLES,
     *extremal.OBSERVABLES,
     *fourier.OBSERVABLES,
