@@ -20,7 +20,7 @@ ICON = "shownIcon"
 @final
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """One action; what it does is in app.shell.parts."""
+    """Texts and keys of an action; app.shell.parts connects its method."""
 
     key: str
     text: str

@@ -7,6 +7,7 @@ program once it stands in the registry of its sort.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar, final
 
@@ -123,6 +124,9 @@ class Registry(dict[str, T]):
         self._all.append(self)
         for kind in kinds:
             self.add(kind)
+        if len(self) < len(kinds):  # the same list twice, probably in place of another one
+            twice = sorted({n for n, count in Counter(map(name_of, kinds)).items() if count > 1})
+            raise ValueError(f"Kinds that are listed twice: {', '.join(twice)}.")
 
     def __missing__(self, name: str) -> T:
         return self.aside[name]

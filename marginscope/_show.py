@@ -73,7 +73,7 @@ def _time(at: Time) -> str:
 
 # --------------------------------------------------------------------------------------- windows
 #
-# Nothing of the window is loaded here, and nobody waits for longer than it takes to begin.
+# This module loads nothing of the window, and waits only until the window starts.
 
 # A window says within a second that it begins, or why not; what is slower begins all the same.
 PATIENCE_S = 2.0

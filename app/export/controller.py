@@ -70,7 +70,7 @@ class ExportController(QObject):
     def __init__(
         self, window: QWidget | None = None, snapshot: Callable[[], Exportable] = Exportable
     ) -> None:
-        """`snapshot` returns what there is to export."""
+        """Take `snapshot`, which returns the runs shown, as exports need them."""
         super().__init__(window)
         self._window, self._snapshot = window, snapshot
         self._folder: Path | None = None
@@ -189,7 +189,7 @@ class ExportController(QObject):
     # ------------------------------------------------------------------------------- dialogs
 
     def _exportable(self) -> Exportable | None:
-        """Return what there is to export; None, and report why, if no dialog can be opened now."""
+        """Return the runs shown; or report why no dialog can be opened, and return None."""
         shown = self._snapshot()
         if self.worker.busy:
             self.error.emit(BUSY)

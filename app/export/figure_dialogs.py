@@ -226,7 +226,7 @@ class PageDialog(PreviewDialog):
         self.ranges.setToolTip("The axes as they are zoomed in the window")
         titles = [COLOUR_TITLES[name] for name in PAGE_COLOURS]
         self.colours = self._choice_box("colours", titles, 18)
-        self.colours.setToolTip("What it begins with; whoever reads it may turn it")
+        self.colours.setToolTip("The page starts with these colours; its readers can switch them")
         self._row("colours", self.colours)
 
     def _problem(self, runs: tuple[Path, ...]) -> str:

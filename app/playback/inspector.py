@@ -185,7 +185,7 @@ class FactList(QWidget):
         return self._facts
 
     def value_labels(self) -> list[ElidedLabel]:
-        """The labels of the values shown, in order."""
+        """Return the labels of the values shown, in order."""
         return [value for _, value in self._rows[: len(self._facts)]]
 
     def show_facts(self, facts: Sequence[Fact]) -> None:

@@ -108,9 +108,9 @@ class LiveFileController(QObject):
     """Polls the open run files that other programs record."""
 
     ended = Signal(str)
-    """Another program has finished a run: path of its file."""
+    """Another program finished a run; path of its file."""
     message = Signal(str)
-    """Another program will never finish a run: a sentence."""
+    """Sentence about a run that another program will never finish."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The transport bar, and the controller that turns its requests into changes of the intent."""
+"""Transport bar, and the controller that turns its requests into changes of the intent."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TransportBar(QWidget):
         self.time.setObjectName("timeField")
         self.time.setAccessibleName("Time at the cursor")
         self.time.setToolTip("The time shown. Type another one, such as 10^2.5, 300 or 0.")
-        # Return is told first; what somebody leaves without it is forgotten.
+        # Return arrives first; a text left without it is discarded.
         self.time.returnPressed.connect(self._time_typed)
         self.time.editingFinished.connect(self._show_time)
         self.slider = TimeSlider(palette, self)
@@ -101,7 +101,7 @@ class TransportBar(QWidget):
         if index != self.pace.currentIndex():
             self.pace.setCurrentIndex(index)
         self._shown_time = clock_text(log10_time, steps).replace("-", MINUS)
-        if not (self.time.hasFocus() and self.time.isModified()):  # else somebody is typing
+        if not (self.time.hasFocus() and self.time.isModified()):  # not while the user types
             self._show_time()
 
     def _show_time(self) -> None:

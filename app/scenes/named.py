@@ -231,7 +231,7 @@ class BookmarkController(NamedController):
 
 @final
 class SelectionController(NamedController):
-    """Named selections: a name stands for a set of nodes in each open run that has that name."""
+    """Named selections: a set of nodes under one name in each open run that has the name."""
 
     names_changed = Signal()
 

@@ -1,1 +1,1 @@
-"""The window itself: its menus, appearance, help, start and end, and what joins the features."""
+"""Main window: menus, appearance, help, start and end; joins the features."""

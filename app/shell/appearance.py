@@ -97,7 +97,7 @@ class AppearanceController(QObject):
 
     @property
     def palette_now(self) -> Palette:
-        """The palette in use."""
+        """Palette in use."""
         return PALETTES[self._display.intent.palette]
 
     def icon(self, name: str) -> QIcon:

@@ -30,7 +30,7 @@ UNPAINTED_MS = 500
 
 @final
 class Marginscope(Parts):
-    """The program behind one window. `start` shows it; it shuts down when its window is closed."""
+    """Program of one window. `start` shows the window; closing it shuts the program down."""
 
     def __init__(
         self,

@@ -69,7 +69,7 @@ class TourController(QObject):
 
     @property
     def step(self) -> Step | None:
-        """The step that is shown, if any."""
+        """Step on the card, None without a card."""
         return STEPS[self._number] if self._number >= 0 else None
 
     def _has_figure_1(self) -> bool:
@@ -85,7 +85,7 @@ class TourController(QObject):
             self.stop()
 
     def stop(self) -> None:
-        """Close the card; everything else stays as it is."""
+        """Close the card and restore the panels."""
         if self.card is not None and self._number >= 0:
             self._number = -1
             self._restore_panels()

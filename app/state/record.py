@@ -36,7 +36,7 @@ STUDY = "STUDY"
 
 
 def with_entry(entries: tuple[RecordEntry, ...], entry: RecordEntry) -> tuple[RecordEntry, ...]:
-    """Return entries with one more; the earliest are dropped where there are very many."""
+    """Return the entries and a new one; keep at most the latest MOST_ENTRIES."""
     return (*entries, entry)[-MOST_ENTRIES:]
 
 

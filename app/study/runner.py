@@ -212,7 +212,7 @@ class StudyRunner(QObject):
         return True
 
     def pause(self, held: bool) -> None:
-        """Start no more cells, or resume."""
+        """Pause after the cells that are running, or resume."""
         control = self.worker.control
         (control.pause if held else control.resume)()
         self._show_status()

@@ -98,7 +98,7 @@ class FinalMargins(QObject):
         self.worker.close()
 
     def _runs(self) -> dict[int, OpenRun]:
-        # A recording that stands in for a run is only shown.
+        # A recording shown in place of a run that waits for kernels is not the run.
         return {
             run.key: run
             for run in self._display.session

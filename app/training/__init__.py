@@ -1,1 +1,1 @@
-"""The form, and what trains its experiment: Run, branches, cells, questions before a run."""
+"""Form of an experiment, and its training: Run, branches, cells, questions before a run."""

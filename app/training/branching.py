@@ -67,7 +67,7 @@ class BranchController(QObject):
     branch_started = Signal(str, int, object)
     """A branch is trained: path and frame of its parent, and changes as `key=value`."""
     run_continued = Signal(str)
-    """The run of this path is continued."""
+    """Path of a run that is continued."""
 
     def __init__(
         self,

@@ -47,9 +47,9 @@ class TrainingController(QObject):
     runs_replaced = Signal()
     """Other runs are open, to be played from t = 0."""
     study_loaded = Signal(object)
-    """The form shows another `Study`."""
+    """`Study` that the form shows from now on."""
     training_started = Signal(object)
-    """Training of a `Study` started."""
+    """`Study` whose training started."""
     message = Signal(str)
     """Sentence for the message bar, "" for none."""
     notice = Signal(str)

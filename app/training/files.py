@@ -44,9 +44,9 @@ class FileController(QObject):
     """Opens runs, studies, views and data files, and saves studies."""
 
     file_opened = Signal(str)
-    """The file of this path was opened."""
+    """Path of a file that was opened."""
     file_saved = Signal(str)
-    """The file of this path was saved."""
+    """Path of a file that was saved."""
     message = Signal(str)
     """Sentence for the message bar, "" for none."""
     runs_replaced = Signal()
@@ -56,7 +56,7 @@ class FileController(QObject):
     view_requested = Signal(str)
     """A link or a view file of this name is to be shown."""
     data_offered = Signal()
-    """The form shows a study of a data file."""
+    """The form shows the study of a data file."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""One section of the form: its heading with the kind, and a row for each field.
+"""Section of the form: a heading with the kind, and a row for each field.
 
 A row has a label, a control, and under them a note and the sentence about a wrong value.
 """

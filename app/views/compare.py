@@ -310,7 +310,7 @@ class CompareView(QWidget):
         self.place_asked.emit(place)
 
     def help_topics(self) -> tuple[str, ...]:
-        """The names of what it shows, as core.observables.registry has them."""
+        """Return the names of the observables shown (core.observables.registry)."""
         if self._comparison is None:
             return ()
         from core.observables.registry import full_name

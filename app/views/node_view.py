@@ -48,8 +48,11 @@ def stepped_node(places: Floats, nodes: NDArray[np.int64], here: int, way: tuple
 
 
 class NodeView(RunView):
-    """Node j stands at the point `plot.points[j]`, of (m, 2). The hovered node and pinned ones have
-    rings and labels, as long as these are few; more are a selection, and the others are dim."""
+    """View with node j at `plot.points[j]`, shape (m, 2).
+
+    Hovered and pinned nodes have rings and labels while they are few. More pinned nodes are a
+    selection, and all others are dim.
+    """
 
     def __init__(
         self, palette: Palette, title: str, parent: QWidget | None = None, **options: Any

@@ -168,8 +168,7 @@ class RunView(QWidget):
         return self.data is not None and self.data.frames > 0 and not self._absent
 
     def region(self) -> tuple[float, float, float, float]:
-        """The range that is shown: left, right, bottom and top, as core.figures.options.Region has
-        them."""
+        """Return left, right, bottom and top of the range shown (core.figures.options.Region)."""
         shown = self.plot.shown()
         return shown.left(), shown.right(), shown.top(), shown.bottom()
 

@@ -1,4 +1,4 @@
-"""The middle of the window: one page of several, and a page that may cover it."""
+"""Middle of the window: one of several pages, and a page that can cover it."""
 
 from __future__ import annotations
 

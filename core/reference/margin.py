@@ -287,7 +287,7 @@ class SavedMargin:
     allowed: float | None = None
 
     def serves(self, allowed: float) -> bool:
-        """Return True if a computation of `allowed` seconds finds no more."""
+        """Return True if `allowed` seconds of computation would not improve the bracket."""
         return self.allowed is None or allowed <= self.allowed
 
 

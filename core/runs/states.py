@@ -1,8 +1,8 @@
 """What a dynamics carried at some frames, and the frames before the start: rows of `array`.
 
 `state_FRAME_PART` is one part of a state (core.dynamics.saved), and `history_NAME` one column of
-core.problem.problem.History. They are read only where somebody goes on from the run, or asks for
-what was before; their names are checked when a file is opened.
+core.problem.problem.History. They are read only if a run is continued, or
+its past is shown; their names are checked when a file is opened.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class Statement:
 
     @property
     def paper(self) -> str:
-        """The first part of `source`."""
+        """Paper that states it, the first part of `source`."""
         return self.source.partition(",")[0].strip()
 
     @property

@@ -1,1 +1,1 @@
-"""What tests of several folders share: made-up runs, loops, studies, files and stand-ins."""
+"""Shared by tests of several folders: made-up runs, loops, studies, files and stand-ins."""
