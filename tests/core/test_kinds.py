@@ -14,6 +14,7 @@ from core.network.activation import RELU
 from core.network.parametrisation import Network, TwoLayer
 from core.network.registry import NETWORKS
 from core.problem.problem import Problem
+from core.settings import Registry
 from core.study_file.dynamics import DYNAMICS
 from core.study_file.experiment import KINDS
 from core.study_file.validation import DEFAULT_KINDS
@@ -182,3 +183,9 @@ def test_the_documents_name_every_kind(row: str, section: str) -> None:
     (line,) = (line for line in text.splitlines() if line.startswith(f"| {row} |"))
     named = [name for name in re.findall(r"`(\w+)`", line) if name not in ("l2", "l23")]
     assert named == list(KINDS[section])
+
+
+def test_a_registry_refuses_a_kind_that_is_listed_twice() -> None:
+    assert list(Registry(str.lower, "a", "b")) == ["a", "b"]
+    with pytest.raises(ValueError, match="listed twice: a"):
+        Registry(str.lower, "a", "b", "a")
