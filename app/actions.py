@@ -20,7 +20,7 @@ ICON = "shownIcon"
 @final
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """Texts and keys of an action; app.shell.parts connects its method."""
+    """Texts and keys of an action; app.shell.application connects its method."""
 
     key: str
     text: str

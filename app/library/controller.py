@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -17,6 +17,7 @@ from app.playback.live_files import LiveFileController
 from app.state.session import Session
 from app.theory.controller import TheoryController
 from app.training.files import FileController
+from app.training.first_start import first_settings
 from app.training.run_worker import RunWorker
 from core.errors import InputError
 from core.figures.palette import PALETTES, Palette
@@ -51,14 +52,12 @@ class LibraryController(QObject):
         worker: RunWorker,
         following: LiveFileController,
         columns: Sequence[str],
-        plain: Callable[[], Sequence[Mapping[str, object]]],
         limit: float,
     ) -> None:
-        """`plain` are the settings of the runs that a start trains; those of them that take more
-        than `limit` bytes go to the trash."""
+        """Runs of first starts that together take more than `limit` bytes go to the trash."""
         super().__init__(window)
         self._window, self._session, self._places = window, session, places
-        self._columns, self._plain, self._limit = tuple(columns), plain, limit
+        self._columns, self._limit = tuple(columns), limit
         self._palette = PALETTES["light"]
         self.librarian = librarian = Librarian(places.runs, places.library, self)
         librarian.worker.share = theory.cpu_share
@@ -258,7 +257,7 @@ class LibraryController(QObject):
 
         root = self._places.runs.absolute()
         shown = self.actions.open_paths()
-        many = surplus(listing.entries, self._plain(), self._limit, root)
+        many = surplus(listing.entries, first_settings(), self._limit, root)
         gone = [entry for entry in many if entry.path not in shown]
         if gone:
             self.actions.trash(gone)

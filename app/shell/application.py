@@ -1,8 +1,7 @@
-"""The program's life: what its window shows first, what is loaded then, how it ends.
+"""Program of one window: its actions, its start and its end.
 
-Its parts are made in app.shell.parts and wired up in app.shell.wiring. The window is shown first,
-with nothing heavy loaded. Once it is painted, the training thread loads the numerical libraries
-and the views are made.
+The window is shown first, with nothing heavy loaded. Once it is painted, the training thread loads
+the numerical libraries and the views are made.
 """
 
 from __future__ import annotations
@@ -13,23 +12,24 @@ from typing import final
 
 from PySide6.QtCore import QByteArray, QTimer
 
+from app import actions
 from app.errors import LOG
 from app.places import Places
 from app.qt_workarounds import GarbageCollector
-from app.shell.lifecycle import FIRST_STUDY
-from app.shell.parts import Parts
+from app.shell.action_state import OPTIONS
+from app.shell.components import Components
 from app.shell.serving import bring_up
-from app.shell.wiring import connect
 from app.state.session import MOST_CELLS
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
+from app.training.first_start import FIRST_STUDY
 
 # For windows that are covered or minimised when they open, and so are not painted.
 UNPAINTED_MS = 500
 
 
 @final
-class Marginscope(Parts):
+class Marginscope(Components):
     """Program of one window. `start` shows the window; closing it shuts the program down."""
 
     def __init__(
@@ -43,37 +43,37 @@ class Marginscope(Parts):
         super().__init__(places, names, margins, judge)
         self._collector = GarbageCollector(self)
         self._collector.start()  # before any thread does
-        self._unpainted = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
-        connect(self)
-        self.window.painted.connect(self._begin)
-        self._unpainted.timeout.connect(self._begin)
-        self.files.file_opened.connect(self._remember)
-        self.files.file_saved.connect(self._remember)
-        self.links.opened.connect(self._remember)
-        self.worker.ready.connect(self._ready)
-        self._begun = self._ended = self._settled = False
-        self._asked_early: list[list[str]] = []
+        self._paint_timeout = QTimer(self, singleShot=True, interval=UNPAINTED_MS)
+        self._make_actions()
+        self.window.painted.connect(self._on_painted)
+        self._paint_timeout.timeout.connect(self._on_painted)
+        self.files.file_opened.connect(self._add_recent)
+        self.files.file_saved.connect(self._add_recent)
+        self.links.opened.connect(self._add_recent)
+        self.worker.ready.connect(self._on_ready)
+        self._opened = self._stopped = self._settled = False
+        self._early_names: list[list[str]] = []
 
     def start(self) -> None:
         """Show the window, and begin once it can be seen."""
         self.appearance.apply()
         if geometry := self.settings.values.geometry_bytes:
             self.window.restoreGeometry(QByteArray(geometry))
-        self._warn()
+        self._show_warnings()
         self.action_state.show_runs()
         self.action_state.show_transport()
         self.startup.announce()
         self.window.show()
         # Keys play from the start: in a field of the form the space bar would type.
         self.window.transport.slider.setFocus()
-        self._unpainted.start()
+        self._paint_timeout.start()
 
-    def _begin(self) -> None:
+    def _on_painted(self) -> None:
         """Load what is heavy, make the views, and open what was asked for."""
-        if self._begun:
+        if self._opened:
             return
-        self._begun = self.action_state.views_made = True
-        self._unpainted.stop()
+        self._opened = self.action_state.views_made = True
+        self._paint_timeout.stop()
         # Before the thread that loads numba, python/cpython#83065: pyqtgraph and numba load
         # different parts of colorama, which fails in two of three tries by two threads (3.11.7).
         import app.views.run_panel  # noqa: F401
@@ -82,10 +82,10 @@ class Marginscope(Parts):
         self.display.panels_needed.connect(self._add_panels)
         self._add_panels(MOST_CELLS)  # more of them are made when they are needed
         self.startup.open()
-        asked, self._asked_early = self._asked_early, []
-        for names in asked:  # after what the window was opened with, as they came
+        early, self._early_names = self._early_names, []
+        for names in early:  # after what the window was opened with, as they came
             self.show_files(names)
-        self._warn()
+        self._show_warnings()
 
     def _add_panels(self, count: int) -> None:
         """Make panels until `count` runs can be shown."""
@@ -97,11 +97,11 @@ class Marginscope(Parts):
             self.window.views.add(panel)
             panel.moment_clicked.connect(self.playback.seek)
             panel.help_requested.connect(self.help.explain)
-            panel.arranged.connect(self._order)
+            panel.arranged.connect(self._set_tab_order)
         self.display.add_panels(panels)
-        self._order()
+        self._set_tab_order()
 
-    def _order(self) -> None:
+    def _set_tab_order(self) -> None:
         """Have Tab go through the plots before it comes to theory and numbers."""
         from app.widgets.plot_focus import order_before
 
@@ -115,17 +115,17 @@ class Marginscope(Parts):
             gc.collect()  # frozen garbage is never collected
             gc.freeze()
 
-    def _ready(self) -> None:
+    def _on_ready(self) -> None:
         """Open files, which can be read now; the signal may arrive after the end."""
-        if not self._ended:
+        if not self._stopped:
             self.startup.on_ready()
             if not self.action_state.has_study:  # nothing could be opened: Run needs one
                 self.training.offer(FIRST_STUDY)
             self.library.start()
             if not self.window.bar.text:  # opening files begins with an empty bar
-                self._warn()
+                self._show_warnings()
 
-    def _warn(self) -> None:
+    def _show_warnings(self) -> None:
         """Report problems with the user's settings, session and shortcuts."""
         settings, keeper, shortcuts = self.settings, self.keeper, self.shortcuts
         if warning := settings.warning or keeper.warning or shortcuts.warning:
@@ -137,26 +137,144 @@ class Marginscope(Parts):
 
     def show_files(self, names: list[str]) -> None:
         """Show files or a link that the system or another program hands over."""
-        if self._ended:
+        if self._stopped:
             return
-        if not self._begun:
-            self._asked_early.append(names)
+        if not self._opened:
+            self._early_names.append(names)
             return
         if any(run.outdated for run in self.session):  # their paths mean other files by now
             self.training.close_runs()
         self.files.open_files(names)
         bring_up(self.window)
 
-    def _remember(self, name: str) -> None:
+    def _add_recent(self, name: str) -> None:
         self.settings.add_recent(name)
         self.window.set_recent(self.settings.values.recent)
+
+    # ------------------------------------------------------------------------------- actions
+
+    def _make_actions(self) -> None:
+        """Make the actions, and hand them to the controllers that read or change them."""
+        settings, window = self.settings.values, self.window
+        self.actions = made = actions.make_actions(window, self._handlers())
+        for user in (window, self.commands, self.shortcuts, self.tour, self.action_state):
+            user.set_actions(made)
+        self.appearance.set_actions(made, self.settings.panels())
+        self.scenes.set_actions(made, self.appearance.auto_folding)
+        window.set_recent(settings.recent)
+        made["library"].setChecked(settings.library_shown)
+        made["dark"].setChecked(self.display.intent.palette == "dark")
+        made["system"].setChecked(settings.follows_system)
+        made["restores"].setChecked(settings.restores)
+        made["last"].setEnabled(self.keeper.previous is not None)
+        made["library"].triggered.connect(self.library.focus_search)
+        self.library.visibility_changed.connect(made["library"].setChecked)
+        self.help.welcome_shown.connect(made["welcome"].setChecked)
+        self.compare.visibility_changed.connect(made["compare"].setChecked)
+        window.status.cancel_requested.connect(made["margins_stop"].trigger)
+
+    def _handlers(self) -> actions.Handlers:
+        """Return the method of each action."""
+        options = dict.fromkeys(OPTIONS.values(), self.action_state.set_options)
+        menus = (self._file_handlers(), self._run_handlers(), self._view_handlers())
+        return {key: method for menu in (options, *menus) for key, method in menu.items()}
+
+    def _file_handlers(self) -> actions.Handlers:
+        return {
+            # File
+            "open": self.files.open,
+            "open_beside": self.files.open_beside,
+            "save_study": self.files.save_study,
+            "last": self.keeper.restore_previous,
+            "record": self.record.save,
+            "restores": self.startup.set_restores,
+            "figure": self.export.figure,
+            "copy_figure": self.export.copy_figure,
+            "film": self.export.film,
+            "page": self.export.page,
+            "data": self.export.data,
+            "cite": self.export.cite,
+            "folder": self.files.show_folder,
+            "close": self.training.close_runs,
+            "quit": self.window.close,
+            # Edit
+            "undo": self.scenes.undo,
+            "redo": self.scenes.redo,
+            "name": self.selections.request_name,
+            "selection_back": self.scenes.back,
+            "selection_forward": self.scenes.forward,
+            "copy_link": self.links.copy,
+            "open_link": self.links.ask,
+            "register": self.links.register,
+            "save_view": self.links.save,
+        }
+
+    def _run_handlers(self) -> actions.Handlers:
+        return {
+            # Experiment
+            "run": self.training.run,
+            "pause": self.training.pause,
+            "stop": self.training.stop,
+            "restart": self.training.restart,
+            "seed": self.training.new_seed,
+            "weights": self.training.new_weights,
+            "further": self.branches.continue_runs,
+            "branch": self.branches.offer,
+            "rewind": self.branches.rewind,
+            "margins_again": self.theory.resume,
+            "margins_stop": self.theory.cancel,
+            "studies": self.studies.browse,
+            "whole": self.studies.show_window,
+            "cells": self.training.choose_cells,
+            "preview": self.preview.show,
+            "draw": self.drawing.show,
+            # Play
+            "play": self.playback.toggle,
+            "back": self.playback.back,
+            "forward": self.playback.forward,
+            "start": self.playback.to_start,
+            "end": self.playback.to_end,
+            "jump": self.playback.jump,
+            "bookmark": self.bookmarks.request_name,
+            "slower": self.playback.slower,
+            "faster": self.playback.faster,
+            "loop_from": self.playback.from_here,
+            "loop_to": self.playback.to_here,
+            "loop_all": self.playback.no_interval,
+            "follow": self.playback.set_follow,
+        }
+
+    def _view_handlers(self) -> actions.Handlers:
+        return {
+            # View
+            "coordinates": self.action_state.choose_coordinates,
+            "compare": self.compare.set_shown,
+            "unpin": self.display.unpin,
+            "library": self.library.set_shown,
+            "dark": self.appearance.set_dark,
+            "system": self.appearance.set_follows_system,
+            "lecture": self.appearance.set_lecture,
+            "form": self.appearance.set_form,
+            "times": self.appearance.set_times,
+            "inspector": self.appearance.set_inspector,
+            # Help
+            "palette": self.commands.show,
+            "shortcuts": self.shortcuts.show,
+            "what": self.help.explain_pointed,
+            "welcome": self.help.set_welcome_shown,
+            "tour": self.tour.start,
+            "documents": self.help.show_documents,
+            "site": self.help.show_site,
+            "log": self.files.show_log,
+            "about": self.appearance.about,
+        }
 
     # -------------------------------------------------------------------------------- ending
 
     def shut_down(self) -> None:
         """Stop the training, save the settings and close the files."""
-        self._begun = self._ended = True
-        self._unpainted.stop()
+        self._opened = self._stopped = True
+        self._paint_timeout.stop()
         self.questions.close()
         self.drawing.close()  # what was drawn gets into the form, and so into the session
         self.training.close()
@@ -181,10 +299,10 @@ class Marginscope(Parts):
 
     def save(self) -> str:
         """Save the settings; return a sentence if the disk is full."""
-        self._remember_window()
+        self._collect_settings()
         return self.settings.save()
 
-    def _remember_window(self) -> None:
+    def _collect_settings(self) -> None:
         lecture = self.actions["lecture"]
         if lecture.isChecked():  # the panels are remembered as they were before it
             lecture.setChecked(False)

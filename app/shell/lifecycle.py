@@ -16,10 +16,10 @@ from app.state.session import Session
 from app.study.controller import StudyController
 from app.training.controller import TrainingController
 from app.training.files import FileController
+from app.training.first_start import FIRST_STUDY
 from app.widgets.question import Question, Role
 from core.studies.study import shipped_ids
 
-FIRST_STUDY = "telgarsky22-figure-1"
 LAST = "Opening the last session ..."
 STOP, KEEP = "Stop and close", "Keep running"
 UNSAVED, OPEN = "Close without saving", "Keep open"

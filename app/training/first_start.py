@@ -1,4 +1,4 @@
-"""Messages of the first start, while kernels are compiled for this computer."""
+"""First start: its study, and the messages while kernels are compiled for this computer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from PySide6.QtCore import QObject
 from app.playback.display import DisplayController
 from app.training.run_worker import RunWorker
 from app.widgets.message_bar import MessageBar
+from core.studies.study import load_study
 
+FIRST_STUDY = "telgarsky22-figure-1"
 RECORDING = (
     "Playing a recorded run while Marginscope compiles its kernels for this computer (first start "
     "only). Training starts automatically when they are ready."
@@ -17,6 +19,15 @@ RECORDING = (
 WAITING = (
     "Compiling the kernels for this computer (first start only). Training starts automatically."
 )
+
+
+def first_settings() -> list[dict[str, object]]:
+    """Return the settings of the runs that are trained when no file is given."""
+    from core.library.reading import flattened
+
+    cells = load_study(FIRST_STUDY).cells()
+    tables = [cell.experiment.model_dump(mode="json", exclude_none=True) for cell in cells]
+    return [dict(flattened(table)) for table in tables]
 
 
 @final

@@ -397,7 +397,7 @@ class SharedWindow:
     def reset(self) -> bool:
         """Reset the window after a test; return False if it has to be replaced."""
         program = self.program
-        if program._ended:
+        if program._stopped:
             LOG.info("closed by its test")
             return False
         try:

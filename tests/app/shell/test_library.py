@@ -18,8 +18,8 @@ from app.library.columns import COLUMNS, FIRST
 from app.library.librarian import Librarian
 from app.library.panel import LibraryPanel
 from app.places import Places
-from app.shell.application import FIRST_STUDY, Marginscope
-from app.shell.parts import first_settings
+from app.shell.application import Marginscope
+from app.training.first_start import FIRST_STUDY, first_settings
 from core.library.about import change_about, read_about
 from core.library.entry import Entry
 from core.library.library import Library

@@ -85,11 +85,11 @@ def test_a_full_disk_is_reported_before_the_window_closes(
         press_in_box(OPEN)
         program.window.close()
         assert program.window.isVisible()
-        assert not program._ended
+        assert not program._stopped
         press_in_box(UNSAVED)
         program.window.close()
     assert not program.window.isVisible()
-    assert program._ended
+    assert program._stopped
     assert not program.places.settings.exists()
 
 

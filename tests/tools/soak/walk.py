@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QLineEdit
 from app.export.export_dialog import ExportDialog
 from app.export.export_dialogs import FilmDialog
 from app.shell.application import Marginscope
-from app.shell.lifecycle import FIRST_STUDY
 from app.state.resolve import span_of
+from app.training.first_start import FIRST_STUDY
 from tests.support.run_files import crash
 
 STEP_MS = 120

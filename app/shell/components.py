@@ -1,6 +1,6 @@
-"""Components of the program: state, threads, panels and controllers, and their dependencies.
+"""Components of the program: state, threads, panels and controllers, made and connected.
 
-The wires between them are in app.shell.wiring, their start and end in app.shell.application.
+app.shell.application adds the actions and the start and end of the program.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from functools import partial
 
 from PySide6.QtCore import QObject
 
-from app import actions
 from app.data.drawing import DrawingController
 from app.data.preview import PreviewController
 from app.export.controller import ExportController
@@ -28,11 +27,11 @@ from app.scenes.controller import SceneController
 from app.scenes.links import LinkController
 from app.scenes.named import BookmarkController, LayoutController, SelectionController
 from app.scenes.session_keeper import SessionKeeper
-from app.shell.action_state import OPTIONS, ActionStateController
+from app.shell.action_state import ActionStateController
 from app.shell.appearance import AppearanceController
 from app.shell.commands import CommandController
 from app.shell.help import HelpController
-from app.shell.lifecycle import FIRST_STUDY, ShutdownController, StartupController
+from app.shell.lifecycle import ShutdownController, StartupController
 from app.shell.main_window import MainWindow
 from app.shell.record import RecordController
 from app.shell.settings import SettingsController
@@ -50,11 +49,10 @@ from app.training.first_start import FirstStartNotice
 from app.training.run_questions import RunQuestions
 from app.training.run_worker import RunWorker
 from core.figures.palette import PALETTES
-from core.studies.study import load_study
 
 
-class Parts(QObject):
-    """Components of the program, without the connections of app.shell.wiring."""
+class Components(QObject):
+    """Controllers of all features, connected with each other and with the window."""
 
     def __init__(
         self,
@@ -99,7 +97,18 @@ class Parts(QObject):
         self.shutdown = ShutdownController(
             window, self.session, self.studies, self.shut_down, self.save
         )
-        self._make_actions()
+        self.action_state = ActionStateController(
+            window, self.display, self.appearance, self.readout
+        )
+        settings = self.settings.values
+        self.commands = CommandController(
+            window, self.action_state, self.library.librarian, settings.commands
+        )
+        self.shortcuts = ShortcutController(window, settings.shortcuts)
+        self._connect_window()
+        self._connect_features()
+        self._connect_worker()
+        self._connect_messages()
 
     # -------------------------------------------------------------------------------- making
 
@@ -146,7 +155,6 @@ class Parts(QObject):
             self.worker,
             self.following,
             settings.library_columns,
-            first_settings,
             1e6 * settings.first_starts_mb,
         )
 
@@ -165,30 +173,6 @@ class Parts(QObject):
             window, self.training, self.files, self.scenes, self.keeper, names, settings.restores
         )
 
-    def _make_actions(self) -> None:
-        settings = self.settings.values
-        self.action_state = ActionStateController(
-            self.window, self.display, self.appearance, self.readout
-        )
-        self.commands = CommandController(
-            self.window, self.action_state, self.library.librarian, settings.commands
-        )
-        self.shortcuts = ShortcutController(self.window, settings.shortcuts)
-        self.actions = actions.make_actions(self.window, _handlers(self))
-        self.window.set_actions(self.actions)
-        self.commands.set_actions(self.actions)
-        self.shortcuts.set_actions(self.actions)
-        self.appearance.set_actions(self.actions, self.settings.panels())
-        self.tour.set_actions(self.actions)
-        self.actions["library"].setChecked(settings.library_shown)
-        self.actions["dark"].setChecked(self.display.intent.palette == "dark")
-        self.actions["system"].setChecked(settings.follows_system)
-        self.window.set_recent(settings.recent)
-        self.actions["last"].setEnabled(self.keeper.previous is not None)
-        self.actions["restores"].setChecked(settings.restores)
-        self.scenes.set_actions(self.actions, self.appearance.auto_folding)
-        self.action_state.set_actions(self.actions)
-
     @abstractmethod
     def save(self) -> str:
         """Save the settings; return a sentence if the disk is full."""
@@ -197,69 +181,72 @@ class Parts(QObject):
     def shut_down(self) -> None:
         """Stop the training, save the settings and close the files."""
 
+    # ----------------------------------------------------------------------------- connecting
 
-def _handlers(parts: Parts) -> actions.Handlers:
-    """Return what each action does."""
-    return {
-        **dict.fromkeys(OPTIONS.values(), parts.action_state.set_options),
-        # File
-        **{"open": parts.files.open, "open_beside": parts.files.open_beside},
-        **{"save_study": parts.files.save_study},
-        **{"last": parts.keeper.restore_previous, "record": parts.record.save},
-        **{"restores": parts.startup.set_restores},
-        **{"figure": parts.export.figure, "copy_figure": parts.export.copy_figure},
-        **{"film": parts.export.film, "page": parts.export.page, "data": parts.export.data},
-        **{"cite": parts.export.cite},
-        **{"folder": parts.files.show_folder, "close": parts.training.close_runs},
-        **{"quit": parts.window.close},
-        # Edit
-        **{"undo": parts.scenes.undo, "redo": parts.scenes.redo},
-        **{"name": parts.selections.request_name, "selection_back": parts.scenes.back},
-        **{"selection_forward": parts.scenes.forward},
-        **{"copy_link": parts.links.copy, "open_link": parts.links.ask},
-        **{"register": parts.links.register, "save_view": parts.links.save},
-        # Experiment
-        **{"run": parts.training.run, "pause": parts.training.pause},
-        **{"stop": parts.training.stop, "restart": parts.training.restart},
-        **{"seed": parts.training.new_seed, "weights": parts.training.new_weights},
-        **{"further": parts.branches.continue_runs, "branch": parts.branches.offer},
-        **{"rewind": parts.branches.rewind},
-        **{"margins_again": parts.theory.resume, "margins_stop": parts.theory.cancel},
-        **{"studies": parts.studies.browse, "whole": parts.studies.show_window},
-        **{"cells": parts.training.choose_cells},
-        **{"preview": parts.preview.show, "draw": parts.drawing.show},
-        # Play
-        **{"play": parts.playback.toggle, "back": parts.playback.back},
-        **{"forward": parts.playback.forward, "start": parts.playback.to_start},
-        **{"end": parts.playback.to_end, "jump": parts.playback.jump},
-        **{"bookmark": parts.bookmarks.request_name},
-        **{"slower": parts.playback.slower, "faster": parts.playback.faster},
-        **{"loop_from": parts.playback.from_here},
-        **{"loop_to": parts.playback.to_here, "loop_all": parts.playback.no_interval},
-        **{"follow": parts.playback.set_follow},
-        # View
-        **{
-            "coordinates": parts.action_state.choose_coordinates,
-            "compare": parts.compare.set_shown,
-        },
-        **{"unpin": parts.display.unpin},
-        **{"library": parts.library.set_shown, "dark": parts.appearance.set_dark},
-        **{"system": parts.appearance.set_follows_system, "lecture": parts.appearance.set_lecture},
-        **{"form": parts.appearance.set_form, "times": parts.appearance.set_times},
-        **{"inspector": parts.appearance.set_inspector},
-        # Help
-        **{"palette": parts.commands.show, "shortcuts": parts.shortcuts.show},
-        **{"what": parts.help.explain_pointed},
-        **{"welcome": parts.help.set_welcome_shown, "tour": parts.tour.start},
-        **{"documents": parts.help.show_documents, "site": parts.help.show_site},
-        **{"log": parts.files.show_log, "about": parts.appearance.about},
-    }
+    def _connect_window(self) -> None:
+        """Connect the window's own widgets with the features."""
+        window, files = self.window, self.files
+        welcome, chooser = window.welcome, window.chooser
+        for chosen in (window.dropped, welcome.file_chosen, self.commands.open_requested):
+            chosen.connect(files.open_files)
+        window.recent.triggered.connect(files.open_recent)
+        chooser.chosen.connect(self.training.choose)
+        chooser.open_requested.connect(files.open)
+        chooser.browse_requested.connect(self.studies.browse)
+        welcome.run_requested.connect(self.training.run)
+        welcome.open_requested.connect(files.open)
+        welcome.own_data_requested.connect(self.drawing.show)
+        welcome.paper_chosen.connect(self.studies.browse_paper)
+        self.commands.study_chosen.connect(self.training.choose)
+        self.theory.alarms_changed.connect(window.transport.slider.set_alarms)
 
+    def _connect_features(self) -> None:
+        """Connect features that do not know each other."""
+        for part in (self.library, self.studies, self.preview, self.drawing):
+            self.appearance.palette_changed.connect(part.set_colours)
+        self.training.study_loaded.connect(self.action_state.show_study)
+        self.keeper.restored.connect(self.training.refresh_proposals)
+        self.drawing.runs_superseded.connect(self.library.actions.trash_superseded)
+        self.readout.set_names(self.selections.name_of)
+        self.readout.set_reach(self.theory.reach_of)
+        self.selections.names_changed.connect(self.readout.schedule_update)
+        self.compare.visibility_changed.connect(self.help.leave_welcome)
+        self.compare.help_requested.connect(self.help.explain)
+        for opener in (self.training, self.files):
+            opener.runs_replaced.connect(self.help.leave_welcome)
+            # Before comparisons are left: panels must not draw frames of runs that they lack.
+            opener.runs_replaced.connect(self.display.rearrange)
+            opener.runs_replaced.connect(self.compare.leave)
+            opener.runs_replaced.connect(self.playback.play_from_start)
+        self.files.runs_restored.connect(self.help.leave_welcome)
+        self.files.runs_restored.connect(self.display.rearrange)
 
-def first_settings() -> list[dict[str, object]]:
-    """Return the settings of the runs that are trained when no file is given."""
-    from core.library.reading import flattened
+    def _connect_worker(self) -> None:
+        """Connect the training thread."""
+        worker, open_runs = self.worker, self.open_runs
+        worker.stood_in.connect(open_runs.on_replaced)
+        worker.started.connect(open_runs.on_started)
+        worker.progress.connect(open_runs.on_frames)
+        worker.finished.connect(open_runs.on_finished)
+        worker.finished.connect(self.drawing.tidy)
+        worker.error.connect(open_runs.on_failed)
+        worker.status.connect(self.readout.show_message)
+        worker.status.connect(self.display.set_waiting)
+        worker.ready.connect(self.commands.ready)
 
-    cells = load_study(FIRST_STUDY).cells()
-    tables = [cell.experiment.model_dump(mode="json", exclude_none=True) for cell in cells]
-    return [dict(flattened(table)) for table in tables]
+    def _connect_messages(self) -> None:
+        """Connect what controllers report with the message bar and the status line."""
+        bar, readout = self.window.bar, self.readout
+        kept = (self.layouts, self.bookmarks, self.selections, self.record)
+        both = (self.training, self.studies, self.library, self.links, *kept)
+        for part in both:
+            part.message.connect(bar.show_message)
+            part.status.connect(readout.show_message)
+        opening = (self.files, self.open_runs, self.following, self.branches, self.keeper)
+        views = (self.playback, self.compare, self.scenes)
+        for source in (*opening, *views, self.questions, self.drawing):
+            source.message.connect(bar.show_message)
+        self.training.notice.connect(bar.show_notice)
+        self.export.error.connect(bar.show_message)
+        self.export.finished.connect(readout.show_message)
+        self.theory.status.connect(self.window.status.show_work)
