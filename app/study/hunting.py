@@ -30,7 +30,7 @@ from core.studies.claims import hunt_of
 from core.studies.code import check_cells
 from core.trust import UntrustedCodeError
 
-USUAL = "hard_margin"
+USUAL, USUAL_REAL = "hard_margin", "risk"  # what is minimised, for labels and real targets
 MINUTES = "5m"
 EVERY = "any"  # seed
 WHAT_TIP = (
@@ -146,10 +146,9 @@ class HuntPage(QWidget):
 
     # --------------------------------------------------------------------------------- showing
 
-    def show_question(self, question: Question | None, runs: int | None) -> None:
-        """Show a study's own question and number of runs; without one, the margin's."""
-        self._asked = question or Question(USUAL)
-        asked = self._asked
+    def show_question(self, question: Question, runs: int | None) -> None:
+        """Show a question and a number of runs, None for the usual time."""
+        asked = self._asked = question
         self.sense.setCurrentIndex(self.sense.findData(asked.least))
         self.what.setText(asked.text)
         self.what.setCursorPosition(0)
@@ -230,22 +229,24 @@ class HuntController(QObject):
     def show_runs(self, runs: StudyRuns, possible: bool) -> None:
         """Set the study, size and folder to hunt in; `possible`: nothing else is run now."""
         self._runs = runs
-        source = runs.study.id, runs.size, str(runs.study.results.get("hunt"))
+        source = runs.study.id, runs.size, str(runs.study.results.get("hunt")), not runs.cells
         if source != self._source and not self.busy:
             self._source = source
             self._show_question(runs)
         self.page.set_hunting(self.busy, possible and bool(runs.cells))
 
     def _show_question(self, runs: StudyRuns) -> None:
-        """Show the study's own question."""
+        """Show the study's own question, or the usual one for its data."""
+        real = bool(runs.cells) and all(cell.experiment.data.real for cell in runs.cells)
+        usual = Question(USUAL_REAL if real else USUAL)
         try:
             table = hunt_of(runs.study.results, runs.study.id)
         except MarginscopeError as error:
-            self.page.show_question(None, None)
+            self.page.show_question(usual, None)
             self.page.show_problem(error.sentence)
             return
         if table is None:
-            self.page.show_question(None, None)
+            self.page.show_question(usual, None)
         else:
             self.page.show_question(asked_by(table, runs.size), table.counts(runs.size).runs)
 

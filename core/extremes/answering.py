@@ -9,7 +9,14 @@ from typing import Any
 
 from core.extremes.hunt import DIVERGED, Hunt, Keeping, Tried
 from core.extremes.moved import space_of
-from core.extremes.objective import UNFIT, VERDICT, Objective, objective_of, verdict_words
+from core.extremes.objective import (
+    UNFIT,
+    VERDICT,
+    Objective,
+    check_labels,
+    objective_of,
+    verdict_words,
+)
 from core.extremes.question import Question
 from core.extremes.search import DRAWN, GENERATION, LARGEST_SEED, Ground
 from core.studies.study import Study
@@ -43,6 +50,7 @@ def hunt_for(study: Study, question: Question, keeping: Keeping, size: str | Non
     """
     objective = objective_of(question.text, question.least, question.frames, symbols(study))
     objective = replace(objective, fit=question.fit)
+    check_labels(objective, (cell.experiment for cell in study.cells()))
     ground = Ground(study, question.seeds or (0, LARGEST_SEED), question.seed)
     with_test = "test_error" in objective.text
     space = space_of(question.over, ground, question.flips, with_test)

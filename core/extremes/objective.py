@@ -20,13 +20,15 @@ import numpy as np
 
 from core.errors import InputError, did_you_mean
 from core.extremes.question import Frames
+from core.observables.observable import LABELLED
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
 from core.studies.cells import StudyCell, check_formula, recorded_of, settings_of
 from core.studies.formulas import arithmetic, not_a_formula, parsed
 from core.studies.hunt_kinds import Take
 from core.studies.measures.over_frames import RunMargins
-from core.studies.moments import claim_moment
+from core.studies.moments import claim_moment, observables_of, split
+from core.study_file.experiment import Experiment
 from core.theorems.registry import STATEMENTS, applicable
 from core.theorems.statement import Context, Statement, Verdict, assess
 
@@ -86,12 +88,15 @@ class Asked:
     def _formula(self, run: Run) -> float:
         objective, record = self.objective, recorded_of(run)
         cell = StudyCell(settings_of(run.experiment) | dict(self.values), lambda: record)
-        check_formula(objective.text, cell.symbols)
+        for formula in filter(None, (objective.text, objective.after)):
+            check_formula(formula, cell.symbols)
+            for name in _names_in(formula):
+                if not OBSERVABLES[name].applies(run):
+                    raise _wrong_runs(formula, name)
         if objective.take == "last":
             return cell.at(objective.text, claim_moment(objective.at))
         frames = range(run.frames)
         if objective.after:
-            check_formula(objective.after, cell.symbols)
             begun = (frame for frame in frames if cell.value(objective.after, frame) > 0.0)
             frames = range(next(begun, run.frames), run.frames)
         values = np.array([cell.value(objective.text, frame) for frame in frames])
@@ -99,6 +104,29 @@ class Asked:
         if not known.size:
             return NAN
         return float(known.min() if objective.take == "least" else known.max())
+
+
+def _names_in(formula: str) -> list[str]:
+    """Return the observables that a formula names."""
+    return [name for name, _ in map(split, observables_of(formula)) if name in OBSERVABLES]
+
+
+def _wrong_runs(formula: str, name: str) -> InputError:
+    return InputError(
+        f"{name} is defined for {OBSERVABLES[name].where}, which these runs do not have; choose "
+        "another observable, such as risk.",
+        where=formula,
+    )
+
+
+def check_labels(objective: Objective, experiments: Iterable[Experiment]) -> None:
+    """Raise InputError for a formula about labels where all data have real targets."""
+    if objective.statement or not all(one.data.real for one in experiments):
+        return
+    for formula in filter(None, (objective.text, objective.after)):
+        for name in _names_in(formula):
+            if OBSERVABLES[name].where == LABELLED:
+                raise _wrong_runs(formula, name)
 
 
 def _room(run: Run, objective: Objective) -> Mapping[str, float]:

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
+from core.extremes.answering import hunt_for
+from core.extremes.hunt import Keeping
 from core.extremes.objective import (
     UNFIT,
     VALUE,
@@ -21,11 +23,14 @@ from core.extremes.objective import (
     slug,
     verdict_words,
 )
+from core.extremes.question import Question
+from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
 from core.studies.claims import Take
 from core.studies.formulas import SYMBOLS
 from core.studies.measures.over_frames import RunMargins
+from core.studies.study import load_study
 from core.theorems.registry import STATEMENTS
 from core.theorems.statement import Context, assess
 from tests.support.made_up_hunts import study_of
@@ -120,6 +125,26 @@ def test_a_statement_about_other_runs_is_refused(path: Path) -> None:
     asked = Asked(objective_of("slack:telgarsky22-theorem-3-3-margin", True, Frames(), ()))
     with open_run(path) as run, pytest.raises(InputError, match="about the scalar network"):
         asked(run)
+
+
+def test_an_observable_that_the_runs_lack_is_refused(path: Path, tmp_path: Path) -> None:
+    with open_run(path) as run:
+        lacking = [
+            name
+            for name, one in OBSERVABLES.items()
+            if one.shape is Shape.SCALAR and not one.applies(run)
+        ]
+        assert len(lacking) > 5
+        for name in lacking:
+            with pytest.raises(InputError, match=f"{name} is defined for .*do not have"):
+                value(run, f"{name} + risk")
+    # Of real targets every hard margin would be the best, before and after hours of training.
+    study, keeping = load_study("boursier25-spurious"), Keeping(tmp_path)
+    for text, after in (("hard_margin", ""), ("risk", "hard_margin - 1")):
+        frames = Frames("least", after=after)
+        with pytest.raises(InputError, match="hard_margin is defined for labels, and no real"):
+            hunt_for(study, Question(text, frames=frames), keeping, "quick")
+    assert hunt_for(study, Question("risk"), keeping, "quick").drawn > 0
 
 
 def test_statements_are_found_by_any_spelling() -> None:

@@ -26,6 +26,21 @@ from tests.support.made_up_hunts import TEXT
 
 LEFT = Qt.MouseButton.LeftButton
 VIEW = '[window]\nviews = ["margins"]\n'
+REAL_TARGETS = """
+title = "Targets"
+[data]
+kind = "spurious"
+[network]
+m = 8
+init = "balanced"
+[loss]
+kind = "least_squares"
+[dynamics]
+kind = "plain_flow"
+until_log10_time = 0.5
+[recording]
+frames = 4
+"""
 OWN = """
 [hunt]
 maximise = "norm_squared"
@@ -144,6 +159,15 @@ def test_a_study_s_own_question_stands_on_the_page(
     assert page.question().frames == Frames()
     chosen(page.take, "least of all frames")
     assert page.question().frames == Frames("least")
+
+
+def test_a_regression_study_is_offered_the_risk(
+    open_program: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "targets.toml"
+    path.write_text(REAL_TARGETS)
+    _, page = page_of(begun(open_program, path, qtbot), qtbot)
+    assert page.question() == Question("risk")
 
 
 WRONG = [
