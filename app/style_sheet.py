@@ -14,7 +14,7 @@ QLabel[quiet="true"] { color: @muted; }
 QLabel[quiet="true"]:disabled { color: @disabled; }
 QLabel[edited="true"] { color: @accent; }
 QLabel[problem="true"] { color: @danger; }
-QLabel[heading="true"] { color: @foreground; font-weight: 600; }
+QLabel[heading="true"], ElidedLabel[heading="true"] { color: @foreground; font-weight: 600; }
 
 QLineEdit, QAbstractSpinBox, QComboBox {
     background: @field; color: @foreground; border: 2px solid transparent; border-radius: 4px;

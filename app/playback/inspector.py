@@ -17,7 +17,7 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.widgets.elided import ElidedLabel
-from app.widgets.inputs import heading_label, line_height, quiet_label
+from app.widgets.inputs import line_height, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.scrolled import fill_scrolled
@@ -165,8 +165,11 @@ class FactList(QWidget):
         super().__init__(parent)
         self._grid = space(QGridLayout(self), spacing=(8, 4))
         self._grid.setColumnStretch(1, 1)
-        self._heading = heading_label(heading, self)
+        # Elided: the settings in which a run differs are a sentence, which made the panel wider.
+        self._heading = ElidedLabel(self, Qt.TextElideMode.ElideRight)
+        self._heading.setProperty("heading", True)
         self._heading.setFixedHeight(line_height(self))
+        self._heading.set_text(heading)
         self._hint = quiet_label(hint, self, wrap=True)
         self._grid.addWidget(self._heading, 0, 0, 1, 2)
         self._grid.addWidget(self._hint, 1, 0, 1, 2)
@@ -175,7 +178,7 @@ class FactList(QWidget):
 
     def set_heading(self, text: str) -> None:
         """Set the text above the list."""
-        self._heading.setText(text)
+        self._heading.set_text(text)
 
     def heading(self) -> str:
         """Return the text above the list."""

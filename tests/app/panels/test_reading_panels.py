@@ -22,7 +22,7 @@ from app.style import style_sheet
 from app.theory.panel import FinalLine
 from app.widgets.elided import ElidedLabel
 from app.widgets.symbols import rich
-from core.figures.palette import LIGHT
+from core.figures.palette import LIGHT, PALETTES
 from core.observables.registry import OBSERVABLES
 from core.studies.study import load_study, parse_study, shipped_ids
 from tests.problems import FIGURE_1
@@ -55,6 +55,21 @@ def values(inspector: Inspector, part: str) -> dict[str, str]:
     return {fact.name: fact.value for fact in getattr(inspector, part).facts()}
 
 
+def test_a_long_name_of_a_run_leaves_the_width_alone(inspector: Inspector) -> None:
+    inspector.setStyleSheet(style_sheet(PALETTES["light"]))
+    width = inspector.minimumSizeHint().width()
+    name = "Node 31 of Modified from Telgarsky 2022, Figure 1: m = 64, loss = logistic"
+    for show in (inspector.show_node, inspector.show_group):
+        show(name, None)
+    inspector.show_node(name, FACTS)
+    assert inspector.node.heading() == inspector.group.heading() == name
+    assert inspector.minimumSizeHint().width() == width
+    assert inspector.node.minimumSizeHint().width() < 264
+    label = next(one for one in inspector.node.findChildren(ElidedLabel) if one.text() == name)
+    assert label.shown_text().endswith("\u2026") and label.toolTip() == name
+    assert label.font().weight() == 600
+
+
 def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> None:
     inspector.show_node("Node 37, m = 256", FACTS)
     assert inspector.node.heading() == "Node 37, m = 256"
@@ -73,7 +88,8 @@ def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> N
     assert values(inspector, "node") == {}
     assert inspector.node.heading() == "Node"
     assert NODE_HINT in [label.text() for label in inspector.node.findChildren(type(_quiet()))]
-    assert not inspector.node.findChildren(ElidedLabel)  # the lines are let go
+    # The lines are deleted; the heading is left.
+    assert [label.text() for label in inspector.node.findChildren(ElidedLabel)] == ["Node"]
     inspector.show_node("Node 37, m = 256", FACTS)
     assert len(inspector.node.value_labels()) == len(inspector.node.facts()) > 0
     assert all(label.isVisible() for label in inspector.node.value_labels())
