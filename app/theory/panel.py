@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
+    QApplication,
     QComboBox,
     QGridLayout,
     QHBoxLayout,
@@ -16,8 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.theory.importance import OPEN, by_importance, summary
 from app.theory.results import FINAL
-from app.theory.statement_row import BoundBox, StatementRow
+from app.theory.statement_row import BoundBox, StatementRow, VerdictFold
 from app.widgets.inputs import heading_label, line_height, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.number_boxes import DecimalBox
@@ -189,7 +191,8 @@ class TheoryPanel(QWidget):
         super().__init__(parent)
         self._palette = palette
         self._rows: dict[str, StatementRow] = {}
-        self._headings: dict[str, QWidget] = {}
+        self._bounds: frozenset[str] = frozenset()  # statements whose bounds are drawn
+        self._arranged: dict[str, str] = {}  # verdicts by which the rows are in their order
         self._content = content = QWidget(self)
         self._column = space(QVBoxLayout(content), (16, 8, 16, 16), 4)
         self.runs = QComboBox(content)
@@ -210,10 +213,15 @@ class TheoryPanel(QWidget):
         self.reach.setToolTip(REACH_TIP)
         self.reach.hide()
         delta = self._delta_line(content)
+        self.summary = quiet_label("", content, wrap=True)
+        self.fold = VerdictFold(content)
+        self.fold.toggled.connect(self._on_fold_toggled)
+        for part in (self.summary, self.fold):
+            part.hide()
         self.final = FinalLine(content)
         self.final.shown.toggled.connect(self._on_final_toggled)
         above = (self.runs, self.margins, self.reach, self.final)
-        add_all(self._column, *above, delta, self.note, 1)
+        add_all(self._column, *above, delta, self.summary, self.note, self.fold, 1)
         fill_scrolled(self, content)
 
     def _delta_line(self, parent: QWidget) -> QHBoxLayout:
@@ -270,10 +278,15 @@ class TheoryPanel(QWidget):
             part.setVisible(live or bool(assessments))
         self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
         self.note.setVisible(live and not assessments)
-        names = [assessment.statement.key for assessment in assessments or ()]
-        # Of the same statements those that are open, and the scroll bar, stay as they are.
-        if names != list(self._rows):
-            self._rebuild(assessments or (), shown_bounds)
+        self._bounds = shown_bounds
+        judged = {one.statement.key: one.verdict.value for one in assessments or ()}
+        self.summary.setText(summary(list(judged.values())))
+        self.summary.setVisible(bool(judged))
+        # Rows do not change places under the pointer, nor while a key would open one.
+        if judged.keys() != self._arranged.keys() or (
+            judged != self._arranged and not self._is_in_use()
+        ):
+            self._arrange(assessments or ())
         for assessment in assessments or ():
             self._rows[assessment.statement.key].show_assessment(assessment)
 
@@ -283,40 +296,54 @@ class TheoryPanel(QWidget):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Shown statements from the top."""
+        """Keys of the statements from the top, the undecided ones at the end."""
         return tuple(self._rows)
 
-    def _rebuild(self, assessments: Sequence[Assessment], shown_bounds: frozenset[str]) -> None:
-        """Replace the rows; those of the same statements keep their state."""
+    def _is_in_use(self) -> bool:
+        focus = QApplication.focusWidget()
+        return self._content.underMouse() or (
+            focus is not None and self._content.isAncestorOf(focus)
+        )
+
+    def _arrange(self, assessments: Sequence[Assessment]) -> None:
+        """Put the rows into the order of importance; those of the same statements stay open."""
+        decided, others = by_importance(assessments)
         before, self._rows = self._rows, {}
-        for heading in self._headings.values():
-            heading.hide()
-            heading.deleteLater()
-        self._headings = {}
-        place = self._column.indexOf(self.note) + 1
-        for assessment in assessments:
-            statement = assessment.statement
-            paper = statement.paper
-            if paper not in self._headings:
-                heading = quiet_label(paper, self._content)
-                heading.setFixedHeight(line_height(self))
-                self._headings[paper] = heading
-                self._column.insertWidget(place, heading)
-                place += 1
-            key = statement.key
-            # A row that is opened, or has the focus, is the same widget after other statements
-            # came.
-            row = before.pop(key, None) or self._new_row(key, shown_bounds)
-            self._rows[key] = row
-            self._column.insertWidget(place, row)
-            place += 1
+        for one in (*decided, *others):
+            key = one.statement.key
+            self._rows[key] = before.pop(key) if key in before else self._new_row(key)
         for row in before.values():
             row.hide()
             row.deleteLater()
+        rows = list(self._rows.values())
+        column = [*rows[: len(decided)], self.fold, *rows[len(decided) :]]
+        for part in column:
+            self._column.removeWidget(part)
+        place = self._column.indexOf(self.note) + 1
+        for offset, part in enumerate(column):
+            self._column.insertWidget(place + offset, part)
+        self._arranged = {one.statement.key: one.verdict.value for one in assessments}
+        self.fold.set_count(len(others))
+        self.fold.setVisible(bool(others))
+        self._show_rows()
 
-    def _new_row(self, key: str, shown_bounds: frozenset[str]) -> StatementRow:
+    def _show_rows(self) -> None:
+        """Show the rows that are not folded away."""
+        for key, row in self._rows.items():
+            row.setVisible(self.fold.isChecked() or self._arranged[key] not in OPEN)
+
+    def _on_fold_toggled(self, opened: bool) -> None:
+        self._show_rows()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        judged = [one for row in self._rows.values() if (one := row.assessment) is not None]
+        if any(self._arranged[one.statement.key] != one.verdict.value for one in judged):
+            self._arrange(judged)
+
+    def _new_row(self, key: str) -> StatementRow:
         row = StatementRow(key, self._palette, self._content)
-        row.shows_bound = key in shown_bounds
+        row.shows_bound = key in self._bounds
         row.bound_requested.connect(self.bound_requested)
         return row
 

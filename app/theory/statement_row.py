@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, QSizeF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QCheckBox,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.theory.formula import FormulaLabel
 from app.widgets.inputs import line_height, rich_label
@@ -45,6 +52,30 @@ def takes_key(event: QEvent) -> bool:
 @final
 class BoundBox(QCheckBox):
     """Check box that the space bar toggles, not the window's player."""
+
+    def event(self, event: QEvent) -> bool:
+        return takes_key(event) or super().event(event)
+
+
+@final
+class VerdictFold(QPushButton):
+    """Button that unfolds the statements without a verdict; the space bar presses it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setCheckable(True)
+        self.setFlat(True)
+        self._count = 0
+        self.toggled.connect(self._show_words)
+
+    def set_count(self, count: int) -> None:
+        """Set how many statements are folded."""
+        self._count = count
+        self._show_words()
+
+    def _show_words(self) -> None:
+        verb = "Hide" if self.isChecked() else "Show"
+        self.setText(f"{verb} {self._count} without a verdict")
 
     def event(self, event: QEvent) -> bool:
         return takes_key(event) or super().event(event)
@@ -221,7 +252,9 @@ class StatementRow(QWidget):
         statement, look = assessment.statement, LOOKS[assessment.verdict.value]
         words = f"{statement.name} of {statement.source}. {statement.text}"
         tip = f"<p>{rich(words)}</p><p>{rich(look.meaning)}</p>"
-        names = short_name(statement.name), greek(statement.text)
+        paper = PAPERS.get(statement.paper)
+        source = statement.paper if paper is None else paper.short
+        names = short_name(statement.name), f"{source}: {greek(statement.text)}"
         self.line.show_verdict(names, look, timing_of(assessment), tip)
         self._fill()
 
@@ -287,20 +320,19 @@ class StatementRow(QWidget):
             rows.append(
                 f"<tr><td style='color:{colour}; padding-right:6px' rowspan='2'>{sign}</td>"
                 f"<td>{rich(hypothesis.text)} <span style='color:{colour}'>{word}</span></td></tr>"
-                f"<tr><td style='color:{self._palette.muted}; padding-bottom:4px'>needed "
-                f"{rich(hypothesis.needed)}; present {rich(hypothesis.present)}</td></tr>"
+                f"<tr><td style='color:{self._palette.muted}; padding-bottom:4px'>"
+                f"Required: {rich(hypothesis.needed)}. Here: {rich(hypothesis.present)}</td></tr>"
             )
         return f"<b>Hypotheses</b><table cellspacing='0'>{''.join(rows)}</table>"
 
     def _comparison(self, assessment: Assessment) -> str:
         comparison = assessment.comparison
         words = []
-        if math.isfinite(comparison.bound) or math.isfinite(comparison.measured):
+        if math.isfinite(comparison.measured):
+            words.append(f"<b>Measured</b> {shown_number(comparison.measured, 4)}")
+        if math.isfinite(comparison.bound):
             relation = html.escape(RELATIONS.get(comparison.sense, comparison.sense))
-            words.append(
-                f"<b>Measured</b> {shown_number(comparison.measured, 4)}, promised {relation} "
-                f"{shown_number(comparison.bound, 4)}"
-            )
+            words.append(f"<b>Promised</b> {relation} {shown_number(comparison.bound, 4)}")
         if comparison.why:
             words.append(rich(comparison.why))
         if not words:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QCursor
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -185,6 +185,49 @@ def test_margins_and_verdicts_are_listed_for_the_chosen_run(judged: Marginscope)
     assert len(set(words)) == len(words) == 7
 
 
+def test_decided_statements_come_first_and_the_others_are_folded(
+    judged: Marginscope, qtbot: QtBot
+) -> None:
+    panel = judged.window.theory
+    by_number = [int(name.rpartition(" ")[2]) for name in panel.names]
+    assert by_number == [4, 6, 1, 2, 3, 5, 7]  # violated ... undecided
+    assert panel.summary.isVisible() and panel.summary.text() == (
+        "7 apply: 1 is violated, 1 fails as printed, 1 holds, 1 holds beyond its hypotheses, 1 "
+        "fails outside its hypotheses, 1 states no constant, 1 undecided"
+    )
+    assert panel.fold.text() == "Show 2 without a verdict"
+    rows = [panel.row(name) for name in panel.names]
+    assert [row.isVisible() for row in rows] == [True] * 5 + [False] * 2
+    panel.fold.setFocus()
+    qtbot.keyClick(panel.fold, Qt.Key.Key_Space)
+    assert all(row.isVisible() for row in rows) and panel.fold.text().startswith("Hide")
+    heights = [part.mapTo(panel, QPoint(0, 0)).y() for part in (*rows[:5], panel.fold, *rows[5:])]
+    qtbot.waitUntil(lambda: not judged.theory.busy)
+    assert heights == sorted(heights)
+    qtbot.mouseClick(panel.fold, LEFT)
+    assert not rows[6].isVisible()
+
+
+def test_rows_do_not_change_places_in_use(judged: Marginscope, qtbot: QtBot) -> None:
+    panel = judged.window.theory
+    before = panel.names
+    run = next(iter(judged.session))
+    known = judged.theory.results(run.key).judgement
+    assert known is not None
+    reversed_ = [
+        replace(one, verdict=other.verdict)
+        for one, other in zip(known.assessments, reversed(known.assessments), strict=True)
+    ]
+    row = panel.row(before[0])
+    row.line.setFocus()
+    panel.show_assessments(reversed_, frozenset(), live=True)
+    assert panel.names == before and row.line.hasFocus()
+    judged.window.transport.slider.setFocus()
+    QApplication.sendEvent(panel, QEvent(QEvent.Type.Leave))
+    assert panel.names != before and set(panel.names) == set(before)
+    assert panel.row(before[0]) is row
+
+
 def test_reference_lines_lie_at_factor_times_value(judged: Marginscope, qtbot: QtBot) -> None:
     view = margins_view(judged)
 
@@ -227,12 +270,14 @@ def test_a_row_says_what_is_stated_since_when_and_by_how_much(
 ) -> None:
     """Slack and ratio of .0318 >= .0203, from the frame at which the stand-in begins to hold."""
     panel = judged.window.theory
-    row = panel.row(panel.names[0])
+    row = panel.row("telgarsky22 Theorem 1")
     run = list(judged.session)[-1]
     assert run.data is not None
     begins = raised(time_text(float(run.data.log10_time[stand_ins.BEGINS])))
     assert row.line.timing == f"From {begins} on, least slack .0115 (ratio 1.57) at {begins}"
-    assert row.line.sentence.startswith("The normalised margin reaches a constant share of \u03b3")
+    assert row.line.sentence.startswith(
+        "Telgarsky 2022: The normalised margin reaches a constant share of \u03b3"
+    )
     assert row.line.timing in row.line.accessibleDescription()
     # All of it is seen, at any width of the panel: a narrow one has more lines.
     qtbot.waitUntil(lambda: row.line.height() == row.line.heightForWidth(row.line.width()))
@@ -279,12 +324,13 @@ def check_that_a_statement_opens_with_the_keyboard_and_shows_its_bound(
     judged: Marginscope, qtbot: QtBot
 ) -> None:
     panel = judged.window.theory
-    row = panel.row(panel.names[0])
+    row = panel.row("telgarsky22 Theorem 1")
     row.line.setFocus()
     qtbot.keyClick(row.line, Qt.Key.Key_Space)
     assert row.formula.isVisible()
     assert row.formula.readable
     assert "not met" in row.hypotheses.text()
+    assert "Here: m = 12" in row.hypotheses.text()
     assert ".0318" in row.comparison.text()
     assert ".0203" in row.comparison.text()
     assert "evaluated is" in row.slip.text()
@@ -305,7 +351,7 @@ def check_that_a_bound_on_an_observable_brings_up_its_curve(
     judged: Marginscope, qtbot: QtBot
 ) -> None:
     panel = judged.window.theory
-    row = panel.row(panel.names[1])
+    row = panel.row("telgarsky22 Theorem 2")
     qtbot.mouseClick(row.line, LEFT)
     qtbot.keyClick(row.bound, Qt.Key.Key_Space)
     assert "curves" in judged.display.view.wishes.views

@@ -1,0 +1,61 @@
+"""Order of a run's statements, and their counts in a sentence: the informative ones first."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # they load the numerical libraries
+    from core.theorems.statement import Assessment
+
+# By the value of core.theorems.statement.Verdict, the most informative first: words for several
+# statements, and for one.
+WORDS = {
+    "violated": ("are violated", "is violated"),
+    "the text's constant does not hold": ("fail as printed", "fails as printed"),
+    "holds": ("hold", "holds"),
+    "holds although the hypotheses are not met": (
+        "hold beyond their hypotheses",
+        "holds beyond its hypotheses",
+    ),
+    "violated with hypotheses not met": (
+        "fail outside their hypotheses",
+        "fails outside its hypotheses",
+    ),
+    "no constant stated": ("state no constant", "states no constant"),
+    "not decided": ("undecided", "undecided"),
+}
+OPEN = ("no constant stated", "not decided")
+RANKS = {verdict: rank for rank, verdict in enumerate(WORDS)}
+
+
+def by_importance(
+    assessments: Sequence[Assessment],
+) -> tuple[tuple[Assessment, ...], tuple[Assessment, ...]]:
+    """Return the decided statements by verdict, the tightest of each first, and the others."""
+    ranked = sorted(assessments, key=_rank)
+    decided = tuple(one for one in ranked if one.verdict.value not in OPEN)
+    return decided, tuple(ranked[len(decided) :])
+
+
+def _rank(assessment: Assessment) -> tuple[int, float]:
+    ratio = assessment.comparison.ratio
+    return RANKS[assessment.verdict.value], math.inf if math.isnan(ratio) else ratio
+
+
+def summary(verdicts: Sequence[str]) -> str:
+    """Return the head line above a run's statements.
+
+    >>> summary(["not decided", "holds", "violated with hypotheses not met", "holds"])
+    '4 apply: 2 hold, 1 fails outside its hypotheses, 1 undecided'
+    """
+    counts = Counter(verdicts)
+    applies = "applies" if len(verdicts) == 1 else "apply"
+    parts = ", ".join(
+        f"{counts[verdict]} {one if counts[verdict] == 1 else several}"
+        for verdict, (several, one) in WORDS.items()
+        if counts[verdict]
+    )
+    return f"{len(verdicts)} {applies}: {parts}"
