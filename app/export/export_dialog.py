@@ -24,8 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.data_exports import data_paths
-from app.state.exports import ExportJob
+from app.export.jobs import ExportJob, data_paths
 from app.state.headings import headings_of_files
 from app.widgets.inputs import (
     ChoiceBox,

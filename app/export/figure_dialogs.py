@@ -13,8 +13,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
 from app.export.export_dialog import ExportDialog, too_many
-from app.state.compare_exports import TABLE, USUAL, CompareJob
-from app.state.exports import Exportable, ExportJob, FigureJob, PageJob
+from app.export.jobs import TABLE, USUAL_WIDTH, CompareJob, ExportJob
+from app.export.pictures import Exportable, FigureJob, PageJob
 from app.widgets.inputs import ValueEdit, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.number_boxes import DecimalBox, WholeBox
@@ -42,7 +42,7 @@ FIGURE_FORMATS = {".pdf": "PDF", ".svg": "SVG", ".png": "PNG"}
 PAGE_FORMATS = {".html": "HTML, for any browser"}
 COLUMN_WIDTHS = {f"{COLUMN:g} mm, a column": COLUMN, f"{PAGE:g} mm, a page": PAGE}
 SIZES: Mapping[str, float | None] = {"as the panels need": None, **COLUMN_WIDTHS, "own size": 0.0}
-WIDTHS = {f"{USUAL:g} mm": USUAL, **COLUMN_WIDTHS, "own width": 0.0}
+WIDTHS = {f"{USUAL_WIDTH:g} mm": USUAL_WIDTH, **COLUMN_WIDTHS, "own width": 0.0}
 LETTERS = {"sans": "sans serif", "serif": "serif"}
 COLOUR_TITLES = {"system": "as the reader's system", "light": "light", "dark": "dark"}
 REST = "the rest of curves, faint"
@@ -292,7 +292,7 @@ class CompareDialog(ExportDialog):
             return
         self.size_choice = self._choice_box("size", WIDTHS, 16)
         self.wide = DecimalBox(self, decimals=1)
-        self._spin("width in millimetres", self.wide, 0.0, 2000.0, USUAL)
+        self._spin("width in millimetres", self.wide, 0.0, 2000.0, USUAL_WIDTH)
         self._together("width", self.size_choice, self.wide, "mm")
         self._add_colours_and_dpi()
 

@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QPalette, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QHeaderView, QVBoxLayout, QWidget
 
-from app.state.study_runs import StudyRuns
 from app.study.options import StudyOptions
+from app.study.whole_study import StudyRuns
 from app.study.workers import Finding, HuntNews, HuntOrder, StudyWorker, run_hunt
 from app.training.run_questions import RunQuestions
 from app.widgets.elided import ElidedLabel

@@ -15,8 +15,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QPainterPath, QPen
 from PySide6.QtWidgets import QLabel, QMenu, QToolTip, QVBoxLayout, QWidget
 
-from app.state.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, wide
 from app.study.cell_table import short_key
+from app.study.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, wide
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay

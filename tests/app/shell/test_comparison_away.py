@@ -16,8 +16,8 @@ from pytestqt.qtbot import QtBot
 
 from app import actions
 from app.export.figure_dialogs import CompareDialog
+from app.export.jobs import CompareJob
 from app.shell.application import Marginscope
-from app.state.compare_exports import CompareJob
 from app.state.compared import Compared
 from app.state.resolve import span_of
 from core.cli.main import main

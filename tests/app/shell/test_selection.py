@@ -12,8 +12,8 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
+from app.export.pictures import FigureJob, complete_job
 from app.shell.application import Marginscope
-from app.state.exports import FigureJob, completed
 from app.state.fields import FIELDS
 from app.state.intent import Intent
 from app.state.link import link_of, parse_link
@@ -246,7 +246,7 @@ def test_a_file_that_is_open_twice_has_the_pins_of_each_run(program: Marginscope
     program.display.update_intent(pinned=frozenset({(first.key, 1), (second.key, 2)}))
     shown = program.export._snapshot()
     assert shown.runs == (path, path)
-    job = completed(FigureJob(shown.runs, path.with_suffix(".svg")), shown)
+    job = complete_job(FigureJob(shown.runs, path.with_suffix(".svg")), shown)
     assert job.options.look.pinned == (frozenset({1}), frozenset({2}))
     # Of one of them alone the first is meant; and one too many has nothing.
     assert shown.of_runs(shown.pinned, (path,), frozenset()) == [frozenset({1})]

@@ -1,4 +1,4 @@
-"""What the plot of a sweep shows, without Qt: lines of means over an axis, with bars and runs."""
+"""Lines of a sweep's plot: means over an axis, with bars and runs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.studies.tables import value_text
 
 if TYPE_CHECKING:
     from core.studies.cell_table import Point, TableRow
+
 
 Floats = NDArray[np.float64]
 MOST_LINES = 12

@@ -1,4 +1,4 @@
-"""What a dialog asks for, as the line for a terminal that writes the same file."""
+"""Command lines that write the same files as the export dialogs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator
 from functools import singledispatch
 
-from app.state.compare_exports import TABLE, USUAL, CompareJob
-from app.state.data_exports import DataJob
-from app.state.exports import Exportable, ExportJob, FigureJob, FilmJob, PageJob
+from app.export.jobs import TABLE, USUAL_WIDTH, CompareJob, DataJob, ExportJob
+from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob
 from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, POINTS, size_text
 from core.figures.options import FIRST_CURVES, Look
 from core.observables.node_sets import nodes_text
@@ -108,7 +107,7 @@ def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
     if asked.ranked and job.log10_time != math.inf:
         words += ["--at", time_word(job.log10_time)]
     if job.path.suffix.lower() != TABLE:
-        words += [] if job.width == USUAL else ["--size", f"{job.width:.15g}mm"]
+        words += [] if job.width == USUAL_WIDTH else ["--size", f"{job.width:.15g}mm"]
         words += ["--dark"] if job.palette == "dark" else []
         words += [] if job.path.suffix.lower() != ".png" else ["--dpi", f"{job.dpi:g}"]
     yield words
@@ -133,10 +132,10 @@ def _drawn(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
         words += ["--bound", key]
     if keys:
         words += ["--delta", f"{shown.delta:.15g}"]
-    return [*words, *_look(options.look)]
+    return [*words, *_look_words(options.look)]
 
 
-def _look(look: Look) -> list[str]:
+def _look_words(look: Look) -> list[str]:
     words = []
     if look.curves != FIRST_CURVES:
         words += ["--curves", ",".join(look.curves)]

@@ -1,17 +1,23 @@
-"""What is exported and how, without Qt: each job opens its own runs, in the thread it works in.
-
-Importing this module loads nothing of the figures and runs; working does.
-"""
+"""Figures, films and pages of the runs that a window shows: their options and jobs."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
+from app.export.jobs import (
+    COPY_DPI,
+    COPY_FORMATS,
+    Cancelled,
+    ExportJob,
+    Progress,
+    SceneJob,
+    draw_here,
+    open_run_files,
+    saved_text,
+)
 from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS
 from core.figures.options import PLAIN, USUAL, BoundCurve, FigureOptions, Look, Region
 from core.figures.palette import LIGHT, PALETTES, Palette
@@ -25,37 +31,22 @@ if TYPE_CHECKING:
     from core.figures.primitives import FigureScene
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
-    from core.runs import Run
 
-Value = TypeVar("Value")  # what is drawn of a run
+
+Value = TypeVar("Value")
 Ends = tuple[float, float, float, float]  # of a view: left, right, bottom, top
-Progress = Callable[[int, int], None]
-Cancelled = Callable[[], bool]
-
-# All three, since programs that paste differ in which of them they take.
-COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
-COPY_DPI = 300.0
-
-
-def draw_here(scene: FigureScene, suffix: str, dpi: float) -> bytes:
-    """Figures drawn by this process, whose import waits until one is."""
-    from core.figures.export import figure_bytes
-
-    return figure_bytes(scene, suffix, dpi)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Exportable:
-    """What a window shows: the files of its runs, and how they are drawn.
+    """Runs that a window shows, and how they are drawn.
 
-    Of each run, in the order of `runs`: the reference margins whose lines are drawn, the nodes that
-    are selected and those that are pinned, the bounds of statements, the ranges of its views, and
-    what its margins are shown as shares of. A file may be open twice, with other pins each time.
-    `moment` is log10 of the time shown, None at the end of the runs, and `interval` that of the
-    loop.
-    `sources` are those of the studies, and of the statements and margins of theory. With `compared`
-    a comparison is shown in the place of the runs.
+    In the order of `runs`: drawn reference margins, selected nodes, pinned nodes, bounds of
+    statements, ranges of the views, and the promise that margins are shares of. A file may be open
+    twice, with other pins each time. `moment`: log10 of the time shown, None at the end of the
+    runs; `interval`: the same of the loop. `sources`: papers of the studies, statements and
+    margins. `compared`: the comparison that covers the runs.
     """
 
     runs: tuple[Path, ...] = ()
@@ -76,10 +67,10 @@ class Exportable:
     compared: Compared | None = None
 
     def of_runs(self, values: Sequence[Value], runs: Sequence[Path], default: Value) -> list[Value]:
-        """Return the values of some runs, of which `values` has those of all runs shown.
+        """Return the values of some runs, from the `values` of all runs shown.
 
-        The second time that a file is named, its second run is meant. Runs that are not shown have
-        the default.
+        A file named twice means its first and its second run. Runs that are not shown have the
+        default.
         """
         known: dict[Path, list[Value]] = {}
         for path, value in zip(self.runs, values, strict=False):
@@ -87,8 +78,7 @@ class Exportable:
         return [known[run].pop(0) if known.get(run) else default for run in runs]
 
     def look_of(self, runs: Sequence[Path], lines: bool, ranges: bool) -> Look:
-        """How some of the runs look, with the lines of theory or without, and in the ranges of
-        the screen or in their own."""
+        """Return the style of some runs; `lines`: with bounds; `ranges`: as on the screen."""
         regions = [
             Region(row, name, *ends)
             for row, own in enumerate(self.of_runs(self.ranges, runs, ()) if ranges else ())
@@ -102,65 +92,10 @@ class Exportable:
         )
 
 
-class ExportJob(ABC):
-    """One export."""
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """What is done, for the progress window."""
-
-    @abstractmethod
-    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
-        """Do it and say what was done; the empty text when it was cancelled. `draw` makes the
-        content of figures."""
-
-
-class SceneJob(ExportJob):
-    """A picture in a file, as PDF, SVG or PNG."""
-
-    path: Path
-    dpi: float
-
-    @abstractmethod
-    def scene(self) -> FigureScene:
-        """What is drawn."""
-
-    @property
-    def title(self) -> str:
-        return f"Drawing {self.path.name}"
-
-    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
-        from core.figures.export import check_figure_path, save_figure
-
-        check_figure_path(self.path)
-        scene = self.scene()
-        if cancelled():
-            return ""
-        save_figure(scene, self.path, self.dpi, draw)
-        return done_words([self.path])
-
-
-@contextmanager
-def opened(paths: Sequence[Path]) -> Iterator[list[Run]]:
-    """The runs in some files, closed at the end."""
-    from core.runs import open_run
-
-    with ExitStack() as stack:
-        yield [stack.enter_context(open_run(path)) for path in paths]
-
-
-def done_words(paths: Sequence[Path]) -> str:
-    """What was written."""
-    if len(paths) == 1:
-        return f"Saved {paths[0]}."
-    return f"Saved {len(paths)} files in {paths[0].parent}."
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class FigureJob(SceneJob):
-    """The panels of some runs as one picture."""
+    """Panels of some runs as one figure in a file."""
 
     runs: tuple[Path, ...]
     path: Path
@@ -179,7 +114,7 @@ class FigureJob(SceneJob):
 @final
 @dataclass(frozen=True, slots=True)
 class CopyJob(ExportJob):
-    """The panels of some runs for the clipboard: `contents` holds the picture by media type."""
+    """Panels of some runs for the clipboard; `contents`: picture by media type."""
 
     runs: tuple[Path, ...]
     panels: tuple[str, ...] = PANELS
@@ -205,15 +140,14 @@ class CopyJob(ExportJob):
 
 
 def _scene(job: FigureJob | CopyJob) -> FigureScene:
-    """The panels of a job's runs, as they are drawn."""
     from core.figures.scene import build_scene
 
-    with opened(job.runs) as runs:
+    with open_run_files(job.runs) as runs:
         return build_scene(runs, job.panels, job.until, job.options)
 
 
-def preview_of(job: FigureJob, pixels: int, draw: Draw) -> tuple[bytes, float, float]:
-    """The picture of a figure as PNG, so many pixels wide or high at most, and its millimetres."""
+def render_preview(job: FigureJob, pixels: int, draw: Draw) -> tuple[bytes, float, float]:
+    """Return a figure as PNG, its longer side `pixels` long, and its size in millimetres."""
     scene = job.scene()
     width, height = scene.width_mm, scene.height_mm
     return draw(scene, ".png", pixels / max(width, height) * 25.4), width, height
@@ -222,9 +156,11 @@ def preview_of(job: FigureJob, pixels: int, draw: Draw) -> tuple[bytes, float, f
 @final
 @dataclass(frozen=True, slots=True)
 class FilmJob(ExportJob):
-    """A film as GIF, WebP or MP4 of a panel, of several with commas between them, or of "all";
-    `follow` is the neurons' range. It is drawn in a process of its own, which leaves the
-    interpreter to the window."""
+    """Film as GIF, WebP or MP4, rendered in a separate process.
+
+    `panel`: one or more names with commas between them, or "all"; `follow`: the range of the
+    neurons follows them.
+    """
 
     runs: tuple[Path, ...]
     path: Path
@@ -247,7 +183,7 @@ class FilmJob(ExportJob):
         from core.figures.export import render_film
 
         given = (self.runs, self.path, self.options, progress, cancelled)
-        return done_words([self.path]) if render_film(*given, **self.film_arguments()) else ""
+        return saved_text([self.path]) if render_film(*given, **self.film_arguments()) else ""
 
     def film_arguments(self) -> dict[str, Any]:
         """Return the further arguments of `core.figures.film.save_film`."""
@@ -258,7 +194,7 @@ class FilmJob(ExportJob):
 @final
 @dataclass(frozen=True, slots=True)
 class PageJob(ExportJob):
-    """A page that plays some runs; `colours` are those that it begins with."""
+    """Page that plays some runs in a browser; `colours`: the initial palette."""
 
     runs: tuple[Path, ...]
     path: Path
@@ -277,10 +213,10 @@ class PageJob(ExportJob):
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         from core.figures.page import save_page
 
-        with opened(self.runs) as runs:
+        with open_run_files(self.runs) as runs:
             given = (self.options, make_page_options(self), progress, cancelled)
             done = save_page(runs, self.path, self.panels, *given)
-        return done_words([self.path]) if done else ""
+        return saved_text([self.path]) if done else ""
 
 
 def make_page_options(job: PageJob) -> PageOptions:
@@ -290,27 +226,28 @@ def make_page_options(job: PageJob) -> PageOptions:
     return PageOptions(job.frames, job.name, job.colours)
 
 
-def page_preview_of(
+def render_page_preview(
     job: PageJob, pixels: int, cancelled: Cancelled, draw: Draw
 ) -> tuple[bytes, int]:
-    """A picture of a page's last moment as PNG, so many pixels wide or high at most, and how many
-    bytes the page has. Raises CancelledPageError."""
+    """Return a page's last moment as PNG, its longer side `pixels` long, and the page's bytes.
+
+    Raises CancelledPageError.
+    """
     from core.figures.page import page_html
 
-    with opened(job.runs) as runs:
+    with open_run_files(job.runs) as runs:
         html = page_html(runs, job.panels, job.options, make_page_options(job), cancelled=cancelled)
     palette = PALETTES["dark" if job.colours == "dark" else LIGHT.name]
     options = replace(job.options, palette=palette)
     drawn = FigureJob(job.runs, job.path, job.panels, options=options)
-    return preview_of(drawn, pixels, draw)[0], len(html.encode())
+    return render_preview(drawn, pixels, draw)[0], len(html.encode())
 
 
 PictureJob = FigureJob | CopyJob | FilmJob | PageJob
 
 
-def completed(job: PictureJob, shown: Exportable) -> PictureJob:
-    """A job with what is drawn of its runs now: the selections and pins, and of theory the lines
-    that it asks for."""
+def complete_job(job: PictureJob, shown: Exportable) -> PictureJob:
+    """Return a job with the selections, pins, ranges and lines that the window shows now."""
     references = shown.references if job.lines else ()
     look = shown.look_of(job.runs, job.lines, job.ranges)
     options = replace(
