@@ -272,7 +272,7 @@ class SelfTest:
 
     def documents(self) -> str:
         """What Help shows is there, and so are the studies."""
-        from app.state.documents import documents
+        from app.shell.documents import documents
         from core.studies.study import load_study, shipped_ids
 
         pages = len(documents())

@@ -11,11 +11,10 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.flag import Flag
 from app.scenes.controller import SceneController
-from app.state.edits import Edits
 from app.training.controller import MEND_FIRST, TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words, text_of
-from app.training.study_edits import StudyEdits
+from app.training.study_edits import Edits, StudyEdits
 from core.data.files import DATA_FILTER
 from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Pasted, Points, PointsData, fault_of
 from core.errors import InputError

@@ -21,19 +21,19 @@ from PySide6.QtWidgets import (
 
 from app.data.drawing_plot import DrawingPlot
 from app.data.drawing_table import PointTable
-from app.qt_workarounds import ActionButtonSync
-from app.state.sketch import (
+from app.data.sketch import (
     Row,
     Sketch,
     SketchHistory,
-    added,
-    counted,
-    flipped,
-    in_dimension,
-    moved,
+    count_text,
     sketch_of,
-    without,
+    with_dimension,
+    with_flipped_labels,
+    with_moved,
+    with_points,
+    without_points,
 )
+from app.qt_workarounds import ActionButtonSync
 from app.widgets.inputs import ChoiceBox, push_button, quiet_label, set_property
 from app.widgets.layouts import add_all, space
 from app.widgets.message_bar import MessageBar
@@ -258,7 +258,7 @@ class DrawingWindow(QWidget):
         positive, negative = sketch.count(1.0), sketch.count(-1.0)
         chosen = f", {len(sketch.selected)} selected" if sketch.selected else ""
         self.counts.setText(
-            f"{counted(len(sketch.points))}: {positive} of +1, {negative} of \u22121{chosen}"
+            f"{count_text(len(sketch.points))}: {positive} of +1, {negative} of \u22121{chosen}"
         )
         fault = fault_of(sketch.points)
         self.train.setEnabled(not fault)
@@ -306,40 +306,40 @@ class DrawingWindow(QWidget):
         if len(self.sketch.points) >= MAX_POINTS:
             self.bar.show_message(FULL)
             return
-        self._do(added(self.sketch, row), "Add a point")
+        self._do(with_points(self.sketch, row), "Add a point")
 
     def _add_middle(self) -> None:
         self._add(self.canvas.middle())
         self.canvas.plot.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _move(self, sketch: Sketch, subject: str) -> None:
-        self._do(sketch, f"Move {counted(len(sketch.selected))}", subject)
+        self._do(sketch, f"Move {count_text(len(sketch.selected))}", subject)
 
     def _flip(self, number: int) -> None:
         """One point, or all that are selected with it."""
         selected = self.sketch.selected
         which = selected if number in selected else frozenset({number})
-        self._do(flipped(self.sketch, which), f"Flip {counted(len(which))}")
+        self._do(with_flipped_labels(self.sketch, which), f"Flip {count_text(len(which))}")
 
     def _flip_selected(self) -> None:
         which = self.sketch.selected
-        self._do(flipped(self.sketch, which), f"Flip {counted(len(which))}")
+        self._do(with_flipped_labels(self.sketch, which), f"Flip {count_text(len(which))}")
 
     def _delete(self) -> None:
         which = self.sketch.selected
-        self._do(without(self.sketch, which), f"Delete {counted(len(which))}")
+        self._do(without_points(self.sketch, which), f"Delete {count_text(len(which))}")
 
     def _clear(self) -> None:
-        self._do(without(self.sketch, range(len(self.sketch.points))), "Clear")
+        self._do(without_points(self.sketch, range(len(self.sketch.points))), "Clear")
 
     def _select_all(self) -> None:
         self.pick(frozenset(range(len(self.sketch.points))))
 
     def _edit(self, number: int, row: Row) -> None:
-        self._do(moved(self.sketch, {number: row}), f"Edit point {number + 1}")
+        self._do(with_moved(self.sketch, {number: row}), f"Edit point {number + 1}")
 
     def _on_dimension(self, place: int) -> None:
-        self._do(in_dimension(self.sketch, 2 - place), f"Points {DIMENSIONS[place]}")
+        self._do(with_dimension(self.sketch, 2 - place), f"Points {DIMENSIONS[place]}")
 
     def _on_label(self, positive: bool) -> None:
         self.canvas.label = 1.0 if positive else -1.0
@@ -363,7 +363,7 @@ class DrawingWindow(QWidget):
             self.bar.show_message(NO_ROOM)
             return
         base = Sketch(d=len(rows[0]) - 1) if other or not sketch.points else sketch
-        self._do(added(base, *rows), f"Paste {counted(len(rows))}")
+        self._do(with_points(base, *rows), f"Paste {count_text(len(rows))}")
         self.canvas.fit()
         self.bar.show_message(" ".join(filter(None, (pasted.note, OTHERS if other else ""))))
 

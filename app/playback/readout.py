@@ -14,7 +14,7 @@ from app.playback.display import DisplayController
 from app.playback.inspector import Inspector
 from app.playback.run_status import status_text
 from app.playback.status import StatusLine
-from app.state.later import GroupQuestion
+from app.state.background_values import GroupQuestion
 from app.state.session import OpenRun
 from core.errors import MarginscopeError
 from core.figures.numbers import number_text, time_text

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.documents import Document, found, slug
+from app.shell.documents import Document, found, slug
 from app.widgets.inputs import push_button, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip

@@ -74,8 +74,8 @@ class HelpController(QObject):
     def show_documents(self) -> None:
         """Open the window of documents, or bring it to the front."""
         if self.documents is None:
+            from app.shell.documents import documents
             from app.shell.documents_window import DocumentsWindow
-            from app.state.documents import documents
 
             self.documents = DocumentsWindow(documents(), self._window)
         self.documents.show()
@@ -85,7 +85,7 @@ class HelpController(QObject):
 
     def show_site(self) -> None:
         """Open the web site of the documents in the browser, or report why not."""
-        from app.state.documents import site
+        from app.shell.documents import site
 
         page = site()
         if page is None:

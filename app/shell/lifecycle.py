@@ -8,10 +8,10 @@ from typing import final
 
 from PySide6.QtCore import QObject
 
+from app.desktop import is_link
 from app.scenes.controller import SceneController
 from app.scenes.session_keeper import SessionKeeper
 from app.shell.main_window import MainWindow
-from app.state.link import is_link
 from app.state.session import Session
 from app.study.controller import StudyController
 from app.training.controller import TrainingController

@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 from app.actions import MENUS, TIPS, name_of
 from app.data.drawing_window import DEEDS as OF_DRAWING
 from app.library.panel import ACTIONS as OF_LIBRARY
+from app.shell.shortcut_keys import DEFAULTS, PORTABLE, Keys, native_text, portable_text
 from app.state.finding import entry, find
-from app.state.shortcuts import DEFAULTS, PORTABLE, Keys, native, portable
 from app.widgets.inputs import line_height, push_button, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip
@@ -68,8 +68,8 @@ def library_holder(text: str) -> str:
     >>> library_holder("f2"), library_holder("Ctrl+Alt+F2")
     ('Rename', '')
     """
-    wanted = portable(text)
-    names = (name for _, name, keys, _ in OF_LIBRARY if wanted and portable(keys) == wanted)
+    wanted = portable_text(text)
+    names = (name for _, name, keys, _ in OF_LIBRARY if wanted and portable_text(keys) == wanted)
     return _plain(next(names, ""))
 
 
@@ -86,7 +86,7 @@ def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
 
 def _listed(deeds: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[FixedKeys, ...]:
     return tuple(
-        FixedKeys(_plain(text), ", ".join(native(one) for one in keys)) for text, keys in deeds
+        FixedKeys(_plain(text), ", ".join(native_text(one) for one in keys)) for text, keys in deeds
     )
 
 
@@ -113,7 +113,7 @@ class KeysDelegate(QStyledItemDelegate):
 
     def setModelData(self, editor: QWidget, model: Any, index: Any) -> None:
         text = editor.property("keySequence").toString(PORTABLE)
-        if native(text) != index.data():
+        if native_text(text) != index.data():
             self.changed.emit(index.siblingAtColumn(NAME).data(ACTION), text)
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
@@ -245,7 +245,7 @@ class ShortcutDialog(QDialog):
         """The keys of all actions as they are now."""
         self._keys = dict(keys)
         for key, text in keys.items():
-            row, words = self.rows[key], native(text)
+            row, words = self.rows[key], native_text(text)
             row.setText(KEYS, words)
             row.setData(KEYS, SPOKEN, f"Keys of {row.text(NAME)}: {words or 'none'}")
         self.reset_all.setEnabled(self._keys != DEFAULTS)
@@ -290,7 +290,7 @@ class ShortcutDialog(QDialog):
     def _show_buttons(self) -> None:
         key = self._current
         name = self.rows[key].text(NAME) if key else "an action"
-        usual = native(DEFAULTS.get(key, ""))
+        usual = native_text(DEFAULTS.get(key, ""))
         self.clear.setEnabled(self._keys.get(key, "") != "")
         self.clear.setAccessibleName(f"No keys for {name}")
         self.reset.setEnabled(self._keys.get(key) != DEFAULTS.get(key))
@@ -308,7 +308,7 @@ class ShortcutDialog(QDialog):
             self.tree.editItem(self.rows[self._current], KEYS)
 
     def _on_changed(self, key: str, text: str) -> None:
-        self.changed.emit(key, portable(text))
+        self.changed.emit(key, portable_text(text))
 
     def _on_clear(self) -> None:
         self.changed.emit(self._current, "")

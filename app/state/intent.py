@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import final
 
-from app.state import value_kinds as kinds
-from app.state.compared import Compared
-from app.state.value_kinds import Mark
-from app.state.view_options import RECORD, ViewOption, choice, option, switch
+from app.state import view_options as kinds
+from app.state.view_options import RECORD, Compared, Mark, ViewOption, choice, option, switch
 from app.state.views import FIGURE_1
 from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, NodePlane
@@ -139,6 +137,7 @@ class Intent:
         return self.proposed_curves if self.curves is None else self.curves
 
 
+AT_REST = Intent()
 VIEW_OPTIONS: Mapping[str, ViewOption] = {
     item.name: replace(record, name=item.name, default=item.default, text=record.text or item.name)
     for item in fields(Intent)

@@ -16,7 +16,7 @@ import numpy as np
 
 from app.state.intent import START, Intent, with_proposals
 from app.state.session import RunSnapshot, Snapshot
-from app.state.value_kinds import MOST_RINGS, Mark
+from app.state.view_options import MOST_RINGS, Mark
 from app.state.views import FIGURE_1, known
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 

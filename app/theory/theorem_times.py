@@ -25,8 +25,14 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from app.playback.time_slider import TimeSlider
-from app.state.statement_lines import StatementLine, Stretch
-from app.theory.stretches import LEGEND, hue_of_stretch, paint_legend, paint_stretch
+from app.theory.statement_lines import (
+    LEGEND,
+    StatementLine,
+    Stretch,
+    hue_of_stretch,
+    paint_legend,
+    paint_stretch,
+)
 from app.widgets.inputs import quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_label, show_tip

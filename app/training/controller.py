@@ -12,18 +12,25 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.places import Places
 from app.playback.display import DisplayController
-from app.state.edits import Edits
-from app.state.proposals import Proposals
-from app.state.retraining import NOTHING_DRAWN, OF_MANY, from_a_file, why_not_trained
 from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun
-from app.state.studies import with_next_seed, with_next_weights
-from app.state.watched import as_trained, watched
 from app.training.cells_dialog import CellsDialog
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words
 from app.training.recipes import PlannedRun, plans_of
 from app.training.run_questions import Repeat, RunQuestions
 from app.training.run_worker import RunWorker, TrainingJob
+from app.training.studies import (
+    NOTHING_DRAWN,
+    OF_MANY,
+    Proposals,
+    is_from_recording,
+    study_of_cells,
+    why_not_trained,
+    with_next_seed,
+    with_next_weights,
+    with_playback_frames,
+)
+from app.training.study_edits import Edits
 from core.errors import InputError, MarginscopeError
 from core.studies.code import check_code, check_experiments
 from core.studies.study import Study, load_study
@@ -137,7 +144,7 @@ class TrainingController(QObject):
         study = self._edited()
         if study is None:
             return
-        if from_a_file(study):
+        if is_from_recording(study):
             self.message.emit(NOTHING_DRAWN)
             return
         try:
@@ -222,7 +229,7 @@ class TrainingController(QObject):
     def experiments_of(self, study: Study) -> Sequence[Experiment]:
         """Return what is trained here of a study, () if its values are not allowed."""
         with suppress(InputError):
-            return [watched(cell.experiment) for cell in self._cells_of(study)]
+            return [with_playback_frames(cell.experiment) for cell in self._cells_of(study)]
         return ()
 
     def _cells_of(self, study: Study) -> Sequence[Cell]:
@@ -320,7 +327,7 @@ class TrainingController(QObject):
         plans = plans_of(study, cells, base, self._session)
         self._study = study
         self.status.emit("")
-        self.training_started.emit(as_trained(study, cells))
+        self.training_started.emit(study_of_cells(study, cells))
         self.message.emit("")
         if study.count > len(cells):
             self.notice.emit(OF_MANY.format(count=study.count, some=len(cells)))

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, final
 
-from app.state.edits import Edits
 from app.training.fields import (
     EMPTY_LIST,
     ONLY_WITH,
@@ -32,6 +31,24 @@ from core.studies.formulas import FORMULA, VARIANT
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import DEFAULT_KINDS, SECTIONS
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """A study and what was changed of it, in the order in which it was.
+
+    `kinds`: (section, kind). `texts`: (dotted key, what stands in its field, right or wrong).
+    `latest`: keys in the order of their last edit, by which refusals find the field they are about.
+    """
+
+    base: Study
+    kinds: Pairs = ()
+    texts: Pairs = ()
+    latest: tuple[str, ...] = ()
+
 
 DERIVED = "="  # before a formula
 BETWEEN = ";"  # names of variants

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData
 from app.state.intent import Intent
 from app.state.node_values import Floats
-from app.state.value_kinds import MOST_CURVES
+from app.state.view_options import MOST_CURVES
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.views.view import Bound, ShownTheory
 from app.widgets.header import HeaderEntry, Sign

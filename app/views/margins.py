@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import MARGINS, DisplayData
-from app.state.past import TOO_LONG
+from app.state.frame_reading import TOO_LONG
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.views.view import ShownTheory
 from app.widgets.header import HeaderEntry, Sign

@@ -10,8 +10,8 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QWidget
 
+from app.state.background_values import PredictorAnswer, PredictorQuestion
 from app.state.display import DisplayData
-from app.state.later import Answer, PredictorQuestion
 from app.state.node_values import Floats
 from app.views.examples import example_entries, show_examples, show_points
 from app.views.pointing import pixel_width, resolved
@@ -48,7 +48,7 @@ class PredictorView(RunView):
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, TITLE, parent, equal=True)
-        self._drawn: Answer | None = None
+        self._drawn: PredictorAnswer | None = None
         self.plot.add_zero_line()
         self.picture = self.plot.add(Picture(), -5.0)
         self.level_lines = self.plot.add(CurveStack(), 0.0)
@@ -158,7 +158,7 @@ class PredictorView(RunView):
         self._show_key(data)
         return True
 
-    def _draw_line(self, data: DisplayData, answer: Answer) -> None:
+    def _draw_line(self, data: DisplayData, answer: PredictorAnswer) -> None:
         home = around(data.run.dataset.x[:, 0])
         self.plot.set_home(Home(*home, *self._heights()))
         # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
@@ -181,11 +181,11 @@ class PredictorView(RunView):
         reach = 1.15 * round_up(largest or 1.0)
         return -reach, reach
 
-    def _draw_classes(self, data: DisplayData, answer: Answer) -> None:
+    def _draw_classes(self, data: DisplayData, answer: PredictorAnswer) -> None:
         self.picture.smooth = False
         self._show_picture(label_colours(answer.values, data.classes, self._palette), answer)
 
-    def _draw_levels(self, answer: Answer) -> None:
+    def _draw_levels(self, answer: PredictorAnswer) -> None:
         palette, values = self._palette, answer.values
         largest = float(np.abs(values).max(initial=0.0))
         share = values / largest if largest > 0.0 else np.zeros(values.shape)
@@ -199,7 +199,7 @@ class PredictorView(RunView):
         pen = pen_of(palette.foreground, width)
         self.line.set_curves([(_path(share, 0.0, answer), pen)])
 
-    def _show_picture(self, colours: Floats, answer: Answer) -> None:
+    def _show_picture(self, colours: Floats, answer: PredictorAnswer) -> None:
         (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
         dx, dy = (right - left) / (columns - 1), (high - low) / (rows - 1)
         place = QRectF(left - dx / 2, low - dy / 2, dx * columns, dy * rows)
@@ -245,7 +245,7 @@ def _on_grid(place: float, axis: tuple[float, float, int]) -> tuple[int, float]:
     return number, low + number * step
 
 
-def _path(share: Floats, level: float, answer: Answer) -> QPainterPath:
+def _path(share: Floats, level: float, answer: PredictorAnswer) -> QPainterPath:
     """The level line in the axes' units."""
     (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
     points = contour(share, level).reshape(-1, 2)

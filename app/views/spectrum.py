@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
+from app.state.background_values import LEADING, SPECTRUM
 from app.state.display import DisplayData
-from app.state.later import LEADING, SPECTRUM
 from app.state.node_values import Floats
 from app.views.curves import WAITING
 from app.views.node_view import NO_INNER

@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 from app.library.compare_page import ComparePanel
 from app.shell.application import Marginscope
 from app.shell.help import HelpCard
-from app.state.compared import Compared
 from app.state.session import RunSnapshot
+from app.state.view_options import Compared
 from app.views.compare import CompareView, falling
 from core.comparison.question import CompareQuestion
 from core.figures.palette import DARK, run_colours

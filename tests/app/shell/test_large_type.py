@@ -25,9 +25,9 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.library.panel import LibraryPanel
+from app.scenes.scene import Scene
 from app.shell.application import Marginscope
 from app.shell.tour import TourController
-from app.state.scene import Scene
 from app.training import controller
 from app.training.step_dialog import StepDialog
 from app.widgets.elided import ElidedLabel

@@ -7,9 +7,9 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import link_of, parse_link
 from app.shell.application import Marginscope
-from app.state.link import link_of, parse_link
-from app.state.scene import Scene
 from app.views.curves import CurvesView
 from core.figures.ticks import CurveScale
 from core.observables.registry import OBSERVABLES

@@ -13,11 +13,10 @@ from PySide6.QtWidgets import QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.export.pictures import FigureJob, complete_job
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import FIELDS, link_of, parse_link
 from app.shell.application import Marginscope
-from app.state.fields import FIELDS
 from app.state.intent import Intent
-from app.state.link import link_of, parse_link
-from app.state.scene import Scene
 from app.views.neurons import NeuronsView
 from app.views.sorted_nodes import SortedView
 from app.views.view import RunView

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.settings import load_settings
 from app.shell.action_state import OF_STUDY
 from app.shell.application import Marginscope
+from app.state.background_values import SPECTRUM
 from app.state.intent import FIRST_CURVES, NEURON_POINTS
-from app.state.later import SPECTRUM
 from app.state.views import FIGURE_1, VIEWS
 from core.observables.planes import PLANES, NodePlane
 from core.observables.registry import scalars_of

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.state.background_values import PredictorQuestion, answer
 from app.state.display import DisplayData
-from app.state.later import PredictorQuestion, answer
 from app.views.predictor import PredictorView
 from app.views.run_panel import RunPanel
 from core.figures.palette import LIGHT, rgb

@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import QPoint
 from pytestqt.qtbot import QtBot
 
+from app.state.background_values import LEADING, SPECTRUM, BackgroundValues, Trace
 from app.state.display import DisplayData
-from app.state.later import LEADING, SPECTRUM, BackgroundValues, Trace
 from app.views.curves import CurvesView
 from app.views.run_panel import RunPanel
 from app.views.spectrum import SpectrumView

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.observables.nodes import GroupFacts
     from core.runs import Run
 
+
 Floats = NDArray[np.float64]
 SPECTRUM = "log10 of the leading singular values"
 # As many as core.observables.spectrum keeps of a frame.
@@ -45,7 +46,7 @@ class PredictorQuestion:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class PredictorAnswer:
     """f at the flat parameters, (second, first) or (first,); the class for several of them.
 
     Physical values are 10^log10_scale times these.
@@ -75,7 +76,7 @@ class NodesQuestion:
 
 
 @final
-class Latest(Generic[Q, A]):
+class LatestRequest(Generic[Q, A]):
     """A question of which only the one asked last counts, and the last answer: (question, answer),
     perhaps to an older question."""
 
@@ -148,9 +149,13 @@ class BackgroundValues:
         # By the view that asked, so that one which is closed gives up its own and no other's.
         self._requested: tuple[str, ...] = ()  # "owner:name"
         self._frames = 0
-        self.prediction: Latest[PredictorQuestion, Answer] = Latest(self._lock, answer)
-        self.group: Latest[GroupQuestion, GroupFacts] = Latest(self._lock, _group_facts)
-        self.nodes: Latest[NodesQuestion, Floats] = Latest(self._lock, _node_values)
+        self.prediction: LatestRequest[PredictorQuestion, PredictorAnswer] = LatestRequest(
+            self._lock, answer
+        )
+        self.group: LatestRequest[GroupQuestion, GroupFacts] = LatestRequest(
+            self._lock, _group_facts
+        )
+        self.nodes: LatestRequest[NodesQuestion, Floats] = LatestRequest(self._lock, _node_values)
         self._latest = (self.prediction, self.group, self.nodes)
         self._broken = False
         self.traced = 0  # values of traces computed so far
@@ -186,7 +191,7 @@ class BackgroundValues:
         return np.array(self._traces[name].known[:frames])
 
     @property
-    def answer(self) -> Answer | None:
+    def answer(self) -> PredictorAnswer | None:
         """The last predictor that was computed, perhaps of an older question."""
         known = self.prediction.known
         return known[1] if known is not None else None
@@ -265,9 +270,11 @@ def _node_values(run: Run, question: NodesQuestion) -> Floats:
     return np.asarray(observable_of(question.name).at(run, question.frame), dtype=np.float64)
 
 
-def answer(run: Run, question: PredictorQuestion) -> Answer:
+def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:
     """The predictor of a run where a question wants it, computed now."""
     from core.observables.margins import grid_values
 
     asked = question
-    return Answer(asked, *grid_values(run, asked.frame, asked.axes, asked.first, asked.second))
+    return PredictorAnswer(
+        asked, *grid_values(run, asked.frame, asked.axes, asked.first, asked.second)
+    )

@@ -1,4 +1,4 @@
-"""Which keys do what: those of the table of actions, and the user's own in their place."""
+"""Keys of actions: those of the table, and the user's own in their place."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Keys = Mapping[str, str]  # of actions by their keys; empty for none
 PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
-def portable(text: str) -> str:
+def portable_text(text: str) -> str:
     """A sequence as settings have it; empty where it is not one press of keys that there are.
 
-    >>> portable("ctrl+shift+m"), portable("Ctrl+K, Ctrl+C"), portable("no key")
+    >>> portable_text("ctrl+shift+m"), portable_text("Ctrl+K, Ctrl+C"), portable_text("no key")
     ('Ctrl+Shift+M', '', '')
     """
     sequence = QKeySequence(text)
     return sequence.toString(PORTABLE) if sequence.count() == 1 else ""
 
 
-DEFAULTS: Keys = {row.key: portable(row.shortcut) for row in ROWS}
+DEFAULTS: Keys = {row.key: portable_text(row.shortcut) for row in ROWS}
 
 
 @final
@@ -48,10 +48,10 @@ def resolve_keys(own: Keys) -> tuple[dict[str, str], tuple[Clash, ...]]:
     keys = {key: "" for key, text in own.items() if key in DEFAULTS and not text}
     lost: dict[str, str] = {}
     for key, text in own.items():
-        wanted = portable(text)
+        wanted = portable_text(text)
         if key not in DEFAULTS or not wanted:
             continue
-        if holder(keys, wanted, key):
+        if find_holder(keys, wanted, key):
             lost[key] = wanted
         else:
             keys[key] = wanted
@@ -61,26 +61,28 @@ def resolve_keys(own: Keys) -> tuple[dict[str, str], tuple[Clash, ...]]:
         keys[key] = usual_if_free(keys, key)
         if keys[key] != usual:
             lost.setdefault(key, usual)
-    clashes = [Clash(text, holder(keys, text, key), key, keys[key]) for key, text in lost.items()]
+    clashes = [
+        Clash(text, find_holder(keys, text, key), key, keys[key]) for key, text in lost.items()
+    ]
     return {key: keys[key] for key in DEFAULTS}, tuple(clashes)
 
 
 def usual_if_free(keys: Keys, key: str) -> str:
     """Return the usual keys of an action, or none where another action has them."""
-    return "" if holder(keys, DEFAULTS[key], key) else DEFAULTS[key]
+    return "" if find_holder(keys, DEFAULTS[key], key) else DEFAULTS[key]
 
 
-def differing(keys: Keys) -> dict[str, str]:
+def custom_keys(keys: Keys) -> dict[str, str]:
     """Those that are not the table's, as settings keep them."""
     return {key: text for key, text in keys.items() if text != DEFAULTS[key]}
 
 
-def holder(keys: Keys, text: str, but: str) -> str:
+def find_holder(keys: Keys, text: str, but: str) -> str:
     """The other action that has a sequence; empty where none has."""
-    wanted = portable(text)
+    wanted = portable_text(text)
     return next((key for key, one in keys.items() if wanted and one == wanted and key != but), "")
 
 
-def native(text: str) -> str:
+def native_text(text: str) -> str:
     """A sequence as this system writes it."""
     return QKeySequence(text, PORTABLE).toString(QKeySequence.SequenceFormat.NativeText)

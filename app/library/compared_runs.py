@@ -1,4 +1,4 @@
-"""Compared run files, and comparisons of the values that are known of them."""
+"""Values of compared runs: requested in the background, and compared as far as they are known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from app.state.later import BackgroundValues, NodesQuestion
+from app.state.background_values import BackgroundValues, NodesQuestion
 from app.state.resolve import frame_at
 from app.state.session import RunSnapshot
 from core.comparison.question import CompareQuestion
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.comparison.comparison import Comparison
     from core.comparison.recorded import Differing
     from core.runs import RecordedRun
+
 
 OWNER = "compare"
 
@@ -36,7 +37,7 @@ class ComparedRun:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class ComparedValues:
     """Comparison, and of each run the farthest place reached by each frame, its moments for the
     cursor, and its curve."""
 
@@ -64,7 +65,9 @@ def _frame(one: ComparedRun, cursor: float) -> int:
     return max(frame_at(RunSnapshot(-1, places, 0.0, False, 0), cursor), 0)
 
 
-def over_time(question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing) -> Known:
+def compare_over_time(
+    question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing
+) -> ComparedValues:
     """Compare the values over time that are known so far."""
     from core.comparison.alignment import keys_of, reached
     from core.comparison.comparison import compared
@@ -83,7 +86,7 @@ def over_time(question: CompareQuestion, runs: Sequence[ComparedRun], named: Dif
         traced.append(traced_of(one.run, label, family, values, one.most).taken(known))
     keys = [keys_of(run, question.against) for run in traced]
     moments = [np.asarray(coordinate(run.log10_time)) for run in traced]
-    return Known(
+    return ComparedValues(
         compared(question, traced),
         tuple(np.fmax.accumulate(key) if key.size else key for key in keys),
         tuple(RunSnapshot(-1, one, 0.0, False, 0) for one in moments),
@@ -94,9 +97,9 @@ def over_time(question: CompareQuestion, runs: Sequence[ComparedRun], named: Dif
     )
 
 
-def of_nodes(
+def compare_nodes(
     question: CompareQuestion, runs: Sequence[ComparedRun], named: Differing, cursor: float
-) -> Known | None:
+) -> ComparedValues | None:
     """Compare the nodes of the last computed frames, each run's near the cursor.
 
     None while the nodes of a run are unknown.
@@ -113,4 +116,4 @@ def of_nodes(
         counts = one.run.counts_steps
         ranked.append(Ranked(label, family, np.sort(values), known[1].size, counts))
     log10_time = float(inverse_coordinate(cursor)) if math.isfinite(cursor) else -math.inf
-    return Known(compared_nodes(question, ranked, log10_time))
+    return ComparedValues(compared_nodes(question, ranked, log10_time))

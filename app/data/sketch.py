@@ -1,4 +1,4 @@
-"""Points that are being drawn: a frozen value, what can be done to it, and its undo by name."""
+"""Sketch: points that are being drawn, changes of them, and their undo stack."""
 
 from __future__ import annotations
 
@@ -44,39 +44,39 @@ def sketch_of(points: Iterable[Iterable[float]], d: int = 2) -> Sketch:
     return Sketch(rows, len(rows[0]) - 1 if rows else d)
 
 
-def added(sketch: Sketch, *rows: Row) -> Sketch:
+def with_points(sketch: Sketch, *rows: Row) -> Sketch:
     """With points more, which are selected."""
     first = len(sketch.points)
     new = frozenset(range(first, first + len(rows)))
     return replace(sketch, points=(*sketch.points, *rows), selected=new)
 
 
-def moved(sketch: Sketch, places: dict[int, Row]) -> Sketch:
+def with_moved(sketch: Sketch, places: dict[int, Row]) -> Sketch:
     """With other rows for some points."""
     rows = enumerate(sketch.points)
     return replace(sketch, points=tuple(places.get(number, row) for number, row in rows))
 
 
-def flipped(sketch: Sketch, which: Collection[int]) -> Sketch:
+def with_flipped_labels(sketch: Sketch, which: Collection[int]) -> Sketch:
     """With the other label for some points.
 
-    >>> flipped(sketch_of([(0.5, 1), (0.2, 1)]), [1]).points
+    >>> with_flipped_labels(sketch_of([(0.5, 1), (0.2, 1)]), [1]).points
     ((0.5, 1.0), (0.2, -1.0))
     """
     places = {number: sketch.points[number] for number in which}
-    return moved(sketch, {number: (*row[:-1], -row[-1]) for number, row in places.items()})
+    return with_moved(sketch, {number: (*row[:-1], -row[-1]) for number, row in places.items()})
 
 
-def without(sketch: Sketch, which: Collection[int]) -> Sketch:
+def without_points(sketch: Sketch, which: Collection[int]) -> Sketch:
     """Without some points."""
     rows = tuple(row for number, row in enumerate(sketch.points) if number not in which)
     return replace(sketch, points=rows, selected=frozenset())
 
 
-def in_dimension(sketch: Sketch, d: int) -> Sketch:
+def with_dimension(sketch: Sketch, d: int) -> Sketch:
     """The first coordinate alone, or with a second one of 0.
 
-    >>> in_dimension(in_dimension(sketch_of([(0.5, 2, 1)]), 1), 2).points
+    >>> with_dimension(with_dimension(sketch_of([(0.5, 2, 1)]), 1), 2).points
     ((0.5, 0.0, 1.0),)
     """
     if d == sketch.d:
@@ -86,7 +86,7 @@ def in_dimension(sketch: Sketch, d: int) -> Sketch:
     return replace(sketch, points=rows, d=d)
 
 
-def counted(count: int) -> str:
+def count_text(count: int) -> str:
     """ "1 point", "3 points"."""
     return "1 point" if count == 1 else f"{count} points"
 

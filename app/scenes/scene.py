@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
-from app.state.edits import Edits
-from app.state.intent import TRANSIENT, Intent
-
-AT_REST = Intent()
+from app.state.intent import AT_REST, TRANSIENT, Intent
+from app.training.study_edits import Edits
 
 
 @final
@@ -70,3 +68,12 @@ def with_transient_of(scene: Scene, present: Scene) -> Scene:
     """Return a scene with the transient fields of another scene's intent."""
     kept = {name: getattr(present.intent, name) for name in TRANSIENT}
     return replace(scene, intent=replace(scene.intent, **kept))
+
+
+PANELS = {
+    "form": "experiment panel",
+    "inspector": "inspector panel",
+    "library": "library",
+    "times": "theorem time line",
+    "lecture": "lecture",
+}

@@ -1,18 +1,94 @@
-"""What was done, to be undone and done again: one reducer over frozen scenes.
-
-The selections of nodes are a trail of their own in it, as pages are in a browser: back and forward
-go through them, and are changes that can be undone like any other.
-"""
+"""What differs between two scenes, in the words of the menus: the names of what can be undone."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import final
 
-from app.state.differences import differences, named
-from app.state.scene import Scene, with_transient_of
-from app.state.value_kinds import Mark
+from app.scenes.scene import PANELS, Scene, Zoom, with_transient_of
+from app.state.intent import VIEW_OPTIONS
+from app.state.view_options import Mark, shorten, title_of
+from app.training.study_edits import Edits
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """`subject` says what was changed, so that a change that goes on is known; `words` name it."""
+
+    subject: str
+    words: str
+
+
+def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
+    """All that differs, the weightiest first; without what passes (app.scenes.scene)."""
+    found = [*_run_differences(before, after), *_form_differences(before.form, after.form)]
+    for option in VIEW_OPTIONS.values():
+        if option.name == "pinned" and before.runs != after.runs:
+            continue  # nodes of runs that are closed are let go by themselves
+        if getattr(before.intent, option.name) != getattr(after.intent, option.name):
+            found.append(Difference(option.name, option.describe(before.intent, after.intent)))
+    moved = {_place(zoom) for zoom in set(before.zooms) ^ set(after.zooms)}
+    # Zooms into runs that are gone are gone by themselves.
+    if moved and before.runs == after.runs:
+        words = "Zoom" if set(after.zooms) - set(before.zooms) else "Whole range"
+        titles = sorted({title_of(view) for _, view in moved})
+        found.append(Difference(f"zoom {sorted(moved)}", f"{words} of {', '.join(titles).lower()}"))
+    for panel in sorted(before.panels ^ after.panels):
+        verb = "Show" if panel in after.panels else "Hide"
+        found.append(Difference(f"panel {panel}", f"{verb} {PANELS.get(panel, panel)}"))
+    return tuple(found)
+
+
+def name_differences(found: Collection[Difference]) -> str:
+    """One name for differences that came together: that of the first.
+
+    >>> name_differences([Difference("palette", "Dark"), Difference("views", "Show spectrum")])
+    'Dark and 1 more'
+    """
+    first = next(iter(found)).words
+    return first if len(found) == 1 else f"{first} and {len(found) - 1} more"
+
+
+def _place(zoom: Zoom) -> tuple[int, str]:
+    return zoom.place, zoom.view
+
+
+def _run_differences(before: Scene, after: Scene) -> list[Difference]:
+    if before.runs == after.runs:
+        return []
+    new = [path.stem for path in after.runs if path not in before.runs]
+    words = f"Open {shorten(new[0])}" if new else "Close runs"
+    if len(new) > 1:
+        words += f" and {len(new) - 1} more"
+    return [Difference("runs", words)]
+
+
+def _form_differences(before: Edits | None, after: Edits | None) -> list[Difference]:
+    if before == after or after is None:
+        return []
+    if before is None or before.base != after.base:
+        return [Difference("study", f"Settings of {shorten(after.base.title)}")]
+    found = []
+    for section, kind in _changed_entries(before.kinds, after.kinds).items():
+        found.append(Difference(f"form {section}", f"{section} = {kind}" if kind else section))
+    for key, text in _changed_entries(before.texts, after.texts).items():
+        name = key.rpartition(".")[2]
+        words = f"{name} as it was" if text is None else f"{name} = {shorten(text) or 'nothing'}"
+        found.append(Difference(f"form {key}", words))
+    return found
+
+
+def _changed_entries(
+    before: tuple[tuple[str, str], ...], after: tuple[tuple[str, str], ...]
+) -> dict[str, str | None]:
+    """The new value of each name whose value is another one; None where it has none any more."""
+    old, new = dict(before), dict(after)
+    names = dict.fromkeys((*new, *old))
+    return {name: new.get(name) for name in names if old.get(name) != new.get(name)}
+
 
 MOST_STEPS = 200
 MOST_SELECTIONS = 100
@@ -25,7 +101,7 @@ Pins = frozenset[Mark]
 
 @final
 @dataclass(frozen=True, slots=True)
-class Step:
+class SceneStep:
     """A change by name. `scene` is the one to go to: before it in the past, after it in the
     future."""
 
@@ -36,13 +112,13 @@ class Step:
 
 @final
 @dataclass(frozen=True, slots=True)
-class History:
+class SceneHistory:
     """The present scene, the steps that led to it, the latest last, and those that were undone,
     the next one first. `at`: when the latest change was made, in seconds of any clock."""
 
     scene: Scene
-    past: tuple[Step, ...] = ()
-    future: tuple[Step, ...] = ()
+    past: tuple[SceneStep, ...] = ()
+    future: tuple[SceneStep, ...] = ()
     trail: tuple[Pins, ...] = (frozenset(),)
     place: int = 0
     at: float = float("-inf")
@@ -114,7 +190,7 @@ class Select:
 Event = Changed | ExternalChange | Recoloured | Undo | Redo | Select
 
 
-def reduce(history: History, event: Event) -> History:
+def reduce(history: SceneHistory, event: Event) -> SceneHistory:
     """The history after an event; the same where the event means nothing."""
     match event:
         case Changed():
@@ -131,31 +207,31 @@ def reduce(history: History, event: Event) -> History:
             return _selected(history, event)
 
 
-def _changed(history: History, event: Changed) -> History:
+def _changed(history: SceneHistory, event: Changed) -> SceneHistory:
     if event.scene == history.scene:
         return history
-    found = differences(history.scene, event.scene)
+    found = find_differences(history.scene, event.scene)
     if not found:
         return replace(history, scene=event.scene)
     subject = tuple(one.subject for one in found)
     past, latest = history.past, history.past[-1] if history.past else None
     before = history.scene
-    words = event.words or named(found)
+    words = event.words or name_differences(found)
     goes_on = not history.future and event.at - history.at < PAUSE_S and not event.words
     if latest is not None and not history.future and event.joins and latest.words == event.words:
         step = replace(latest, subject=subject)
         return replace(history, scene=event.scene, past=(*past[:-1], step), at=event.at)
     if latest is not None and goes_on and latest.subject == subject:
         past, before = past[:-1], latest.scene
-        found = differences(before, event.scene)
+        found = find_differences(before, event.scene)
         if not found:  # it is as it was before the whole of it
             return replace(history, scene=event.scene, past=past, at=event.at)
-        words = named(found)
-    past = (*past, Step(words, subject, before))[-MOST_STEPS:]
+        words = name_differences(found)
+    past = (*past, SceneStep(words, subject, before))[-MOST_STEPS:]
     return replace(history, scene=event.scene, past=past, future=(), at=event.at)
 
 
-def _recoloured(history: History, palette: str) -> History:
+def _recoloured(history: SceneHistory, palette: str) -> SceneHistory:
     before = history.scene.intent.palette
     return replace(
         history,
@@ -165,7 +241,7 @@ def _recoloured(history: History, palette: str) -> History:
     )
 
 
-def _repainted(steps: tuple[Step, ...], before: str, palette: str) -> tuple[Step, ...]:
+def _repainted(steps: tuple[SceneStep, ...], before: str, palette: str) -> tuple[SceneStep, ...]:
     """Change the palette of the first steps, up to one with another palette than `before`."""
     same = tuple(takewhile(lambda step: step.scene.intent.palette == before, steps))
     changed = tuple(replace(step, scene=_with_palette(step.scene, palette)) for step in same)
@@ -176,11 +252,11 @@ def _with_palette(scene: Scene, palette: str) -> Scene:
     return replace(scene, intent=replace(scene.intent, palette=palette))
 
 
-def _undone(history: History) -> History:
+def _undone(history: SceneHistory) -> SceneHistory:
     if not history.past:
         return history
     *past, step = history.past
-    later = Step(step.words, step.subject, history.scene)
+    later = SceneStep(step.words, step.subject, history.scene)
     scene = with_transient_of(step.scene, history.scene)
     return replace(
         history,
@@ -191,17 +267,17 @@ def _undone(history: History) -> History:
     )
 
 
-def _redone(history: History) -> History:
+def _redone(history: SceneHistory) -> SceneHistory:
     if not history.future:
         return history
     step, *future = history.future
-    earlier = Step(step.words, step.subject, history.scene)
+    earlier = SceneStep(step.words, step.subject, history.scene)
     scene = with_transient_of(step.scene, history.scene)
     past = (*history.past, earlier)
     return replace(history, scene=scene, past=past, future=tuple(future), at=float("-inf"))
 
 
-def _trailed(history: History, before: History) -> History:
+def _trailed(history: SceneHistory, before: SceneHistory) -> SceneHistory:
     """The trail after another scene: a new selection ends what lay ahead of the one before."""
     if history.scene.runs != before.scene.runs:  # nodes of other runs
         return replace(history, trail=(history.scene.intent.pinned,), place=0)
@@ -212,7 +288,7 @@ def _trailed(history: History, before: History) -> History:
     return replace(history, trail=trail, place=len(trail) - 1)
 
 
-def _selected(history: History, event: Select) -> History:
+def _selected(history: SceneHistory, event: Select) -> SceneHistory:
     place = history.place + event.by
     if not 0 <= place < len(history.trail):
         return history

@@ -1,4 +1,4 @@
-"""The documents of the program: where they lie, what they are called, and what is in them."""
+"""Documents of the program: their places, order and titles."""
 
 from __future__ import annotations
 
