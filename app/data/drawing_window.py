@@ -34,10 +34,10 @@ from app.data.sketch import (
     without_points,
 )
 from app.qt_workarounds import ActionButtonSync
-from app.widgets.inputs import ChoiceBox, push_button, quiet_label, set_property
+from app.widgets.inputs import ChoiceBox, push_button, set_property
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.message_bar import MessageBar
-from app.widgets.plain_text import plain_tip
 from core.data.points import MAX_POINTS, NAMES, Points, fault_of, parse_points, points_csv, shape
 from core.errors import InputError
 from core.figures.palette import Palette

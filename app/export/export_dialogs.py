@@ -21,10 +21,9 @@ from PySide6.QtWidgets import (
 from app.export.export_dialog import WAITING, ExportDialog, too_many
 from app.export.jobs import DataColumn, DataJob, ExportJob
 from app.export.pictures import Exportable, FilmJob
-from app.widgets.inputs import ValueEdit, quiet_label, text_width
+from app.widgets.inputs import DecimalBox, ValueEdit, WholeBox, text_width
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.number_boxes import DecimalBox, WholeBox
-from app.widgets.plain_text import plain_tip
 from core.errors import InputError
 from core.figures.names import (
     EVERY_PANEL,

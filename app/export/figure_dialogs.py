@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 from app.export.export_dialog import ExportDialog, too_many
 from app.export.jobs import TABLE, USUAL_WIDTH, CompareJob, ExportJob
 from app.export.pictures import Exportable, FigureJob, PageJob
-from app.widgets.inputs import ValueEdit, quiet_label
+from app.widgets.inputs import DecimalBox, ValueEdit, WholeBox
+from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.number_boxes import DecimalBox, WholeBox
 from app.widgets.study_picture import StudyPicture
 from core.errors import InputError
 from core.figures.names import (

@@ -28,7 +28,7 @@ from app.state.resolve import frame_at
 from app.state.session import RunSnapshot, Session
 from app.state.view_options import Compared
 from app.training.run_questions import RunQuestions
-from app.widgets.page_stack import PageStack
+from app.widgets.layouts import PageStack
 from core.comparison.question import MOST_COMPARED, SORTED, CompareQuestion, check_count
 from core.errors import InputError, MarginscopeError
 from core.figures.palette import PALETTES

@@ -17,7 +17,7 @@ from app.qt_workarounds import ActionButtonSync
 from app.state.intent import START
 from app.state.resolve import NEAR, ResolvedView, clamped, resolve, span_of, stepped
 from app.state.view_options import PACES
-from app.widgets.button_keys import ButtonKeyActivation
+from app.widgets.keyboard import ButtonKeyActivation
 from app.widgets.layouts import add_all, space
 from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette

@@ -35,7 +35,7 @@ from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
 from app.training.run_questions import Repeat
-from app.widgets.plain_text import menu_text
+from app.widgets.labels import menu_text
 
 # The lecture first: it folds and opens the others.
 PANELS = ("lecture", "form", "inspector", "library", "times")

@@ -24,7 +24,7 @@ from app.scheme import change
 from app.state.intent import PROPOSED, Intent
 from app.training.controller import TrainingController
 from app.training.files import FileController
-from app.widgets.line_dialog import line_dialog
+from app.widgets.dialogs import line_dialog
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
 

@@ -30,8 +30,8 @@ from app.scenes.scene_texts import (
 )
 from app.state.session import OpenRun
 from app.state.view_options import typed_time
-from app.widgets.line_dialog import line_dialog
-from app.widgets.plain_text import menu_text
+from app.widgets.dialogs import line_dialog
+from app.widgets.labels import menu_text
 from core.errors import InputError, MarginscopeError
 from core.figures.numbers import MINUS, clock_text
 from core.library.about import change_about, read_about

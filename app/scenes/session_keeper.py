@@ -22,7 +22,7 @@ from app.scenes.controller import SceneController
 from app.scenes.scene import Scene
 from app.scenes.scene_texts import OF_SESSION, read_fields, write_fields
 from app.training.study_edits import Edits, Pairs
-from app.widgets.question import Question, Role
+from app.widgets.dialogs import Question, Role
 from core.errors import InputError, MarginscopeError
 from core.files import is_plain, read_text, set_aside, write_whole
 from core.studies.study import parse_study

@@ -25,9 +25,9 @@ from PySide6.QtWidgets import (
 
 from app.state.finding import Entry, find, match_spans
 from app.style import small
-from app.widgets.inputs import quiet_label
+from app.widgets.inputs import PAGE, SearchLine, row_after
+from app.widgets.labels import quiet_label
 from app.widgets.layouts import space
-from app.widgets.search_line import PAGE, SearchLine, moved_row
 from core.numbers import whole_text
 
 WIDTH, MOST_ROWS = 640, PAGE + 1
@@ -209,7 +209,7 @@ class CommandPalette(QFrame):
         self.list.setCurrentRow(min(max(row, 0), len(self.found) - 1))
 
     def _move(self, step: int) -> None:
-        self._choose(moved_row(self.list.currentRow(), step, len(self.found)))
+        self._choose(row_after(self.list.currentRow(), step, len(self.found)))
 
     def _on_clicked(self, _index: Any) -> None:
         self._accept(beside=False)

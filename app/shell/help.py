@@ -14,10 +14,9 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QScrollArea, QVBoxLa
 from app.playback.display import DisplayController
 from app.shell.main_window import MainWindow
 from app.theory.formula import FormulaLabel
-from app.widgets.inputs import heading_label, quiet_label
+from app.widgets.labels import heading_label, plain_label, quiet_label
 from app.widgets.layouts import space
-from app.widgets.plain_text import plain_label
-from app.widgets.symbols import rich
+from app.widgets.screen_text import rich
 from core.errors import InputError
 
 if TYPE_CHECKING:  # loads the numerical libraries

@@ -16,7 +16,7 @@ from app.state.session import Session
 from app.study.controller import StudyController
 from app.training.controller import TrainingController
 from app.training.files import FileController
-from app.widgets.question import Question, Role
+from app.widgets.dialogs import Question, Role
 from core.studies.study import shipped_ids
 
 FIRST_STUDY = "telgarsky22-figure-1"

@@ -25,9 +25,9 @@ from app.data.drawing_window import DEEDS as OF_DRAWING
 from app.library.panel import ACTIONS as OF_LIBRARY
 from app.shell.shortcut_keys import DEFAULTS, PORTABLE, Keys, native_text, portable_text
 from app.state.finding import entry, find
-from app.widgets.inputs import line_height, push_button, quiet_label
+from app.widgets.inputs import line_height, push_button
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_tip
 
 HINT = "Find an action or its keys"
 EXPLANATION = (

@@ -16,8 +16,9 @@ from app.playback.transport import PlaybackController
 from app.shell.appearance import FOLDS, AppearanceController
 from app.shell.main_window import MainWindow
 from app.training.controller import TrainingController
-from app.widgets.button_keys import ButtonKeyActivation
-from app.widgets.inputs import heading_label, push_button, quiet_label
+from app.widgets.inputs import push_button
+from app.widgets.keyboard import ButtonKeyActivation
+from app.widgets.labels import heading_label, quiet_label
 from app.widgets.layouts import add_all, space
 from core.problem.schedule import coordinate
 from core.studies.study import shipped_summaries

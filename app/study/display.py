@@ -18,7 +18,7 @@ from app.study.sweep_lines import SweepLines, lines_of
 from app.study.whole_study import StudyFigureJob, StudyRuns, TableJob
 from app.study.window import StudyWindow
 from app.study.workers import StudyFigure, claims_judged, figure_drawn
-from app.widgets.plain_text import window_title
+from app.widgets.labels import window_title
 from app.worker import Worker
 from core.figures.palette import Palette
 from core.studies.formulas import VARIANT

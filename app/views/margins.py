@@ -17,8 +17,7 @@ from app.views.view import ShownTheory
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
 from app.widgets.overlay import NodeMark, Overlay, Reading
-from app.widgets.screen_text import raised
-from app.widgets.symbols import greek, margin_digits, margin_tip
+from app.widgets.screen_text import greek, margin_digits, margin_tip, raised
 from core.figures.numbers import number_text, time_text
 from core.figures.palette import Palette, reference_colour
 from core.network.recorded import why_no_margin

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QWidget
 from app.state.background_values import PredictorAnswer, PredictorQuestion
 from app.state.display import DisplayData
 from app.state.node_values import Floats
-from app.views.examples import example_entries, show_examples, show_points
-from app.views.pointing import pixel_width, resolved
+from app.views.layers import example_entries, show_examples, show_points
+from app.views.pixels import pixel_width, resolved_text
 from app.views.view import RunView
 from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
@@ -220,14 +220,14 @@ class PredictorView(RunView):
         if data.run.dataset.d > 1:
             row, there = _on_grid(point[1], answer.question.second)
         value = float(np.atleast_2d(answer.values)[row, column])
-        at = resolved(here, pixel_width(self.plot))
+        at = resolved_text(here, pixel_width(self.plot))
         if data.run.dataset.d > 1:
-            at += f", {resolved(there, self.plot.pixel_height())}"
+            at += f", {resolved_text(there, self.plot.pixel_height())}"
         if data.run.network.k > 1:
             return Pointed(here, there, f"({at})\nclass {value:.0f}")
         if data.run.dataset.d == 1:
             there = value * 10.0 ** min(answer.log10_scale, 300.0)
-            told = resolved(there, self.plot.pixel_height())
+            told = resolved_text(there, self.plot.pixel_height())
         else:
             told = _physical(abs(value), answer.log10_scale) if value else "0"
             told = f"{MINUS}{told}" if value < 0.0 else told

@@ -15,9 +15,9 @@ from app.state.display import DisplayData
 from app.state.intent import Intent
 from app.state.node_values import Floats
 from app.widgets.header import ViewHeader
+from app.widgets.keyboard import PlotFocus
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay, Pointed
-from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Plot
 from core.figures.numbers import clock_text
 from core.figures.palette import Palette

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from app.style import small
-from app.widgets.plain_text import plain_tip
+from app.widgets.labels import plain_tip
 from core.figures.palette import Palette
 
 Sign = Literal["none", "line", "dashed", "dotted", "plus", "cross"]

@@ -30,9 +30,9 @@ from app.shell.application import Marginscope
 from app.shell.tour import TourController
 from app.training import controller
 from app.training.step_dialog import StepDialog
-from app.widgets.elided import ElidedLabel
 from app.widgets.header import ViewHeader
 from app.widgets.inputs import text_width
+from app.widgets.labels import ElidedLabel
 from core.study_file.weight import Room
 from tests.app.mouse import LEFT
 from tests.app.shell.conftest import STUDY, Opener, trained

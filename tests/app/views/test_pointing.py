@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.state.display import DisplayData
 from app.views.curves import CurvesView
 from app.views.neurons import NeuronsView
-from app.views.pointing import nearest_point, resolved
+from app.views.pixels import nearest_point, resolved_text
 from app.views.run_panel import RunPanel
 from app.views.trace_view import TraceView
 from app.widgets.overlay import Pointed
@@ -176,6 +176,6 @@ def test_the_nearest_line_is_found_as_by_looking_at_all_points(qtbot: QtBot) -> 
 @pytest.mark.parametrize("value", [0.0123456, -1234.5678, 3.0, 9.9996])
 @pytest.mark.parametrize("grain", [1e-6, 0.003, 0.7])
 def test_digits_end_where_the_screen_does(value: float, grain: float) -> None:
-    shown = resolved(value, grain)
+    shown = resolved_text(value, grain)
     told = number_in(shown) if "\u00d7" not in shown else value
     assert told == pytest.approx(value, abs=grain)

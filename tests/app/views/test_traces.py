@@ -11,11 +11,10 @@ from pytestqt.qtbot import QtBot
 
 from app.state.background_values import LEADING, SPECTRUM, BackgroundValues, Trace
 from app.state.display import DisplayData
-from app.views.curves import CurvesView
+from app.views.curves import CurvesView, SpectrumView
+from app.views.pixels import TOLERANCE
 from app.views.run_panel import RunPanel
-from app.views.spectrum import SpectrumView
-from app.views.thinning import TOLERANCE
-from app.widgets.ticks import logarithmic
+from app.widgets.axis import logarithmic
 from core.figures.ticks import CurveScale, scale_of, scaled
 from core.observables import spectrum
 from core.observables.registry import OBSERVABLES

@@ -1,5 +1,4 @@
-"""What is under the pointer: the nearest point of some curves, and numbers with as many digits as
-the screen can tell apart."""
+"""Points of plots in pixels: what the pointer is on, and what no screen can show."""
 
 from __future__ import annotations
 
@@ -7,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.state.node_values import Floats
 from app.widgets.plot_item import Plot
@@ -16,10 +16,10 @@ REACH = 12.0  # pixels
 MOST_DIGITS = 10
 
 
-def resolved(value: float, grain: float) -> str:
+def resolved_text(value: float, grain: float) -> str:
     """A number with the digits that a screen tells whose pixels are `grain` apart.
 
-    >>> resolved(12.3456, 0.05), resolved(12.3456, 3.0), resolved(0.0, 0.05)
+    >>> resolved_text(12.3456, 0.05), resolved_text(12.3456, 3.0), resolved_text(0.0, 0.05)
     ('12.35', '12', '0')
     """
     if not math.isfinite(value) or not 0.0 < grain < math.inf or abs(value) < 0.5 * grain:
@@ -84,3 +84,32 @@ def _to_segments(points: Floats, here: Floats) -> tuple[float, int]:
     distances = np.hypot(*(points[:-1] + share[:, None] * way - here).T)
     nearest = int(np.argmin(distances))
     return float(distances[nearest]), nearest + int(away[nearest + 1] < away[nearest])
+
+
+TOLERANCE = 0.03  # pixels: a fiftieth of a pen, and 8 of the 255 levels at a sharp edge at most
+
+
+def points_to_draw(x: Floats, Y: Floats, tolerance: float) -> NDArray[np.bool_]:
+    """Which points of curves Y (K, T) over increasing x (T,) to keep, (K, T).
+
+    The polygon through those kept is nowhere further from any point left out than `tolerance`, in
+    the direction of Y: blocks of 2, 4, 8, ... steps are replaced by their chords where all the
+    points within are that close. Curves with values that are not finite are kept whole there.
+    """
+    curves, count = Y.shape
+    keep = np.ones((curves, count), dtype=np.bool_)
+    flat = np.ones((curves, max(count - 1, 0)), dtype=np.bool_)
+    half = 1
+    while 2 * half <= count - 1 and flat.any():
+        left = 2 * half * np.arange((count - 1) // (2 * half))
+        inside = left[:, None] + np.arange(1, 2 * half)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            width = (x[left + 2 * half] - x[left])[:, None]
+            share = (x[inside] - x[left][:, None]) / width
+            begin, end = Y[:, left, None], Y[:, left + 2 * half, None]
+            close = np.abs(begin + share * (end - begin) - Y[:, inside]) <= tolerance
+        halves = flat[:, : 2 * left.size].reshape(curves, left.size, 2)
+        flat = close.all(axis=2) & halves.all(axis=2)
+        keep[:, left + half] &= ~flat
+        half *= 2
+    return keep

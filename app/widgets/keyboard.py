@@ -1,21 +1,42 @@
-"""Plots that are reached by Tab: a ring in the accent's colour, and keys that are theirs meanwhile.
-
-A click gives a plot the focus as well, but neither ring nor keys: who works with the mouse goes on
-to play and to step with the keys of the window.
-"""
+"""Keys of buttons, and of plots that Tab reaches."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.style import shades
-from app.widgets.button_keys import RETURNS
-from app.widgets.plot_item import Plot
+
+if TYPE_CHECKING:  # loads pyqtgraph, which the start must not wait for
+    from app.widgets.plot_item import Plot
+
+RETURNS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+@final
+class ButtonKeyActivation(QObject):
+    """Event filter of buttons: Space plays in the window; Qt presses tool buttons by Space only."""
+
+    def add(self, button: QWidget) -> None:
+        """Let Space and Return press a button."""
+        button.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QKeyEvent):
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride and event.key() == Qt.Key.Key_Space:
+            event.accept()  # no shortcut: the key is the button's
+            return True
+        pressed = event.type() is QEvent.Type.KeyPress and event.key() in RETURNS
+        if pressed and isinstance(watched, QAbstractButton) and watched.isEnabled():
+            watched.click()
+            return True
+        return False
+
 
 Key = Qt.Key
 # Where each arrow leads, in pixels: downwards is positive.
@@ -45,7 +66,7 @@ class PlotFocus(QObject):
     def __init__(self, plot: Plot) -> None:
         super().__init__(plot)
         self.has_keys = False
-        self._plot, self._ring = plot, _Ring(plot)
+        self._plot, self._ring = plot, _FocusRing(plot)
         plot.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         plot.installEventFilter(self)
 
@@ -87,7 +108,7 @@ class PlotFocus(QObject):
 
 
 @final
-class _Ring(QWidget):
+class _FocusRing(QWidget):
     """A frame around a plot, which lets the mouse through."""
 
     def __init__(self, plot: Plot) -> None:

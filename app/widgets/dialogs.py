@@ -1,4 +1,4 @@
-"""A question of the program in a message box, whose texts are shown as they are written."""
+"""Dialogs that do not block: a question with named answers, and one for a line of text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import final
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import Qt
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QInputDialog, QLabel, QLineEdit, QMessageBox, QWidget
 
 Role = QMessageBox.ButtonRole
 
@@ -70,3 +70,20 @@ class Question(QObject):
             self.answer = next((one.objectName() for one in box.buttons() if one is pressed), "")
             box.deleteLater()  # else its parent, the window, keeps it
             self.answered.emit(self.answer)
+
+
+def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "") -> QInputDialog:
+    """A dialog, not open yet, that `textValueSelected` tells of; `text` stands there, selected."""
+    dialog = QInputDialog(parent)
+    dialog.setObjectName(key)
+    dialog.setWindowTitle(title)
+    dialog.setLabelText(label)
+    dialog.setTextValue(text)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    for shown in dialog.findChildren(QLabel):
+        shown.setTextFormat(Qt.TextFormat.PlainText)
+    line = dialog.findChild(QLineEdit)
+    assert line is not None
+    line.setAccessibleName(label)
+    line.selectAll()
+    return dialog
