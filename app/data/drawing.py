@@ -109,7 +109,7 @@ class DrawingController(QObject):
         window.canvas.plot.setFocus()
 
     def _made(self) -> DrawingWindow:
-        from app.data.drawing_window import DrawingWindow  # the plot is slow to load
+        from app.data.drawing_window import DrawingWindow
 
         self.window = window = DrawingWindow(self._palette)
         window.setWindowIcon(self._main.windowIcon())

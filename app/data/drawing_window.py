@@ -51,7 +51,7 @@ OTHERS = "The pasted points took the place of the others, which have another dim
 
 @final
 @dataclass(frozen=True, slots=True)
-class Deed:
+class SketchAction:
     """An action of the window."""
 
     key: str
@@ -60,18 +60,22 @@ class Deed:
     keys: tuple[str, ...]
 
 
-DEEDS = (
-    Deed("undo", "Undo", "Take back the latest change to the points", ("Ctrl+Z",)),
-    Deed("redo", "Redo", "Make the change once more that was taken back", ("Ctrl+Shift+Z",)),
-    Deed("add", "Add", "A point in the middle, which the arrow keys move", ("Ins",)),
-    Deed("flip", "Flip", "Give the selected points the other label", ("F",)),
-    Deed("delete", "Delete", "Delete the selected points", ("Del", "Backspace")),
-    Deed("clear", "Clear", "Delete all points", ()),
-    Deed("all", "Select all", "Select all points", ("Ctrl+A",)),
-    Deed("paste", "Paste", "Points from the clipboard: coordinates, then the label", ("Ctrl+V",)),
-    Deed("copy", "Copy", "The selected points, or all, as CSV into the clipboard", ("Ctrl+C",)),
-    Deed("open", "Open ...", "The points of an NPZ or CSV file", ("Ctrl+O",)),
-    Deed("fit", "Fit", "A range with all points in it", ("Ctrl+0",)),
+SKETCH_ACTIONS = (
+    SketchAction("undo", "Undo", "Take back the latest change to the points", ("Ctrl+Z",)),
+    SketchAction("redo", "Redo", "Make the change again that was taken back", ("Ctrl+Shift+Z",)),
+    SketchAction("add", "Add", "A point in the middle, which the arrow keys move", ("Ins",)),
+    SketchAction("flip", "Flip", "Give the selected points the other label", ("F",)),
+    SketchAction("delete", "Delete", "Delete the selected points", ("Del", "Backspace")),
+    SketchAction("clear", "Clear", "Delete all points", ()),
+    SketchAction("all", "Select all", "Select all points", ("Ctrl+A",)),
+    SketchAction(
+        "paste", "Paste", "Points from the clipboard: coordinates, then the label", ("Ctrl+V",)
+    ),
+    SketchAction(
+        "copy", "Copy", "The selected points, or all, as CSV into the clipboard", ("Ctrl+C",)
+    ),
+    SketchAction("open", "Open ...", "The points of an NPZ or CSV file", ("Ctrl+O",)),
+    SketchAction("fit", "Fit", "A range with all points in it", ("Ctrl+0",)),
 )
 
 
@@ -125,15 +129,15 @@ class DrawingWindow(QWidget):
             "fit": self.canvas.fit,
         }
         actions = {}
-        for deed in DEEDS:
-            action = QAction(deed.text, self)
-            action.setObjectName(deed.key)
-            action.setShortcuts([QKeySequence(keys) for keys in deed.keys])
+        for row in SKETCH_ACTIONS:
+            action = QAction(row.text, self)
+            action.setObjectName(row.key)
+            action.setShortcuts([QKeySequence(keys) for keys in row.keys])
             named = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            action.setToolTip(plain_tip(f"{deed.tip} ({named})" if named else deed.tip))
-            action.triggered.connect(answers[deed.key])
+            action.setToolTip(plain_tip(f"{row.tip} ({named})" if named else row.tip))
+            action.triggered.connect(answers[row.key])
             self.addAction(action)
-            actions[deed.key] = action
+            actions[row.key] = action
         return actions
 
     def _make_choices(self) -> None:

@@ -26,7 +26,7 @@ from app.export.commands import command_of
 from app.export.export_dialog import ExportDialog
 from app.export.export_dialogs import DataDialog, FilmDialog
 from app.export.export_progress import ProgressWindow
-from app.export.figure_dialogs import CompareDialog, FigureDialog, PageDialog, PreviewDialog
+from app.export.figure_dialogs import CompareDialog, FigureDialog, FigurePreviewDialog, PageDialog
 from app.export.jobs import CompareCopyJob, DataColumn, ExportJob, columns_of
 from app.export.pictures import (
     CopyJob,
@@ -210,7 +210,7 @@ class ExportController(QObject):
         dialog.command_requested.connect(self._copy_command)
         # Not exec: a loop of its own would keep the display from its ticks.
         dialog.open()
-        if isinstance(dialog, PreviewDialog):
+        if isinstance(dialog, FigurePreviewDialog):
             dialog.changed.connect(self._preview_timer.start)
             self._preview_timer.start()
             self.figure_process.prestart()
@@ -231,7 +231,7 @@ class ExportController(QObject):
 
     def _request_preview(self) -> None:
         dialog = self.dialog
-        if not isinstance(dialog, PreviewDialog):
+        if not isinstance(dialog, FigurePreviewDialog):
             return
         if dialog.wrong:
             self.previewer.cancel()

@@ -53,7 +53,7 @@ ROOM = 300  # pixels of the preview
 WIDTH = 960  # within the smallest window
 
 
-class PreviewDialog(ExportDialog):
+class FigurePreviewDialog(ExportDialog):
     """Dialog for what is shown, with a preview at the right of the options."""
 
     least_height = 0  # pixels, within the smallest window
@@ -99,7 +99,7 @@ class PreviewDialog(ExportDialog):
 
 
 @final
-class FigureDialog(PreviewDialog):
+class FigureDialog(FigurePreviewDialog):
     """A figure: panels, size, letters, and what is drawn beside the runs."""
 
     least_height = 520
@@ -194,7 +194,7 @@ class FigureDialog(PreviewDialog):
 
 
 @final
-class PageDialog(PreviewDialog):
+class PageDialog(FigurePreviewDialog):
     """A page: views, moments, title, and what is drawn beside the runs."""
 
     least_height = 460

@@ -21,10 +21,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.actions import MENUS, TIPS, name_of
-from app.data.drawing_window import DEEDS as OF_DRAWING
+from app.data.drawing_window import SKETCH_ACTIONS as OF_DRAWING
 from app.library.panel import ACTIONS as OF_LIBRARY
 from app.shell.shortcut_keys import DEFAULTS, PORTABLE, Keys, native_text, portable_text
-from app.state.finding import entry, find
+from app.state.finding import find, make_entry
 from app.widgets.inputs import line_height, push_button
 from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
@@ -76,7 +76,7 @@ def library_holder(text: str) -> str:
 def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
     """Return the fixed keys of each part of the window, by its heading."""
     library = [(text, (keys,)) for _, text, keys, _ in OF_LIBRARY if keys]
-    drawing = [(deed.text, deed.keys) for deed in OF_DRAWING if deed.keys]
+    drawing = [(action.text, action.keys) for action in OF_DRAWING if action.keys]
     return {
         "In plots": IN_PLOTS,
         "In the library of runs": _listed(library),
@@ -84,9 +84,10 @@ def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
     }
 
 
-def _listed(deeds: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[FixedKeys, ...]:
+def _listed(actions: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[FixedKeys, ...]:
     return tuple(
-        FixedKeys(_plain(text), ", ".join(native_text(one) for one in keys)) for text, keys in deeds
+        FixedKeys(_plain(text), ", ".join(native_text(one) for one in keys))
+        for text, keys in actions
     )
 
 
@@ -265,7 +266,9 @@ class ShortcutDialog(QDialog):
 
     def _show_found(self) -> None:
         entries = [
-            entry(key, "", row.text(NAME), row.text(TIP) or self._titles[key], words=row.text(KEYS))
+            make_entry(
+                key, "", row.text(NAME), row.text(TIP) or self._titles[key], words=row.text(KEYS)
+            )
             for key, row in self.rows.items()
         ]
         found = {one.key for one in find(self.search.text(), entries)}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAMES = {row.key: name_of(row) for row in ROWS}
 TAKEN = "{keys} is used by {other}, so that {name} keeps {before}."
-FIXED = "In the library of runs {keys} is for {deed}, so that {name} keeps {before}."
+FIXED = "In the library of runs {keys} is for {use}, so that {name} keeps {before}."
 MOVED = "{keys} is for {name} now; {other} has {left}."
 NO_KEYS = "no keys any more"
 CLASH = "The settings give {keys} to {winner}: {others}."
@@ -78,9 +78,9 @@ class ShortcutController(QObject):
 
         assert self.dialog is not None
         other, before = find_holder(self._keys, text, key), native_text(self._keys[key]) or "none"
-        if deed := library_holder(text):
+        if library_use := library_holder(text):
             name = NAMES[key]
-            words = FIXED.format(keys=native_text(text), deed=deed, name=name, before=before)
+            words = FIXED.format(keys=native_text(text), use=library_use, name=name, before=before)
             self.dialog.show_message(words)
             return
         if other:

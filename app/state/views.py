@@ -72,7 +72,7 @@ VIEWS: Registry[ViewKind] = Registry(
     ViewKind("norms", "Norms", f"{HERE}.sorted_nodes:norms_view", _nodes),
     ViewKind("margins", "Margins", f"{HERE}.margins:MarginsView", _margins),
     ViewKind("curves", "Curves", f"{HERE}.curves:CurvesView", _nodes),
-    ViewKind("spectrum", "Spectrum", f"{HERE}.spectrum:SpectrumView", _inner),
+    ViewKind("spectrum", "Spectrum", f"{HERE}.curves:SpectrumView", _inner),
     ViewKind("predictor", "Predictor", f"{HERE}.predictor:PredictorView"),
     ViewKind("waves", "Waves", f"{HERE}.waves:WavesView", _waves),
     ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _waves),

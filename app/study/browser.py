@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.library.model import curve
-from app.state.finding import entry, find
+from app.state.finding import find, make_entry
 from app.style import small
 from app.widgets.inputs import SearchLine, row_after
 from app.widgets.labels import plain_tip, quiet_label
@@ -187,7 +187,7 @@ class StudyBrowser(QDialog):
         for one in self._studies:
             paper = PAPERS.get(one.source)
             about = f"{paper.title} {paper.authors}" if paper is not None else ""
-            entries.append(entry(one.id, "", one.title, about, words=f"{one.id} {one.note}"))
+            entries.append(make_entry(one.id, "", one.title, about, words=f"{one.id} {one.note}"))
         found = {one.key for one in find(self.line.text(), entries)}
         self.lines = lines = []
         for source in (*PAPERS, ""):

@@ -81,7 +81,9 @@ def test_pictures_are_the_same(
         plot.view.setRange(centre, padding=0.0)
     thin = picture(panel, "margins")
     corners = sum(path.elementCount() for path, _ in view.strong.curves)
-    monkeypatch.setattr(trace_view, "thinned", lambda x, Y, tolerance: np.ones(Y.shape, bool))
+    monkeypatch.setattr(
+        trace_view, "points_to_draw", lambda x, Y, tolerance: np.ones(Y.shape, bool)
+    )
     view.redraw()
     assert sum(path.elementCount() for path, _ in view.strong.curves) >= corners + (not zoomed)
     whole = picture(panel, "margins")
