@@ -26,16 +26,16 @@ class Sketch:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """The selected points in order."""
+        """Selected points in order."""
         return tuple(sorted(self.selected))
 
     def count(self, label: float) -> int:
-        """How many points have a label."""
+        """Return the number of points with a label."""
         return sum(row[-1] == label for row in self.points)
 
 
 def sketch_of(points: Iterable[Iterable[float]], d: int = 2) -> Sketch:
-    """Rows as a sketch; `d` counts where there are none.
+    """Return rows as a sketch; `d` counts if there are none.
 
     >>> sketch_of([(0.5, 1)])
     Sketch(points=((0.5, 1.0),), d=1, selected=frozenset())
@@ -45,20 +45,20 @@ def sketch_of(points: Iterable[Iterable[float]], d: int = 2) -> Sketch:
 
 
 def with_points(sketch: Sketch, *rows: Row) -> Sketch:
-    """With points more, which are selected."""
+    """Add points, and select them."""
     first = len(sketch.points)
     new = frozenset(range(first, first + len(rows)))
     return replace(sketch, points=(*sketch.points, *rows), selected=new)
 
 
 def with_moved(sketch: Sketch, places: dict[int, Row]) -> Sketch:
-    """With other rows for some points."""
+    """Replace the rows of some points."""
     rows = enumerate(sketch.points)
     return replace(sketch, points=tuple(places.get(number, row) for number, row in rows))
 
 
 def with_flipped_labels(sketch: Sketch, which: Collection[int]) -> Sketch:
-    """With the other label for some points.
+    """Flip the labels of some points.
 
     >>> with_flipped_labels(sketch_of([(0.5, 1), (0.2, 1)]), [1]).points
     ((0.5, 1.0), (0.2, -1.0))
@@ -68,13 +68,12 @@ def with_flipped_labels(sketch: Sketch, which: Collection[int]) -> Sketch:
 
 
 def without_points(sketch: Sketch, which: Collection[int]) -> Sketch:
-    """Without some points."""
     rows = tuple(row for number, row in enumerate(sketch.points) if number not in which)
     return replace(sketch, points=rows, selected=frozenset())
 
 
 def with_dimension(sketch: Sketch, d: int) -> Sketch:
-    """The first coordinate alone, or with a second one of 0.
+    """Drop the second coordinate, or add one of 0.
 
     >>> with_dimension(with_dimension(sketch_of([(0.5, 2, 1)]), 1), 2).points
     ((0.5, 0.0, 1.0),)
@@ -87,7 +86,7 @@ def with_dimension(sketch: Sketch, d: int) -> Sketch:
 
 
 def count_text(count: int) -> str:
-    """ "1 point", "3 points"."""
+    """Return "1 point", "3 points"."""
     return "1 point" if count == 1 else f"{count} points"
 
 
@@ -124,7 +123,7 @@ class SketchHistory(QUndoStack):
         self.sketch, self._subject = Sketch(), ""
 
     def change(self, sketch: Sketch, words: str, subject: str = "") -> None:
-        """Add a step, or go on with the latest one if it has the same subject."""
+        """Add a step, or extend the latest one if it has the same subject."""
         self.push(SketchChange(self, sketch, words, subject != "" and subject == self._subject))
         self._subject = subject
 

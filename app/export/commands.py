@@ -114,7 +114,7 @@ def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
 
 
 def _drawn(job: FigureJob | FilmJob | PageJob, shown: Exportable) -> list[str]:
-    """What figures, films and pages have in common."""
+    """Return the options that figures, films and pages share."""
     options = job.options
     words = ["--dark"] if options.palette.name == "dark" else []
     if options.plane != COORDINATES:
@@ -152,7 +152,7 @@ def _look_words(look: Look) -> list[str]:
 
 
 def time_word(log10_time: float) -> str:
-    """A time to the last digit, as options read it.
+    """Return a time to the last digit, as options read it.
 
     >>> time_word(2.5), time_word(-math.inf)
     ('10^2.5', '0')
@@ -161,7 +161,7 @@ def time_word(log10_time: float) -> str:
 
 
 def plane_word(plane: NodePlane) -> str:
-    """A plane as --plane reads it: coordinates and nodes are counted as on the axes.
+    """Return a plane as --plane reads it: coordinates and nodes are counted as on the axes.
 
     >>> plane_word(NodePlane("coordinates", (2, 6))), plane_word(NodePlane("motion", ()))
     ('3,7', 'motion')

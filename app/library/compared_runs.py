@@ -28,7 +28,7 @@ OWNER = "compare"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedRun:
-    """Compared run: its file, values computed of it, and the largest possible margin."""
+    """Compared run: its file, its computed values, and the largest possible margin."""
 
     run: RecordedRun
     later: BackgroundValues
@@ -38,8 +38,7 @@ class ComparedRun:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedValues:
-    """Comparison, and of each run the farthest place reached by each frame, its moments for the
-    cursor, and its curve."""
+    """Comparison, and of each run the farthest place by each frame, its snapshot and its curve."""
 
     answer: Comparison
     keys: tuple[Array, ...] = ()

@@ -1,4 +1,8 @@
-"""What differs between two scenes, in the words of the menus: the names of what can be undone."""
+"""Undo history of scenes: differences between scenes by name, and one reducer.
+
+The selections of nodes are a trail in it, like pages in a browser: back and forward go through
+them, and can be undone.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,14 @@ from app.training.study_edits import Edits
 @final
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`subject` says what was changed, so that a change that goes on is known; `words` name it."""
+    """Difference by name. Changes of the same `subject` in a row are one step; `words` name it."""
 
     subject: str
     words: str
 
 
 def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
-    """All that differs, the weightiest first; without what passes (app.scenes.scene)."""
+    """Return the differences, the most important first, without transient fields."""
     found = [*_run_differences(before, after), *_form_differences(before.form, after.form)]
     for option in VIEW_OPTIONS.values():
         if option.name == "pinned" and before.runs != after.runs:
@@ -43,7 +47,7 @@ def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
 
 
 def name_differences(found: Collection[Difference]) -> str:
-    """One name for differences that came together: that of the first.
+    """Return one name for simultaneous differences: that of the first.
 
     >>> name_differences([Difference("palette", "Dark"), Difference("views", "Show spectrum")])
     'Dark and 1 more'
@@ -84,7 +88,7 @@ def _form_differences(before: Edits | None, after: Edits | None) -> list[Differe
 def _changed_entries(
     before: tuple[tuple[str, str], ...], after: tuple[tuple[str, str], ...]
 ) -> dict[str, str | None]:
-    """The new value of each name whose value is another one; None where it has none any more."""
+    """Return changed entries: name -> new value, or None if removed."""
     old, new = dict(before), dict(after)
     names = dict.fromkeys((*new, *old))
     return {name: new.get(name) for name in names if old.get(name) != new.get(name)}
@@ -102,8 +106,7 @@ Pins = frozenset[Mark]
 @final
 @dataclass(frozen=True, slots=True)
 class SceneStep:
-    """A change by name. `scene` is the one to go to: before it in the past, after it in the
-    future."""
+    """Named change; `scene`: the one before it for past steps, after it for future ones."""
 
     words: str
     subject: tuple[str, ...]
@@ -113,8 +116,10 @@ class SceneStep:
 @final
 @dataclass(frozen=True, slots=True)
 class SceneHistory:
-    """The present scene, the steps that led to it, the latest last, and those that were undone,
-    the next one first. `at`: when the latest change was made, in seconds of any clock."""
+    """Present scene, steps that led to it, and undone steps, the next one first.
+
+    `at`: time of the latest change, in seconds of any clock.
+    """
 
     scene: Scene
     past: tuple[SceneStep, ...] = ()
@@ -125,20 +130,21 @@ class SceneHistory:
 
     @property
     def can_go_back(self) -> bool:
-        """Whether there is a selection before the present one."""
         return self.place > 0
 
     @property
     def can_go_forward(self) -> bool:
-        """Whether there is a selection after the present one."""
         return self.place + 1 < len(self.trail)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The user has changed something; `words` name it where the difference would not. `joins`: the
-    latest step goes on, if it has the same words."""
+    """Change by the user.
+
+    `words` name it in place of the difference; `joins`: it extends the latest step if that has the
+    same words.
+    """
 
     scene: Scene
     at: float
@@ -169,19 +175,19 @@ class Recoloured:
 @final
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """Back to before the latest step."""
+    """Return to the scene before the latest step."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Redo:
-    """The step that was undone last once more."""
+    """Repeat the step that was undone last."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Select:
-    """The selection so many before (negative) or after the present one."""
+    """Go to a selection so many before (negative) or after the present one."""
 
     by: int
     at: float
@@ -191,7 +197,7 @@ Event = Changed | ExternalChange | Recoloured | Undo | Redo | Select
 
 
 def reduce(history: SceneHistory, event: Event) -> SceneHistory:
-    """The history after an event; the same where the event means nothing."""
+    """Return the history after an event; the same one if the event means nothing."""
     match event:
         case Changed():
             return _trailed(_changed(history, event), history)
@@ -278,7 +284,7 @@ def _redone(history: SceneHistory) -> SceneHistory:
 
 
 def _trailed(history: SceneHistory, before: SceneHistory) -> SceneHistory:
-    """The trail after another scene: a new selection ends what lay ahead of the one before."""
+    """Return the history with the trail of a new scene; a new selection removes those ahead."""
     if history.scene.runs != before.scene.runs:  # nodes of other runs
         return replace(history, trail=(history.scene.intent.pinned,), place=0)
     pinned = history.scene.intent.pinned

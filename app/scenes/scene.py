@@ -14,7 +14,7 @@ from app.training.study_edits import Edits
 @final
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """The range that a view was zoomed to, of the run at a place from the left."""
+    """Range that a view is zoomed to, of the run at a place from the left."""
 
     place: int
     view: str
@@ -27,10 +27,10 @@ class Zoom:
 @final
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The files that are open, the form, the wishes, the zooms and the panels that are open.
+    """Open files, form, wishes, zooms and open panels.
 
-    In `intent` nodes are marked by the place of their run from the left, not by its key: a run
-    that is opened again has another key. `panels` are keys of app.actions.
+    `intent` marks nodes by the place of their run from the left: reopened runs have other keys.
+    `panels` are keys of app.actions.
     """
 
     runs: tuple[Path, ...] = ()

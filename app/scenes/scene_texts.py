@@ -47,7 +47,7 @@ LIVE = "live"
 @final
 @dataclass(frozen=True, slots=True)
 class SceneField:
-    """A part of a scene by name: how it is written, and how it is read into a scene.
+    """Part of a scene by name, with its writer and reader.
 
     `read` raises ValueError with what is allowed instead.
     """
@@ -60,7 +60,7 @@ class SceneField:
 def write_fields(
     scene: Scene, names: Collection[str], always: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """The texts of some parts, where they are not as in a new window, or all of them `always`."""
+    """Return the texts of some fields, except those as in a new window unless `always`."""
     new = Scene()
     texts = {name: tuple(FIELDS[name].write(scene)) for name in FIELDS if name in names}
     if always:
@@ -71,9 +71,9 @@ def write_fields(
 def read_fields(
     texts: Mapping[str, Texts], base: Scene, names: Collection[str], where: str
 ) -> Scene:
-    """A scene from texts; parts that are not there are those of `base`.
+    """Return a scene from texts; other fields are those of `base`.
 
-    Raises InputError for a name that is not among `names`, and for a text that is not understood.
+    Raises InputError for a name that is not among `names`, and for an invalid text.
     """
     scene = base
     for name in texts:
@@ -214,7 +214,7 @@ MOST_BYTES = 200_000
 
 
 def link_of(scene: Scene) -> str:
-    """The link that brings a picture back.
+    """Return the link to a scene.
 
     >>> link_of(Scene(runs=(Path("/runs/a b.msrun"),)))
     'marginscope://view?run=/runs/a%20b.msrun'
@@ -228,7 +228,7 @@ def link_of(scene: Scene) -> str:
 
 
 def study_link(name: str) -> str:
-    """The link to a shipped study.
+    """Return the link to a shipped study.
 
     >>> study_link("telgarsky22-figure-1")
     'marginscope://study?name=telgarsky22-figure-1'
@@ -237,7 +237,7 @@ def study_link(name: str) -> str:
 
 
 def study_in(text: str) -> str | None:
-    """The shipped study that a link leads to; None for a link to a picture. Raises InputError."""
+    """Return the shipped study of a link; None for a link to a scene. Raises InputError."""
     head, name = text.strip()[: len(STUDY_PREFIX)], text.strip()[len(STUDY_PREFIX) :]
     if head.lower() != STUDY_PREFIX:
         return None
@@ -248,7 +248,7 @@ def study_in(text: str) -> str | None:
 
 
 def parse_link(text: str, base: Scene) -> Scene:
-    """The scene of a link; what it does not say is that of `base`. Raises InputError."""
+    """Return the scene of a link; other fields are those of `base`. Raises InputError."""
     text = text.strip()
     if len(text) > MOST_LETTERS:
         raise InputError("the link is too long; it may have been joined with other text.")
@@ -267,8 +267,10 @@ def parse_link(text: str, base: Scene) -> Scene:
 
 
 def view_text(scene: Scene, folder: Path) -> str:
-    """The text of a view file; runs beside it or below are named from there, so that the folder
-    can be moved. Raises InputError for a name that is no text, which no view file can hold."""
+    """Return the text of a view file; runs below `folder` have relative paths.
+
+    Raises InputError for a name that is no text, which no view file can hold.
+    """
     scene = _with_files(scene, lambda path: _from(path, folder))
     texts = write_fields(scene, OF_PICTURE)
     for name in (*texts.get("run", ()), *texts.get("compare", ())):
@@ -285,7 +287,7 @@ def _from(path: Path, folder: Path) -> Path:
 
 
 def parse_view(text: str, folder: Path, base: Scene, where: str) -> Scene:
-    """The scene of a view file in a folder. Raises InputError."""
+    """Return the scene of a view file in a folder. Raises InputError."""
     texts: dict[str, list[str]] = {}
     for name, value in parse_toml(text, where).items():
         some = value if isinstance(value, list) else [value]
@@ -296,12 +298,11 @@ def parse_view(text: str, folder: Path, base: Scene, where: str) -> Scene:
 
 
 def with_absolute_paths(scene: Scene) -> Scene:
-    """A scene whose files are named from the root."""
     return _with_files(scene, Path.absolute)
 
 
 def _with_files(scene: Scene, change: Callable[[Path], Path]) -> Scene:
-    """A scene with other names of its files."""
+    """Return a scene with changed paths."""
     intent = scene.intent
     if intent.compared is not None:
         names = tuple(str(change(Path(name))) for name in intent.compared.runs)
@@ -324,18 +325,18 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 def layout_of(scene: Scene) -> dict[str, tuple[str, ...]]:
-    """The layout that is shown."""
+    """Return the layout of a scene."""
     # All of its parts, also those that are as in a new window: it is put over any other one.
     return write_fields(scene, OF_LAYOUT, always=True)
 
 
 def apply_layout(scene: Scene, layout: Layout) -> Scene:
-    """A scene in a layout. Raises InputError for what is no layout."""
+    """Return a scene in a layout. Raises InputError for an invalid layout."""
     return read_fields(layout, scene, OF_LAYOUT, "the layout")
 
 
 def check_layout_name(name: str, taken: Mapping[str, Layout]) -> str:
-    """A name for a layout of the user's own. Raises InputError."""
+    """Return the name for a layout of the user, stripped. Raises InputError."""
     name = " ".join(name.split())
     if not name or len(name) > LONGEST_NAME:
         raise InputError(f"A layout needs a name of at most {LONGEST_NAME} letters.")

@@ -36,14 +36,14 @@ NOT_OURS = "it is no session of this program"
 @final
 @dataclass(frozen=True, slots=True)
 class LastSession:
-    """`ended`: the window was closed, and not killed."""
+    """Saved session. `ended`: the window was closed, and not killed."""
 
     scene: Scene
     ended: bool = True
 
 
 def session_text(session: LastSession) -> str:
-    """A session as JSON."""
+    """Return a session as JSON."""
     form = session.scene.form
     return json.dumps(
         {
@@ -72,7 +72,7 @@ def _form_table(form: Edits) -> dict[str, Any]:
 
 
 def parse_session(text: str) -> LastSession:
-    """A session from its text. Raises InputError for what `session_text` cannot have written."""
+    """Return a session. Raises InputError for a text that `session_text` cannot have written."""
     try:
         document = json.loads(text)
         if not isinstance(document, dict) or document.get("version") != VERSION:

@@ -32,7 +32,7 @@ CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What is new"}
 @final
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A page in Markdown. `title` is its first heading, before any colon."""
+    """Page in Markdown. `title`: its first heading, before any colon."""
 
     path: Path
     title: str
@@ -40,7 +40,7 @@ class Document:
 
 
 def folder() -> Path | None:
-    """Where the documents are: beside the packages, in a bundle, or where a wheel puts its data."""
+    """Return the folder of the documents: beside the packages, in a bundle, or a wheel's data."""
     places = [ROOT]
     if bundle := getattr(sys, "_MEIPASS", ""):
         places.append(Path(bundle))
@@ -49,7 +49,7 @@ def folder() -> Path | None:
 
 
 def documents(place: Path | None = None) -> tuple[Document, ...]:
-    """Those of a folder, in the order in which they are read; none where it is not there."""
+    """Return the documents of a folder in reading order; none if it is missing."""
     place = folder() if place is None else place
     if place is None:
         return ()
@@ -61,7 +61,7 @@ def documents(place: Path | None = None) -> tuple[Document, ...]:
 
 
 def site() -> Path | None:
-    """The first page of the web site of the documents; None where it was not made."""
+    """Return the first page of the documents' web site; None if it was not built."""
     page = RESOURCES.joinpath(*SITE)
     return page if page.is_file() else None
 
@@ -82,7 +82,7 @@ def _read(place: Path, pages: Sequence[Path]) -> Iterator[Document]:
 
 
 def slug(heading: str) -> str:
-    """What links call a heading: small letters, digits and hyphens.
+    """Return the anchor of a heading: lower-case letters, digits and hyphens.
 
     >>> slug("4.2 Why `gd` stops, and when")
     '42-why-gd-stops-and-when'
@@ -92,6 +92,6 @@ def slug(heading: str) -> str:
 
 
 def found(pages: Sequence[Document], words: str) -> tuple[Document, ...]:
-    """The pages that have all of some words, whatever their case; all pages for none."""
+    """Return the pages that contain all words of a text, ignoring case; all pages for no words."""
     wanted = words.lower().split()
     return tuple(page for page in pages if all(word in page.text.lower() for word in wanted))

@@ -15,7 +15,7 @@ PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
 def portable_text(text: str) -> str:
-    """A sequence as settings have it; empty where it is not one press of keys that there are.
+    """Return keys as settings have them; "" if they are not one valid key press.
 
     >>> portable_text("ctrl+shift+m"), portable_text("Ctrl+K, Ctrl+C"), portable_text("no key")
     ('Ctrl+Shift+M', '', '')
@@ -73,16 +73,16 @@ def usual_if_free(keys: Keys, key: str) -> str:
 
 
 def custom_keys(keys: Keys) -> dict[str, str]:
-    """Those that are not the table's, as settings keep them."""
+    """Return the keys that differ from the table, as settings store them."""
     return {key: text for key, text in keys.items() if text != DEFAULTS[key]}
 
 
 def find_holder(keys: Keys, text: str, but: str) -> str:
-    """The other action that has a sequence; empty where none has."""
+    """Return another action with the same keys, or ""."""
     wanted = portable_text(text)
     return next((key for key, one in keys.items() if wanted and one == wanted and key != but), "")
 
 
 def native_text(text: str) -> str:
-    """A sequence as this system writes it."""
+    """Return keys as this system writes them."""
     return QKeySequence(text, PORTABLE).toString(QKeySequence.SequenceFormat.NativeText)

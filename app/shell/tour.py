@@ -29,9 +29,11 @@ TOUR_STUDY = "telgarsky22-figure-1"
 @final
 @dataclass(frozen=True, slots=True)
 class TourStep:
-    """`place` is what is pointed at: the name of a view of the run at the left, or a part of the
-    window; `log10_time` the moment that is gone to, None for none; `plays` from there. In `text`
-    {key} is the shortcut of an action of the table, as it is at present.
+    """Step of the tour.
+
+    `place`: a view of the run at the left, or a part of the window, that is framed. `log10_time`:
+    moment to go to; `plays`: play from there; `pins`: pin so many of the largest nodes. {key} in
+    `text` is the shortcut of an action.
     """
 
     title: str

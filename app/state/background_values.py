@@ -1,7 +1,7 @@
-"""Numbers of a run that take longer than a frame of the screen, computed outside its thread.
+"""Numbers of a run that take longer than a frame of the screen, computed in another thread.
 
-The screen asks and goes on; `work` is called by app.playback.calculator in a thread of its own. An
-array element is written before it is marked as known, so that readers never see one half made.
+The screen requests them; app.playback.calculator calls `work` in its own thread. An array element
+is written before it is marked as known, so that readers never see a half-written one.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ log = logging.getLogger(__name__)
 @final
 @dataclass(frozen=True, slots=True)
 class PredictorQuestion:
-    """Where the predictor is wanted: a frame, two coordinates and the range and number of points
-    of each. For data of one coordinate the second one has no points."""
+    """Points for the predictor: a frame, and the range and count of two coordinates.
+
+    For data of one coordinate the second one has no points.
+    """
 
     frame: int
     axes: tuple[int, int]
@@ -77,8 +79,7 @@ class NodesQuestion:
 
 @final
 class LatestRequest(Generic[Q, A]):
-    """A question of which only the one asked last counts, and the last answer: (question, answer),
-    perhaps to an older question."""
+    """Latest-wins slot: the newest question, and the last (question, answer), perhaps older."""
 
     def __init__(self, lock: threading.Lock, answer: Callable[[Run, Q], A]) -> None:
         self._lock, self._answer = lock, answer
@@ -88,19 +89,19 @@ class LatestRequest(Generic[Q, A]):
         self.known: tuple[Q, A] | None = None
 
     def ask(self, question: Q | None) -> None:
-        """Ask, or ask for nothing any more."""
+        """Replace the question; None withdraws it."""
         with self._lock:
             self._question = question
 
     @property
     def wanted(self) -> Q | None:
-        """The question whose answer is not known yet."""
+        """Question without an answer yet."""
         with self._lock:
             question, known = self._question, self.known
         return None if known is not None and known[0] == question else question
 
     def work(self, run: Run) -> bool:
-        """Answer it; whether there was anything to do."""
+        """Answer the question; return False if there was none."""
         question = self.wanted
         if question is None:
             return False
@@ -110,14 +111,14 @@ class LatestRequest(Generic[Q, A]):
 
 @final
 class Trace:
-    """A number, or a few, for each frame: values (T, width), known (T,)."""
+    """Curve with a value, or a few, for each frame: values (T, width), known (T,)."""
 
     def __init__(self, room: int, width: int) -> None:
         self.values = np.full((room, width), np.nan)
         self.known = np.zeros(room, dtype=bool)
 
     def make_room(self, room: int) -> None:
-        """Longer arrays, where a file has more frames than were planned."""
+        """Lengthen the arrays for a file with more frames than planned."""
         missing = room - self.known.size
         if missing > 0:
             more = np.full((missing, self.values.shape[1]), np.nan)
@@ -125,7 +126,7 @@ class Trace:
             self.known = np.concatenate([self.known, np.zeros(missing, dtype=bool)])
 
     def missing(self, frames: int) -> int:
-        """The next frame to compute of the first `frames`; -1 for none."""
+        """Return the next frame to compute of the first `frames`; -1 for none."""
         if frames == 0:
             return -1
         # The newest first: it stands at the live edge, where somebody looks.
@@ -140,7 +141,7 @@ class Trace:
 
 @final
 class BackgroundValues:
-    """What was asked for of one run, and what is known of it."""
+    """Requested and known values of one run."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -163,9 +164,9 @@ class BackgroundValues:
     # --------------------------------------------------------------- the thread of the screen
 
     def ask_traces(self, owner: str, names: tuple[str, ...], frames: int) -> None:
-        """Compute scalars by their names, or SPECTRUM, at the first `frames` frames.
+        """Request scalars by their names, or SPECTRUM, at the first `frames` frames.
 
-        Those that the same owner asked for before and does not name now are given up.
+        This replaces the earlier request of the same owner.
         """
         with self._lock:
             kept = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
@@ -177,34 +178,33 @@ class BackgroundValues:
                 self._traces.setdefault(name, Trace(room, width)).make_room(room)
 
     def trace(self, name: str, frames: int) -> Floats:
-        """Values (frames, width) of what was asked for, NaN where they are not known yet."""
+        """Return values (frames, width) of a requested trace, NaN where not known yet."""
         trace = self._traces[name]
         # By what is known, not by the values: a row may be half written at this moment.
         return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
 
     def asks(self, owner: str, name: str) -> bool:
-        """Whether an owner asked for a trace."""
+        """Return True if an owner requested a trace."""
         return f"{owner}:{name}" in self._requested
 
     def known(self, name: str, frames: int) -> NDArray[np.bool_]:
-        """Of which of the first frames a trace that was asked for is known, (frames,)."""
+        """Return which of the first frames of a requested trace are known, (frames,)."""
         return np.array(self._traces[name].known[:frames])
 
     @property
     def answer(self) -> PredictorAnswer | None:
-        """The last predictor that was computed, perhaps of an older question."""
+        """Last computed predictor, perhaps of an older question."""
         known = self.prediction.known
         return known[1] if known is not None else None
 
     @property
     def pending(self) -> bool:
-        """Whether something is to be computed."""
         return not self._broken and self._next() is not None
 
     # ----------------------------------------------------------------------- the other thread
 
     def work(self, seconds: float) -> bool:
-        """Compute for about so long; whether anything was to do."""
+        """Compute for about so many seconds; return False if nothing was pending."""
         deadline = time.perf_counter() + seconds
         done = False
         while not self._broken and self._step():
@@ -271,7 +271,7 @@ def _node_values(run: Run, question: NodesQuestion) -> Floats:
 
 
 def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:
-    """The predictor of a run where a question wants it, computed now."""
+    """Compute the predictor of a run at the points of a question."""
     from core.observables.margins import grid_values
 
     asked = question

@@ -1,4 +1,4 @@
-"""Finding by a few letters: which entries a text that is typed means, and what of them it names."""
+"""Search by a few letters: entries that a text matches, and the matched parts of their titles."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ START = r"(?<![^\W_])"  # of a word: nothing, or neither a letter nor a figure, 
 
 
 class SearchEntry(NamedTuple):
-    """What can be found: `title` is matched first, then `words`; both are kept in small letters.
+    """Entry of a search: `title` is matched first, then `words`; both also in lower case.
 
-    `detail` says what it is, `shortcut` which keys do the same, `reason` why it cannot be had now,
-    empty where it can.
+    `detail`: its description; `shortcut`: its keys; `reason`: why it is unavailable, "" if it is
+    not.
     """
 
     key: str
@@ -41,7 +41,7 @@ def make_entry(
     reason: str = "",
     words: str = "",
 ) -> SearchEntry:
-    """An entry; `words` are others that it is found by, besides its title, kind and detail."""
+    """Return an entry; `words` match in addition to title, kind and detail."""
     low = f"{kind}\n{detail}\n{words}".lower()
     return SearchEntry(key, kind, title, detail, shortcut, reason, title.lower(), low)
 
@@ -53,7 +53,7 @@ def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) ->
     Among equals what can be had stands first, then what was used before, the latest foremost; then
     their order. Where this finds few, titles that have the letters one after another come last.
 
-    >>> some = [make_entry("a", "Action", "Export figure"), make_entry("b", "Action", "Copy figure")]
+    >>> some = [make_entry("a", "", "Export figure"), make_entry("b", "", "Copy figure")]
     >>> [one.key for one in find("fig", some)], [one.key for one in find("cf", some)]
     (['a', 'b'], ['b'])
     >>> [one.key for one in find("fig", some, ["b"])]
@@ -79,13 +79,13 @@ def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) ->
 
 
 def _in_turn(some: Sequence[SearchEntry], places: Mapping[str, int]) -> list[SearchEntry]:
-    """What can be had, those used before first; then what cannot."""
+    """Return available entries, those used before first, then unavailable ones."""
     there = _first_used([one for one in some if not one.reason], places)
     return there + [one for one in some if one.reason]
 
 
 def _first_used(entries: Iterable[SearchEntry], places: Mapping[str, int]) -> list[SearchEntry]:
-    """All entries, those used before first."""
+    """Return all entries, those used before first."""
     before: list[SearchEntry] = []
     others: list[SearchEntry] = []
     for one in entries:
@@ -97,7 +97,7 @@ def _first_used(entries: Iterable[SearchEntry], places: Mapping[str, int]) -> li
 def _rank(
     one: SearchEntry, words: Sequence[str], begun: Sequence[Search], first: re.Pattern[str]
 ) -> int:
-    """How well the words fit; NONE where one of them is nowhere."""
+    """Return the quality of the match; NONE if a word is missing."""
     worst = BEGINS
     low = one.low
     for word, search in zip(words, begun, strict=True):

@@ -24,11 +24,10 @@ AHEAD = 8  # that the threads are given at a time: time that is up is overdrawn 
 def ordered_map(
     work: Callable[[int], None], first: int, end: int, deadline: float, hands: Executor
 ) -> Iterator[int]:
-    """Call work(i) for i from `first` to `end`, which is left out, and tell each i in order once
-    it and all before it are done.
+    """Call work(i) for first <= i < end in threads, and yield each i in order when done.
 
-    Nothing is begun after `deadline`, a moment of time.perf_counter, but the first one; whoever
-    goes through to the end knows that no thread is still at work. Raises what `work` raises.
+    After `deadline`, in seconds of time.perf_counter, only `first` is started. An exhausted
+    iterator leaves no thread at work. Raises what `work` raises.
     """
     waiting: deque[tuple[int, Future[None]]] = deque()
     asked = first
@@ -54,11 +53,11 @@ TOO_LONG = (
 
 @final
 class ParentHistory:
-    """Read a little at a time, after the run's own frames. `margins` (P, len(names)) are those of
-    the frames from t = 0 to the start that the run's file holds, none while some are not read.
+    """Margins of the run that a run continues, read little by little after the run's own frames.
 
-    Files hold these frames in one piece, of which one that is too long for a turn of the event loop
-    is left alone; `too_long` says so.
+    `margins` (P, len(names)): values of the frames from t = 0 to the start, empty until all are
+    read. Files hold these frames in one piece. `too_long`: the piece takes longer than a turn of
+    the event loop, and is not read.
     """
 
     def __init__(self, run: Run, names: tuple[str, ...]) -> None:
@@ -72,16 +71,16 @@ class ParentHistory:
 
     @property
     def left(self) -> bool:
-        """Whether there are frames that were not read yet."""
+        """True while frames are still to be read."""
         return self._left > 0
 
     @property
     def known(self) -> bool:
-        """Whether there is a past, all of which is read."""
+        """True if the run has a parent, all of which is read."""
         return bool(self._values) and not self.left
 
     def read(self, deadline: float) -> None:
-        """Read on until a moment of time.perf_counter, one frame at least."""
+        """Read at least one frame, and further ones until a moment of time.perf_counter."""
         if not self.left:
             return
         try:
@@ -113,7 +112,7 @@ class ParentHistory:
 
     @property
     def margins(self) -> Floats:
-        """The values, (P, len(names))."""
+        """Values of the margins, (P, len(names))."""
         return np.array(self._values).reshape(-1, len(self._names))
 
     @property
@@ -123,7 +122,6 @@ class ParentHistory:
 
     @property
     def steps(self) -> Indices:
-        """Steps, (P,)."""
         return self._run.whole.steps[: len(self._values)]
 
     @property

@@ -1,4 +1,4 @@
-"""What the user asked for, as one frozen value. It says nothing about which runs are open."""
+"""Wishes of the user, as one frozen value, without the runs that are open."""
 
 from __future__ import annotations
 
@@ -123,17 +123,17 @@ class Intent:
 
     @property
     def shown_plane(self) -> NodePlane:
-        """The plane that was chosen, else the one that suits the study or its data."""
+        """Chosen plane, else the one that suits the study or its data."""
         return self.plane or self.proposed_plane
 
     @property
     def shown_points(self) -> str:
-        """What stands for a node among the neurons: what was chosen, else the study's."""
+        """Chosen meaning of the neurons' points, else the study's."""
         return self.neuron_points or self.proposed_points
 
     @property
     def shown_curves(self) -> tuple[str, ...]:
-        """The observables that were chosen, else those of the study, or the usual ones."""
+        """Chosen observables, else those of the study, or the usual ones."""
         return self.proposed_curves if self.curves is None else self.curves
 
 

@@ -1,4 +1,4 @@
-"""The views of a run by name, in the order in which they stand."""
+"""Views of a run by name, in their order on the screen."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ViewKind:
     fits: Callable[[DisplayData], bool] = _always
 
     def load(self) -> Callable[[Any, Any], Any]:
-        """What makes the widget."""
+        """Return the factory of the widget."""
         if not isinstance(self.maker, str):
             return self.maker
         module, _, name = self.maker.partition(":")
@@ -89,7 +89,7 @@ NEXT = (
 
 
 def known(names: Collection[str]) -> tuple[str, ...]:
-    """Those of some names that are views, in their order on the screen."""
+    """Return the names that are views, in their order on the screen."""
     return tuple(name for name in VIEWS if name in names)
 
 

@@ -27,8 +27,8 @@ WIDE_X, WIDE_Y = 8.0, 100.0  # largest over smallest value beyond which an axis 
 class SweepLine:
     """Points of equal values of the other axes: x, mean, and the ends of the bars, (k,) each.
 
-    x is a number, or the place of a word in `SweepLines.words`. `hollow` tells which points have
-    runs that did not fit.
+    x is a number, or the position of a word in `SweepLines.words`. `hollow`: points with runs that
+    did not fit.
     """
 
     key: tuple[tuple[str, Any], ...]
@@ -43,23 +43,23 @@ class SweepLine:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SweepLines:
-    """All of them; `words` are the values of an axis that has no numbers, empty else."""
+    """Lines of a plot; `words`: values of an axis without numbers, empty otherwise."""
 
     lines: tuple[SweepLine, ...] = ()
     words: tuple[str, ...] = ()
 
     @property
     def most(self) -> int:
-        """Over how many runs the means are, at most."""
+        """Largest number of runs in a mean."""
         return max((len(p.runs) for line in self.lines for p in line.points), default=0)
 
     @property
     def any_hollow(self) -> bool:
-        """Whether some runs did not fit."""
+        """True if some runs did not fit."""
         return any(bool(line.hollow.any()) for line in self.lines)
 
     def spans(self) -> tuple[Floats, Floats]:
-        """All x, and all ends of bars and means, those that are finite."""
+        """Return all finite x, and all finite means and ends of bars."""
         empty = np.empty(0)
         x = np.concatenate([empty, *(line.x for line in self.lines)])
         ends = (part for line in self.lines for part in (line.mean, line.low, line.high))
@@ -68,7 +68,6 @@ class SweepLines:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of an axis is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -80,7 +79,7 @@ def lines_of(
     chosen: Mapping[str, Any],
     exclude_unfit: bool,
 ) -> SweepLines:
-    """The lines of a column over an axis, of the cells that have the chosen values of some axes."""
+    """Return the lines of a column over an axis, of cells with the chosen values of other axes."""
     from core.studies.cell_table import points
 
     kept = [row for row in table if all(row.axes.get(k) == v for k, v in chosen.items())]
@@ -94,7 +93,7 @@ def lines_of(
 
 
 def _words(values: Sequence[Any], names: bool) -> tuple[str, ...]:
-    """The words of an axis, each once; none where all values are numbers and more than `names`."""
+    """Return the words of an axis, each once; none if all values are numbers, unless `names`."""
     if not names and all(is_number(value) for value in values):
         return ()
     return tuple(dict.fromkeys(value_text(value) for value in values))
@@ -114,7 +113,7 @@ def _line(group: Sequence[Point], words: Sequence[str]) -> SweepLine:
 
 
 def wide(values: Floats, ratio: float) -> bool:
-    """Whether positive values are so far apart that their logarithms show more."""
+    """Return True if positive values spread so far that their logarithms show more."""
     return (
         values.size > 1
         and float(values.min()) > 0.0
@@ -123,8 +122,9 @@ def wide(values: Floats, ratio: float) -> bool:
 
 
 def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]:
-    """Values of some of the other axes, such that not too many lines are left: the first value of
-    those axes that have the most, seeds left out.
+    """Choose the first value of the axes with the most values, until few enough lines are left.
+
+    Seeds are left out.
 
     >>> first_choice({"data.n": [1, 2], "network.m": [1, 2, 3], "data.d": list(range(9))}, "data.n")
     {'data.d': 0}
@@ -139,7 +139,7 @@ def first_choice(axes: Mapping[str, Sequence[Any]], axis: str) -> dict[str, Any]
 
 
 def first_axis(axes: Mapping[str, Sequence[Any]]) -> str:
-    """The axis to begin with: of those with numbers the one with the most values, seeds last.
+    """Return the initial axis: of those with numbers the one with the most values, seeds last.
 
     >>> first_axis({"variant": ["a", "b", "c"], "data.n": [1, 2], "run.seed": [1, 2, 3, 4]})
     'data.n'
@@ -152,7 +152,7 @@ def first_axis(axes: Mapping[str, Sequence[Any]]) -> str:
 
 
 def first_column(columns: Sequence[str]) -> str:
-    """The column to begin with: the first that says more than whether runs fit.
+    """Return the initial column: the first that says more than whether runs fit.
 
     >>> first_column(("train_error", "hard_margin"))
     'hard_margin'

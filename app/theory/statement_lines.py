@@ -47,8 +47,10 @@ PREMISES = {
 @final
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of the time axis with one state, from a moment to the next one's, in the coordinate
-    of core.problem.schedule; `words` say it with the times. `promised`: the hypotheses hold."""
+    """Part of the time axis with one state, in the coordinate of core.problem.schedule.
+
+    `words`: the state and its times. `promised`: the hypotheses hold.
+    """
 
     state: str
     begin: float
@@ -70,15 +72,17 @@ class StatementLine:
     conclusion: tuple[Stretch, ...]
 
     def lane(self, upper: bool) -> tuple[Stretch, ...]:
-        """The hypotheses are the upper lane, and the conclusion is the lower one."""
+        """Return the hypotheses for the upper lane, else the conclusion."""
         return self.premises if upper else self.conclusion
 
 
 def statement_lines(
     assessments: Sequence[Assessment], log10_time: NDArray[np.float64]
 ) -> tuple[StatementLine, ...]:
-    """Those of the statements that say something about time, over frames at log10 t (T,), and
-    those that the last frame alone decides, which say so."""
+    """Return the lines of statements about times, over frames at log10 t (T,).
+
+    Statements that the last frame alone decides have lines too, which say so.
+    """
     lines = []
     for one in assessments:
         premises = one.premises
@@ -105,7 +109,7 @@ def statement_lines(
 
 
 def _at_end(one: Assessment, frames: int) -> States:
-    """The states of a conclusion that the last frame alone decides: open before."""
+    """Return the states of a conclusion that the last frame alone decides: open before."""
     import numpy as np
 
     from core.theorems.states import State, state_of
@@ -116,8 +120,7 @@ def _at_end(one: Assessment, frames: int) -> States:
 
 
 def _says_something(states: States, premises: States) -> bool:
-    """Whether there is anything to be seen: a conclusion at some frame, or a hypothesis that
-    begins or ends."""
+    """Return True for a decided conclusion at some frame, or hypotheses that start or end."""
     from core.theorems.states import State
 
     decided = (states == State.HOLDS) | (states == State.FAILS)
@@ -131,8 +134,10 @@ def _stretches(
     premises: States | None = None,
     steps: bool = False,
 ) -> tuple[Stretch, ...]:
-    """The spans of one state; where the conclusion's meet a change of the hypotheses they are cut,
-    since failing means something else where the statement promises."""
+    """Return the spans of one state.
+
+    A failing conclusion is cut where hypotheses change: failing means something else if they hold.
+    """
     from core.theorems.states import State, bounds
 
     parts = []
@@ -155,7 +160,7 @@ def _moment(log10_time: float) -> float:
 
 
 def _between(first: float, last: float, steps: bool = False) -> str:
-    """From when to when, in words; `steps`: t counts steps.
+    """Return the times of a stretch in words; `steps`: t counts steps.
 
     >>> _between(-math.inf, 2.0), _between(2.0, 2.0)
     ('from t = 0 to t = 10^2', 'at t = 10^2')
@@ -181,7 +186,7 @@ SWATCH = 22.0
 
 
 def hue_of_stretch(stretch: Stretch, upper: bool) -> Hue:
-    """The kind of colour: failing is grave only where the hypotheses hold."""
+    """Return the kind of colour: failing is grave only if the hypotheses hold."""
     if stretch.state == "HOLDS":
         return "positive"
     if stretch.state == "FAILS":
@@ -228,7 +233,7 @@ def _paint_bar(painter: QPainter, box: QRectF, colour: QColor, hatched: bool) ->
 
 
 def paint_legend(painter: QPainter, box: QRectF, palette: Palette) -> None:
-    """The shapes with their names, from the right, as many as there is room for."""
+    """Paint the shapes with their names, from the right, as many as have room."""
     metrics = painter.fontMetrics()
     x, height = box.right(), 0.5 * metrics.height()
     for state, upper, name in reversed(SHAPES):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def next_end(run: Run) -> float:
-    """Where a run is continued to: the end that was not reached, or a decade beyond it."""
+    """Return the end to continue a run to: the planned one, or a decade beyond it once reached."""
     until = run.experiment.dynamics.until_log10_time
     # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
     reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
@@ -32,7 +32,7 @@ def next_end(run: Run) -> float:
 
 
 def study_of(run: Run, identifier: str) -> Study:
-    """The settings of a recorded run as a study of one cell."""
+    """Return the settings of a recorded run as a study of one cell."""
     from core.runs.settings import optimizer_text, unknown_settings
 
     unknown = unknown_settings(run)
@@ -46,7 +46,7 @@ def study_of(run: Run, identifier: str) -> Study:
 
 
 def _shipped_like(run: Run) -> Iterator[Study]:
-    """Shipped studies of a run's title, of which it is probably a run."""
+    """Return shipped studies with a run's title, from which it probably comes."""
     return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
 
 
@@ -153,7 +153,7 @@ NOTHING_DRAWN = (
 
 
 def why_not_trained(experiment: Experiment) -> str:
-    """Why an experiment of another program cannot be trained here; "" where it can."""
+    """Return why an experiment of another program cannot be trained here, "" if it can."""
     # As a list: what only run files name is found in the mappings, and not listed.
     if experiment.network.kind not in list(KINDS["network"]):
         return NO_NETWORK
@@ -161,7 +161,7 @@ def why_not_trained(experiment: Experiment) -> str:
 
 
 def is_from_recording(study: Study) -> bool:
-    """Whether data and start are those of a recording, in which nothing was drawn."""
+    """Return True if data and start come from a recording, and cannot be drawn again."""
     data, network = study.tables.get("data", {}), study.tables.get("network", {})
     content = data.get("content") and not data.get("path")
     return bool(content) and network.get("init") == "file" and not network.get("init_path")
@@ -173,9 +173,9 @@ UNKNOWN_D = 1000  # inputs of data that are not read yet
 
 
 def with_playback_frames(experiment: Experiment) -> Experiment:
-    """The experiment as it is recorded where somebody looks on: with frames enough to play.
+    """Return an experiment that records enough frames to play it.
 
-    Studies of many cells record few. A frame is left out where all of them would take very much.
+    Studies of many cells record few. Large runs record fewer, to limit the bytes.
     """
     recording = experiment.recording
     d, m = getattr(experiment.data, "d", None), experiment.network.m
@@ -186,7 +186,7 @@ def with_playback_frames(experiment: Experiment) -> Experiment:
 
 
 def study_of_cells(study: Study, cells: Sequence[Cell]) -> Study:
-    """The study of what is trained: of these cells alone, with the frames that they are given."""
+    """Return the study of some cells alone, with frames enough to play them."""
     study = restricted(study, cells)
     first = cells[0].experiment
     given = with_playback_frames(first).recording.frames

@@ -25,12 +25,12 @@ Colours = NDArray[np.uint8]
 
 
 def shaded(kind: int, classes: int, levels: NDArray[Any], palette: Palette) -> Colours:
-    """RGBA rows of nodes of a class (kind < classes) or of none, by relative norm."""
+    """Return RGBA rows of nodes of a class (kind < classes) or of none, by relative norm."""
     return kind_colours(np.full(len(levels), kind), levels, classes, palette)
 
 
 def example_entries(classes: int, text: str, palette: Palette) -> tuple[HeaderEntry, ...]:
-    """The key of the data: a sign for each class, and a text."""
+    """Return the key of the data: a sign for each class, and a text."""
     colours = class_colours(classes, palette)
     if classes == 2:
         return HeaderEntry("", colours[1], "plus"), HeaderEntry(text, colours[0], "cross")
@@ -45,8 +45,10 @@ def show_examples(
     coordinates: tuple[int, int],
     palette: Palette,
 ) -> None:
-    """Show the training data times a factor: a marker for each distinct place and label, larger
-    where more examples lie; crosses for -1, pluses for +1 and for the classes of several."""
+    """Show the training data times a factor, with a marker for each distinct place and label.
+
+    Markers of more examples are larger; crosses for -1, pluses for +1 and for several classes.
+    """
     x = data.run.dataset.x
     places = np.zeros((len(x), 2))
     for place, column in enumerate(coordinates):
@@ -87,7 +89,7 @@ NEAR = 9.0  # pixels: what the pointer has to be within of a tip
 
 @final
 class RayLayer:
-    """What a plot of directions has below its nodes; empty without rays."""
+    """Layer of rays below the nodes of a plot of directions; empty without rays."""
 
     def __init__(self, plot: Plot) -> None:
         self.rays: Rays | None = None
@@ -131,7 +133,7 @@ class RayLayer:
         self.tips.show_at(rays.tips, np.array([known.index(colour) for colour in colours]))
 
     def entries(self, palette: Palette) -> tuple[HeaderEntry, ...]:
-        """The key of what is drawn, or why nothing is."""
+        """Return the key of the rays, or why none are drawn."""
         if self.rays is None:
             return (HeaderEntry(self._missing, short="no rays"),) if self._missing else ()
         colours, dashed = self._colours(palette), self.rays.saddles()
@@ -150,7 +152,7 @@ class RayLayer:
         return ray_colours(self.rays, palette)
 
     def pointed(self, x: float, y: float, nodes: NDArray[Any]) -> Pointed | None:
-        """What the tip near a pixel stands for, unless one of the nodes is nearer."""
+        """Return the meaning of the tip near a pixel, unless a node is nearer."""
         if self.rays is None:
             return None
         place = self._plot.nearest(self.rays.tips, x, y, NEAR)

@@ -17,7 +17,7 @@ MOST_DIGITS = 10
 
 
 def resolved_text(value: float, grain: float) -> str:
-    """A number with the digits that a screen tells whose pixels are `grain` apart.
+    """Return a number with the digits that a screen resolves whose pixels are `grain` apart.
 
     >>> resolved_text(12.3456, 0.05), resolved_text(12.3456, 3.0), resolved_text(0.0, 0.05)
     ('12.35', '12', '0')
@@ -29,13 +29,13 @@ def resolved_text(value: float, grain: float) -> str:
 
 
 def pixel_width(plot: Plot) -> float:
-    """The width of a pixel of the screen, in the units of the horizontal axis."""
+    """Return the width of a screen pixel, in units of the horizontal axis."""
     pixels = plot.view.rect().width() * plot.devicePixelRatioF()
     return abs(plot.shown().width()) / pixels if pixels >= 1.0 else 0.0
 
 
 def log10_text(log10_value: float, grain: float) -> str:
-    """A number by its logarithm to base 10, whose pixels are `grain` apart.
+    """Return a number given by its log10, whose pixels are `grain` apart.
 
     >>> log10_text(2.18749, 0.004)
     '10^2.187'
@@ -49,8 +49,10 @@ def log10_text(log10_value: float, grain: float) -> str:
 def nearest_point(
     plot: Plot, lines: Sequence[tuple[Floats, Floats]], x: float, y: float
 ) -> tuple[int, int]:
-    """The line that passes nearest to a pixel, at most REACH away, and its point at the nearer end
-    of the part that does; (-1, -1) for none. Lines are places and heights in the axes' units."""
+    """Return the line nearest to a pixel within REACH, and the nearer end of its nearest part.
+
+    (-1, -1) for none. Lines are places and heights in units of the axes.
+    """
     best, found = REACH, (-1, -1)
     if not plot.inside().contains(x, y):
         return found
@@ -74,7 +76,7 @@ def nearest_point(
 
 
 def _to_segments(points: Floats, here: Floats) -> tuple[float, int]:
-    """How far a broken line (k, 2) is from a point, and which of its points is nearest there."""
+    """Return the distance of a broken line (k, 2) from a point, and the nearest of its points."""
     away = np.hypot(*(points - here).T)
     if len(points) == 1:
         return float(away[0]), 0
@@ -90,11 +92,11 @@ TOLERANCE = 0.03  # pixels: a fiftieth of a pen, and 8 of the 255 levels at a sh
 
 
 def points_to_draw(x: Floats, Y: Floats, tolerance: float) -> NDArray[np.bool_]:
-    """Which points of curves Y (K, T) over increasing x (T,) to keep, (K, T).
+    """Return the points of curves Y (K, T) over increasing x (T,) to keep, (K, T).
 
-    The polygon through those kept is nowhere further from any point left out than `tolerance`, in
-    the direction of Y: blocks of 2, 4, 8, ... steps are replaced by their chords where all the
-    points within are that close. Curves with values that are not finite are kept whole there.
+    The polygon through them is within `tolerance` of all points left out, in the direction of Y:
+    chords replace blocks of 2, 4, 8, ... steps whose points are that close. Curves are kept whole
+    where values are not finite.
     """
     curves, count = Y.shape
     keep = np.ones((curves, count), dtype=np.bool_)

@@ -73,7 +73,7 @@ class Question(QObject):
 
 
 def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "") -> QInputDialog:
-    """A dialog, not open yet, that `textValueSelected` tells of; `text` stands there, selected."""
+    """Return a dialog for one line of text, not open yet; it emits `textValueSelected`."""
     dialog = QInputDialog(parent)
     dialog.setObjectName(key)
     dialog.setWindowTitle(title)

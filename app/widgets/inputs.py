@@ -33,12 +33,12 @@ UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
 
 def line_height(widget: QWidget, least: int = HEIGHT) -> int:
-    """The height of one line in a widget: the grid's, or more where the system's type is large."""
+    """Return the height of one line: the grid's, or more if the system's type is large."""
     return max(least, line_of(widget.font()))
 
 
 def set_property(widget: QWidget, name: str, value: bool) -> None:
-    """Set a property that the style sheet looks at, and style the widget anew if it changed."""
+    """Set a property that the style sheet uses, and restyle the widget if it changed."""
     if bool(widget.property(name)) == value:
         return
     widget.setProperty(name, value)
@@ -48,14 +48,14 @@ def set_property(widget: QWidget, name: str, value: bool) -> None:
 
 
 def push_button(text: str, parent: QWidget, tip: str = "") -> QPushButton:
-    """A button that Return does not press from elsewhere in its window."""
+    """Return a button that Return presses only while it has the focus."""
     button = QPushButton(text, parent, autoDefault=False)
     button.setToolTip(plain_tip(tip))
     return button
 
 
 def text_width(control: QLineEdit | QComboBox) -> int:
-    """The width without which what stands in a control is cut."""
+    """Return the width that a control needs to show its text uncut."""
     metrics = control.fontMetrics()
     if isinstance(control, QComboBox):
         return metrics.horizontalAdvance(control.currentText()) + AROUND_CHOICE
@@ -65,7 +65,7 @@ def text_width(control: QLineEdit | QComboBox) -> int:
 
 @final
 class ValueEdit(QLineEdit):
-    """A line of text; Escape asks for the value from before."""
+    """Line of text; Escape requests the value from before."""
 
     restore_requested = Signal()
 
@@ -92,10 +92,10 @@ class ValueEdit(QLineEdit):
 
 @final
 class ChoiceBox(QComboBox):
-    """A combo box that the wheel changes only while it has the focus, so that panels can scroll."""
+    """Combo box that the wheel changes only while it has the focus, so that panels can scroll."""
 
     def __init__(self, parent: QWidget | None = None, name: str = "", letters: int = 6) -> None:
-        """`name` is for readers of the screen; there is room for so many letters at least."""
+        """`name` is for screen readers; the box has room for so many `letters` at least."""
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setFixedHeight(line_height(self))
@@ -105,7 +105,7 @@ class ChoiceBox(QComboBox):
         self.setMinimumContentsLength(letters)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """As Qt does, but for the ellipsis of a choice that is longer than the control."""
+        """Paint as Qt does, but shorten a long choice with an ellipsis."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         if self.currentIndex() < 0:
@@ -132,7 +132,7 @@ Answer = tuple[QValidator.State, str, int]
 
 @final
 class WholeBox(QSpinBox):
-    """Field for a whole number; a text with a comma or a point is not taken."""
+    """Field for a whole number; texts with a comma or a point are incomplete."""
 
     def validate(self, text: str, position: int) -> Answer:
         if {",", "."} & set(text):
@@ -147,7 +147,7 @@ class WholeBox(QSpinBox):
 
 @final
 class DecimalBox(QDoubleSpinBox):
-    """Field for a number, with a decimal point or a comma; a text with both is not taken."""
+    """Field for a number, with a decimal point or a comma; texts with both are incomplete."""
 
     def validate(self, text: str, position: int) -> Answer:
         if text.count(",") + text.count(".") > 1:
@@ -176,14 +176,17 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 @final
 class SearchLine(QLineEdit):
-    """moved(rows): up or down. accepted(beside): Return, with Shift or without. left(): Escape."""
+    """Line of text whose keys also move in the list of matches.
+
+    moved(rows): up or down. accepted(beside): Return, with Shift or without. left(): Escape.
+    """
 
     moved = Signal(int)
     accepted = Signal(bool)
     left = Signal()
 
     def __init__(self, hint: str, parent: QWidget, alone: bool = False) -> None:
-        """`alone`: there is nowhere else for Tab to go."""
+        """`alone`: Tab has nowhere else to go."""
         super().__init__(parent)
         self.setPlaceholderText(hint)
         self.setAccessibleName(hint)
@@ -208,7 +211,7 @@ class SearchLine(QLineEdit):
 
 
 def row_after(row: int, step: int, count: int) -> int:
-    """Where a move ends: single steps go round, pages stop at the ends.
+    """Return the row after a move: single steps wrap around, pages stop at the ends.
 
     >>> row_after(0, -1, 5), row_after(4, 1, 5), row_after(1, 8, 5), row_after(1, -8, 5)
     (4, 0, 4, 0)

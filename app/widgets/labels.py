@@ -89,15 +89,13 @@ class ElidedLabel(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def set_alignment(self, alignment: Qt.AlignmentFlag) -> None:
-        """Left or right."""
         self._align = alignment | Qt.AlignmentFlag.AlignVCenter
 
     def text(self) -> str:
-        """The whole text."""
         return self._text
 
     def set_text(self, text: str, explanation: str = "") -> None:
-        """Show a text; the tooltip is the text itself unless something else is said."""
+        """Show a text; the tooltip is `explanation`, or the text itself."""
         if text != self._text:
             self._text = text
             self.setAccessibleName(text)
@@ -106,7 +104,7 @@ class ElidedLabel(QWidget):
         self.setToolTip(plain_tip(explanation or text))
 
     def shown_text(self) -> str:
-        """The text as it is painted."""
+        """Return the text as painted."""
         return self.fontMetrics().elidedText(self._text, self._mode, self.width())
 
     def sizeHint(self) -> QSize:
@@ -133,7 +131,7 @@ def _label(look: str, text: str, parent: QWidget | None, wrap: bool) -> QLabel:
 
 
 def quiet_label(text: str, parent: QWidget | None = None, wrap: bool = False) -> QLabel:
-    """A label in the muted colour."""
+    """Return a label in the muted colour."""
     return _label("quiet", text, parent, wrap)
 
 
@@ -147,19 +145,19 @@ def show_short(label: QLabel, text: str) -> None:
 
 
 def heading_label(text: str, parent: QWidget | None = None) -> QLabel:
-    """The heading of a group of rows."""
+    """Return the heading of a group of rows."""
     return _label("heading", text, parent, wrap=False)
 
 
 def problem_label(parent: QWidget | None = None) -> QLabel:
-    """A hidden label for the sentence that says what is wrong."""
+    """Return a hidden label for an error sentence."""
     label = _label("problem", "", parent, wrap=True)
     label.hide()
     return label
 
 
 def rich_label(parent: QWidget) -> QLabel:
-    """A label for rich text, which can be copied with the mouse."""
+    """Return a label for rich text, which the mouse can select."""
     label = QLabel(parent, textFormat=Qt.TextFormat.RichText, wordWrap=True)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     label.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Qt gives text that can be selected the focus

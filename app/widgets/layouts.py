@@ -60,7 +60,7 @@ def add_all(layout: Box, *parts: Part) -> Box:
 
 @final
 class ScrolledColumn(QScrollArea):
-    """Scrolled up and down alone, and so never narrower than what it holds, in any size of type."""
+    """Area that scrolls vertically only, and is at least as wide as its content."""
 
     def __init__(self, content: QWidget, panel: QWidget) -> None:
         super().__init__(panel)
@@ -83,7 +83,7 @@ class ScrolledColumn(QScrollArea):
 
 
 def fill_scrolled(panel: QWidget, content: QWidget) -> QScrollArea:
-    """Let a panel show its content, as wide as the panel, in a scroll area without a frame."""
+    """Let a panel show its content in a scroll area without a frame."""
     area = ScrolledColumn(content, panel)
     add_all(space(QVBoxLayout(panel)), area)
     return area
@@ -91,7 +91,7 @@ def fill_scrolled(panel: QWidget, content: QWidget) -> QScrollArea:
 
 @final
 class PageStack(QStackedWidget):
-    """Shows the page that the window is at, or the one that covers it, such as comparisons."""
+    """Shows the window's page, or the page that covers it, such as comparisons."""
 
     def __init__(self, page: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -100,12 +100,12 @@ class PageStack(QStackedWidget):
         self._over: QWidget | None = None
 
     def set_page(self, page: QWidget) -> None:
-        """Go to a page; it is seen once nothing covers it."""
+        """Go to a page; a covering page hides it."""
         self._page = page
         self._show(self._over or page)
 
     def set_over(self, page: QWidget | None) -> None:
-        """Cover the page with another one; None shows it again."""
+        """Cover the page with another one, or with none."""
         self._over = page
         self._show(page or self._page)
 

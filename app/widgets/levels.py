@@ -20,25 +20,25 @@ CURVE_AIR = 1.5  # pixels between a curve and a label
 
 
 class Mapped(Protocol):
-    """A plot, as far as it is needed here."""
+    """Plot, as far as labels need it."""
 
     def shown(self) -> QRectF:
-        """Its range, in the units of the axes."""
+        """Return the range in units of the axes."""
 
     def pixels(self, points: Floats) -> Floats:
-        """Where points (k, 2) lie in pixels."""
+        """Return pixels of points (k, 2)."""
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Traces:
-    """Curves over common places (T,), increasing: their values (k, T), NaN where there is none."""
+    """Curves over common places (T,), increasing: values (k, T), NaN for none."""
 
     places: Floats
     values: Floats
 
     def seen(self, plot: Mapped, inside: QRectF) -> Obstacles:
-        """What is seen of them."""
+        """Return the heights of the curves in pixels."""
         heights = np.full((self.values.shape[0], max(round(inside.width()), 2)), np.nan)
         columns = np.linspace(inside.left(), inside.right(), heights.shape[1])
         for row, values in zip(heights, self.values, strict=True):
@@ -53,13 +53,13 @@ class Traces:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Obstacles:
-    """The heights (k, W) of curves in the columns of pixels from `left` on."""
+    """Heights (k, W) of curves in the columns of pixels from `left` on."""
 
     left: float
     heights: Floats
 
     def crossed(self, box: QRectF) -> bool:
-        """Whether a curve runs through a box."""
+        """Return True if a curve crosses a box."""
         first = max(int(box.left() - self.left) - 1, 0)
         part = self.heights[:, first : int(box.right() - self.left) + 2]
         if part.shape[1] < 2:
@@ -104,7 +104,7 @@ class LevelLine:
 
 
 def label_width(text: str, font: QFont) -> float:
-    """How wide a label is, subscripts in small letters."""
+    """Return the width of a label, with small subscripts."""
     return sum(
         QFontMetricsF(_sized(font, low)).horizontalAdvance(part) for part, low in pieces(text)
     )
@@ -119,7 +119,7 @@ def _sized(font: QFont, low: bool) -> QFont:
 
 
 def fitted(text: str, font: QFont, room: float) -> str:
-    """A label, cut with an ellipsis where it is too wide."""
+    """Return a label, cut with an ellipsis if it is too wide."""
     if label_width(text, font) <= room:
         return text
     for end in range(len(text) - 1, 0, -1):
@@ -254,7 +254,7 @@ def paint_levels(
 
 
 def beyond(y: float, inside: QRectF) -> str:
-    """An arrow to what lies above or below the plot, or ""."""
+    """Return an arrow to what is above or below the plot, or ""."""
     if y < inside.top() - 0.5:
         return UP
     return DOWN if y > inside.bottom() + 0.5 else ""
@@ -278,7 +278,7 @@ def _paint_line(painter: QPainter, drawn: Drawn, inside: QRectF) -> None:
 
 
 def level_at(drawn: Sequence[Drawn], x: float, y: float) -> LevelLine | None:
-    """The level whose label or line is at a pixel."""
+    """Return the level whose label or line is at a pixel."""
     for one in drawn:
         if one.box.contains(x, y):
             return one.level

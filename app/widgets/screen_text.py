@@ -24,7 +24,7 @@ SQUARE = re.compile(r"\^2(?![\d.])")
 
 
 def raised(text: str) -> str:
-    """Whole powers raised, and a cross before a power of ten; other powers stay as they are.
+    """Raise whole powers, and put a cross before a power of ten; other powers remain.
 
     >>> raised("1.04 10^-7") == "1.04 \u00d7 10\u207b\u2077", raised("t = 10^2.31")
     (True, 't = 10^2.31')
@@ -38,7 +38,7 @@ def _raise(match: re.Match[str]) -> str:
 
 
 def shown_number(value: float, digits: int = 3) -> str:
-    """A number for a panel; what is not there is a dash."""
+    """Return a number for a panel, a dash for NaN."""
     return "\u2013" if math.isnan(value) else raised(number_text(value, digits))
 
 
@@ -54,8 +54,9 @@ WIDEST_DIGITS, FEWEST_DIGITS = 5, 2
 
 
 def greek(text: str) -> str:
-    r"""Names of Greek letters as the letters, powers raised, relations as signs; subscripts stay
-    behind an underscore.
+    r"""Replace names of Greek letters by the letters, raise powers, and write relations as signs.
+
+    Subscripts remain behind an underscore.
 
     >>> greek("gamma_gl / 2") == "\u03b3_gl / 2"
     True
@@ -72,7 +73,7 @@ def _letter(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=512)
 def pieces(text: str) -> tuple[tuple[str, bool], ...]:
-    r"""Greek text in pieces, each with whether it is a subscript.
+    r"""Return Greek text in pieces, each with True for a subscript.
 
     >>> [part.encode("ascii", "replace").decode() for part, _ in pieces("gamma_gl / 2")]
     ['?', 'gl', ' / 2']
@@ -90,7 +91,7 @@ def pieces(text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def rich(text: str) -> str:
-    r"""The same for Qt's rich text, with what is special there escaped.
+    r"""Return Greek text as escaped rich text of Qt.
 
     >>> rich("gamma_ntk < 1") == "\u03b3<sub>ntk</sub> &lt; 1"
     True
@@ -109,7 +110,7 @@ def _with_powers(escaped: str) -> str:
 
 
 def margin_digits(bracket: Bracket) -> int:
-    """As many significant digits of the value as the bracket leaves no doubt about, and one more.
+    """Return the number of digits that the bracket determines, and one more.
 
     >>> from core.reference.margin import Bracket
     >>> margin_digits(Bracket(0.08126, 0.08128, 0.08127, True, ""))
@@ -123,8 +124,7 @@ def margin_digits(bracket: Bracket) -> int:
 
 
 def margin_text(bracket: Bracket) -> str:
-    """A margin's value with the digits that it deserves; a bound where no more is known, a
-    dash where there is none."""
+    """Return a margin's value with the digits it deserves; a bound, or a dash, if unknown."""
     if bracket.open:
         return raised(f"\u2264 {number_text(bracket.upper, FEWEST_DIGITS)}")
     if not bracket.exists:
@@ -133,7 +133,7 @@ def margin_text(bracket: Bracket) -> str:
 
 
 def certainty(margin: ReferenceMargin) -> str:
-    r"""How far a margin can be relied on, in a few words; those of a draw name its chance to fail.
+    r"""Return in a few words how reliable a margin is; a draw's words name its chance to fail.
 
     >>> from dataclasses import replace
     >>> from core.reference.margin import Bracket, ReferenceMargin, exact
@@ -155,7 +155,7 @@ def certainty(margin: ReferenceMargin) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent.
+    """Return a share in per cent.
 
     >>> percent(0.2), percent(0.004)
     ('20 %', '0.4 %')
@@ -164,7 +164,7 @@ def percent(share: float) -> str:
 
 
 def margin_tip(margin: ReferenceMargin) -> str:
-    """What a margin is, its bracket and how it was found, as rich text."""
+    """Return a margin's meaning, bracket and method as rich text."""
     reference, bracket = margin.reference, margin.bracket
     lines = [f"<b>{rich(reference.title)}</b>", rich(reference.formula)]
     if bracket.exists:
@@ -179,7 +179,7 @@ def margin_tip(margin: ReferenceMargin) -> str:
 
 
 def short_name(name: str) -> str:
-    """A statement's numbering, shortened.
+    """Shorten a statement's numbering.
 
     >>> short_name("Theorem 2.2"), short_name("Lemma A.3")
     ('Thm 2.2', 'Lemma A.3')

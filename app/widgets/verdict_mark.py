@@ -1,4 +1,4 @@
-"""Marks of verdicts and of hypotheses: each has a shape, a colour and a word of its own."""
+"""Marks of verdicts and of hypotheses, each with its own shape, colour and word."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Hue = Literal["positive", "negative", "warning", "muted"]
 @final
 @dataclass(frozen=True, slots=True)
 class VerdictStyle:
-    """How a verdict looks in a row, and what it means."""
+    """Mark, colour, word and meaning of a verdict."""
 
     word: str
     shape: Shape
@@ -89,7 +89,6 @@ MET: dict[bool | None, tuple[str, Hue, str]] = {
 
 
 def hue_of(hue: Hue, palette: Palette) -> str:
-    """The colour of a kind of verdict."""
     colours = {
         # On a dark ground the blue of positive nodes has a contrast of 3.5, which is little for
         # words.
