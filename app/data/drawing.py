@@ -1,4 +1,4 @@
-"""Data drawn by hand: between the window they are drawn in, the form, and the training."""
+"""Data drawn by hand: connects their window, the form, and the training."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KIND, BIASES = "points", "bias"
 WORDS = "Draw the data"
 WHILE_DRAWING = "Draw and train"
-PAUSE = 400  # while somebody is still drawing, nothing is trained
+PAUSE = 400  # ms without a change before training starts
 MOST_BYTES = 10_000_000  # of a file of at most 2,000 points
 NO_STUDY = "Choose a study in the experiment panel first; its network is trained on the points."
 THROUGH_ORIGIN = "A network of kind {kind} has no biases: its nodes see the points from the origin."
@@ -48,10 +48,10 @@ NOT_DRAWN = (
 
 @final
 class DrawingController(QObject):
-    """Owner of the window in which data are drawn, None until it is first shown.
+    """Owner of the window for drawing data, which is made when it is first shown.
 
-    The points get into the form as one named step: when Train is pressed, and when the window is
-    left or closed after a change.
+    The points become the form's data as one named step: when Train is pressed, and when the window
+    is left or closed after a change.
     """
 
     runs_superseded = Signal(list)
@@ -122,7 +122,6 @@ class DrawingController(QObject):
         return window
 
     def close(self) -> None:
-        """Close the window."""
         self._pause.stop()
         if self.window is not None:
             self.window.close()  # it says that it is left

@@ -278,7 +278,7 @@ class CompareController(QObject):
         assert self._of is not None
         self._asked_at = self._display.view.cursor
         request_values(self._of.question, self._open, self._asked_at)
-        self._calculator.watch([one.later for one in self._open])
+        self._calculator.watch([one.background for one in self._open])
 
     def _common(self) -> dict[str, str]:
         """Return the observables that all runs have, with their titles."""

@@ -31,7 +31,7 @@ class ComparedRun:
     """Compared run: its file, its computed values, and the largest possible margin."""
 
     run: RecordedRun
-    later: BackgroundValues
+    background: BackgroundValues
     most: float
 
 
@@ -53,9 +53,9 @@ def request_values(question: CompareQuestion, runs: Sequence[ComparedRun], curso
     for one in runs:
         names = () if question.ranked else question.names
         names = tuple(name for name in names if observable_of(name).applies(one.run))
-        one.later.ask_traces(OWNER, names, one.run.frames)
+        one.background.ask_traces(OWNER, names, one.run.frames)
         wanted = NodesQuestion(_frame(one, cursor), question.observable)
-        one.later.nodes.ask(wanted if question.ranked else None)
+        one.background.nodes.ask(wanted if question.ranked else None)
 
 
 def _frame(one: ComparedRun, cursor: float) -> int:
@@ -77,9 +77,9 @@ def compare_over_time(
         frames, known = one.run.frames, np.ones(one.run.frames, dtype=bool)
         values: dict[str, Array] = {}
         for name in question.names:
-            if one.later.asks(OWNER, name):
-                known &= one.later.known(name, frames)
-                values[name] = one.later.trace(name, frames)[:, 0]
+            if one.background.asks(OWNER, name):
+                known &= one.background.known(name, frames)
+                values[name] = one.background.trace(name, frames)[:, 0]
             else:
                 values[name] = np.full(frames, math.nan)
         traced.append(traced_of(one.run, label, family, values, one.most).taken(known))
@@ -108,7 +108,7 @@ def compare_nodes(
 
     ranked = []
     for one, label, family in zip(runs, named.labels, named.families, strict=True):
-        known = one.later.nodes.known
+        known = one.background.nodes.known
         if known is None or known[0].name != question.observable:
             return None
         values = known[1][np.isfinite(known[1])]

@@ -173,7 +173,7 @@ class Readout(QObject):
             self._group = None
             return
         question = GroupQuestion(chosen.frame, chosen.selected)
-        later = run.data.later
+        later = run.data.background
         later.group.ask(question)
         self._display.calculator.wake()
         # While the next frame's are computed those of the last one stay, of the same nodes.

@@ -325,7 +325,6 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 def layout_of(scene: Scene) -> dict[str, tuple[str, ...]]:
-    """Return the layout of a scene."""
     # All of its parts, also those that are as in a new window: it is put over any other one.
     return write_fields(scene, OF_LAYOUT, always=True)
 

@@ -82,7 +82,7 @@ class DisplayData:
         self._log10_norm = np.empty(room)
         self._sorted: OrderedDict[tuple[str, int], SortedNodes] = OrderedDict()
         self._coordinate = np.empty(0)
-        self.later = BackgroundValues(run)
+        self.background = BackgroundValues(run)
         self.past = ParentHistory(run, MARGINS)
         self.classes = int(run.dataset.classes)
         self._class: NDArray[np.int16] | None = None

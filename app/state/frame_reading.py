@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.runs import Run
 
 
-AHEAD = 8  # that the threads are given at a time: time that is up is overdrawn by no more
+AHEAD = 8  # tasks given to the threads at a time: at most so many run past the deadline
 
 
 def ordered_map(

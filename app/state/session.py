@@ -135,7 +135,6 @@ class OpenRun:
 
     @property
     def counts_steps(self) -> bool:
-        """True if t counts steps."""
         return self.data is not None and self.data.run.counts_steps
 
     @property

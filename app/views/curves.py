@@ -76,7 +76,7 @@ class CurvesView(TraceView):
     # --------------------------------------------------------------------------------- content
 
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """The curves, scaled as the axis wants them."""
+        """Return the curves, scaled for the axis."""
         from core.observables.registry import alike
 
         names = self.names
@@ -129,7 +129,7 @@ class CurvesView(TraceView):
         return self._logarithmic and name.startswith(LOG)
 
     def _heights(self, name: str, values: Floats, among: Floats | None = None) -> Floats:
-        """Values as the axis shows them."""
+        """Return values as the axis shows them."""
         return scaled(values, CurveScale.LINEAR if self._is_log(name) else self.scale, among)
 
     def _said(self, name: str, values: Floats) -> Floats | None:
@@ -188,7 +188,6 @@ class CurvesView(TraceView):
         return low - pad, high + pad
 
     def _shown_bounds(self) -> list[Bound]:
-        """The bounds on observables that are shown."""
         return [bound for bound in self._bounds if bound.view in self.names]
 
     def help_topics(self) -> tuple[str, ...]:
@@ -225,7 +224,7 @@ class CurvesView(TraceView):
         if known:
             lost = ", ".join(self._lost())
             return Overlay(corner=(f"not positive: {lost}", "some not positive") if lost else ())
-        return Overlay(note=WAITING if data.later.pending else "no value at any frame")
+        return Overlay(note=WAITING if data.background.pending else "no value at any frame")
 
 
 def _positive(values: Floats) -> bool:
@@ -295,7 +294,7 @@ class SpectrumView(TraceView):
         """The ratio of the two largest at the frame."""
         values = self._values
         if frame >= values.shape[0] or not np.isfinite(values).any():
-            return Overlay(note=WAITING if data.later.pending else "all inner weights are 0")
+            return Overlay(note=WAITING if data.background.pending else "all inner weights are 0")
         here = values[frame]
         if here.size < 2 or not np.isfinite(here[:2]).all():
             return Overlay()

@@ -231,7 +231,6 @@ class MarginsView(TraceView):
         return (NodeMark(place, height, raised(f"90 % at {time_text(reach.log10_time, steps)}")),)
 
     def _readings(self, data: DisplayData, frame: int) -> tuple[Reading, ...]:
-        """The margins at the cursor."""
         readings = []
         for k, (text, column, factor, _) in enumerate(CURVES):
             value = self.scale * factor * float(data.margins[frame, column])

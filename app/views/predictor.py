@@ -136,14 +136,14 @@ class PredictorView(RunView):
             question = PredictorQuestion(
                 self.frame, data.coordinates, (*first, count), (*second, count)
             )
-        data.later.prediction.ask(question)
-        if data.later.pending:
+        data.background.prediction.ask(question)
+        if data.background.pending:
             self.requested.emit()
 
     def on_values(self) -> bool:
         """Draw the latest answer, perhaps of a frame before: the next one is on its way."""
         data = self.data
-        answer = data.later.answer if data is not None else None
+        answer = data.background.answer if data is not None else None
         if data is None or answer is None or answer is self._drawn or self._absent:
             return False
         if data.run.dataset.d > 1 and answer.question.axes != data.coordinates:

@@ -129,18 +129,18 @@ class TraceView(RunView):
 
     def _traces(self, data: DisplayData, names: tuple[str, ...]) -> tuple[Floats, ...]:
         """What is known of some traces, (T, width) each; the rest is asked for."""
-        data.later.ask_traces(type(self).__name__, names, data.frames)
-        if data.later.pending:
+        data.background.ask_traces(type(self).__name__, names, data.frames)
+        if data.background.pending:
             self.requested.emit()
-        self._traced = data.later.traced
-        return tuple(data.later.trace(name, data.frames) for name in names)
+        self._traced = data.background.traced
+        return tuple(data.background.trace(name, data.frames) for name in names)
 
     def _give_up(self, data: DisplayData) -> None:
-        data.later.ask_traces(type(self).__name__, (), 0)
+        data.background.ask_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:
         """Draw the values that have come since."""
-        if self._traced < 0 or self.data is None or self.data.later.traced == self._traced:
+        if self._traced < 0 or self.data is None or self.data.background.traced == self._traced:
             return False
         self.redraw()
         return True

@@ -74,7 +74,6 @@ class PlotAxis(pg.AxisItem):
         self.set_label(label)
 
     def set_ticks(self, ticks: TickMaker) -> None:
-        """Another kind of ticks."""
         if ticks is not self._maker:
             self._maker = ticks
             self.picture = None  # pyqtgraph keeps the axis as it was painted
@@ -212,7 +211,6 @@ class PlotAxis(pg.AxisItem):
             painter.drawText(rect, self._flags(), text)
 
     def _beside(self) -> QRectF:
-        """Where texts are."""
         bounds = self.boundingRect()
         if self.orientation == "left":
             return bounds.adjusted(0.0, 0.0, -OVERLAP, 0.0)

@@ -71,7 +71,6 @@ class MessageBar(QWidget):
         self._notice_timer.start()
 
     def clear(self) -> None:
-        """Hide the bar."""
         self.show_message("")
 
     def float_over(self, widget: QWidget, at_foot: bool = False) -> None:

@@ -56,7 +56,6 @@ class Reading:
 
     @property
     def text(self) -> str:
-        """Both."""
         return f"{self.name} {self.number}"
 
 

@@ -333,7 +333,7 @@ def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot
         frames = [run.data.frame_at(program.display.view.cursor) for run in program.session]
 
         def is_there(frames: list[int] = frames) -> bool:
-            known = [one.later.nodes.known for one in program.compare._open]
+            known = [one.background.nodes.known for one in program.compare._open]
             return [one[0].frame for one in known if one] == frames and len(lines(program)) == 2
 
         qtbot.waitUntil(is_there)

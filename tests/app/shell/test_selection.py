@@ -103,7 +103,7 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(
     assert view_of(program, 0, "norms").past.opacity() == 1.0
     qtbot.waitUntil(lambda: bool(numbers.facts()))
     run = program.display.panels[1].run
-    later = run.data.later
+    later = run.data.background
     question, facts = later.group.known or (None, None)
     assert question is not None and question.nodes == chosen
     wanted = by_hand(run.data.run, program.display.view.runs[1].frame, chosen)

@@ -62,7 +62,7 @@ def test_both_axes_of_every_view_have_names(
     set_options(panel, margin_axis=axis)
     set_options(panel, curves=("risk", "distance"))
     panel.set_views(tuple(VIEWS))
-    while data.later.work(1.0):
+    while data.background.work(1.0):
         panel.on_values()
         panel.draw_pending()
     for name, kind in VIEWS.items():

@@ -87,7 +87,7 @@ def test_a_curve_on_a_logarithmic_axis_says_its_value(
     set_options(panel, curves=("risk",))
     view = panel.view("curves")
     assert isinstance(view, CurvesView)
-    while data.later.work(1.0):
+    while data.background.work(1.0):
         pass
     view.on_values()
     frame = 40
@@ -128,7 +128,7 @@ def test_the_predictor_is_read_at_its_grid(
 
     panel.set_views(("predictor",))
     show_frame(panel, data.frames - 1)
-    while data.later.work(1.0):
+    while data.background.work(1.0):
         pass
     view = panel.view("predictor")
     view.on_values()
