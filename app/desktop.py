@@ -15,6 +15,7 @@ from core.program import RESOURCES
 from core.run_files.schema import APPLICATION_ID
 
 SCHEME = "marginscope"
+VIEW_SUFFIX = ".msview"
 LINKS, FILES = "marginscope-links.desktop", "marginscope.desktop"
 LINK_KIND = f"x-scheme-handler/{SCHEME}"
 RUN_KIND, VIEW_KIND = "application/vnd.marginscope.run", "application/vnd.marginscope.view"
@@ -22,6 +23,11 @@ RUN_KIND, VIEW_KIND = "application/vnd.marginscope.run", "application/vnd.margin
 KINDS: Mapping[str, tuple[str, ...]] = {LINKS: (LINK_KIND,), FILES: (RUN_KIND, VIEW_KIND)}
 SIZES = (16, 32, 48, 64, 128, 256)
 FOLDER = RESOURCES / "desktop"
+
+
+def is_link(text: str) -> bool:
+    """Return True for a text with the scheme of links of this program."""
+    return text.strip().lower().startswith(f"{SCHEME}:")
 
 
 def desktop_entry(start: Sequence[str], folder: Path, name: str = LINKS) -> str:

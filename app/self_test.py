@@ -227,7 +227,7 @@ class SelfTest:
 
     def figure(self) -> str:
         """A figure as PDF with its fonts in it, drawn by this program in another process."""
-        from app.state.exports import FigureJob
+        from app.export.pictures import FigureJob
 
         content = self._exported(FigureJob((self._run_file(),), self._folder / "figure.pdf"))
         require(content.startswith(b"%PDF-"), "the figure is no PDF")
@@ -239,7 +239,7 @@ class SelfTest:
         """A film, drawn by this program in another process."""
         from PIL import Image
 
-        from app.state.exports import FilmJob
+        from app.export.pictures import FilmJob
 
         path = self._folder / "film.gif"
         job = FilmJob((self._run_file(),), path, seconds=1.0, frames_per_second=5.0)
@@ -272,7 +272,7 @@ class SelfTest:
 
     def documents(self) -> str:
         """What Help shows is there, and so are the studies."""
-        from app.state.documents import documents
+        from app.shell.documents import documents
         from core.studies.study import load_study, shipped_ids
 
         pages = len(documents())

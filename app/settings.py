@@ -28,13 +28,12 @@ from pydantic import (
 )
 from pydantic_core.core_schema import CoreSchema, any_schema
 
-from app.state.intent import VIEW_OPTIONS, Intent
-from app.state.layouts import MOST_LAYOUTS
-from app.state.scene import AT_REST
+from app.state.intent import AT_REST, VIEW_OPTIONS, Intent
 from core.errors import DiskError, MarginscopeError
 from core.files import read_whole, set_aside, write_whole
 
 MOST_RECENT = 10
+MOST_LAYOUTS = 50
 # Ours has a few kilobytes; another file under its name must not be read whole at every start.
 MOST_BYTES = 1_000_000
 

@@ -461,7 +461,7 @@ def find_drawing_in_the_window() -> list[str]:
             node.module == "core.figures.draw" or "figure_bytes" in [one.name for one in node.names]
         )
     }
-    drawn_in = "app/state/exports.py"  # where a job is done without a window, as in tests
+    drawn_in = "app/export/jobs.py"  # where a job is done without a window, as in tests
     assert places >= {drawn_in, "core/figures/export.py"}
     return [place for place in places if place.startswith("app/") and place != drawn_in]
 

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 import marginscope as ms
-from app.state.documents import PARTS
+from app.shell.documents import PARTS
 from core.observables.registry import OBSERVABLES
 from core.reference.registry import REFERENCES
 from core.studies.study import load_study, shipped_ids

@@ -1,4 +1,4 @@
-"""Data drawn by hand: between the window they are drawn in, the form, and the training."""
+"""Data drawn by hand: connects their window, the form, and the training."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.flag import Flag
 from app.scenes.controller import SceneController
-from app.state.edits import Edits
 from app.training.controller import MEND_FIRST, TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words, text_of
-from app.training.study_edits import StudyEdits
+from app.training.study_edits import Edits, StudyEdits
 from core.data.files import DATA_FILTER
 from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Pasted, Points, PointsData, fault_of
 from core.errors import InputError
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 KIND, BIASES = "points", "bias"
 WORDS = "Draw the data"
 WHILE_DRAWING = "Draw and train"
-PAUSE = 400  # while somebody is still drawing, nothing is trained
+PAUSE = 400  # ms without a change before training starts
 MOST_BYTES = 10_000_000  # of a file of at most 2,000 points
 NO_STUDY = "Choose a study in the experiment panel first; its network is trained on the points."
 THROUGH_ORIGIN = "A network of kind {kind} has no biases: its nodes see the points from the origin."
@@ -49,10 +48,10 @@ NOT_DRAWN = (
 
 @final
 class DrawingController(QObject):
-    """Owner of the window in which data are drawn, None until it is first shown.
+    """Owner of the window for drawing data, which is made when it is first shown.
 
-    The points get into the form as one named step: when Train is pressed, and when the window is
-    left or closed after a change.
+    The points become the form's data as one named step: when Train is pressed, and when the window
+    is left or closed after a change.
     """
 
     runs_superseded = Signal(list)
@@ -110,7 +109,7 @@ class DrawingController(QObject):
         window.canvas.plot.setFocus()
 
     def _made(self) -> DrawingWindow:
-        from app.data.drawing_window import DrawingWindow  # the plot is slow to load
+        from app.data.drawing_window import DrawingWindow
 
         self.window = window = DrawingWindow(self._palette)
         window.setWindowIcon(self._main.windowIcon())
@@ -123,7 +122,6 @@ class DrawingController(QObject):
         return window
 
     def close(self) -> None:
-        """Close the window."""
         self._pause.stop()
         if self.window is not None:
             self.window.close()  # it says that it is left

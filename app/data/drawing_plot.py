@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.state.sketch import Row, Sketch, moved
+from app.data.sketch import Row, Sketch, with_moved
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay
@@ -197,7 +197,7 @@ class DrawingPlot(QWidget):
             else:
                 second = to_step(row[1] + y, step) if y else row[1]
                 places[number] = (first, second, row[-1])
-        return moved(sketch, places)
+        return with_moved(sketch, places)
 
     # ----------------------------------------------------------------------------------- events
 

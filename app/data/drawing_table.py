@@ -16,7 +16,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
-from app.state.sketch import Row, Sketch
+from app.data.sketch import Row, Sketch
 from core.data.numbers import may_have_groups, number_of
 from core.data.points import LARGEST, label_of
 

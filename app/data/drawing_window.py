@@ -21,23 +21,23 @@ from PySide6.QtWidgets import (
 
 from app.data.drawing_plot import DrawingPlot
 from app.data.drawing_table import PointTable
-from app.qt_workarounds import ActionButtonSync
-from app.state.sketch import (
+from app.data.sketch import (
     Row,
     Sketch,
     SketchHistory,
-    added,
-    counted,
-    flipped,
-    in_dimension,
-    moved,
+    count_text,
     sketch_of,
-    without,
+    with_dimension,
+    with_flipped_labels,
+    with_moved,
+    with_points,
+    without_points,
 )
-from app.widgets.inputs import ChoiceBox, push_button, quiet_label, set_property
+from app.qt_workarounds import ActionButtonSync
+from app.widgets.inputs import ChoiceBox, push_button, set_property
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.message_bar import MessageBar
-from app.widgets.plain_text import plain_tip
 from core.data.points import MAX_POINTS, NAMES, Points, fault_of, parse_points, points_csv, shape
 from core.errors import InputError
 from core.figures.palette import Palette
@@ -51,7 +51,7 @@ OTHERS = "The pasted points took the place of the others, which have another dim
 
 @final
 @dataclass(frozen=True, slots=True)
-class Deed:
+class SketchAction:
     """An action of the window."""
 
     key: str
@@ -60,18 +60,22 @@ class Deed:
     keys: tuple[str, ...]
 
 
-DEEDS = (
-    Deed("undo", "Undo", "Take back the latest change to the points", ("Ctrl+Z",)),
-    Deed("redo", "Redo", "Make the change once more that was taken back", ("Ctrl+Shift+Z",)),
-    Deed("add", "Add", "A point in the middle, which the arrow keys move", ("Ins",)),
-    Deed("flip", "Flip", "Give the selected points the other label", ("F",)),
-    Deed("delete", "Delete", "Delete the selected points", ("Del", "Backspace")),
-    Deed("clear", "Clear", "Delete all points", ()),
-    Deed("all", "Select all", "Select all points", ("Ctrl+A",)),
-    Deed("paste", "Paste", "Points from the clipboard: coordinates, then the label", ("Ctrl+V",)),
-    Deed("copy", "Copy", "The selected points, or all, as CSV into the clipboard", ("Ctrl+C",)),
-    Deed("open", "Open ...", "The points of an NPZ or CSV file", ("Ctrl+O",)),
-    Deed("fit", "Fit", "A range with all points in it", ("Ctrl+0",)),
+SKETCH_ACTIONS = (
+    SketchAction("undo", "Undo", "Take back the latest change to the points", ("Ctrl+Z",)),
+    SketchAction("redo", "Redo", "Make the change again that was taken back", ("Ctrl+Shift+Z",)),
+    SketchAction("add", "Add", "A point in the middle, which the arrow keys move", ("Ins",)),
+    SketchAction("flip", "Flip", "Give the selected points the other label", ("F",)),
+    SketchAction("delete", "Delete", "Delete the selected points", ("Del", "Backspace")),
+    SketchAction("clear", "Clear", "Delete all points", ()),
+    SketchAction("all", "Select all", "Select all points", ("Ctrl+A",)),
+    SketchAction(
+        "paste", "Paste", "Points from the clipboard: coordinates, then the label", ("Ctrl+V",)
+    ),
+    SketchAction(
+        "copy", "Copy", "The selected points, or all, as CSV into the clipboard", ("Ctrl+C",)
+    ),
+    SketchAction("open", "Open ...", "The points of an NPZ or CSV file", ("Ctrl+O",)),
+    SketchAction("fit", "Fit", "A range with all points in it", ("Ctrl+0",)),
 )
 
 
@@ -125,15 +129,15 @@ class DrawingWindow(QWidget):
             "fit": self.canvas.fit,
         }
         actions = {}
-        for deed in DEEDS:
-            action = QAction(deed.text, self)
-            action.setObjectName(deed.key)
-            action.setShortcuts([QKeySequence(keys) for keys in deed.keys])
+        for row in SKETCH_ACTIONS:
+            action = QAction(row.text, self)
+            action.setObjectName(row.key)
+            action.setShortcuts([QKeySequence(keys) for keys in row.keys])
             named = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            action.setToolTip(plain_tip(f"{deed.tip} ({named})" if named else deed.tip))
-            action.triggered.connect(answers[deed.key])
+            action.setToolTip(plain_tip(f"{row.tip} ({named})" if named else row.tip))
+            action.triggered.connect(answers[row.key])
             self.addAction(action)
-            actions[deed.key] = action
+            actions[row.key] = action
         return actions
 
     def _make_choices(self) -> None:
@@ -258,7 +262,7 @@ class DrawingWindow(QWidget):
         positive, negative = sketch.count(1.0), sketch.count(-1.0)
         chosen = f", {len(sketch.selected)} selected" if sketch.selected else ""
         self.counts.setText(
-            f"{counted(len(sketch.points))}: {positive} of +1, {negative} of \u22121{chosen}"
+            f"{count_text(len(sketch.points))}: {positive} of +1, {negative} of \u22121{chosen}"
         )
         fault = fault_of(sketch.points)
         self.train.setEnabled(not fault)
@@ -306,40 +310,40 @@ class DrawingWindow(QWidget):
         if len(self.sketch.points) >= MAX_POINTS:
             self.bar.show_message(FULL)
             return
-        self._do(added(self.sketch, row), "Add a point")
+        self._do(with_points(self.sketch, row), "Add a point")
 
     def _add_middle(self) -> None:
         self._add(self.canvas.middle())
         self.canvas.plot.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _move(self, sketch: Sketch, subject: str) -> None:
-        self._do(sketch, f"Move {counted(len(sketch.selected))}", subject)
+        self._do(sketch, f"Move {count_text(len(sketch.selected))}", subject)
 
     def _flip(self, number: int) -> None:
         """One point, or all that are selected with it."""
         selected = self.sketch.selected
         which = selected if number in selected else frozenset({number})
-        self._do(flipped(self.sketch, which), f"Flip {counted(len(which))}")
+        self._do(with_flipped_labels(self.sketch, which), f"Flip {count_text(len(which))}")
 
     def _flip_selected(self) -> None:
         which = self.sketch.selected
-        self._do(flipped(self.sketch, which), f"Flip {counted(len(which))}")
+        self._do(with_flipped_labels(self.sketch, which), f"Flip {count_text(len(which))}")
 
     def _delete(self) -> None:
         which = self.sketch.selected
-        self._do(without(self.sketch, which), f"Delete {counted(len(which))}")
+        self._do(without_points(self.sketch, which), f"Delete {count_text(len(which))}")
 
     def _clear(self) -> None:
-        self._do(without(self.sketch, range(len(self.sketch.points))), "Clear")
+        self._do(without_points(self.sketch, range(len(self.sketch.points))), "Clear")
 
     def _select_all(self) -> None:
         self.pick(frozenset(range(len(self.sketch.points))))
 
     def _edit(self, number: int, row: Row) -> None:
-        self._do(moved(self.sketch, {number: row}), f"Edit point {number + 1}")
+        self._do(with_moved(self.sketch, {number: row}), f"Edit point {number + 1}")
 
     def _on_dimension(self, place: int) -> None:
-        self._do(in_dimension(self.sketch, 2 - place), f"Points {DIMENSIONS[place]}")
+        self._do(with_dimension(self.sketch, 2 - place), f"Points {DIMENSIONS[place]}")
 
     def _on_label(self, positive: bool) -> None:
         self.canvas.label = 1.0 if positive else -1.0
@@ -363,7 +367,7 @@ class DrawingWindow(QWidget):
             self.bar.show_message(NO_ROOM)
             return
         base = Sketch(d=len(rows[0]) - 1) if other or not sketch.points else sketch
-        self._do(added(base, *rows), f"Paste {counted(len(rows))}")
+        self._do(with_points(base, *rows), f"Paste {count_text(len(rows))}")
         self.canvas.fit()
         self.bar.show_message(" ".join(filter(None, (pasted.note, OTHERS if other else ""))))
 

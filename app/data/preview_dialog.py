@@ -17,12 +17,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.training.fields import in_words
-from app.widgets.inputs import ChoiceBox, heading_label, problem_label, quiet_label
+from app.widgets.inputs import ChoiceBox, WholeBox
 from app.widgets.items import Markers, Style, Symbol
+from app.widgets.keyboard import PlotFocus
+from app.widgets.labels import heading_label, plain_label, problem_label, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.number_boxes import WholeBox
-from app.widgets.plain_text import plain_label
-from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Home, Plot
 from core.data.dataset import UNDERSTOOD
 from core.data.preview import Plane, Preview

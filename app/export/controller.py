@@ -22,23 +22,21 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QGuiApplication, QImage, QImageReader
 from PySide6.QtWidgets import QDialog, QWidget
 
+from app.export.commands import command_of
 from app.export.export_dialog import ExportDialog
 from app.export.export_dialogs import DataDialog, FilmDialog
 from app.export.export_progress import ProgressWindow
-from app.export.figure_dialogs import CompareDialog, FigureDialog, PageDialog, PreviewDialog
-from app.state.commands import command_of
-from app.state.compare_exports import CompareCopyJob
-from app.state.data_exports import Column, columns_of
-from app.state.exports import (
+from app.export.figure_dialogs import CompareDialog, FigureDialog, FigurePreviewDialog, PageDialog
+from app.export.jobs import CompareCopyJob, DataColumn, ExportJob, columns_of
+from app.export.pictures import (
     CopyJob,
     Exportable,
-    ExportJob,
     FigureJob,
     PageJob,
     PictureJob,
-    completed,
-    page_preview_of,
-    preview_of,
+    complete_job,
+    render_page_preview,
+    render_preview,
 )
 from app.worker import Request, Worker
 from core.errors import InputError
@@ -160,7 +158,7 @@ class ExportController(QObject):
             self.error.emit(BUSY)
             return
         if isinstance(job, PictureJob):  # the dialog may be older
-            job = completed(job, self._snapshot())
+            job = complete_job(job, self._snapshot())
         self._job = job
         self.progress = ProgressWindow(job.title, self._window)
         self.progress.cancel_requested.connect(self.cancel)
@@ -212,7 +210,7 @@ class ExportController(QObject):
         dialog.command_requested.connect(self._copy_command)
         # Not exec: a loop of its own would keep the display from its ticks.
         dialog.open()
-        if isinstance(dialog, PreviewDialog):
+        if isinstance(dialog, FigurePreviewDialog):
             dialog.changed.connect(self._preview_timer.start)
             self._preview_timer.start()
             self.figure_process.prestart()
@@ -222,7 +220,7 @@ class ExportController(QObject):
         if self.dialog is not None:
             job, shown = self.dialog.job(), self._snapshot()
             if isinstance(job, PictureJob):
-                job = completed(job, shown)
+                job = complete_job(job, shown)
             try:
                 command = command_of(job, shown)
             except InputError as error:
@@ -233,7 +231,7 @@ class ExportController(QObject):
 
     def _request_preview(self) -> None:
         dialog = self.dialog
-        if not isinstance(dialog, PreviewDialog):
+        if not isinstance(dialog, FigurePreviewDialog):
             return
         if dialog.wrong:
             self.previewer.cancel()
@@ -241,7 +239,7 @@ class ExportController(QObject):
             return
         job = dialog.job()
         assert isinstance(job, PictureJob)
-        job = completed(job, self._snapshot())
+        job = complete_job(job, self._snapshot())
         self.previewer.ask(job, self.figure_process, dialog.pixels())
 
     def _on_preview(self, made: object) -> None:
@@ -328,13 +326,13 @@ def _preview(
     asked: FigureJob | PageJob | Sequence[Path],
     process: FigureProcess,
     pixels: int = 0,
-) -> tuple[bytes, float, float] | tuple[bytes, int] | list[Column] | None:
+) -> tuple[bytes, float, float] | tuple[bytes, int] | list[DataColumn] | None:
     """Draw a figure or a page as it will be, or find the columns of some runs, in the thread."""
     draw = partial(process.draw, cancelled=request.is_cancelled)
     if isinstance(asked, FigureJob):
-        return preview_of(asked, pixels, draw)
+        return render_preview(asked, pixels, draw)
     if isinstance(asked, PageJob):
-        return page_preview_of(asked, pixels, request.is_cancelled, draw)
+        return render_page_preview(asked, pixels, request.is_cancelled, draw)
     return list(columns_of(asked, request.is_cancelled))
 
 

@@ -24,20 +24,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.data_exports import data_paths
-from app.state.exports import ExportJob
+from app.export.jobs import ExportJob, data_paths
 from app.state.headings import headings_of_files
-from app.widgets.inputs import (
-    ChoiceBox,
-    ValueEdit,
-    heading_label,
-    problem_label,
-    push_button,
-    quiet_label,
-)
+from app.widgets.inputs import ChoiceBox, ValueEdit, WholeBox, push_button
+from app.widgets.labels import heading_label, menu_text, plain_tip, problem_label, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.number_boxes import WholeBox
-from app.widgets.plain_text import menu_text, plain_tip
 from core.figures.palette import PALETTES, Palette
 
 COPY_TIP = "The line for a terminal that writes the same file"

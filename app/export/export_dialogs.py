@@ -19,12 +19,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.export.export_dialog import WAITING, ExportDialog, too_many
-from app.state.data_exports import Column, DataJob
-from app.state.exports import Exportable, ExportJob, FilmJob
-from app.widgets.inputs import ValueEdit, quiet_label, text_width
+from app.export.jobs import DataColumn, DataJob, ExportJob
+from app.export.pictures import Exportable, FilmJob
+from app.widgets.inputs import DecimalBox, ValueEdit, WholeBox, text_width
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.number_boxes import DecimalBox, WholeBox
-from app.widgets.plain_text import plain_tip
 from core.errors import InputError
 from core.figures.names import (
     EVERY_PANEL,
@@ -198,7 +197,7 @@ class DataDialog(ExportDialog):
     """Data: format, columns, and whether the parameters go with them; one file a run."""
 
     def __init__(self, shown: Exportable, folder: Path, parent: QWidget | None = None) -> None:
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[DataColumn, ...] = ()
         super().__init__("Save data", DATA_FORMATS, shown.runs, folder, parent, one_file_each=True)
 
     def _add_options(self) -> None:
@@ -214,7 +213,7 @@ class DataDialog(ExportDialog):
         self.parameters = QCheckBox("the data set and the parameters of every frame", self)
         self._row("with", self.parameters)
 
-    def show_preview(self, columns: Sequence[Column]) -> None:
+    def show_preview(self, columns: Sequence[DataColumn]) -> None:
         """List the columns of the runs; costly ones are not ticked, and say how long they take."""
         self._columns = tuple(columns)
         with QSignalBlocker(self.columns):
@@ -233,7 +232,7 @@ class DataDialog(ExportDialog):
         self.columns.clear()
         self.columns.addItem(QListWidgetItem(sentence))
 
-    def chosen(self) -> tuple[Column, ...]:
+    def chosen(self) -> tuple[DataColumn, ...]:
         """The columns that are ticked and that the format has room for."""
         items = [self.columns.item(row) for row in range(self.columns.count())]
         names = {item.data(NAME) for item in items if item.checkState() is Qt.CheckState.Checked}

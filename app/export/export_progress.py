@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets.inputs import quiet_label
+from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space
 from core.numbers import duration_text
 

@@ -13,11 +13,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
 from app.export.export_dialog import ExportDialog, too_many
-from app.state.compare_exports import TABLE, USUAL, CompareJob
-from app.state.exports import Exportable, ExportJob, FigureJob, PageJob
-from app.widgets.inputs import ValueEdit, quiet_label
+from app.export.jobs import TABLE, USUAL_WIDTH, CompareJob, ExportJob
+from app.export.pictures import Exportable, FigureJob, PageJob
+from app.widgets.inputs import DecimalBox, ValueEdit, WholeBox
+from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.number_boxes import DecimalBox, WholeBox
 from app.widgets.study_picture import StudyPicture
 from core.errors import InputError
 from core.figures.names import (
@@ -42,7 +42,7 @@ FIGURE_FORMATS = {".pdf": "PDF", ".svg": "SVG", ".png": "PNG"}
 PAGE_FORMATS = {".html": "HTML, for any browser"}
 COLUMN_WIDTHS = {f"{COLUMN:g} mm, a column": COLUMN, f"{PAGE:g} mm, a page": PAGE}
 SIZES: Mapping[str, float | None] = {"as the panels need": None, **COLUMN_WIDTHS, "own size": 0.0}
-WIDTHS = {f"{USUAL:g} mm": USUAL, **COLUMN_WIDTHS, "own width": 0.0}
+WIDTHS = {f"{USUAL_WIDTH:g} mm": USUAL_WIDTH, **COLUMN_WIDTHS, "own width": 0.0}
 LETTERS = {"sans": "sans serif", "serif": "serif"}
 COLOUR_TITLES = {"system": "as the reader's system", "light": "light", "dark": "dark"}
 REST = "the rest of curves, faint"
@@ -53,7 +53,7 @@ ROOM = 300  # pixels of the preview
 WIDTH = 960  # within the smallest window
 
 
-class PreviewDialog(ExportDialog):
+class FigurePreviewDialog(ExportDialog):
     """Dialog for what is shown, with a preview at the right of the options."""
 
     least_height = 0  # pixels, within the smallest window
@@ -99,7 +99,7 @@ class PreviewDialog(ExportDialog):
 
 
 @final
-class FigureDialog(PreviewDialog):
+class FigureDialog(FigurePreviewDialog):
     """A figure: panels, size, letters, and what is drawn beside the runs."""
 
     least_height = 520
@@ -194,7 +194,7 @@ class FigureDialog(PreviewDialog):
 
 
 @final
-class PageDialog(PreviewDialog):
+class PageDialog(FigurePreviewDialog):
     """A page: views, moments, title, and what is drawn beside the runs."""
 
     least_height = 460
@@ -292,7 +292,7 @@ class CompareDialog(ExportDialog):
             return
         self.size_choice = self._choice_box("size", WIDTHS, 16)
         self.wide = DecimalBox(self, decimals=1)
-        self._spin("width in millimetres", self.wide, 0.0, 2000.0, USUAL)
+        self._spin("width in millimetres", self.wide, 0.0, 2000.0, USUAL_WIDTH)
         self._together("width", self.size_choice, self.wide, "mm")
         self._add_colours_and_dpi()
 

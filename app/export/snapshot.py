@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.export.pictures import Ends, Exportable
 from app.playback.display import DisplayController
 from app.scenes.named import SelectionController
-from app.state.exports import Ends, Exportable
 from app.state.resolve import NEAR, ResolvedView
 from app.state.session import OpenRun
 from app.theory.controller import TheoryController

@@ -25,9 +25,9 @@ from app.library.compare import CompareController
 from app.library.librarian import Librarian, OperationResult
 from app.state.session import MOST_RUNS, Session
 from app.training.files import FileController
-from app.widgets.inputs import quiet_label
+from app.widgets.dialogs import Question, Role
+from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.question import Question, Role
 from core.errors import InputError
 
 if TYPE_CHECKING:

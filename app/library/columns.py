@@ -19,7 +19,7 @@ DASH = "\u2013"
 
 @final
 @dataclass(frozen=True, slots=True)
-class Column:
+class LibraryColumn:
     """`key` gives what is sorted by, NaN or "" where there is nothing; `text` what is shown."""
 
     name: str
@@ -58,21 +58,21 @@ def _verdicts(entry: Entry) -> float:
     return 1e3 * entry.violated + entry.holds
 
 
-def _result(name: str, title: str, tip: str, digits: int = 4) -> Column:
+def _result(name: str, title: str, tip: str) -> LibraryColumn:
     def value(entry: Entry) -> float:
         return entry.facts.results.get(name, math.nan)
 
-    return Column(name, title, tip, value, lambda one: shown_number(value(one), digits), True)
+    return LibraryColumn(name, title, tip, value, lambda one: shown_number(value(one), 4), True)
 
 
-def _margin(name: str, title: str, tip: str) -> Column:
+def _margin(name: str, title: str, tip: str) -> LibraryColumn:
     def value(entry: Entry) -> float:
         return entry.facts.margins.get(name, math.nan)
 
-    return Column(name, title, tip, value, lambda one: shown_number(value(one), 4), True)
+    return LibraryColumn(name, title, tip, value, lambda one: shown_number(value(one), 4), True)
 
 
-def _setting(key: str, title: str, number: bool = True) -> Column:
+def _setting(key: str, title: str, number: bool = True) -> LibraryColumn:
     def value(entry: Entry) -> Setting | None:
         return entry.facts.settings.get(key)
 
@@ -86,7 +86,7 @@ def _setting(key: str, title: str, number: bool = True) -> Column:
         found = value(entry)
         return DASH if found is None else shown(found)
 
-    return Column(key, title, f"The setting {key}", sorted_by, text, number)
+    return LibraryColumn(key, title, f"The setting {key}", sorted_by, text, number)
 
 
 def _share(entry: Entry) -> str:
@@ -99,17 +99,17 @@ def _time_to_90(entry: Entry) -> str:
     return DASH if math.isnan(entry.log10_time_to_90) else raised(time_text(entry.log10_time_to_90))
 
 
-PICTURE = Column(
+PICTURE = LibraryColumn(
     "picture",
     "",
     "The hard margin over the frames; its lowest point is 0 or the least margin",
     lambda _: "",
     lambda _: "",
 )
-COLUMNS: tuple[Column, ...] = (
+COLUMNS: tuple[LibraryColumn, ...] = (
     PICTURE,
-    Column("name", "Run", "The name you gave it, or what differs", name_of, name_of),
-    Column(
+    LibraryColumn("name", "Run", "The name you gave it, or what differs", name_of, name_of),
+    LibraryColumn(
         "study",
         "Study",
         "The study that it is a run of",
@@ -117,7 +117,7 @@ COLUMNS: tuple[Column, ...] = (
         lambda one: one.facts.title or DASH,
     ),
     _result("hard_margin", "margin", "hard_margin at the last frame: min_i p_i / |W|^L"),
-    Column(
+    LibraryColumn(
         "share",
         "of \u03b3_gl/2",
         "share: the hard margin as a share of gamma_gl / 2, where gamma_gl was computed",
@@ -125,7 +125,7 @@ COLUMNS: tuple[Column, ...] = (
         _share,
         True,
     ),
-    Column(
+    LibraryColumn(
         "time_to_90",
         "t to 90 %",
         "time_to_90: when the hard margin first came to 90 % of gamma_gl / 2, where gamma_gl was "
@@ -134,15 +134,15 @@ COLUMNS: tuple[Column, ...] = (
         _time_to_90,
         True,
     ),
-    Column(
+    LibraryColumn(
         "verdicts",
         "Verdicts",
         "How many statements hold of it and how many are violated, once it was open",
         _verdicts,
         verdict_text,
     ),
-    Column("date", "Date", "When the recording began", lambda one: one.date, date_text),
-    Column(
+    LibraryColumn("date", "Date", "When the recording began", lambda one: one.date, date_text),
+    LibraryColumn(
         "size",
         "Size",
         "On the disk",
@@ -150,21 +150,23 @@ COLUMNS: tuple[Column, ...] = (
         lambda one: size_text(one.size),
         True,
     ),
-    Column(
+    LibraryColumn(
         "tags",
         "Tags",
         "Your tags",
         lambda one: ", ".join(one.about.tags),
         lambda one: ", ".join(one.about.tags),
     ),
-    Column(
+    LibraryColumn(
         "note",
         "Note",
         "Your note",
         lambda one: one.about.note,
         lambda one: one.about.note.partition("\n")[0],
     ),
-    Column("state", "State", "How the run ended", lambda one: one.state, lambda one: one.state),
+    LibraryColumn(
+        "state", "State", "How the run ended", lambda one: one.state, lambda one: one.state
+    ),
     _setting("network.m", "m"),
     _setting("data.n", "n"),
     _setting("data.d", "d"),
@@ -182,7 +184,7 @@ COLUMNS: tuple[Column, ...] = (
     _result("train_error", "training error", "train_error at the last frame"),
     _margin("gamma_gl", "\u03b3_gl", "The global margin, where it was computed"),
     _margin("gamma_ntk", "\u03b3_ntk", "The tangent margin, where it was computed"),
-    Column(
+    LibraryColumn(
         "frames",
         "Frames",
         "How many frames it has",
@@ -190,14 +192,16 @@ COLUMNS: tuple[Column, ...] = (
         lambda one: str(one.facts.frames),
         True,
     ),
-    Column(
+    LibraryColumn(
         "parent",
         "Parent",
         "The run that it goes on from, when, and what was changed",
         lambda one: one.facts.lineage,
         lambda one: one.facts.lineage.capitalize() or DASH,
     ),
-    Column("file", "File", "The run file", lambda one: one.path.name, lambda one: one.path.name),
+    LibraryColumn(
+        "file", "File", "The run file", lambda one: one.path.name, lambda one: one.path.name
+    ),
 )
 FIRST = (
     "picture",

@@ -13,16 +13,22 @@ import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
+from app.library.compared_runs import (
+    ComparedRun,
+    ComparedValues,
+    compare_nodes,
+    compare_over_time,
+    request_values,
+)
 from app.playback.calculator import Calculator
 from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
-from app.state.compared import Compared
-from app.state.compared_runs import ComparedRun, Known, of_nodes, over_time, request_values
-from app.state.later import BackgroundValues
+from app.state.background_values import BackgroundValues
 from app.state.resolve import frame_at
 from app.state.session import RunSnapshot, Session
+from app.state.view_options import Compared
 from app.training.run_questions import RunQuestions
-from app.widgets.page_stack import PageStack
+from app.widgets.layouts import PageStack
 from core.comparison.question import MOST_COMPARED, SORTED, CompareQuestion, check_count
 from core.errors import InputError, MarginscopeError
 from core.figures.palette import PALETTES
@@ -66,7 +72,7 @@ class CompareController(QObject):
         self._palette, self._stopped = "", False
         self._open: tuple[ComparedRun, ...] = ()
         self._named: Differing | None = None
-        self._known: Known | None = None
+        self._known: ComparedValues | None = None
         self._asked_at = math.nan  # the cursor when values were asked for
         self.panel: ComparePanel | None = None
         self.view: CompareView | None = None
@@ -272,7 +278,7 @@ class CompareController(QObject):
         assert self._of is not None
         self._asked_at = self._display.view.cursor
         request_values(self._of.question, self._open, self._asked_at)
-        self._calculator.watch([one.later for one in self._open])
+        self._calculator.watch([one.background for one in self._open])
 
     def _common(self) -> dict[str, str]:
         """Return the observables that all runs have, with their titles."""
@@ -294,9 +300,9 @@ class CompareController(QObject):
         assert self._named is not None
         question, cursor = self._of.question, self._display.view.cursor
         if question.ranked:
-            known = of_nodes(question, self._open, self._named, cursor)
+            known = compare_nodes(question, self._open, self._named, cursor)
         else:
-            known = over_time(question, self._open, self._named)
+            known = compare_over_time(question, self._open, self._named)
         if known is not None:
             self._known = known
             self._show_answer()

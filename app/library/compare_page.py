@@ -20,10 +20,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets.inputs import quiet_label
+from app.widgets.labels import plain_label, plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_label, plain_tip
-from app.widgets.symbols import greek
+from app.widgets.screen_text import greek
 from core.comparison.question import AGAINST, BANDS, KINDS, RANK, SORTED, CompareQuestion
 
 ROOM = 8

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMainWindow
 
 from app.library.actions import LibraryActions
 from app.library.compare import CompareController
-from app.library.librarian import Librarian, Picture
+from app.library.librarian import Librarian, StoredPicture
 from app.places import Places
 from app.playback.live_files import LiveFileController
 from app.state.session import Session
@@ -218,7 +218,7 @@ class LibraryController(QObject):
             self.librarian.draw(tuple(self._undrawn))
             self._undrawn = {}
 
-    def _on_drawn(self, picture: Picture) -> None:
+    def _on_drawn(self, picture: StoredPicture) -> None:
         if self.panel is not None:
             self.panel.model.set_picture(picture.path, picture.heights)
 

@@ -15,12 +15,13 @@ from core.errors import MarginscopeError
 if TYPE_CHECKING:
     from core.library.library import Library, Listing
 
+
 LIST, PICTURES = "list", "pictures"
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Picture:
+class StoredPicture:
     """Picture of a run: heights, as core.library.reading has them."""
 
     path: Path
@@ -87,7 +88,7 @@ class Librarian(QObject):
             self._library.close()
 
     def _on_answer(self, answer: Any) -> None:
-        if isinstance(answer, Picture):
+        if isinstance(answer, StoredPicture):
             self.picture_drawn.emit(answer)
         elif isinstance(answer, OperationResult):
             self.operations_finished.emit(answer)
@@ -111,7 +112,7 @@ def _list(request: Request, library: Library, again: bool) -> Listing:
 def _draw(request: Request, library: Library, paths: tuple[Path, ...]) -> None:
     for path in paths:
         request.watch.look()
-        request.progress(Picture(path, library.picture(path)))
+        request.progress(StoredPicture(path, library.picture(path)))
 
 
 def _set_verdicts(

@@ -19,9 +19,9 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.library.columns import COLUMNS, PICTURE, Column, name_of
-from app.widgets.plain_text import plain_tip
-from app.widgets.sorted_rows import moving_rows, sorted_places
+from app.library.columns import COLUMNS, PICTURE, LibraryColumn, name_of
+from app.widgets.labels import plain_tip
+from app.widgets.tables import keeping_selected_rows, sorted_places
 from core.library.entry import GROWING, Entry, arranged
 
 Index = QModelIndex | QPersistentModelIndex
@@ -92,7 +92,7 @@ class LibraryModel(QAbstractTableModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column."""
         self._order = (COLUMNS[column] if 0 <= column < len(COLUMNS) else PICTURE, order)
-        with moving_rows(self, self._paths):
+        with keeping_selected_rows(self, self._paths):
             self._arrange(self._rows)
 
     def _paths(self) -> list[Path]:
@@ -165,12 +165,12 @@ class LibraryModel(QAbstractTableModel):
         return f"{STEP * max(self._depths[row] - 1, 0)}{CHILD}{name}" if child else name
 
 
-def _alignment(column: Column) -> int:
+def _alignment(column: LibraryColumn) -> int:
     side = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
     return int(side | Qt.AlignmentFlag.AlignVCenter)
 
 
-def _tip(entry: Entry, column: Column) -> str:
+def _tip(entry: Entry, column: LibraryColumn) -> str:
     if entry.facts.wrong:
         return entry.facts.wrong
     if column.name == "verdicts" and entry.verdicts:

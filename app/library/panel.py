@@ -26,9 +26,9 @@ from PySide6.QtWidgets import (
 from app.library.columns import COLUMNS, FIRST
 from app.library.model import PICTURE_SIZE, CurveDelegate, LibraryModel
 from app.style import shades
-from app.widgets.inputs import line_height, problem_label, quiet_label, set_property
+from app.widgets.inputs import line_height, set_property
+from app.widgets.labels import plain_tip, problem_label, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_tip
 from core.comparison.question import MOST_COMPARED
 from core.figures.palette import Palette
 from core.library.entry import Entry

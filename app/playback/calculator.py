@@ -7,7 +7,7 @@ from typing import final
 
 from PySide6.QtCore import QObject, Signal
 
-from app.state.later import BackgroundValues
+from app.state.background_values import BackgroundValues
 from app.worker import Request, Worker
 
 # As long as one run keeps the others waiting, and closing the thread.

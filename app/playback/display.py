@@ -242,7 +242,7 @@ class DisplayController(QObject):
         self.calculator.close()
 
     def _watch(self) -> None:
-        self.calculator.watch([run.data.later for run in self.session if run.data is not None])
+        self.calculator.watch([run.data.background for run in self.session if run.data is not None])
 
     def _on_computed(self) -> None:
         for panel in self.panels:

@@ -16,11 +16,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.widgets.elided import ElidedLabel
-from app.widgets.inputs import line_height, quiet_label
-from app.widgets.layouts import add_all, space
+from app.widgets.inputs import line_height
+from app.widgets.labels import ElidedLabel, quiet_label
+from app.widgets.layouts import add_all, fill_scrolled, space
 from app.widgets.screen_text import raised, shown_number
-from app.widgets.scrolled import fill_scrolled
 from core.figures.numbers import MINUS, power_text
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from app.playback.display import DisplayController
 from app.playback.inspector import Inspector
 from app.playback.run_status import status_text
 from app.playback.status import StatusLine
-from app.state.later import GroupQuestion
+from app.state.background_values import GroupQuestion
 from app.state.session import OpenRun
 from core.errors import MarginscopeError
 from core.figures.numbers import number_text, time_text
@@ -173,7 +173,7 @@ class Readout(QObject):
             self._group = None
             return
         question = GroupQuestion(chosen.frame, chosen.selected)
-        later = run.data.later
+        later = run.data.background
         later.group.ask(question)
         self._display.calculator.wake()
         # While the next frame's are computed those of the last one stay, of the same nodes.

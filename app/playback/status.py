@@ -12,10 +12,9 @@ from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.style import tabular
-from app.widgets.elided import ElidedLabel
 from app.widgets.inputs import line_height
+from app.widgets.labels import ElidedLabel, menu_text, plain_label, plain_tip
 from app.widgets.layouts import space
-from app.widgets.plain_text import menu_text, plain_label, plain_tip
 from core.figures.numbers import MINUS, clock_text, count_text
 from core.numbers import duration_text, whole_text
 

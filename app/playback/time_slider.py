@@ -25,7 +25,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from app.state.resolve import TimeSpan
-from app.widgets.plain_text import show_tip
+from app.widgets.labels import show_tip
 from app.widgets.screen_text import raised
 from core.figures.numbers import MINUS, clock_text, power_text
 from core.figures.palette import Palette

@@ -16,8 +16,8 @@ from app.playback.time_slider import TimeSlider
 from app.qt_workarounds import ActionButtonSync
 from app.state.intent import START
 from app.state.resolve import NEAR, ResolvedView, clamped, resolve, span_of, stepped
-from app.state.value_kinds import PACES
-from app.widgets.button_keys import ButtonKeyActivation
+from app.state.view_options import PACES
+from app.widgets.keyboard import ButtonKeyActivation
 from app.widgets.layouts import add_all, space
 from core.figures.numbers import MINUS, clock_text
 from core.figures.palette import Palette

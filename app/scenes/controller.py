@@ -1,6 +1,6 @@
 """Scenes: a capture of what is shown, its restoration, and undo.
 
-Changes are found by comparing scenes once per turn of the event loop (app.state.history), so that
+Changes are found by comparing scenes once per turn of the event loop (app.scenes.history), so that
 the code that changes something need not report it.
 """
 
@@ -18,24 +18,24 @@ from PySide6.QtGui import QAction
 
 from app.flag import Flag
 from app.playback.display import DisplayController
-from app.state.history import (
+from app.scenes.history import (
     Changed,
     Event,
     ExternalChange,
-    History,
     Recoloured,
     Redo,
+    SceneHistory,
     Select,
     Undo,
     reduce,
 )
+from app.scenes.scene import Scene, Zoom, by_key, by_position
 from app.state.intent import with_proposals
-from app.state.scene import Scene, Zoom, by_key, by_position
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
 from app.training.run_questions import Repeat
-from app.widgets.plain_text import menu_text
+from app.widgets.labels import menu_text
 
 # The lecture first: it folds and opens the others.
 PANELS = ("lecture", "form", "inspector", "library", "times")
@@ -65,7 +65,7 @@ class SceneController(QObject):
         self._auto_folding = Flag()
         self._words, self._joins = "", False
         self._showing = False
-        self.history = History(Scene())
+        self.history = SceneHistory(Scene())
         self._commit_timer = QTimer(self, singleShot=True, interval=0)
         self._commit_timer.setObjectName("scene")
         self._commit_timer.timeout.connect(self.commit)
@@ -134,7 +134,7 @@ class SceneController(QObject):
     def clear_history(self) -> None:
         """Start the history with what is shown now."""
         self._commit_timer.stop()
-        self.history = History(self.scene)
+        self.history = SceneHistory(self.scene)
         self._update_actions()
 
     @property

@@ -8,24 +8,23 @@ from typing import final
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
+from app.desktop import VIEW_SUFFIX, is_link
 from app.scenes.controller import SceneController
-from app.scheme import change
-from app.state.intent import PROPOSED, Intent
-from app.state.link import (
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import (
     MOST_BYTES,
-    SUFFIX,
-    absolute,
-    is_link,
     link_of,
     parse_link,
     parse_view,
     study_in,
     view_text,
+    with_absolute_paths,
 )
-from app.state.scene import Scene
+from app.scheme import change
+from app.state.intent import PROPOSED, Intent
 from app.training.controller import TrainingController
 from app.training.files import FileController
-from app.widgets.line_dialog import line_dialog
+from app.widgets.dialogs import line_dialog
 from core.errors import MarginscopeError
 from core.files import read_text, write_whole
 
@@ -86,13 +85,13 @@ class LinkController(QObject):
             return
         compared = picture.intent.compared
         first = picture.runs[0] if picture.runs else Path(compared.runs[0] if compared else "")
-        usual = str(first.with_suffix(SUFFIX))
+        usual = str(first.with_suffix(VIEW_SUFFIX))
         name, _ = QFileDialog.getSaveFileName(
-            self._window, "Save view", usual, f"Views (*{SUFFIX})"
+            self._window, "Save view", usual, f"Views (*{VIEW_SUFFIX})"
         )
         if not name:
             return
-        path = Path(name if name.endswith(SUFFIX) else f"{name}{SUFFIX}")
+        path = Path(name if name.endswith(VIEW_SUFFIX) else f"{name}{VIEW_SUFFIX}")
         try:
             write_whole(path, view_text(picture, path.parent).encode())
         except MarginscopeError as error:
@@ -160,4 +159,4 @@ class LinkController(QObject):
         if not scene.runs and scene.intent.compared is None:
             self.message.emit(NOTHING)
             return False
-        return self._scenes.restore(absolute(scene), words)
+        return self._scenes.restore(with_absolute_paths(scene), words)

@@ -19,12 +19,19 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.playback.display import DisplayController
 from app.playback.time_slider import TimeSlider
 from app.scenes.controller import SceneController
-from app.state.layouts import LAYOUTS, Layout, checked_name, laid_out, layout_of
-from app.state.link import link_of, parse_link
+from app.scenes.scene_texts import (
+    LAYOUTS,
+    Layout,
+    apply_layout,
+    check_layout_name,
+    layout_of,
+    link_of,
+    parse_link,
+)
 from app.state.session import OpenRun
-from app.state.value_kinds import typed_time
-from app.widgets.line_dialog import line_dialog
-from app.widgets.plain_text import menu_text
+from app.state.view_options import typed_time
+from app.widgets.dialogs import line_dialog
+from app.widgets.labels import menu_text
 from core.errors import InputError, MarginscopeError
 from core.figures.numbers import MINUS, clock_text
 from core.library.about import change_about, read_about
@@ -347,7 +354,7 @@ class LayoutController(NamedController):
 
     def add(self, name: str) -> None:
         try:
-            name = checked_name(name, self.own)
+            name = check_layout_name(name, self.own)
         except InputError as error:
             self.message.emit(error.sentence)
             return
@@ -363,7 +370,7 @@ class LayoutController(NamedController):
     def show(self, name: str) -> None:
         layout = LAYOUTS.get(name) or self.own[name]
         try:
-            scene = laid_out(self._scenes.scene, layout)
+            scene = apply_layout(self._scenes.scene, layout)
         except InputError as error:
             self.message.emit(error.sentence)
             return

@@ -6,11 +6,12 @@ The file is saved every few seconds while anything changes, by the first of seve
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from PySide6.QtCore import QLockFile, QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
@@ -18,11 +19,109 @@ from PySide6.QtWidgets import QWidget
 from app.places import Places
 from app.playback.display import DisplayController
 from app.scenes.controller import SceneController
-from app.state.last_session import MOST_BYTES, LastSession, parse_session, session_text
-from app.state.scene import Scene
-from app.widgets.question import Question, Role
-from core.errors import MarginscopeError
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import OF_SESSION, read_fields, write_fields
+from app.training.study_edits import Edits, Pairs
+from app.widgets.dialogs import Question, Role
+from core.errors import InputError, MarginscopeError
 from core.files import is_plain, read_text, set_aside, write_whole
+from core.studies.study import parse_study
+
+VERSION = 1
+MOST_BYTES = 5_000_000
+MOST_PAIRS, LONGEST = 500, 500_000
+NOT_OURS = "it is no session of this program"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LastSession:
+    """Saved session. `ended`: the window was closed, and not killed."""
+
+    scene: Scene
+    ended: bool = True
+
+
+def session_text(session: LastSession) -> str:
+    """Return a session as JSON."""
+    form = session.scene.form
+    return json.dumps(
+        {
+            "version": VERSION,
+            "ended": session.ended,
+            "scene": write_fields(session.scene, OF_SESSION),
+            "form": None if form is None else _form_table(form),
+        },
+        indent=1,
+    )
+
+
+def _form_table(form: Edits) -> dict[str, Any]:
+    base = form.base
+    return {
+        "study": base.id,
+        "folder": str(base.folder) if base.folder is not None else None,
+        "text": base.to_toml(),
+        "kinds": form.kinds,
+        "texts": form.texts,
+        "latest": form.latest,
+        # Of a recorded run: a study file has no word for settings that are not known.
+        "unknown": sorted(base.unknown),
+        "optimizer": base.optimizer,
+    }
+
+
+def parse_session(text: str) -> LastSession:
+    """Return a session. Raises InputError for a text that `session_text` cannot have written."""
+    try:
+        document = json.loads(text)
+        if not isinstance(document, dict) or document.get("version") != VERSION:
+            raise TypeError
+        scene, form = document["scene"], document["form"]
+        if not isinstance(scene, dict) or not isinstance(document["ended"], bool):
+            raise TypeError
+        for texts in scene.values():
+            if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+                raise TypeError
+        edits = None if form is None else _edits_of(form)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputError(NOT_OURS) from error
+    return LastSession(
+        read_fields(scene, Scene(form=edits), OF_SESSION, "session"), document["ended"]
+    )
+
+
+def _edits_of(table: dict[str, Any]) -> Edits:
+    name, folder, text = table["study"], table["folder"], table["text"]
+    if not isinstance(name, str) or not isinstance(text, str):
+        raise TypeError
+    if folder is not None and not isinstance(folder, str):
+        raise TypeError
+    base = parse_study(text, name, None if folder is None else Path(folder))
+    unknown, optimizer = table.get("unknown", []), table.get("optimizer", "")
+    if not _are_texts(unknown) or not isinstance(optimizer, str) or len(optimizer) > LONGEST:
+        raise TypeError
+    base = replace(base, unknown=frozenset(unknown), optimizer=optimizer)
+    latest = table["latest"]
+    if not _are_texts(latest):
+        raise TypeError
+    return Edits(base, _pairs(table["kinds"]), _pairs(table["texts"]), tuple(latest[:MOST_PAIRS]))
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(one, str) for one in values)
+
+
+def _pairs(values: Any) -> Pairs:
+    if not isinstance(values, list) or len(values) > MOST_PAIRS:
+        raise TypeError
+    pairs = []
+    for key, value in values:
+        if not isinstance(key, str) or not isinstance(value, str) or len(value) > LONGEST:
+            raise TypeError
+        pairs.append((key, value))
+    return tuple(pairs)
+
 
 SAVE_MS = 5000
 LOCK_BYTES = 10_000  # more than the names of a process and a computer take

@@ -17,10 +17,10 @@ from app.playback.readout import Readout
 from app.shell.appearance import AppearanceController
 from app.shell.main_window import MainWindow
 from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, VIEW_OPTIONS
-from app.state.value_kinds import MOST_CURVES
+from app.state.view_options import MOST_CURVES
 from app.state.views import VIEWS
-from app.widgets.number_boxes import WholeBox
-from app.widgets.plain_text import menu_text, plain_tip, window_title
+from app.widgets.inputs import WholeBox
+from app.widgets.labels import menu_text, plain_tip, window_title
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.studies.changes import is_modified
 from core.studies.study import Study

@@ -103,7 +103,7 @@ class Marginscope(Components):
 
     def _set_tab_order(self) -> None:
         """Have Tab go through the plots before it comes to theory and numbers."""
-        from app.widgets.plot_focus import order_before
+        from app.widgets.keyboard import order_before
 
         stops = [stop for panel in self.display.panels for stop in panel.tab_order]
         order_before(stops, self.window.side)

@@ -23,11 +23,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.finding import Entry, find, match_spans
+from app.state.finding import SearchEntry, find, match_spans
 from app.style import small
-from app.widgets.inputs import quiet_label
+from app.widgets.inputs import PAGE, SearchLine, row_after
+from app.widgets.labels import quiet_label
 from app.widgets.layouts import space
-from app.widgets.search_line import PAGE, SearchLine, moved_row
 from core.numbers import whole_text
 
 WIDTH, MOST_ROWS = 640, PAGE + 1
@@ -40,7 +40,7 @@ KEYS = "Up and Down choose, Return does it, Shift+Return opens a run beside, Esc
 DOTS = Qt.TextElideMode.ElideRight
 
 
-def _item(one: Entry) -> QListWidgetItem:
+def _item(one: SearchEntry) -> QListWidgetItem:
     item = QListWidgetItem(one.title)
     spoken = (one.title, one.kind, one.shortcut, one.detail, one.reason)
     item.setData(Qt.ItemDataRole.AccessibleTextRole, ", ".join(filter(None, spoken)))
@@ -56,7 +56,7 @@ class FoundDelegate(QStyledItemDelegate):
     text = ""  # that was typed
 
     def paint(self, painter: QPainter, option: Any, index: Any) -> None:
-        one: Entry = index.data(Qt.ItemDataRole.UserRole)
+        one: SearchEntry = index.data(Qt.ItemDataRole.UserRole)
         painter.save()
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         colours, group = option.palette, QPalette.ColorGroup.Active
@@ -142,7 +142,7 @@ class CommandPalette(QFrame):
         self.line.accepted.connect(self._accept)
         self.line.left.connect(self.close)
         self.line.textChanged.connect(self._search)
-        self.found: list[Entry] = []
+        self.found: list[SearchEntry] = []
         self.list = QListWidget(self)
         self.delegate = FoundDelegate(self.list)
         self.list.setItemDelegate(self.delegate)
@@ -157,10 +157,10 @@ class CommandPalette(QFrame):
         column.addWidget(self.line)
         column.addWidget(self.list, 1)
         column.addWidget(self.told)
-        self._entries: Sequence[Entry] = ()
+        self._entries: Sequence[SearchEntry] = ()
         self._used: Sequence[str] = ()
 
-    def open(self, entries: Sequence[Entry], used: Sequence[str]) -> None:
+    def open(self, entries: Sequence[SearchEntry], used: Sequence[str]) -> None:
         """Show these, those used before first, and wait for letters."""
         window = self.parentWidget()
         assert window is not None
@@ -175,7 +175,7 @@ class CommandPalette(QFrame):
         self.show()
         self.line.setFocus()
 
-    def set_entries(self, entries: Sequence[Entry]) -> None:
+    def set_entries(self, entries: Sequence[SearchEntry]) -> None:
         """There are others now, such as runs that have been listed; what is chosen stays so."""
         present = self.present()
         self._entries = entries
@@ -184,7 +184,7 @@ class CommandPalette(QFrame):
         if present is not None and present.key in keys:
             self._choose(keys.index(present.key))
 
-    def present(self) -> Entry | None:
+    def present(self) -> SearchEntry | None:
         """What Return would do."""
         row = self.list.currentRow()
         return self.found[row] if 0 <= row < len(self.found) else None
@@ -209,7 +209,7 @@ class CommandPalette(QFrame):
         self.list.setCurrentRow(min(max(row, 0), len(self.found) - 1))
 
     def _move(self, step: int) -> None:
-        self._choose(moved_row(self.list.currentRow(), step, len(self.found)))
+        self._choose(row_after(self.list.currentRow(), step, len(self.found)))
 
     def _on_clicked(self, _index: Any) -> None:
         self._accept(beside=False)

@@ -13,7 +13,7 @@ from app.actions import MENUS, TIPS, disabled_reason
 from app.library.librarian import Librarian
 from app.shell.action_state import ActionStateController
 from app.shell.main_window import MainWindow
-from app.state.finding import Entry, entry
+from app.state.finding import SearchEntry, make_entry
 from core.studies.study import shipped_summaries
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class CommandController(QObject):
         self.palette: CommandPalette | None = None
         self._actions: Mapping[str, QAction] = {}
         self._listing: Listing | None = None
-        self._runs: list[Entry] = []
-        self._coming: list[Entry] = []
+        self._runs: list[SearchEntry] = []
+        self._coming: list[SearchEntry] = []
         self._waiting: Sequence[RunEntry] = ()  # runs whose entries are not made yet
         self._stale = self._ready = False
         self._rest = QTimer(self, interval=0)
@@ -113,11 +113,11 @@ class CommandController(QObject):
         if self.palette is not None and self.palette.isVisible():
             self.palette.set_entries(self._entries())
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[SearchEntry]:
         return [
             *self._of_actions(),
             *(
-                entry(
+                make_entry(
                     f"{STUDY}:{one.id}",
                     "Study",
                     one.title,
@@ -127,7 +127,7 @@ class CommandController(QObject):
                 for one in shipped_summaries()
             ),
             *(
-                entry(
+                make_entry(
                     key,
                     kind,
                     plain(action.text()),
@@ -141,13 +141,13 @@ class CommandController(QObject):
             *self._runs,
         ]
 
-    def _of_actions(self) -> Iterator[Entry]:
+    def _of_actions(self) -> Iterator[SearchEntry]:
         for menu, rows in MENUS.items():
             for row in rows:
                 if row is None or row.key == OWN:
                     continue
                 action = self._actions[row.key]
-                yield entry(
+                yield make_entry(
                     f"{ACTION}:{row.key}",
                     plain(menu),
                     plain(action.text()),
@@ -172,7 +172,7 @@ class CommandController(QObject):
         ):
             yield from _within(kind, menu)
 
-    def _curves(self) -> Iterator[Entry]:
+    def _curves(self) -> Iterator[SearchEntry]:
         from core.observables.observable import Shape
         from core.observables.registry import of_shape
 
@@ -180,7 +180,7 @@ class CommandController(QObject):
         shown = self._view.any_run
         for one in of_shape(Shape.SCALAR):
             reason = NOT_OF_THESE.format(where=one.where or "others") if shown else NO_RUN
-            yield entry(
+            yield make_entry(
                 f"{CURVE}:{one.name}",
                 "Curve",
                 one.title,
@@ -190,7 +190,7 @@ class CommandController(QObject):
             )
         for name, (title, explanation, of_loop) in here.items():
             if of_loop:
-                yield entry(f"{CURVE}:{name}", "Curve", title, explanation, words=name)
+                yield make_entry(f"{CURVE}:{name}", "Curve", title, explanation, words=name)
 
     # ------------------------------------------------------------------------------- chosen
 
@@ -245,7 +245,7 @@ def plain(text: str) -> str:
     return whole.replace("\t", ", ")
 
 
-def run_entries(runs: Sequence[RunEntry]) -> list[Entry]:
+def run_entries(runs: Sequence[RunEntry]) -> list[SearchEntry]:
     """What is found of recorded runs: name or heading, study, tags, file and date."""
     from app.library.columns import name_of
 
@@ -256,7 +256,7 @@ def run_entries(runs: Sequence[RunEntry]) -> list[Entry]:
         tags = ", ".join(one.about.tags)
         parts = (one.facts.title, tags, one.date[:10], one.path.name)
         entries.append(
-            entry(
+            make_entry(
                 f"{RUN}:{one.path}",
                 "Run",
                 name_of(one),

@@ -159,7 +159,7 @@ class Components(QObject):
         )
 
     def _make_scenes(self, names: Sequence[str]) -> None:
-        """Make the controllers of scenes (app.state.scene): undo, links, bookmarks, sessions."""
+        """Make the controllers of scenes (app.scenes.scene): undo, links, bookmarks, sessions."""
         window, settings = self.window, self.settings.values
         self.scenes = SceneController(window.form, self.display, self.training, self.files)
         self.links = LinkController(window, self.scenes, self.training, self.files)

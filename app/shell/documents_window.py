@@ -18,11 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.documents import Document, found, slug
-from app.widgets.inputs import push_button, quiet_label
+from app.shell.documents import Document, found, slug
+from app.widgets.inputs import SearchLine, push_button, row_after
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_tip
-from app.widgets.search_line import SearchLine, moved_row
 
 HINT = "Find words in all documents"
 NONE = "No document has all of these words."
@@ -134,7 +133,7 @@ class DocumentsWindow(QDialog):
 
     def _move(self, step: int) -> None:
         if self._shown:
-            row = moved_row(self.titles.currentRow(), step, len(self._shown))
+            row = row_after(self.titles.currentRow(), step, len(self._shown))
             self.titles.setCurrentRow(row)
 
     def _on_row(self, row: int) -> None:

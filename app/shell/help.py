@@ -14,10 +14,9 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QScrollArea, QVBoxLa
 from app.playback.display import DisplayController
 from app.shell.main_window import MainWindow
 from app.theory.formula import FormulaLabel
-from app.widgets.inputs import heading_label, quiet_label
+from app.widgets.labels import heading_label, plain_label, quiet_label
 from app.widgets.layouts import space
-from app.widgets.plain_text import plain_label
-from app.widgets.symbols import rich
+from app.widgets.screen_text import rich
 from core.errors import InputError
 
 if TYPE_CHECKING:  # loads the numerical libraries
@@ -74,8 +73,8 @@ class HelpController(QObject):
     def show_documents(self) -> None:
         """Open the window of documents, or bring it to the front."""
         if self.documents is None:
+            from app.shell.documents import documents
             from app.shell.documents_window import DocumentsWindow
-            from app.state.documents import documents
 
             self.documents = DocumentsWindow(documents(), self._window)
         self.documents.show()
@@ -85,7 +84,7 @@ class HelpController(QObject):
 
     def show_site(self) -> None:
         """Open the web site of the documents in the browser, or report why not."""
-        from app.state.documents import site
+        from app.shell.documents import site
 
         page = site()
         if page is None:

@@ -8,16 +8,16 @@ from typing import final
 
 from PySide6.QtCore import QObject
 
+from app.desktop import is_link
 from app.scenes.controller import SceneController
 from app.scenes.session_keeper import SessionKeeper
 from app.shell.main_window import MainWindow
-from app.state.link import is_link
 from app.state.session import Session
 from app.study.controller import StudyController
 from app.training.controller import TrainingController
 from app.training.files import FileController
 from app.training.first_start import FIRST_STUDY
-from app.widgets.question import Question, Role
+from app.widgets.dialogs import Question, Role
 from core.studies.study import shipped_ids
 
 LAST = "Opening the last session ..."

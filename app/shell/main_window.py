@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
+    QIcon,
     QPaintEvent,
     QResizeEvent,
 )
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import (
     QSplitter,
     QStackedWidget,
     QTabBar,
+    QToolBar,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -31,21 +33,75 @@ from app.actions import SEPARATOR, TOOL_BAR, TOOL_BAR_RIGHT, WITH_TEXT, fill_men
 from app.playback.inspector import Inspector
 from app.playback.status import StatusLine
 from app.playback.transport import TransportBar
-from app.qt_workarounds import ActionButtonSync
+from app.qt_workarounds import ActionButtonSync, extension_button
+from app.shell.run_grid import RunGrid
 from app.shell.welcome_page import WelcomePage
 from app.study.chooser import StudyChooser
 from app.style import panel_width
 from app.theory.panel import TheoryPanel
 from app.theory.theorem_times import TheoremTimes
 from app.training.experiment_form import ExperimentForm
-from app.widgets.button_keys import ButtonKeyActivation
-from app.widgets.layouts import add_all, space
+from app.widgets.keyboard import ButtonKeyActivation
+from app.widgets.labels import menu_text, plain_label, plain_tip
+from app.widgets.layouts import PageStack, add_all, space
 from app.widgets.message_bar import MessageBar
-from app.widgets.page_stack import PageStack
-from app.widgets.plain_text import menu_text, plain_label, plain_tip
-from app.widgets.run_grid import RunGrid
-from app.widgets.tool_bar import ToolBar
 from core.figures.palette import Palette
+
+MORE = "More tools"
+ICON_AIR = 8  # pixels between an icon and its text, with some to spare
+BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
+
+
+@final
+class ToolBar(QToolBar):
+    """Buttons with `drop_text` have their texts where there is room for all of them."""
+
+    def __init__(self, title: str, parent: QWidget) -> None:
+        super().__init__(title, parent, movable=False, iconSize=QSize(16, 16))
+        self._texts: list[QToolButton] = []
+        self._dropped = False
+
+    def drop_text(self, button: QToolButton) -> None:
+        """A button whose icon may do."""
+        self._texts.append(button)
+
+    @property
+    def extension(self) -> QToolButton | None:
+        """The button that shows what does not fit."""
+        return extension_button(self)
+
+    def set_extension_icon(self, icon: QIcon) -> None:
+        """Qt's own is dark on dark."""
+        if self.extension is not None:
+            self.extension.setIcon(icon)
+            self.extension.setToolTip(MORE)
+            self.extension.setAccessibleName(MORE)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        """Drop the texts, or show them again."""
+        wanted, dropped = self.sizeHint().width(), self._dropped
+        if dropped:
+            wanted += sum(map(_text_width, self._texts))
+        drop = wanted > self.width()
+        if drop != dropped:
+            self._dropped = drop
+            for button in self._texts:
+                button.setToolButtonStyle(ICON_ONLY if drop else BESIDE)
+
+
+def _text_width(button: QToolButton) -> int:
+    return button.fontMetrics().horizontalAdvance(button.text()) + ICON_AIR
+
 
 TABS = (
     ("Theory", "Reference margins, and what the theorems say of the run"),

@@ -18,8 +18,8 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QWidget
 
 from app.errors import LOG
-from app.state.link import parse_link
-from app.state.scene import Scene
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import parse_link
 from app.state.session import Session
 from core.errors import MarginscopeError
 from core.program.window_address import BUSY, MOST_BYTES, OK, REFUSED

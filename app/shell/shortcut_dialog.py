@@ -21,13 +21,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.actions import MENUS, TIPS, name_of
-from app.data.drawing_window import DEEDS as OF_DRAWING
+from app.data.drawing_window import SKETCH_ACTIONS as OF_DRAWING
 from app.library.panel import ACTIONS as OF_LIBRARY
-from app.state.finding import entry, find
-from app.state.shortcuts import DEFAULTS, PORTABLE, Keys, native, portable
-from app.widgets.inputs import line_height, push_button, quiet_label
+from app.shell.shortcut_keys import DEFAULTS, PORTABLE, Keys, native_text, portable_text
+from app.state.finding import find, make_entry
+from app.widgets.inputs import line_height, push_button
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_tip
 
 HINT = "Find an action or its keys"
 EXPLANATION = (
@@ -68,15 +68,15 @@ def library_holder(text: str) -> str:
     >>> library_holder("f2"), library_holder("Ctrl+Alt+F2")
     ('Rename', '')
     """
-    wanted = portable(text)
-    names = (name for _, name, keys, _ in OF_LIBRARY if wanted and portable(keys) == wanted)
+    wanted = portable_text(text)
+    names = (name for _, name, keys, _ in OF_LIBRARY if wanted and portable_text(keys) == wanted)
     return _plain(next(names, ""))
 
 
 def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
     """Return the fixed keys of each part of the window, by its heading."""
     library = [(text, (keys,)) for _, text, keys, _ in OF_LIBRARY if keys]
-    drawing = [(deed.text, deed.keys) for deed in OF_DRAWING if deed.keys]
+    drawing = [(action.text, action.keys) for action in OF_DRAWING if action.keys]
     return {
         "In plots": IN_PLOTS,
         "In the library of runs": _listed(library),
@@ -84,9 +84,10 @@ def fixed_keys() -> dict[str, tuple[FixedKeys, ...]]:
     }
 
 
-def _listed(deeds: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[FixedKeys, ...]:
+def _listed(actions: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[FixedKeys, ...]:
     return tuple(
-        FixedKeys(_plain(text), ", ".join(native(one) for one in keys)) for text, keys in deeds
+        FixedKeys(_plain(text), ", ".join(native_text(one) for one in keys))
+        for text, keys in actions
     )
 
 
@@ -113,7 +114,7 @@ class KeysDelegate(QStyledItemDelegate):
 
     def setModelData(self, editor: QWidget, model: Any, index: Any) -> None:
         text = editor.property("keySequence").toString(PORTABLE)
-        if native(text) != index.data():
+        if native_text(text) != index.data():
             self.changed.emit(index.siblingAtColumn(NAME).data(ACTION), text)
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
@@ -245,7 +246,7 @@ class ShortcutDialog(QDialog):
         """The keys of all actions as they are now."""
         self._keys = dict(keys)
         for key, text in keys.items():
-            row, words = self.rows[key], native(text)
+            row, words = self.rows[key], native_text(text)
             row.setText(KEYS, words)
             row.setData(KEYS, SPOKEN, f"Keys of {row.text(NAME)}: {words or 'none'}")
         self.reset_all.setEnabled(self._keys != DEFAULTS)
@@ -265,7 +266,9 @@ class ShortcutDialog(QDialog):
 
     def _show_found(self) -> None:
         entries = [
-            entry(key, "", row.text(NAME), row.text(TIP) or self._titles[key], words=row.text(KEYS))
+            make_entry(
+                key, "", row.text(NAME), row.text(TIP) or self._titles[key], words=row.text(KEYS)
+            )
             for key, row in self.rows.items()
         ]
         found = {one.key for one in find(self.search.text(), entries)}
@@ -290,7 +293,7 @@ class ShortcutDialog(QDialog):
     def _show_buttons(self) -> None:
         key = self._current
         name = self.rows[key].text(NAME) if key else "an action"
-        usual = native(DEFAULTS.get(key, ""))
+        usual = native_text(DEFAULTS.get(key, ""))
         self.clear.setEnabled(self._keys.get(key, "") != "")
         self.clear.setAccessibleName(f"No keys for {name}")
         self.reset.setEnabled(self._keys.get(key) != DEFAULTS.get(key))
@@ -308,7 +311,7 @@ class ShortcutDialog(QDialog):
             self.tree.editItem(self.rows[self._current], KEYS)
 
     def _on_changed(self, key: str, text: str) -> None:
-        self.changed.emit(key, portable(text))
+        self.changed.emit(key, portable_text(text))
 
     def _on_clear(self) -> None:
         self.changed.emit(self._current, "")

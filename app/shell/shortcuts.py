@@ -10,13 +10,13 @@ from PySide6.QtGui import QAction
 
 from app.actions import ROWS, name_of, set_keys
 from app.shell.main_window import MainWindow
-from app.state.shortcuts import (
+from app.shell.shortcut_keys import (
     DEFAULTS,
     Clash,
     Keys,
-    differing,
-    holder,
-    native,
+    custom_keys,
+    find_holder,
+    native_text,
     resolve_keys,
     usual_if_free,
 )
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAMES = {row.key: name_of(row) for row in ROWS}
 TAKEN = "{keys} is used by {other}, so that {name} keeps {before}."
-FIXED = "In the library of runs {keys} is for {deed}, so that {name} keeps {before}."
+FIXED = "In the library of runs {keys} is for {use}, so that {name} keeps {before}."
 MOVED = "{keys} is for {name} now; {other} has {left}."
 NO_KEYS = "no keys any more"
 CLASH = "The settings give {keys} to {winner}: {others}."
@@ -50,12 +50,12 @@ class ShortcutController(QObject):
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
         """The actions of the table, which get their keys."""
         self._actions = actions
-        for key in differing(self._keys):
+        for key in custom_keys(self._keys):
             set_keys(actions[key], self._keys[key])
 
     @property
     def own(self) -> dict[str, str]:
-        return differing(self._keys)
+        return custom_keys(self._keys)
 
     def show(self) -> None:
         """Open the page of all keys."""
@@ -77,34 +77,34 @@ class ShortcutController(QObject):
         from app.shell.shortcut_dialog import library_holder
 
         assert self.dialog is not None
-        other, before = holder(self._keys, text, key), native(self._keys[key]) or "none"
-        if deed := library_holder(text):
+        other, before = find_holder(self._keys, text, key), native_text(self._keys[key]) or "none"
+        if library_use := library_holder(text):
             name = NAMES[key]
-            words = FIXED.format(keys=native(text), deed=deed, name=name, before=before)
+            words = FIXED.format(keys=native_text(text), use=library_use, name=name, before=before)
             self.dialog.show_message(words)
             return
         if other:
             words = TAKEN.format(
-                keys=native(text), other=NAMES[other], name=NAMES[key], before=before
+                keys=native_text(text), other=NAMES[other], name=NAMES[key], before=before
             )
             self.dialog.refuse(key, text, words)
             return
         self._take({key: text})
-        keys = native(text)
+        keys = native_text(text)
         words = f"{keys} is for {NAMES[key]}." if keys else f"{NAMES[key]} has no keys."
         self.dialog.show_message(words)
 
     def _move(self, key: str, text: str) -> None:
         """Take keys away from the action that has them."""
         assert self.dialog is not None
-        other = holder(self._keys, text, key)
+        other = find_holder(self._keys, text, key)
         left = usual_if_free({**self._keys, key: text}, other) if other else ""
         self._take({other: left, key: text} if other else {key: text})
         words = MOVED.format(
-            keys=native(text),
+            keys=native_text(text),
             name=NAMES[key],
             other=NAMES.get(other, "nothing"),
-            left=native(left) or NO_KEYS,
+            left=native_text(left) or NO_KEYS,
         )
         self.dialog.show_message(words)
 
@@ -129,10 +129,10 @@ def warning_about(clashes: Sequence[Clash]) -> str:
     """Return sentences about clashes in the settings, one for each winner; empty for none."""
     others: dict[tuple[str, str], list[str]] = {}
     for one in clashes:
-        words = f"{NAMES[one.other]} has {native(one.left) or NO_KEYS}"
+        words = f"{NAMES[one.other]} has {native_text(one.left) or NO_KEYS}"
         others.setdefault((one.keys, one.winner), []).append(words)
     sentences = [
-        CLASH.format(keys=native(keys), winner=NAMES[winner], others=", ".join(words))
+        CLASH.format(keys=native_text(keys), winner=NAMES[winner], others=", ".join(words))
         for (keys, winner), words in others.items()
     ]
     rest = len(sentences) - MOST_SENTENCES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -14,13 +15,111 @@ from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
 from app.shell.appearance import FOLDS, AppearanceController
 from app.shell.main_window import MainWindow
-from app.state.tour import STEPS, STUDY, Step
 from app.training.controller import TrainingController
-from app.widgets.button_keys import ButtonKeyActivation
-from app.widgets.inputs import heading_label, push_button, quiet_label
+from app.widgets.inputs import push_button
+from app.widgets.keyboard import ButtonKeyActivation
+from app.widgets.labels import heading_label, quiet_label
 from app.widgets.layouts import add_all, space
 from core.problem.schedule import coordinate
 from core.studies.study import shipped_summaries
+
+TOUR_STUDY = "telgarsky22-figure-1"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TourStep:
+    """Step of the tour.
+
+    `place`: a view of the run at the left, or a part of the window, that is framed. `log10_time`:
+    moment to go to; `plays`: play from there; `pins`: pin so many of the largest nodes. {key} in
+    `text` is the shortcut of an action.
+    """
+
+    title: str
+    text: str
+    place: str
+    log10_time: float | None = None
+    plays: bool = False
+    pins: int = 0  # so many of the largest nodes of the run at the left are pinned
+
+
+STEPS = (
+    TourStep(
+        "Two networks learn",
+        "Figure 1 of Telgarsky 2022: two-layer networks with 16 and with 256 nodes learn the "
+        "parity of two bits among 20. Each dot is a node, drawn at |a| v: blue ones vote for +1, "
+        "orange ones for -1. The crosses are the data.",
+        "neurons",
+        -2.0,
+        plays=True,
+    ),
+    TourStep(
+        "Time is a line to move on",
+        "All of the training is recorded. Drag the handle, play and hold{play}, or step frame by "
+        "frame. Time is logarithmic, since that is how margins grow. The range of a plot follows "
+        "its nodes, so that the early phase is seen as well.",
+        "slider",
+        0.0,
+    ),
+    TourStep(
+        "Features are selected by turning",
+        "Each node's rotation is the cosine between its direction now and at the start, sorted "
+        "from the one that turned most. With 256 nodes hardly any of them turns: the good "
+        "directions were there from the start, and their norms grow.",
+        "rotations",
+        2.0,
+    ),
+    TourStep(
+        "Margins against what theory promises",
+        "The normalised margin grows towards the best that any network has. The dashed line is "
+        "computed from the data, not from the run. Click into the plot to go to a moment.",
+        "margins",
+        4.0,
+    ),
+    TourStep(
+        "Nothing is taken on trust",
+        "Reference margins come with a bracket that is proved, and each statement of the paper is"
+        " judged on this very run: are its hypotheses met, and does its conclusion hold? A "
+        "statement opens to show what was compared.",
+        "theory",
+    ),
+    TourStep(
+        "Ask a node",
+        "The two largest nodes are pinned now: they are marked in every view, and Numbers has "
+        "their values. Click a node to pin it, draw a box around several, and let go of "
+        "them{unpin}.",
+        "neurons",
+        pins=2,
+    ),
+    TourStep(
+        "Change anything, and train",
+        "The form has every setting of the study; what you change is checked as you type. "
+        "Run{run} trains it, and the title says what was changed.",
+        "form",
+    ),
+    TourStep(
+        "What if, from here",
+        "A branch{branch} begins at exactly the moment that is shown, with another step, loss or "
+        "end, and plays beside its parent. Nothing is lost: changes can be undone{undo}, and "
+        "every run stays in the library{library}.",
+        "transport",
+    ),
+    TourStep(
+        "A whole study, and its claims",
+        "Whole study{whole} trains every cell of the paper's figure, on all processors or a "
+        "cluster, draws it, and says which of the paper's claims hold.",
+        "tools",
+    ),
+    TourStep(
+        "Take it away",
+        "Figures{figure}, films{film} and data{data} are drawn from the same numbers. A "
+        "link{copy_link} brings this very picture back. Whatever you look for, the command "
+        "palette{palette} finds it, and every plot explains itself{what}.",
+        "tools",
+    ),
+)
+
 
 # The panels that steps speak of, by the actions that unfold them.
 PANELS = {"theory": "inspector", "form": "form"}
@@ -62,18 +161,18 @@ class TourController(QObject):
             self.card = TourCard(self._window)
             self.card.moved.connect(self._move)
             self.card.left.connect(self.stop)
-        if not self._has_figure_1() and not self._training.choose(STUDY):
+        if not self._has_figure_1() and not self._training.choose(TOUR_STUDY):
             return
         self._number = 0
         self._show()
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> TourStep | None:
         """Step on the card, None without a card."""
         return STEPS[self._number] if self._number >= 0 else None
 
     def _has_figure_1(self) -> bool:
-        title = next((one.title for one in shipped_summaries() if one.id == STUDY), "")
+        title = next((one.title for one in shipped_summaries() if one.id == TOUR_STUDY), "")
         titles = {run.data.run.title for run in self._display.session if run.data is not None}
         return titles == {title}
 
@@ -108,7 +207,7 @@ class TourController(QObject):
         keys = {key: action.shortcut().toString(form) for key, action in self._actions.items()}
         return text.format_map({key: f" ({name})" if name else "" for key, name in keys.items()})
 
-    def _prepare(self, step: Step) -> None:
+    def _prepare(self, step: TourStep) -> None:
         """Go to the step's moment, and pin its nodes."""
         if step.log10_time is not None:
             self._playback.seek(float(coordinate(step.log10_time)))

@@ -33,9 +33,9 @@ from PySide6.QtWidgets import (
 
 from app.library.model import curve
 from app.style import small
-from app.widgets.inputs import heading_label, push_button, quiet_label
+from app.widgets.inputs import push_button
+from app.widgets.labels import heading_label, menu_text, plain_label, plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import menu_text, plain_label, plain_tip
 from core.studies.papers import PAPERS
 from core.studies.study import shipped_summaries
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.state.ahead import done_in_order
+from app.state.background_values import BackgroundValues
+from app.state.frame_reading import ParentHistory, ordered_map
 from app.state.headings import description_of
-from app.state.later import BackgroundValues
 from app.state.node_values import (
     Floats,
     Indices,
@@ -28,7 +28,6 @@ from app.state.node_values import (
     SortedNodes,
     with_stand_in,
 )
-from app.state.past import ParentHistory
 from core.observables.planes import COORDINATES, NodePlane
 from core.problem.schedule import coordinate as schedule_coordinate
 
@@ -83,7 +82,7 @@ class DisplayData:
         self._log10_norm = np.empty(room)
         self._sorted: OrderedDict[tuple[str, int], SortedNodes] = OrderedDict()
         self._coordinate = np.empty(0)
-        self.later = BackgroundValues(run)
+        self.background = BackgroundValues(run)
         self.past = ParentHistory(run, MARGINS)
         self.classes = int(run.dataset.classes)
         self._class: NDArray[np.int16] | None = None
@@ -124,7 +123,7 @@ class DisplayData:
         available = available if most is None else min(available, max(most, self.frames + 1))
         if hands is not None and self.run.status == "finished":
             _ = self.projection  # before the threads; and no batch, which would keep the file
-            for index in done_in_order(self._read, self.frames, available, deadline, hands):
+            for index in ordered_map(self._read, self.frames, available, deadline, hands):
                 self.frames = index + 1
         else:
             self._read_in_turn(available, deadline)

@@ -1,4 +1,4 @@
-"""Finding by a few letters: which entries a text that is typed means, and what of them it names."""
+"""Search by a few letters: entries that a text matches, and the matched parts of their titles."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Search = Callable[[str], object]
 START = r"(?<![^\W_])"  # of a word: nothing, or neither a letter nor a figure, stands before it
 
 
-class Entry(NamedTuple):
-    """What can be found: `title` is matched first, then `words`; both are kept in small letters.
+class SearchEntry(NamedTuple):
+    """Entry of a search: `title` is matched first, then `words`; both also in lower case.
 
-    `detail` says what it is, `shortcut` which keys do the same, `reason` why it cannot be had now,
-    empty where it can.
+    `detail`: its description; `shortcut`: its keys; `reason`: why it is unavailable, "" if it is
+    not.
     """
 
     key: str
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     words: str
 
 
-def entry(
+def make_entry(
     key: str,
     kind: str,
     title: str,
@@ -40,20 +40,20 @@ def entry(
     shortcut: str = "",
     reason: str = "",
     words: str = "",
-) -> Entry:
-    """An entry; `words` are others that it is found by, besides its title, kind and detail."""
+) -> SearchEntry:
+    """Return an entry; `words` match in addition to title, kind and detail."""
     low = f"{kind}\n{detail}\n{words}".lower()
-    return Entry(key, kind, title, detail, shortcut, reason, title.lower(), low)
+    return SearchEntry(key, kind, title, detail, shortcut, reason, title.lower(), low)
 
 
-def find(text: str, entries: Iterable[Entry], used: Sequence[str] = ()) -> list[Entry]:
+def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) -> list[SearchEntry]:
     """The entries that all words of a text are in, the best first: the title itself; words that
     begin words of the title; letters that do, one after another; words inside; words of the rest.
 
     Among equals what can be had stands first, then what was used before, the latest foremost; then
     their order. Where this finds few, titles that have the letters one after another come last.
 
-    >>> some = [entry("a", "Action", "Export figure"), entry("b", "Action", "Copy figure")]
+    >>> some = [make_entry("a", "", "Export figure"), make_entry("b", "", "Copy figure")]
     >>> [one.key for one in find("fig", some)], [one.key for one in find("cf", some)]
     (['a', 'b'], ['b'])
     >>> [one.key for one in find("fig", some, ["b"])]
@@ -68,7 +68,7 @@ def find(text: str, entries: Iterable[Entry], used: Sequence[str] = ()) -> list[
     whole = " ".join(words)
     # Lists of entries that are there, and no tuples of ranks: ten thousand new objects a key would
     # call the collector of garbage, which takes longer than all the rest.
-    ranked: list[list[Entry]] = [[] for _ in range(NONE + 1)]
+    ranked: list[list[SearchEntry]] = [[] for _ in range(NONE + 1)]
     for one in entries:
         rank = WHOLE if one.low == whole else _rank(one, words, begun, first)
         ranked[rank].append(one)
@@ -78,24 +78,26 @@ def find(text: str, entries: Iterable[Entry], used: Sequence[str] = ()) -> list[
     return [one for some in ranked[:NONE] for one in _in_turn(some, places)]
 
 
-def _in_turn(some: Sequence[Entry], places: Mapping[str, int]) -> list[Entry]:
-    """What can be had, those used before first; then what cannot."""
+def _in_turn(some: Sequence[SearchEntry], places: Mapping[str, int]) -> list[SearchEntry]:
+    """Return available entries, those used before first, then unavailable ones."""
     there = _first_used([one for one in some if not one.reason], places)
     return there + [one for one in some if one.reason]
 
 
-def _first_used(entries: Iterable[Entry], places: Mapping[str, int]) -> list[Entry]:
-    """All entries, those used before first."""
-    before: list[Entry] = []
-    others: list[Entry] = []
+def _first_used(entries: Iterable[SearchEntry], places: Mapping[str, int]) -> list[SearchEntry]:
+    """Return all entries, those used before first."""
+    before: list[SearchEntry] = []
+    others: list[SearchEntry] = []
     for one in entries:
         (before if one.key in places else others).append(one)
     before.sort(key=lambda one: places[one.key])
     return before + others
 
 
-def _rank(one: Entry, words: Sequence[str], begun: Sequence[Search], first: re.Pattern[str]) -> int:
-    """How well the words fit; NONE where one of them is nowhere."""
+def _rank(
+    one: SearchEntry, words: Sequence[str], begun: Sequence[Search], first: re.Pattern[str]
+) -> int:
+    """Return the quality of the match; NONE if a word is missing."""
     worst = BEGINS
     low = one.low
     for word, search in zip(words, begun, strict=True):

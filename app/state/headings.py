@@ -1,4 +1,4 @@
-"""What runs are called: in files by their study and cell, on the screen by what differs."""
+"""Names of runs: in files by study and cell, on the screen by their differences."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
 
 
 def file_name(study: Study, cell: Cell, base: Study) -> str:
-    """What the name of a cell's file begins with: its study, what was changed of the one that it
-    began as, the cell."""
+    """Return the start of a run's file name: its study, changes of the original study, the cell."""
     changes = changes_between(origin_of(base), study)
     named = [key for key in changes if key not in study.axes and key != "variant"]
     parts = [f"{key}={value_text(changes[key])}" for key in named[:MOST_NAMED]]
@@ -30,7 +29,7 @@ def file_name(study: Study, cell: Cell, base: Study) -> str:
 
 
 def heading_of(cell_name: str) -> str:
-    """A cell's name as a heading.
+    """Return a cell's name as a heading.
 
     >>> heading_of("network.m=16"), heading_of("network.m=16__dynamics.step=0.1")
     ('m = 16', 'm = 16, step = 0.1')
@@ -53,14 +52,16 @@ def _parts(cell_name: str) -> list[str]:
 
 
 def _variant(name: str) -> str:
-    """The name of a variant, of which files keep letters and digits (value_text): a dash by itself
-    was a space, but for the sign of a power of ten."""
+    """Return the name of a variant from that in a file name (value_text).
+
+    A single dash was a space, except for the sign of a power of ten.
+    """
     words = name.replace("---", " = ").replace("--", ", ")
     return DASH.sub(" ", words)
 
 
 def headings_of(cell_names: Sequence[str]) -> list[str]:
-    """Headings of runs side by side: what differs between them, all of it where nothing does.
+    """Return headings of runs side by side: their differences, or the whole name without any.
 
     >>> headings_of(["network.m=16__run.seed=0", "network.m=16__run.seed=1"])
     ['seed = 0', 'seed = 1']
@@ -74,7 +75,7 @@ def headings_of(cell_names: Sequence[str]) -> list[str]:
 
 
 def headings_of_files(paths: Sequence[Path]) -> list[str]:
-    """Headings of runs that are opened side by side: what differs between those of one study."""
+    """Return headings of files opened side by side: the differences between runs of one study."""
     stems = [MOMENT.sub("", path.stem).partition("__") for path in paths]
     alike = len({study for study, _, _ in stems}) == 1
     cells = [cell for _, _, cell in stems]
@@ -83,7 +84,7 @@ def headings_of_files(paths: Sequence[Path]) -> list[str]:
 
 
 def network_words(run: Run) -> str:
-    """What network a run has; one that only recordings have is called by its activation."""
+    """Return the kind of a run's network, or its activation if only recordings have the kind."""
     network = run.experiment.network
     activation = getattr(network, "activation", "") if network.kind == "recorded" else ""
     if activation == "unknown":
@@ -92,7 +93,7 @@ def network_words(run: Run) -> str:
 
 
 def description_of(run: Run, has_nodes: bool) -> str:
-    """What was run, by what: network, loss, dynamics, sizes and engine."""
+    """Return the network, loss, dynamics, sizes and engine of a run, in one line."""
     experiment, sizes = run.experiment, run.dataset
     parts = [experiment.dynamics.words, f"n = {sizes.n}", f"d = {sizes.d}"]
     if has_nodes:

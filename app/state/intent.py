@@ -1,4 +1,4 @@
-"""What the user asked for, as one frozen value. It says nothing about which runs are open."""
+"""Wishes of the user, as one frozen value, without the runs that are open."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import final
 
-from app.state import value_kinds as kinds
-from app.state.compared import Compared
-from app.state.value_kinds import Mark
-from app.state.view_options import RECORD, ViewOption, choice, option, switch
+from app.state import view_options as kinds
+from app.state.view_options import RECORD, Compared, Mark, ViewOption, choice, option, switch
 from app.state.views import FIGURE_1
 from core.figures.palette import PALETTES
 from core.observables.planes import COORDINATES, NodePlane
@@ -125,20 +123,21 @@ class Intent:
 
     @property
     def shown_plane(self) -> NodePlane:
-        """The plane that was chosen, else the one that suits the study or its data."""
+        """Chosen plane, else the one that suits the study or its data."""
         return self.plane or self.proposed_plane
 
     @property
     def shown_points(self) -> str:
-        """What stands for a node among the neurons: what was chosen, else the study's."""
+        """Chosen meaning of the neurons' points, else the study's."""
         return self.neuron_points or self.proposed_points
 
     @property
     def shown_curves(self) -> tuple[str, ...]:
-        """The observables that were chosen, else those of the study, or the usual ones."""
+        """Chosen observables, else those of the study, or the usual ones."""
         return self.proposed_curves if self.curves is None else self.curves
 
 
+AT_REST = Intent()
 VIEW_OPTIONS: Mapping[str, ViewOption] = {
     item.name: replace(record, name=item.name, default=item.default, text=record.text or item.name)
     for item in fields(Intent)

@@ -1,4 +1,4 @@
-"""Values that DisplayData hands out: one node's numbers, nodes in order, times of all frames."""
+"""Values that DisplayData returns: numbers of a node, sorted nodes, times of frames."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NodeFacts:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SortedNodes:
-    """Values in increasing order, NaN last; `place[j]` is where node j stands among them."""
+    """Values in increasing order, NaN last; `place[j]` is the position of node j."""
 
     values: Singles
     order: Indices
@@ -41,8 +41,7 @@ class SortedNodes:
 
 
 def with_stand_in(values: Floats) -> Floats:
-    """Values whose first may be -inf (t = 0, or step 0 on a logarithmic axis), then finite ones:
-    the first then stands one spacing before the second.
+    """Return values whose first, if -inf (t = 0, or step 0), is one spacing before the second.
 
     >>> with_stand_in(np.array([-np.inf, 1.0, 1.5])).tolist()
     [0.5, 1.0, 1.5]

@@ -1,8 +1,8 @@
-"""From what was asked for and what is open to what the screen shows: pure, and without Qt.
+"""Resolution of intent and open runs to what the screen shows: pure, and without Qt.
 
-All moments are coordinates of core.problem.schedule. The span of the slider goes from the first
-frame to the planned end, so that it does not move while a run grows; the edge is how far one may
-look.
+All moments are coordinates of core.problem.schedule. The slider's span reaches from the first frame
+to the planned end, so that it does not move while a run grows; the edge is the last moment that can
+be shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from app.state.intent import START, Intent, with_proposals
 from app.state.session import RunSnapshot, Snapshot
-from app.state.value_kinds import MOST_RINGS, Mark
+from app.state.view_options import MOST_RINGS, Mark
 from app.state.views import FIGURE_1, known
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
@@ -33,7 +33,7 @@ PLAIN_END = float(coordinate(PLAIN_HORIZON))
 @final
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """The slider's two ends, and the last moment that can be shown now; `live` if it will grow."""
+    """Ends of the slider, and the last moment that can be shown now; `live`: the span will grow."""
 
     low: float
     high: float
@@ -42,16 +42,16 @@ class TimeSpan:
 
     @property
     def plain(self) -> bool:
-        """Whether moments are spread in log10 t itself, as the frames are."""
+        """True if moments are spread in log10 t itself, as the frames are."""
         return self.high <= PLAIN_END + NEAR
 
     def share(self, moment: float) -> float:
-        """Where a moment lies between the ends, 0 to 1."""
+        """Return the position of a moment between the ends, 0 to 1."""
         low, high, place = self._spread(self.low, self.high, moment)
         return min(max((place - low) / (high - low), 0.0), 1.0)
 
     def moment(self, share: float) -> float:
-        """The moment at a share of the way."""
+        """Return the moment at a position between the ends, 0 to 1."""
         low, high = self._spread(self.low, self.high)
         place = low + min(max(share, 0.0), 1.0) * (high - low)
         return float(coordinate(place)) if self.plain else place
@@ -64,7 +64,7 @@ class TimeSpan:
 @final
 @dataclass(frozen=True, slots=True)
 class ResolvedRun:
-    """One run on the screen: its frame (-1: none yet) and its marked nodes."""
+    """Run on the screen: its frame (-1: none yet) and its marked nodes."""
 
     key: int
     frame: int
@@ -73,17 +73,17 @@ class ResolvedRun:
 
     @property
     def selected(self) -> frozenset[int]:
-        """The pinned nodes where they are a selection, beside which the others are dim."""
+        """Pinned nodes if they are a selection, beside which all others are dim."""
         return selection(self.pinned)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ResolvedView:
-    """Everything the screen shows. `inspected` is the node whose numbers are shown, if any.
+    """State of the screen.
 
-    `wishes` is the intent as far as it needs no run to be resolved: without cursor and nodes, and
-    with views that exist.
+    `inspected`: the node whose numbers are shown. `wishes`: the intent without cursor and nodes,
+    and with views that exist.
     """
 
     runs: tuple[ResolvedRun, ...]
@@ -94,7 +94,7 @@ class ResolvedView:
 
 
 def span_of(snapshot: Snapshot) -> TimeSpan:
-    """The span of the open and the compared runs together."""
+    """Return the span of the open and the compared runs together."""
     runs = snapshot.every
     high = max((_end(run) for run in runs), default=1.0)
     starts = [float(run.coordinates[0]) for run in runs if run.coordinates.size > 1]
@@ -111,13 +111,15 @@ def _end(run: RunSnapshot) -> float:
 
 
 def _last(run: RunSnapshot, otherwise: float) -> float:
-    """The last coordinate; the stand-in for t = 0 alone does not count as one, but the moment does
-    at which the run goes on from another one."""
+    """Return the last coordinate, `otherwise` before any frame after t = 0.
+
+    The moment at which the run continues another one counts too.
+    """
     return float(run.coordinates[-1]) if run.coordinates.size > 1 else max(otherwise, run.since)
 
 
 def frame_at(run: RunSnapshot, cursor: float) -> int:
-    """The last frame not after a moment, the first one before all moments, -1 without frames."""
+    """Return the last frame not after a moment: 0 before all moments, -1 without frames."""
     if run.coordinates.size == 0:
         return -1
     after = int(np.searchsorted(run.coordinates, cursor + NEAR, side="right"))
@@ -125,7 +127,7 @@ def frame_at(run: RunSnapshot, cursor: float) -> int:
 
 
 def clamped(cursor: float, span: TimeSpan) -> float:
-    """The nearest moment that can be shown; the start stays the start, wherever it will lie."""
+    """Return the nearest moment that can be shown; the start remains START."""
     return START if cursor <= span.low else min(cursor, span.edge)
 
 
@@ -134,7 +136,7 @@ def _cursor(intent: Intent, span: TimeSpan) -> float:
 
 
 def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
-    """What the screen shows."""
+    """Return the state of the screen."""
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
     runs = tuple(_run(run, intent, cursor) for run in snapshot.runs)
@@ -161,12 +163,12 @@ def _pinned_of(pinned: frozenset[Mark], key: int, m: int) -> frozenset[int]:
 
 
 def selection(pinned: frozenset[int]) -> frozenset[int]:
-    """Pinned nodes of a run, where they are more than have rings; else none."""
+    """Return a run's pinned nodes if they are more than have rings, else none."""
     return pinned if len(pinned) > MOST_RINGS else frozenset()
 
 
 def _inspected(runs: Sequence[ResolvedRun]) -> Mark | None:
-    """The hovered node, else the pinned node; of two the smaller index, of a selection none."""
+    """Return the hovered node, else the first pinned node; none of a selection."""
     shown = [run for run in runs if run.frame >= 0]
     hovered = [(run.key, run.hovered) for run in shown if run.hovered >= 0]
     pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned and not run.selected]
@@ -174,7 +176,7 @@ def _inspected(runs: Sequence[ResolvedRun]) -> Mark | None:
 
 
 def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
-    """The intent after so much time: playing moves the cursor and waits at the live edge."""
+    """Return the intent some seconds later: playing moves the cursor, and waits at the edge."""
     if not intent.playing or intent.follow or not snapshot.every:
         return intent
     span = span_of(snapshot)
@@ -197,7 +199,7 @@ def advanced(intent: Intent, snapshot: Snapshot, seconds: float) -> Intent:
 
 
 def has_room(intent: Intent, snapshot: Snapshot) -> bool:
-    """Whether playing would move anything now: False at the live edge, where frames must come."""
+    """Return False while playing waits for frames at the live edge, or nothing plays."""
     if not intent.playing or intent.follow or not snapshot.every:
         return False
     span = span_of(snapshot)
@@ -205,7 +207,7 @@ def has_room(intent: Intent, snapshot: Snapshot) -> bool:
 
 
 def stepped(intent: Intent, snapshot: Snapshot, direction: int) -> float:
-    """The nearest moment after (1) or before (-1) the cursor at which any run has a frame."""
+    """Return the nearest moment after (1) or before (-1) the cursor with a frame of any run."""
     span = span_of(snapshot)
     cursor = _cursor(intent, span)
     # The empty part: without runs there is nothing to concatenate, which NumPy refuses.

@@ -1,4 +1,4 @@
-"""The runs that are open in the window, and a frozen picture of them for `resolve`."""
+"""Open runs of the window, and a frozen snapshot of them for `resolve`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ MOST_CELLS = 2
 class RunSnapshot:
     """One run at one moment: the coordinates of the frames read so far, (T,), increasing.
 
-    `until` is the coordinate where the run is planned to end; `live` while it may still grow.
-    `since` is where it goes on from another run, -inf where it begins at t = 0.
+    `until`: coordinate of the planned end; `live`: more frames may come; `since`: coordinate at
+    which the run continues another one, -inf from t = 0.
     """
 
     key: int
@@ -43,23 +43,22 @@ class RunSnapshot:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """All open runs at one moment, from left to right, and those of files that are compared."""
+    """Open runs at one moment, from left to right, and compared ones."""
 
     runs: tuple[RunSnapshot, ...] = ()
     compared: tuple[RunSnapshot, ...] = ()
 
     @property
     def every(self) -> tuple[RunSnapshot, ...]:
-        """All runs along which the cursor goes."""
+        """Open and compared runs."""
         return self.runs + self.compared
 
 
 class RecordingState(Enum):
-    """How it stands with the file of a run that is not trained here.
+    """State of the file of a run that is not trained here.
 
-    ENDED: finished, or not looked at yet. GROWS: another program records it. RESTS: not finished,
-    and nothing comes. LEFT: the program that recorded it is gone. LOST: its file is gone, or
-    another one.
+    ENDED: finished, or not polled yet. GROWS: another program records it. RESTS: not finished, and
+    no frames come. LEFT: its program has stopped. LOST: the file was deleted or replaced.
     """
 
     ENDED = auto()
@@ -81,11 +80,11 @@ HEADINGS = {
 @final
 @dataclass(slots=True)
 class OpenRun:
-    """A run on the screen: trained here (it has a Control) or opened from a file (it has none).
+    """Run on the screen: trained here, with a Control, or opened from a file, without one.
 
-    While `stands_in`, `data` is a shipped recording of it; `coming` is its own file, which is
-    read beside until it has come as far as what is shown. `since` is the moment at which it goes
-    on from another run, -inf where it begins at t = 0.
+    While `stands_in`, `data` is a shipped recording of it; `coming` is its own file, which replaces
+    the recording once it has as many frames. `since`: moment at which it continues another run,
+    -inf from t = 0.
     """
 
     key: int
@@ -102,7 +101,7 @@ class OpenRun:
 
     @property
     def source(self) -> Path:
-        """The file that is shown."""
+        """Path of the file that is shown."""
         return self.data.run.path if self.stands_in and self.data is not None else self.path
 
     @property
@@ -112,48 +111,47 @@ class OpenRun:
 
     @property
     def begun(self) -> bool:
-        """Whether anything of it was trained."""
+        """True once any of it was trained."""
         return self.control is None or self.control.status.state is not RunState.IDLE
 
     @property
     def live(self) -> bool:
-        """Whether this window is still recording it."""
+        """True while this window records it."""
         if self.control is None or self.failure:
             return False
         return self.control.status.state is not RunState.FINISHED
 
     @property
     def grows(self) -> bool:
-        """Whether frames are to come: from here, or from another program that records it."""
+        """True while frames come from this window or another program."""
         return self.live or self.growth is RecordingState.GROWS
 
     @property
     def unfinished(self) -> bool:
-        """Whether it is another program's, and its file says of no end."""
+        """True for a file of another program that has not finished."""
         if self.control is not None or self.data is None or self.growth is RecordingState.LOST:
             return False
         return self.data.run.status != "finished"
 
     @property
     def counts_steps(self) -> bool:
-        """True if t counts steps."""
         return self.data is not None and self.data.run.counts_steps
 
     @property
     def outdated(self) -> bool:
-        """Whether its path leads to another file than the one that was opened, or to none."""
+        """True if its path now leads to another file, or to none."""
         if self.data is None:
             return bool(self.failure)
         return self.growth is RecordingState.LOST or self.data.run.replaced
 
     @property
     def training(self) -> bool:
-        """Whether it is being computed now, and not paused. For any thread."""
+        """True while it is computed, and not paused. Thread-safe."""
         return self.control is not None and self.control.status.state is RunState.RUNNING
 
     @property
     def behind(self) -> bool:
-        """Whether frames are committed that have not been read yet."""
+        """True while committed frames are not read yet."""
         if self.data is None or self.growth is RecordingState.LOST:
             return False
         if self.stands_in:  # its own file is looked at as long as there is one to wait for
@@ -165,20 +163,19 @@ class OpenRun:
         return self.data.frames < max(committed, self.data.run.frames)
 
     def close(self) -> None:
-        """Let go of the file; a recording goes on or was stopped by whoever closes."""
+        """Close its files; the owner of a recording stops it."""
         for data in (self.data, self.coming):
             if data is not None:
                 data.run.close()
         self.data = self.coming = None
 
     def arrive(self) -> None:
-        """Show its own file in place of the recording."""
+        """Replace the shipped recording by its own file."""
         if self.data is not None:
             self.data.run.close()
         self.data, self.coming, self.stands_in = self.coming, None, False
 
     def snapshot(self) -> RunSnapshot:
-        """What `resolve` needs to know of it."""
         if self.data is None:
             return RunSnapshot(self.key, np.empty(0), self.until, self.live, 0, self.since)
         # An unfinished file counts as growing until the first poll: else playing stops for good.
@@ -190,7 +187,7 @@ class OpenRun:
 
 @final
 class Session:
-    """The open runs from left to right, at most MOST_RUNS; a key is never used twice."""
+    """Open runs from left to right, at most MOST_RUNS; keys are never reused."""
 
     def __init__(self) -> None:
         self._runs: list[OpenRun] = []
@@ -205,16 +202,14 @@ class Session:
         return len(self._runs)
 
     def new_key(self) -> int:
-        """A key for one more run."""
         self._keys += 1
         return self._keys
 
     def get(self, key: int) -> OpenRun | None:
-        """The run with a key, if it is still open."""
         return next((run for run in self._runs if run.key == key), None)
 
     def add(self, run: OpenRun) -> None:
-        """Put a run at the right; where there is no room the rightmost one is closed for it."""
+        """Add a run at the right, and close the rightmost one if there are too many."""
         if len(self._runs) == MOST_RUNS:
             self._runs.pop().close()
         self._runs.append(run)
@@ -227,20 +222,18 @@ class Session:
                 run.close()
 
     def clear(self) -> None:
-        """Close all runs."""
         while self._runs:
             self._runs.pop().close()
 
     @property
     def live(self) -> tuple[OpenRun, ...]:
-        """The runs that are being recorded."""
+        """Runs that are being recorded."""
         return tuple(run for run in self._runs if run.live)
 
     @property
     def training(self) -> bool:
-        """Whether any of them is being computed now. For any thread."""
+        """True while any run is computed. Thread-safe."""
         return any(run.training for run in self)
 
     def snapshot(self) -> Snapshot:
-        """What `resolve` needs to know."""
         return Snapshot(tuple(run.snapshot() for run in self._runs), self.compared)

@@ -6,11 +6,19 @@ Their record is the field's metadata, and `VIEW_OPTIONS` there the table of all 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, final
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
+
+from app.state.views import VIEWS, known
+from core.comparison.question import MOST_COMPARED, CompareQuestion
+from core.numbers import whole_text
+from core.observables.node_sets import MOST_NODES, nodes_text, parse_nodes
+from core.observables.planes import COORDINATES, PLANES, NodePlane
+from core.problem.schedule import coordinate, inverse_coordinate, parse_time
 
 Texts = Sequence[str]
 
@@ -124,3 +132,221 @@ def shorten(text: str) -> str:
     """Return a text in one line, of at most LONGEST letters."""
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}\u2026"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """`runs` are the names of run files, the first one that of which others are differences."""
+
+    runs: tuple[str, ...]
+    question: CompareQuestion
+
+
+PACES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
+# As many colours as a palette has for curves (app.views.curves): a seventh would have the first's.
+MOST_CURVES = 6
+# So many pinned nodes have a ring each; more are a selection, beside which all others are dim.
+MOST_RINGS = 2
+NONE = "none"
+MOST_DIGITS = 9
+RANGES_IN_TEXT = 200  # of pinned nodes
+
+Mark = tuple[int, int]  # the key of a run, or its place, and the index of one of its nodes
+Interval = tuple[float, float]
+
+
+def parse_whole(text: str) -> int:
+    """Return a number of a node, run or coordinate. Raises ValueError."""
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise ValueError("numbers of nodes, runs and coordinates are whole and not negative")
+    return int(text)
+
+
+# ---------------------------------------------------------------------------------- moments
+
+
+def typed_time(log10_time: float) -> str:
+    """Return a moment to the last digit, as `parse_time` reads it.
+
+    >>> typed_time(2.5), typed_time(-math.inf)
+    ('10^2.5', '0')
+    """
+    return f"10^{log10_time!r}" if math.isfinite(log10_time) else "0"
+
+
+def moment_text(moment: float) -> str:
+    """Return a moment, -inf for the start, as a typed time."""
+    return typed_time(float(inverse_coordinate(moment)) if moment != -math.inf else moment)
+
+
+def moment_of(text: str) -> float:
+    """Return the moment of a typed time. Raises ValueError for what is no time."""
+    log10_time = parse_time(text)
+    if log10_time is None:
+        raise ValueError("a time is such as 10^2.5, 300 or 0")
+    return float(coordinate(log10_time)) if math.isfinite(log10_time) else -math.inf
+
+
+def _parse_interval(texts: Texts) -> Interval:
+    if len(texts) != 2:
+        raise ValueError("give two times")
+    first, last = map(moment_of, texts)
+    if not first < last:
+        raise ValueError("the first time is before the second")
+    return first, last
+
+
+INTERVAL = ValueKind(
+    _parse_interval,
+    lambda interval: () if interval is None else tuple(map(moment_text, interval)),
+    lambda before, after: "No interval" if after is None else "Loop over an interval",
+)
+PACE = ValueKind(
+    lambda texts: float(parse_word(texts, [f"{pace:g}" for pace in PACES])),
+    lambda pace: (f"{pace:g}",),
+    lambda before, after: f"Pace {after:g}\u00d7",
+    Annotated[float, Field(ge=0.01, le=100.0)],
+)
+
+# ------------------------------------------------------------------------- views and curves
+
+
+def title_of(view: str) -> str:
+    """Return the title of a view; its name where another version has it."""
+    return VIEWS[view].title if view in VIEWS else view
+
+
+def _names(texts: Texts) -> tuple[str, ...]:
+    return tuple(text for text in texts if text not in ("", NONE))
+
+
+def _write_names(names: Collection[str]) -> Texts:
+    return tuple(names if isinstance(names, tuple) else sorted(names)) or (NONE,)
+
+
+def _parse_views(texts: Texts) -> tuple[str, ...]:
+    names = _names(texts)
+    if any(name not in VIEWS for name in names):
+        raise ValueError(f"views are {', '.join(VIEWS)}")
+    return known(names)
+
+
+def _name_views(before: Collection[str], after: Collection[str]) -> str:
+    new = [name for name in after if name not in before]
+    gone = [name for name in before if name not in after]
+    if len(new) + len(gone) != 1:
+        return "Views"
+    return f"Show {title_of(new[0]).lower()}" if new else f"Hide {title_of(gone[0]).lower()}"
+
+
+def _parse_curves(texts: Texts) -> tuple[str, ...] | None:
+    if tuple(texts) == (STUDY,):
+        return None
+    curves = tuple(dict.fromkeys(_names(texts)))
+    if len(curves) > MOST_CURVES:
+        raise ValueError(f"at most {MOST_CURVES} curves are drawn")
+    return curves
+
+
+def make_set_kind(more: str, less: str, many: str) -> ValueKind:
+    """Return the kind of a set of names: what undo says if one came, one went, or several did."""
+
+    def name(before: Collection[str], after: Collection[str]) -> str:
+        came, went = sorted(set(after) - set(before)), sorted(set(before) - set(after))
+        if len(came) == 1 and len(went) <= 1:
+            return more.format(shorten(came[0]))
+        return less.format(shorten(went[0])) if len(went) == 1 and not came else many
+
+    return ValueKind(lambda texts: frozenset(_names(texts)), _write_names, name)
+
+
+SOME_NAMES = Annotated[tuple[str, ...], Field(max_length=20)]
+VIEW_NAMES = ValueKind(_parse_views, _write_names, _name_views, SOME_NAMES)
+CURVES = ValueKind(
+    _parse_curves,
+    lambda curves: (STUDY,) if curves is None else _write_names(curves),
+    make_set_kind("Curve of {}", "No curve of {}", "Curves").undo_text,
+    SOME_NAMES | None,
+)
+
+# ------------------------------------------------------------------------------------ nodes
+
+
+def _write_plane(plane: NodePlane | None) -> Texts:
+    if plane is None:
+        return ()
+    numbers = ",".join(str(number) for number in plane.numbers)
+    return (f"{plane.kind}:{numbers}" if numbers else plane.kind,)
+
+
+def _parse_plane(texts: Texts) -> NodePlane:
+    kind, _, numbers = parse_only(texts).partition(":")
+    if kind not in PLANES:
+        raise ValueError(f"a plane is {' or '.join(PLANES)}")
+    given = tuple(parse_whole(text) for text in numbers.split(",")) if numbers else ()
+    wanted = {COORDINATES.kind: 2, "nodes": 3}.get(kind, 0)
+    if len(given) != wanted:
+        raise ValueError(f"{kind} takes {wanted} numbers")
+    return NodePlane(kind, given)
+
+
+def _name_plane(before: NodePlane, after: NodePlane) -> str:
+    if after.kind == COORDINATES.kind:
+        return f"Coordinates {after.numbers[0] + 1} and {after.numbers[1] + 1}"
+    return PLANES[after.kind].title if after.kind in PLANES else after.kind
+
+
+def _write_pins(pinned: frozenset[Mark]) -> Texts:
+    texts: list[str] = []
+    for place in sorted({place for place, _ in pinned}):
+        parts = nodes_text(node for other, node in pinned if other == place).split(",")
+        starts = range(0, len(parts), RANGES_IN_TEXT)
+        texts += [f"{place}:{','.join(parts[k : k + RANGES_IN_TEXT])}" for k in starts]
+    return tuple(texts)
+
+
+def _parse_pins(texts: Texts) -> frozenset[Mark]:
+    marks: set[Mark] = set()
+    for text in texts:
+        place, _, nodes = text.partition(":")
+        run = parse_whole(place)
+        marks.update((run, node) for node in parse_nodes(nodes))
+        if len(marks) > MOST_NODES:
+            raise ValueError(f"at most {whole_text(MOST_NODES)} nodes are pinned")
+    return frozenset(marks)
+
+
+def _name_pins(before: frozenset[Mark], after: frozenset[Mark]) -> str:
+    count = len(after - before)
+    if count > MOST_RINGS:
+        return f"Select {count} nodes"
+    if count:
+        return "Pin a node" if count == 1 else f"Pin {count} nodes"
+    return "Unpin nodes" if after else "Unpin all nodes"
+
+
+PLANE = ValueKind(_parse_plane, _write_plane, _name_plane)
+PINS = ValueKind(_parse_pins, _write_pins, _name_pins)
+
+# ----------------------------------------------------------------------------- compared runs
+
+
+def _parse_compared(texts: Texts) -> Compared:
+    if not 2 <= len(texts) <= MOST_COMPARED or any("\0" in text or not text for text in texts):
+        raise ValueError(f"two to {MOST_COMPARED} files of runs are compared")
+    return Compared(tuple(texts), CompareQuestion())
+
+
+def _name_compared(before: Compared | None, after: Compared | None) -> str:
+    if after is None:
+        return "Compare no runs"
+    if before is None or before.runs != after.runs:
+        return f"Compare {len(after.runs)} runs"
+    return f"Compare by {after.question.observable}"
+
+
+# Of the question there is another text (app.scenes.scene_texts).
+COMPARED = ValueKind(
+    _parse_compared, lambda compared: () if compared is None else compared.runs, _name_compared
+)

@@ -1,4 +1,4 @@
-"""The views of a run by name, in the order in which they stand."""
+"""Views of a run by name, in their order on the screen."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ViewKind:
     fits: Callable[[DisplayData], bool] = _always
 
     def load(self) -> Callable[[Any, Any], Any]:
-        """What makes the widget."""
+        """Return the factory of the widget."""
         if not isinstance(self.maker, str):
             return self.maker
         module, _, name = self.maker.partition(":")
@@ -72,7 +72,7 @@ VIEWS: Registry[ViewKind] = Registry(
     ViewKind("norms", "Norms", f"{HERE}.sorted_nodes:norms_view", _nodes),
     ViewKind("margins", "Margins", f"{HERE}.margins:MarginsView", _margins),
     ViewKind("curves", "Curves", f"{HERE}.curves:CurvesView", _nodes),
-    ViewKind("spectrum", "Spectrum", f"{HERE}.spectrum:SpectrumView", _inner),
+    ViewKind("spectrum", "Spectrum", f"{HERE}.curves:SpectrumView", _inner),
     ViewKind("predictor", "Predictor", f"{HERE}.predictor:PredictorView"),
     ViewKind("waves", "Waves", f"{HERE}.waves:WavesView", _waves),
     ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _waves),
@@ -89,7 +89,7 @@ NEXT = (
 
 
 def known(names: Collection[str]) -> tuple[str, ...]:
-    """Those of some names that are views, in their order on the screen."""
+    """Return the names that are views, in their order on the screen."""
     return tuple(name for name in VIEWS if name in names)
 
 

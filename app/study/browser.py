@@ -20,12 +20,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.library.model import curve
-from app.state.finding import entry, find
+from app.state.finding import find, make_entry
 from app.style import small
-from app.widgets.inputs import quiet_label
+from app.widgets.inputs import SearchLine, row_after
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_tip
-from app.widgets.search_line import SearchLine, moved_row
 from core.studies.papers import PAPERS
 from core.studies.study import Summary, shipped_summaries
 from core.studies.thumbnails import Thumbnail, sentence, thumbnails
@@ -188,7 +187,7 @@ class StudyBrowser(QDialog):
         for one in self._studies:
             paper = PAPERS.get(one.source)
             about = f"{paper.title} {paper.authors}" if paper is not None else ""
-            entries.append(entry(one.id, "", one.title, about, words=f"{one.id} {one.note}"))
+            entries.append(make_entry(one.id, "", one.title, about, words=f"{one.id} {one.note}"))
         found = {one.key for one in find(self.line.text(), entries)}
         self.lines = lines = []
         for source in (*PAPERS, ""):
@@ -218,7 +217,7 @@ class StudyBrowser(QDialog):
         rows = self._rows()
         if rows:
             place = rows.index(self.list.currentRow())
-            self._choose(rows[moved_row(place, step, len(rows))])
+            self._choose(rows[row_after(place, step, len(rows))])
 
     def _choose(self, row: int) -> None:
         if row >= len(self.lines):

@@ -11,10 +11,9 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.widgets.plain_text import plain_tip
-from app.widgets.run_table import RunTable
+from app.widgets.labels import plain_tip
 from app.widgets.screen_text import shown_number
-from app.widgets.sorted_rows import moving_rows, sorted_places
+from app.widgets.tables import RunTable, keeping_selected_rows, sorted_places
 from core.studies.tables import Cell, value_text
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class CellModel(QAbstractTableModel):
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column; -1 is the order of the grid."""
-        with moving_rows(self, self._shown):
+        with keeping_selected_rows(self, self._shown):
             self._order, self._sorted_by = list(range(len(self._cells))), None
             if 0 <= column < self.columnCount():
                 rows = ((cell, self._rows.get(cell.name)) for cell in self._cells)

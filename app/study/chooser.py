@@ -7,9 +7,9 @@ from typing import final
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.widgets.inputs import ChoiceBox, quiet_label
+from app.widgets.inputs import ChoiceBox
+from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_tip
 from core.studies.study import Study, Summary, shipped_summaries
 
 OPEN_TEXT = "Open a study file ..."

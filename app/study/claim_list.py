@@ -11,13 +11,10 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
-from app.widgets.inputs import heading_label, quiet_label, rich_label
-from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_tip, rich_tip
-from app.widgets.screen_text import RAISED
-from app.widgets.scrolled import fill_scrolled
-from app.widgets.symbols import rich
-from app.widgets.verdict_mark import Look, hue_of, paint_mark
+from app.widgets.labels import heading_label, plain_tip, quiet_label, rich_label, rich_tip
+from app.widgets.layouts import add_all, fill_scrolled, space
+from app.widgets.screen_text import RAISED, rich
+from app.widgets.verdict_mark import VerdictStyle, hue_of, paint_mark
 from core.figures.numbers import MINUS
 from core.figures.palette import Palette
 from core.studies.study import Study
@@ -30,13 +27,13 @@ NOT_HERE = "not at this size"
 # Whole powers only: in 10^2.5 a raised 2 before .5 would be another number.
 POWER = re.compile(r"(?<=[\w)])\^(\d+)(?![\d.])")
 # By the value of core.studies.verdicts.Verdict, and "waiting" for what is not judged yet.
-CLAIM_LOOKS: dict[str, Look] = {
-    "confirmed": Look("confirmed", "disc", "check", "positive", "These runs show it."),
-    "refuted": Look("refuted", "square", "cross", "negative", "These runs do not show it."),
-    NOT_HERE: Look(
+CLAIM_STYLES: dict[str, VerdictStyle] = {
+    "confirmed": VerdictStyle("confirmed", "disc", "check", "positive", "These runs show it."),
+    "refuted": VerdictStyle("refuted", "square", "cross", "negative", "These runs do not show it."),
+    NOT_HERE: VerdictStyle(
         "not at this size", "dash", "none", "muted", "Runs of this size cannot decide it."
     ),
-    "waiting": Look(
+    "waiting": VerdictStyle(
         "not judged yet",
         "dots",
         "none",
@@ -69,19 +66,19 @@ class ClaimMark(QWidget):
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
         self._palette = palette
-        self.look = CLAIM_LOOKS["waiting"]
+        self.verdict_style = CLAIM_STYLES["waiting"]
         self.setFixedSize(QSize(MARK, MARK))
 
-    def show_look(self, look: Look, palette: Palette) -> None:
+    def show_style(self, style: VerdictStyle, palette: Palette) -> None:
         """Show a verdict in the colours of a palette."""
-        self.look, self._palette = look, palette
-        self.setToolTip(plain_tip(look.meaning))
-        self.setAccessibleName(look.word)
+        self.verdict_style, self._palette = style, palette
+        self.setToolTip(plain_tip(style.meaning))
+        self.setAccessibleName(style.word)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        paint_mark(painter, self.look, QRectF(0.0, 0.0, MARK, MARK), self._palette)
+        paint_mark(painter, self.verdict_style, QRectF(0.0, 0.0, MARK, MARK), self._palette)
         painter.end()
 
 
@@ -107,7 +104,7 @@ class ClaimList(QWidget):
     @property
     def words(self) -> tuple[str, ...]:
         """Shown verdict of each claim."""
-        return tuple(mark.look.word for mark, _ in self._rows)
+        return tuple(mark.verdict_style.word for mark, _ in self._rows)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -154,16 +151,16 @@ class ClaimList(QWidget):
     def _show(self) -> None:
         for place, (mark, label) in enumerate(self._rows):
             judged = self._judged[place] if place < len(self._judged) else None
-            look = CLAIM_LOOKS[judged.verdict if judged is not None else "waiting"]
-            mark.show_look(look, self._palette)
+            style = CLAIM_STYLES[judged.verdict if judged is not None else "waiting"]
+            mark.show_style(style, self._palette)
             reasons = () if judged is None else (judged.why, judged.basis)
             label.setToolTip(rich_tip("<br>".join(_signs(text) for text in reasons if text)))
-            label.setText(self._text(place, look, judged))
+            label.setText(self._text(place, style, judged))
 
-    def _text(self, place: int, look: Look, judged: Judged | None) -> str:
-        colour = hue_of(look.hue, self._palette)
+    def _text(self, place: int, style: VerdictStyle, judged: Judged | None) -> str:
+        colour = hue_of(style.hue, self._palette)
         muted = f"<span style='color:{self._palette.muted}'>"
-        lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{look.word}</span>"]
+        lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{style.word}</span>"]
         if judged is not None and not math.isnan(judged.measured):
             lines[-1] += f" {muted}{_signs(judged.measurement)}</span>"
         if judged is not None and judged.why and judged.verdict == NOT_HERE:

@@ -14,12 +14,11 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from app.export.controller import ExportController
-from app.state.study_exports import StudyFigureJob, TableJob
-from app.state.study_runs import StudyRuns
-from app.state.sweep_lines import SweepLines, lines_of
+from app.study.sweep_lines import SweepLines, lines_of
+from app.study.whole_study import StudyFigureJob, StudyRuns, TableJob
 from app.study.window import StudyWindow
 from app.study.workers import StudyFigure, claims_judged, figure_drawn
-from app.widgets.plain_text import window_title
+from app.widgets.labels import window_title
 from app.worker import Worker
 from core.figures.palette import Palette
 from core.studies.formulas import VARIANT

@@ -13,16 +13,15 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QPalette, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QHeaderView, QVBoxLayout, QWidget
 
-from app.state.study_runs import StudyRuns
 from app.study.options import StudyOptions
+from app.study.whole_study import StudyRuns
 from app.study.workers import Finding, HuntNews, HuntOrder, StudyWorker, run_hunt
 from app.training.run_questions import RunQuestions
-from app.widgets.elided import ElidedLabel
-from app.widgets.inputs import ChoiceBox, ValueEdit, problem_label, push_button, quiet_label
+from app.widgets.inputs import ChoiceBox, ValueEdit, push_button
+from app.widgets.labels import ElidedLabel, plain_tip, problem_label, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_tip
-from app.widgets.run_table import RunTable
 from app.widgets.screen_text import shown_number
+from app.widgets.tables import RunTable
 from core.errors import MarginscopeError
 from core.extremes.question import Frames, Question, asked_by, limit_of, range_of
 from core.numbers import whole_text

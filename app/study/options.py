@@ -18,18 +18,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.study.chooser import StudyChooser
-from app.widgets.elided import ElidedLabel
-from app.widgets.inputs import (
-    ChoiceBox,
-    ValueEdit,
-    line_height,
-    problem_label,
-    push_button,
-    quiet_label,
-)
+from app.widgets.inputs import ChoiceBox, ValueEdit, WholeBox, line_height, push_button
+from app.widgets.labels import ElidedLabel, plain_tip, problem_label, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.number_boxes import WholeBox
-from app.widgets.plain_text import plain_tip
 from core.numbers import duration_text, whole_text
 from core.studies.study import Study
 

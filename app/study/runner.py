@@ -15,10 +15,10 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from app.places import Places
-from app.state.study_runs import StudyRuns, WholeStudy, whole_study
 from app.study.display import StudyDisplay
 from app.study.hunting import HuntController
 from app.study.options import words_of
+from app.study.whole_study import StudyRuns, WholeStudy, make_whole_study
 from app.study.window import StudyWindow
 from app.study.workers import (
     StudyWorker,
@@ -72,7 +72,7 @@ class StudyRunner(QObject):
         self.worker = StudyWorker("study", run_sweep, self)
         self.reader = Worker("study", study_runs, self, our_error=NOT_READ)
         self.cost = Worker("cost", cost_estimated, self, our_error=NO_COST)
-        self.shown: WholeStudy = whole_study(study)
+        self.shown: WholeStudy = make_whole_study(study)
         self._poll = QTimer(self, interval=POLL_MS)
         self._poll.timeout.connect(self._show_status)
         for source in (window.plot, window.table, window.hunt.table):
@@ -113,7 +113,7 @@ class StudyRunner(QObject):
 
     def adopt(self, study: Study) -> None:
         """Show another study."""
-        self.shown = shown = whole_study(study)
+        self.shown = shown = make_whole_study(study)
         # A file of the user's own has sizes of its own; a shipped study that was edited, the
         # settings.
         self.window.options.show_study(study, edited=study.id in shipped_ids() and shown.edited)

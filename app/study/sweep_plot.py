@@ -15,17 +15,18 @@ from PySide6.QtCore import QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QPainterPath, QPen
 from PySide6.QtWidgets import QLabel, QMenu, QToolTip, QVBoxLayout, QWidget
 
-from app.state.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, wide
 from app.study.cell_table import short_key
+from app.study.sweep_lines import WIDE_X, WIDE_Y, Floats, SweepLine, SweepLines, wide
+from app.widgets.axis import logarithmic, plain
 from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
+from app.widgets.keyboard import PlotFocus
+from app.widgets.labels import menu_text, show_tip
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay
-from app.widgets.plain_text import menu_text, show_tip
-from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
-from app.widgets.ticks import Ticks, logarithmic, plain
 from core.figures.palette import LIGHT, Palette, rgba, time_colours
+from core.figures.ticks import Ticks
 from core.studies.tables import value_text
 
 if TYPE_CHECKING:

@@ -16,18 +16,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.sweep_lines import first_axis, first_choice, first_column
 from app.study.cell_table import CellTable, short_key
 from app.study.claim_list import ClaimList
 from app.study.hunting import HuntPage
 from app.study.options import StudyOptions, SweepProgress
+from app.study.sweep_lines import first_axis, first_choice, first_column
 from app.study.sweep_plot import SweepPlot
 from app.style import shades
-from app.widgets.elided import ElidedLabel
-from app.widgets.inputs import ChoiceBox, push_button, quiet_label
+from app.widgets.inputs import ChoiceBox, push_button
+from app.widgets.labels import ElidedLabel, plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.message_bar import MessageBar
-from app.widgets.plain_text import plain_tip
 from app.widgets.screen_text import shown_number
 from app.widgets.study_picture import StudyPicture
 from core.figures.palette import Palette

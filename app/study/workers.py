@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from PySide6.QtCore import QObject, Signal
 
-from app.state.study_runs import StudyRuns
+from app.study.whole_study import StudyRuns
 from app.worker import Request, Worker
 from core.errors import InputError
 from core.extremes.question import Question

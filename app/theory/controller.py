@@ -20,7 +20,7 @@ from app.theory.panel import TheoryPanel, fill_margin_menu
 from app.theory.results import FINAL, TheoryResults
 from app.theory.theorem_times import TheoremTimes
 from app.training.kernels import CompilerProcess
-from app.widgets.symbols import greek, short_name
+from app.widgets.screen_text import greek, short_name
 from core.compiled.warming import MARGINS
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from PySide6.QtCore import QObject
 
 from app.errors import LOG
-from app.state.statement_lines import StatementLine, statement_lines
+from app.theory.statement_lines import StatementLine, statement_lines
 from app.worker import Request, Worker
 
 if TYPE_CHECKING:

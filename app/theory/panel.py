@@ -20,12 +20,10 @@ from PySide6.QtWidgets import (
 from app.theory.importance import OPEN, by_importance, summary
 from app.theory.results import FINAL
 from app.theory.statement_row import BoundBox, StatementRow, VerdictFold
-from app.widgets.inputs import heading_label, line_height, quiet_label
-from app.widgets.layouts import add_all, space
-from app.widgets.number_boxes import DecimalBox
-from app.widgets.plain_text import plain_label, rich_tip
-from app.widgets.scrolled import fill_scrolled
-from app.widgets.symbols import certainty, greek, margin_text, margin_tip, rich
+from app.widgets.inputs import DecimalBox, line_height
+from app.widgets.labels import heading_label, plain_label, quiet_label, rich_tip
+from app.widgets.layouts import add_all, fill_scrolled, space
+from app.widgets.screen_text import certainty, greek, margin_text, margin_tip, rich
 from core.figures.palette import Palette
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from app.state.session import OpenRun
 from app.theory.judge import Judgement
-from app.widgets.screen_text import raised, shown_number
-from app.widgets.symbols import greek, rich
+from app.widgets.screen_text import greek, raised, rich, shown_number
 from core.figures.numbers import time_text
 
 if TYPE_CHECKING:

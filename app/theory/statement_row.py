@@ -18,12 +18,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.theory.formula import FormulaLabel
-from app.widgets.inputs import line_height, rich_label
+from app.widgets.inputs import line_height
+from app.widgets.labels import rich_label, rich_tip
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import rich_tip
-from app.widgets.screen_text import raised, shown_number
-from app.widgets.symbols import greek, rich, short_name
-from app.widgets.verdict_mark import LOOKS, MET, Look, hue_of, paint_mark
+from app.widgets.screen_text import greek, raised, rich, short_name, shown_number
+from app.widgets.verdict_mark import MET, VERDICT_STYLES, VerdictStyle, hue_of, paint_mark
 from core.figures.numbers import time_text
 from core.figures.palette import Palette
 from core.studies.papers import PAPERS
@@ -88,7 +87,7 @@ class VerdictLine(QAbstractButton):
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
         self._palette = palette
-        self._look: Look = LOOKS["not decided"]
+        self._style: VerdictStyle = VERDICT_STYLES["not decided"]
         self._name = self._sentence = self._timing = ""
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -98,11 +97,13 @@ class VerdictLine(QAbstractButton):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
-    def show_verdict(self, names: tuple[str, str], look: Look, timing: str, tip: str) -> None:
+    def show_verdict(
+        self, names: tuple[str, str], style: VerdictStyle, timing: str, tip: str
+    ) -> None:
         """Show a verdict of the statement that `names` number and state."""
         before = self._sentence, self._timing
-        (self._name, self._sentence), self._look, self._timing = names, look, timing
-        self.setText(f"{self._name}: {look.word}")
+        (self._name, self._sentence), self._verdict_style, self._timing = names, style, timing
+        self.setText(f"{self._name}: {style.word}")
         self.setAccessibleName(self.text())
         self.setAccessibleDescription(" ".join(part for part in (names[1], timing) if part))
         self.setToolTip(rich_tip(tip))
@@ -123,7 +124,7 @@ class VerdictLine(QAbstractButton):
     @property
     def word(self) -> str:
         """Shown verdict."""
-        return self._look.word
+        return self._verdict_style.word
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
@@ -173,18 +174,22 @@ class VerdictLine(QAbstractButton):
             painter.setPen(QColor(hue_of("positive", self._palette)))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4.0, 4.0)
         middle = 0.5 * line_height(self)
-        paint_mark(painter, self._look, QRectF(4.0, middle - MARK / 2, MARK, MARK), self._palette)
+        paint_mark(
+            painter, self._verdict_style, QRectF(4.0, middle - MARK / 2, MARK, MARK), self._palette
+        )
         self._paint_texts(painter)
         painter.end()
 
     def _paint_texts(self, painter: QPainter) -> None:
         metrics = self.fontMetrics()
-        wide = metrics.horizontalAdvance(self._look.word)
+        wide = metrics.horizontalAdvance(self._verdict_style.word)
         height = float(line_height(self))
         box = QRectF(INDENT, 0.0, self.width() - INDENT - 4.0, height)
-        painter.setPen(QColor(hue_of(self._look.hue, self._palette)))
+        painter.setPen(QColor(hue_of(self._verdict_style.hue, self._palette)))
         painter.drawText(
-            box, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), self._look.word
+            box,
+            int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter),
+            self._verdict_style.word,
         )
         room = max(box.width() - wide - 8.0, 0.0)
         name = metrics.elidedText(self._name, Qt.TextElideMode.ElideRight, int(room))
@@ -249,13 +254,13 @@ class StatementRow(QWidget):
     def show_assessment(self, assessment: Assessment) -> None:
         """Show a judgement of the same statement."""
         self._assessment = assessment
-        statement, look = assessment.statement, LOOKS[assessment.verdict.value]
+        statement, style = assessment.statement, VERDICT_STYLES[assessment.verdict.value]
         words = f"{statement.name} of {statement.source}. {statement.text}"
-        tip = f"<p>{rich(words)}</p><p>{rich(look.meaning)}</p>"
+        tip = f"<p>{rich(words)}</p><p>{rich(style.meaning)}</p>"
         paper = PAPERS.get(statement.paper)
         source = statement.paper if paper is None else paper.short
         names = short_name(statement.name), f"{source}: {greek(statement.text)}"
-        self.line.show_verdict(names, look, timing_of(assessment), tip)
+        self.line.show_verdict(names, style, timing_of(assessment), tip)
         self._fill()
 
     def set_colours(self, palette: Palette) -> None:
@@ -336,5 +341,5 @@ class StatementRow(QWidget):
         if comparison.why:
             words.append(rich(comparison.why))
         if not words:
-            words.append(html.escape(greek(LOOKS[assessment.verdict.value].meaning)))
+            words.append(html.escape(greek(VERDICT_STYLES[assessment.verdict.value].meaning)))
         return "<br>".join(words)

@@ -25,15 +25,18 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from app.playback.time_slider import TimeSlider
-from app.state.statement_lines import StatementLine, Stretch
-from app.theory.stretches import LEGEND, hue_of_stretch, paint_legend, paint_stretch
-from app.widgets.inputs import quiet_label
-from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_label, show_tip
-from app.widgets.screen_text import raised
-from app.widgets.scrolled import fill_scrolled
-from app.widgets.symbols import greek, short_name
-from app.widgets.verdict_mark import LOOKS, hue_of, paint_mark
+from app.theory.statement_lines import (
+    LEGEND,
+    StatementLine,
+    Stretch,
+    hue_of_stretch,
+    paint_legend,
+    paint_stretch,
+)
+from app.widgets.labels import plain_label, quiet_label, show_tip
+from app.widgets.layouts import add_all, fill_scrolled, space
+from app.widgets.screen_text import greek, raised, short_name
+from app.widgets.verdict_mark import VERDICT_STYLES, hue_of, paint_mark
 from core.figures.palette import Palette
 
 TITLE = "Theorem time line"
@@ -161,8 +164,8 @@ class TimeRows(QWidget):
             show_tip(event.globalPosition().toPoint(), words_of(line, stretch), self)
         elif 0 <= row < len(self.lines) and place.x() < self.x_of(-math.inf):
             line = self.lines[row]
-            look = LOOKS[line.verdict]
-            words = f"{greek(line.key)}: {look.word}.\n{greek(line.text)}\n{look.meaning}"
+            style = VERDICT_STYLES[line.verdict]
+            words = f"{greek(line.key)}: {style.word}.\n{greek(line.text)}\n{style.meaning}"
             show_tip(event.globalPosition().toPoint(), words, self)
         else:
             QToolTip.hideText()
@@ -263,7 +266,7 @@ class TimeRows(QWidget):
         height = self.row_height()
         top, right = float(row * height), self.x_of(-math.inf) - GAP
         mark = QRectF(SIDE, top + 0.5 * (height - MARK), MARK, MARK)
-        paint_mark(painter, LOOKS[line.verdict], mark, self._palette)
+        paint_mark(painter, VERDICT_STYLES[line.verdict], mark, self._palette)
         metrics = QFontMetricsF(painter.font())
         left = mark.right() + 6.0
         flags = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

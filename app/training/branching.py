@@ -13,17 +13,16 @@ from PySide6.QtCore import QObject, Signal
 
 from app.flag import Flag
 from app.playback.display import DisplayController
-from app.state.edits import Edits
 from app.state.headings import MOMENT
 from app.state.intent import START
-from app.state.retraining import why_not_trained
 from app.state.session import OpenRun
-from app.state.studies import goes_on_to, study_of
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words
 from app.training.recipes import Branch, Further, PlannedRun
 from app.training.run_questions import Repeat, RunQuestions
+from app.training.studies import next_end, study_of, why_not_trained
+from app.training.study_edits import Edits
 from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate
 from core.studies.study import Study
@@ -278,7 +277,7 @@ class BranchController(QObject):
                 self.message.emit(words)
                 return
             name = f"{MOMENT.sub('', one.path.stem)}__from={run.frames - 1}"
-            plan = PlannedRun(name, one.heading, goes_on_to(run), Further(one.path))
+            plan = PlannedRun(name, one.heading, next_end(run), Further(one.path))
             planned.append((one.path, plan))
         if planned:
             self._continue(planned)

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.headings import heading_of
-from app.widgets.inputs import quiet_label
+from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space
 from core.numbers import whole_text
 from core.studies.study import Study

@@ -12,18 +12,15 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.places import Places
 from app.playback.display import DisplayController
-from app.state.edits import Edits
-from app.state.proposals import Proposals
-from app.state.retraining import NOTHING_DRAWN, OF_MANY, from_a_file, why_not_trained
 from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun
-from app.state.studies import with_next_seed, with_next_weights
-from app.state.watched import as_trained, watched
+from app.training import studies
 from app.training.cells_dialog import CellsDialog
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words
 from app.training.recipes import PlannedRun, plans_of
 from app.training.run_questions import Repeat, RunQuestions
 from app.training.run_worker import RunWorker, TrainingJob
+from app.training.study_edits import Edits
 from core.errors import InputError, MarginscopeError
 from core.studies.code import check_code, check_experiments
 from core.studies.study import Study, load_study
@@ -77,7 +74,7 @@ class TrainingController(QObject):
         self._queued: Study | None = None
         self._repeat: Repeat = self.restart
         self._cells: tuple[str, frozenset[str]] = "", frozenset()
-        self._proposals = Proposals()
+        self._proposals = studies.Proposals()
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._typing.timeout.connect(self._show_size)
         form.changed.connect(self._typing.start)
@@ -127,18 +124,18 @@ class TrainingController(QObject):
 
     def new_seed(self) -> None:
         """Train with the next seed: other data, other weights."""
-        self._train_changed(with_next_seed)
+        self._train_changed(studies.with_next_seed)
 
     def new_weights(self) -> None:
         """Train with the same data from other weights."""
-        self._train_changed(with_next_weights)
+        self._train_changed(studies.with_next_weights)
 
     def _train_changed(self, change: Callable[[Study], Study]) -> None:
         study = self._edited()
         if study is None:
             return
-        if from_a_file(study):
-            self.message.emit(NOTHING_DRAWN)
+        if studies.is_from_recording(study):
+            self.message.emit(studies.NOTHING_DRAWN)
             return
         try:
             study = change(study)
@@ -180,7 +177,7 @@ class TrainingController(QObject):
 
     def set_proposals(self, study: Study) -> None:
         """Propose the views of a study for the runs that are opened next."""
-        self._proposals = Proposals.of(study)
+        self._proposals = studies.Proposals.of(study)
         if problem := self._proposals.problem(study.id):
             self.message.emit(problem)
 
@@ -222,7 +219,7 @@ class TrainingController(QObject):
     def experiments_of(self, study: Study) -> Sequence[Experiment]:
         """Return what is trained here of a study, () if its values are not allowed."""
         with suppress(InputError):
-            return [watched(cell.experiment) for cell in self._cells_of(study)]
+            return [studies.with_playback_frames(cell.experiment) for cell in self._cells_of(study)]
         return ()
 
     def _cells_of(self, study: Study) -> Sequence[Cell]:
@@ -311,7 +308,9 @@ class TrainingController(QObject):
         except InputError as error:
             self.message.emit(in_words(error.sentence))
             return
-        if words := next(filter(None, (why_not_trained(one.experiment) for one in cells)), ""):
+        if words := next(
+            filter(None, (studies.why_not_trained(one.experiment) for one in cells)), ""
+        ):
             self.message.emit(words)
             return
         edits = self._form.edits
@@ -320,10 +319,10 @@ class TrainingController(QObject):
         plans = plans_of(study, cells, base, self._session)
         self._study = study
         self.status.emit("")
-        self.training_started.emit(as_trained(study, cells))
+        self.training_started.emit(studies.study_of_cells(study, cells))
         self.message.emit("")
         if study.count > len(cells):
-            self.notice.emit(OF_MANY.format(count=study.count, some=len(cells)))
+            self.notice.emit(studies.OF_MANY.format(count=study.count, some=len(cells)))
         self.replace_runs(plans, partial(self._replace_if_confirmed, study))
 
     def replace_runs(self, plans: Sequence[PlannedRun], repeat: Repeat) -> None:

@@ -10,15 +10,13 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.state.edits import Edits
 from app.style import panel_width, small
 from app.training.fields import VARIED, in_words, key_in, section_of_key
 from app.training.section_form import SectionForm
-from app.training.study_edits import EditOutcome, StudyEdits
-from app.widgets.inputs import problem_label, push_button, quiet_label, set_property
-from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_tip
-from app.widgets.scrolled import fill_scrolled
+from app.training.study_edits import EditOutcome, Edits, StudyEdits
+from app.widgets.inputs import push_button, set_property
+from app.widgets.labels import plain_tip, problem_label, quiet_label
+from app.widgets.layouts import add_all, fill_scrolled, space
 from core.studies.changes import is_modified
 from core.studies.study import Study
 from core.study_file.experiment import KINDS

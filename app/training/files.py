@@ -12,16 +12,16 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.desktop import VIEW_SUFFIX as VIEW
+from app.desktop import is_link
 from app.places import Places
 from app.state.headings import headings_of_files
-from app.state.link import SUFFIX as VIEW
-from app.state.link import is_link
 from app.state.session import MOST_RUNS, OpenRun, Session
-from app.state.studies import study_of
 from app.training.branching import STILL_GOING
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.run_questions import Repeat, RunQuestions
+from app.training.studies import study_of
 from core.data.files import DATA_FILTER, DATA_PATTERNS, is_data_file
 from core.errors import MarginscopeError
 from core.files import write_whole

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 
 from app.state.headings import file_name, headings_of
 from app.state.session import OpenRun
-from app.state.watched import watched
+from app.training.studies import with_playback_frames
 from core.dynamics.needs import groups_of
 from core.problem.schedule import coordinate
 from core.studies.study import Study
@@ -137,7 +137,7 @@ def plans_of(
     runs, plans = tuple(open_runs), []
     for cell, heading in zip(cells, headings_of([cell.name for cell in cells]), strict=True):
         until = float(coordinate(cell.experiment.dynamics.until_log10_time))
-        recipe = recipe_of(study, watched(cell.experiment), runs)
+        recipe = recipe_of(study, with_playback_frames(cell.experiment), runs)
         name = file_name(study, cell, base)
         plans.append(PlannedRun(name, heading or study.title, until, recipe))
     return plans

@@ -17,11 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets.elided import ElidedLabel
-from app.widgets.inputs import quiet_label
+from app.widgets.dialogs import Question, Role
+from app.widgets.labels import ElidedLabel, plain_label, quiet_label
 from app.widgets.layouts import add_all, space
-from app.widgets.plain_text import plain_label
-from app.widgets.question import Question, Role
 from core.errors import MarginscopeError
 from core.terminal.text import escape_controls
 from core.trust import UntrustedCodeError, check_shown, digest_of, trust_digest

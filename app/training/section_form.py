@@ -14,19 +14,9 @@ from PySide6.QtWidgets import QFileDialog, QGridLayout, QLabel, QPushButton, QWi
 
 from app.training.fields import PATHS, VARIED, Field, section_of
 from app.training.study_edits import StudyEdits
-from app.widgets.inputs import (
-    ChoiceBox,
-    ValueEdit,
-    heading_label,
-    line_height,
-    problem_label,
-    quiet_label,
-    set_property,
-    show_short,
-    text_width,
-)
+from app.widgets.inputs import ChoiceBox, ValueEdit, line_height, set_property, text_width
+from app.widgets.labels import heading_label, plain_tip, problem_label, quiet_label, show_short
 from app.widgets.layouts import space
-from app.widgets.plain_text import plain_tip
 from core.data.files import DATA_FILTER
 from core.study_file.experiment import KINDS
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.training.fields import LABELS
-from app.widgets.inputs import quiet_label
+from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space
 from core.figures.numbers import number_text
 from core.problem.schedule import NUMBER

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, final
 
-from app.state.edits import Edits
 from app.training.fields import (
     EMPTY_LIST,
     ONLY_WITH,
@@ -33,6 +32,24 @@ from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import DEFAULT_KINDS, SECTIONS
 
+Pairs = tuple[tuple[str, str], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """Study with the changes made to it, in their order.
+
+    `kinds`: (section, kind). `texts`: (dotted key, text of its field, valid or not). `latest`: keys
+    in the order of their last edit, by which errors find the field that they are about.
+    """
+
+    base: Study
+    kinds: Pairs = ()
+    texts: Pairs = ()
+    latest: tuple[str, ...] = ()
+
+
 DERIVED = "="  # before a formula
 BETWEEN = ";"  # names of variants
 MOST_SHOWN = 3  # values of a formula
@@ -50,7 +67,7 @@ class EditOutcome:
 
 @final
 class StudyEdits:
-    """The edits of one study."""
+    """Edits of one study."""
 
     def __init__(self, study: Study) -> None:
         self.base = study
@@ -72,7 +89,7 @@ class StudyEdits:
 
     @property
     def value(self) -> Edits:
-        """All edits as one frozen value; texts that say what stood there before are none."""
+        """Edits as one frozen value, without texts equal to the original."""
         typed = tuple(
             (key, text)
             for key, text in self._texts.items()
@@ -102,7 +119,6 @@ class StudyEdits:
         return self._switched.axes.get(f"{section}.kind", ())
 
     def fields(self, section: str) -> tuple[Field, ...]:
-        """The fields that the section has now."""
         if section == VARIED:
             return varied_fields(self._switched)
         fields, unknown = fields_of(section, self.kind(section)), self.base.unknown
@@ -117,11 +133,11 @@ class StudyEdits:
         return next((field for field in self.fields(section) if field.key == key), None)
 
     def text(self, field: Field) -> str:
-        """What stands in a field now."""
+        """Return the present text of a field."""
         return self._texts.get(field.key, self.original(field))
 
     def original(self, field: Field) -> str:
-        """What stood in a field before it was edited."""
+        """Return the text of a field before it was edited."""
         study = self._switched
         axis = study.axes.get(field.key)
         if axis is not None:
@@ -139,11 +155,11 @@ class StudyEdits:
         return text_of(value)
 
     def edited(self, field: Field) -> bool:
-        """Whether a field says something else than before."""
+        """Return True if a field differs from the original."""
         return self.text(field).strip() != self.original(field)
 
     def is_axis(self, field: Field) -> bool:
-        """Whether the study as loaded varies over a field."""
+        """Return True if the loaded study varies over a field."""
         return field.key in self._switched.axes or field.key == VARIANT
 
     def can_be_edited(self, field: Field) -> bool:
@@ -168,7 +184,6 @@ class StudyEdits:
     # ------------------------------------------------------------------------------- editing
 
     def set_text(self, key: str, text: str) -> None:
-        """What was typed into a field."""
         self._texts[key] = text
         self._note(key)
 
@@ -278,5 +293,5 @@ def _sentence(clause: str) -> str:
 
 
 def _short(value: Any) -> str:
-    """A value with six digits, enough to be told."""
+    """Return a value with six digits."""
     return f"{value:.6g}" if isinstance(value, float) else text_of(value)

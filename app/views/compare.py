@@ -13,27 +13,25 @@ from PySide6.QtGui import QColor, QPainterPath
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.node_values import Floats
-from app.views.pointing import log10_text, nearest_point, pixel_width, resolved
-from app.views.thinning import TOLERANCE, thinned
+from app.views.pixels import (
+    TOLERANCE,
+    log10_text,
+    nearest_point,
+    pixel_width,
+    points_to_draw,
+    resolved_text,
+)
+from app.widgets.axis import LOG10, NORM_SQUARED, far_times, logarithmic, plain, powers
 from app.widgets.header import HeaderEntry, ViewHeader
 from app.widgets.items import Areas, CurveStack, Markers, Style, path_of, pen_of
+from app.widgets.keyboard import PlotFocus
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay, Pointed
-from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Drag, Home, Plot
-from app.widgets.ticks import (
-    LOG10,
-    NORM_SQUARED,
-    TickMaker,
-    Ticks,
-    far_times,
-    logarithmic,
-    plain,
-    powers,
-)
 from core.comparison.alignment import at
 from core.comparison.comparison import ComparedLine, Comparison
 from core.figures.palette import Palette, rgba, run_colours
+from core.figures.ticks import TickMaker, Ticks
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 FAINT, SHADE = 0.3, 0.16  # opacity of the line beyond the cursor, and of a band
@@ -186,7 +184,7 @@ class CompareView(QWidget):
         x = self._across(places)
         known = np.isfinite(x) & np.isfinite(values)
         x, y = x[known], values[known]
-        kept = thinned(x, y[None, :], TOLERANCE * self.plot.pixel_height())[0]
+        kept = points_to_draw(x, y[None, :], TOLERANCE * self.plot.pixel_height())[0]
         return path_of(x[kept], y[kept])
 
     def _area(self, line: ComparedLine) -> QPainterPath:
@@ -266,7 +264,7 @@ class CompareView(QWidget):
             self._say(None)
             return
         across, value = (float(part[point]) for part in curves[number])
-        told = resolved(value, self.plot.pixel_height())
+        told = resolved_text(value, self.plot.pixel_height())
         where = self._where(float(lines[number].places[point]))
         text = f"{lines[number].label}\n{told}\n{where}"
         self._say(Pointed(across, value, text, self.colours()[number]))
@@ -285,12 +283,12 @@ class CompareView(QWidget):
         if against in MOMENTS:
             return f"t = {log10_text(place, grain)}"
         if against == "rank":
-            return f"rank / m = {resolved(place, grain)}"
+            return f"rank / m = {resolved_text(place, grain)}"
         if against == "norm_squared":
             return f"{NORM_SQUARED} = {log10_text(place, grain)}"
         if against == "risk":  # the axis has its logarithm the other way round
             return f"risk {log10_text(-place, grain)}"
-        return f"{resolved(place, grain)} of \u03b3_gl / 2"
+        return f"{resolved_text(place, grain)} of \u03b3_gl / 2"
 
     def _point_nowhere(self) -> None:
         self._say(None)

@@ -11,14 +11,13 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.state.display import MARGINS, DisplayData
-from app.state.past import TOO_LONG
+from app.state.frame_reading import TOO_LONG
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.views.view import ShownTheory
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
 from app.widgets.overlay import NodeMark, Overlay, Reading
-from app.widgets.screen_text import raised
-from app.widgets.symbols import greek, margin_digits, margin_tip
+from app.widgets.screen_text import greek, margin_digits, margin_tip, raised
 from core.figures.numbers import number_text, time_text
 from core.figures.palette import Palette, reference_colour
 from core.network.recorded import why_no_margin
@@ -232,7 +231,6 @@ class MarginsView(TraceView):
         return (NodeMark(place, height, raised(f"90 % at {time_text(reach.log10_time, steps)}")),)
 
     def _readings(self, data: DisplayData, frame: int) -> tuple[Reading, ...]:
-        """The margins at the cursor."""
         readings = []
         for k, (text, column, factor, _) in enumerate(CURVES):
             value = self.scale * factor * float(data.margins[frame, column])

@@ -13,15 +13,14 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData
 from app.state.intent import NEURON_POINTS, NEURON_RANGES, Intent
 from app.state.node_values import Indices, Singles
-from app.views.examples import example_entries, shaded, show_points
+from app.views.layers import RayLayer, example_entries, shaded, show_points
 from app.views.node_view import NO_INNER, NodeView, absence_of_nodes
-from app.views.pointing import pixel_width, resolved
-from app.views.rays import RayLayer
+from app.views.pixels import pixel_width, resolved_text
+from app.widgets.axis import plain, rooted
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.overlay import Pointed
 from app.widgets.plot_item import NO_POINTS, Drag, Home
 from app.widgets.screen_text import raised
-from app.widgets.ticks import plain, rooted
 from core.figures.camera import eased, looks, signed_root, signed_square, unit_power
 from core.figures.numbers import number_text
 from core.figures.palette import Palette, dimmed
@@ -317,7 +316,7 @@ class NeuronsView(NodeView):
         for value, grain in zip((x, y), grains, strict=True):
             ends = np.array([value, value - 0.5 * grain, value + 0.5 * grain])
             middle, low, high = 10.0**self.power * (signed_square(ends) if self._rooted else ends)
-            told.append(resolved(float(middle), float(high - low)))
+            told.append(resolved_text(float(middle), float(high - low)))
         return f"({', '.join(told)})"
 
     def _pointed(self, x: float, y: float) -> Pointed | None:

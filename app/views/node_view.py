@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
 from app.state.node_values import Floats
-from app.state.value_kinds import MOST_RINGS
+from app.state.view_options import MOST_RINGS
 from app.views.view import RunView
 from app.widgets.overlay import NodeMark, Overlay
 from core.figures.palette import Palette

@@ -10,11 +10,11 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QWidget
 
+from app.state.background_values import PredictorAnswer, PredictorQuestion
 from app.state.display import DisplayData
-from app.state.later import Answer, PredictorQuestion
 from app.state.node_values import Floats
-from app.views.examples import example_entries, show_examples, show_points
-from app.views.pointing import pixel_width, resolved
+from app.views.layers import example_entries, show_examples, show_points
+from app.views.pixels import pixel_width, resolved_text
 from app.views.view import RunView
 from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
@@ -48,7 +48,7 @@ class PredictorView(RunView):
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, TITLE, parent, equal=True)
-        self._drawn: Answer | None = None
+        self._drawn: PredictorAnswer | None = None
         self.plot.add_zero_line()
         self.picture = self.plot.add(Picture(), -5.0)
         self.level_lines = self.plot.add(CurveStack(), 0.0)
@@ -136,14 +136,14 @@ class PredictorView(RunView):
             question = PredictorQuestion(
                 self.frame, data.coordinates, (*first, count), (*second, count)
             )
-        data.later.prediction.ask(question)
-        if data.later.pending:
+        data.background.prediction.ask(question)
+        if data.background.pending:
             self.requested.emit()
 
     def on_values(self) -> bool:
         """Draw the latest answer, perhaps of a frame before: the next one is on its way."""
         data = self.data
-        answer = data.later.answer if data is not None else None
+        answer = data.background.answer if data is not None else None
         if data is None or answer is None or answer is self._drawn or self._absent:
             return False
         if data.run.dataset.d > 1 and answer.question.axes != data.coordinates:
@@ -158,7 +158,7 @@ class PredictorView(RunView):
         self._show_key(data)
         return True
 
-    def _draw_line(self, data: DisplayData, answer: Answer) -> None:
+    def _draw_line(self, data: DisplayData, answer: PredictorAnswer) -> None:
         home = around(data.run.dataset.x[:, 0])
         self.plot.set_home(Home(*home, *self._heights()))
         # 300: double precision ends at 2 10^308. Classes are numbers, and have no scale.
@@ -181,11 +181,11 @@ class PredictorView(RunView):
         reach = 1.15 * round_up(largest or 1.0)
         return -reach, reach
 
-    def _draw_classes(self, data: DisplayData, answer: Answer) -> None:
+    def _draw_classes(self, data: DisplayData, answer: PredictorAnswer) -> None:
         self.picture.smooth = False
         self._show_picture(label_colours(answer.values, data.classes, self._palette), answer)
 
-    def _draw_levels(self, answer: Answer) -> None:
+    def _draw_levels(self, answer: PredictorAnswer) -> None:
         palette, values = self._palette, answer.values
         largest = float(np.abs(values).max(initial=0.0))
         share = values / largest if largest > 0.0 else np.zeros(values.shape)
@@ -199,7 +199,7 @@ class PredictorView(RunView):
         pen = pen_of(palette.foreground, width)
         self.line.set_curves([(_path(share, 0.0, answer), pen)])
 
-    def _show_picture(self, colours: Floats, answer: Answer) -> None:
+    def _show_picture(self, colours: Floats, answer: PredictorAnswer) -> None:
         (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
         dx, dy = (right - left) / (columns - 1), (high - low) / (rows - 1)
         place = QRectF(left - dx / 2, low - dy / 2, dx * columns, dy * rows)
@@ -220,14 +220,14 @@ class PredictorView(RunView):
         if data.run.dataset.d > 1:
             row, there = _on_grid(point[1], answer.question.second)
         value = float(np.atleast_2d(answer.values)[row, column])
-        at = resolved(here, pixel_width(self.plot))
+        at = resolved_text(here, pixel_width(self.plot))
         if data.run.dataset.d > 1:
-            at += f", {resolved(there, self.plot.pixel_height())}"
+            at += f", {resolved_text(there, self.plot.pixel_height())}"
         if data.run.network.k > 1:
             return Pointed(here, there, f"({at})\nclass {value:.0f}")
         if data.run.dataset.d == 1:
             there = value * 10.0 ** min(answer.log10_scale, 300.0)
-            told = resolved(there, self.plot.pixel_height())
+            told = resolved_text(there, self.plot.pixel_height())
         else:
             told = _physical(abs(value), answer.log10_scale) if value else "0"
             told = f"{MINUS}{told}" if value < 0.0 else told
@@ -245,7 +245,7 @@ def _on_grid(place: float, axis: tuple[float, float, int]) -> tuple[int, float]:
     return number, low + number * step
 
 
-def _path(share: Floats, level: float, answer: Answer) -> QPainterPath:
+def _path(share: Floats, level: float, answer: PredictorAnswer) -> QPainterPath:
     """The level line in the axes' units."""
     (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
     points = contour(share, level).reshape(-1, 2)

@@ -16,7 +16,7 @@ from app.state.display import DisplayData
 from app.state.intent import Intent
 from app.state.views import FIGURE_1, VIEWS
 from app.views.view import Bound, RunView, ShownTheory
-from app.widgets.elided import ElidedLabel
+from app.widgets.labels import ElidedLabel
 from app.widgets.layouts import add_all, space
 from core.figures.palette import Palette
 from core.observables.planes import NodePlane

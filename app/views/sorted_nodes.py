@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData
 from app.state.node_values import Indices
 from app.views.node_view import NO_INNER, NodeView, absence_of_nodes
-from app.views.pointing import resolved
+from app.views.pixels import resolved_text
+from app.widgets.axis import LOG10
 from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.plot_item import NO_POINTS, Home
 from app.widgets.screen_text import raised
-from app.widgets.ticks import LOG10
 from core.figures.numbers import time_text
 from core.figures.palette import Palette, dimmed, time_colours
 
@@ -181,7 +181,7 @@ class SortedView(NodeView):
     def _numbers(self, x: float, y: float) -> str:
         assert self.data is not None
         rank = round(x * self.data.m)
-        return f"{resolved(y, self.plot.pixel_height())}, rank {rank}"
+        return f"{resolved_text(y, self.plot.pixel_height())}, rank {rank}"
 
     def _emptiness(self, data: DisplayData) -> str:
         return "" if np.isfinite(self.plot.points[:, 1]).any() else NOTES[self._kind]

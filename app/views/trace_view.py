@@ -16,17 +16,22 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from app.state.display import DisplayData
 from app.state.intent import MARGIN_AXES, Intent
 from app.state.node_values import Floats, with_stand_in
-from app.views.pointing import log10_text, nearest_point, pixel_width, resolved
-from app.views.thinning import TOLERANCE, thinned
+from app.views.pixels import (
+    TOLERANCE,
+    log10_text,
+    nearest_point,
+    pixel_width,
+    points_to_draw,
+    resolved_text,
+)
 from app.views.view import Bound, RunView
+from app.widgets.axis import LOG10, NORM_SQUARED, far_times, plain, powers
 from app.widgets.header import Sign
 from app.widgets.items import CurveStack, path_of, pen_of
-from app.widgets.levels import LevelLine
-from app.widgets.obstacles import Traces
+from app.widgets.labels import rich_tip
+from app.widgets.levels import LevelLine, Traces
 from app.widgets.overlay import Overlay, Pointed
-from app.widgets.plain_text import rich_tip
 from app.widgets.plot_item import Drag, Home
-from app.widgets.ticks import LOG10, NORM_SQUARED, far_times, plain, powers
 from core.figures.palette import Palette, rgba
 from core.figures.ticks import needs_logarithm
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
@@ -124,18 +129,18 @@ class TraceView(RunView):
 
     def _traces(self, data: DisplayData, names: tuple[str, ...]) -> tuple[Floats, ...]:
         """What is known of some traces, (T, width) each; the rest is asked for."""
-        data.later.ask_traces(type(self).__name__, names, data.frames)
-        if data.later.pending:
+        data.background.ask_traces(type(self).__name__, names, data.frames)
+        if data.background.pending:
             self.requested.emit()
-        self._traced = data.later.traced
-        return tuple(data.later.trace(name, data.frames) for name in names)
+        self._traced = data.background.traced
+        return tuple(data.background.trace(name, data.frames) for name in names)
 
     def _give_up(self, data: DisplayData) -> None:
-        data.later.ask_traces(type(self).__name__, (), 0)
+        data.background.ask_traces(type(self).__name__, (), 0)
 
     def on_values(self) -> bool:
         """Draw the values that have come since."""
-        if self._traced < 0 or self.data is None or self.data.later.traced == self._traced:
+        if self._traced < 0 or self.data is None or self.data.background.traced == self._traced:
             return False
         self.redraw()
         return True
@@ -239,7 +244,7 @@ class TraceView(RunView):
         part = slice(self.first(data), until)
         places = self.places[part]
         values = np.array([line.values[part] for line in self._lines])
-        kept = thinned(places, values, TOLERANCE * self.plot.pixel_height())
+        kept = points_to_draw(places, values, TOLERANCE * self.plot.pixel_height())
         # Dashes follow from the length of the whole line, and would be at other places.
         kept[[bool(pen.dashPattern()) for pen in pens]] = True
         kept &= np.isfinite(values)
@@ -321,7 +326,7 @@ class TraceView(RunView):
             return None
         line, frame = lines[number], frame + self.first(data)
         value = float((line.values if line.said is None else line.said)[frame])
-        told = resolved(value, self._grain(line, value))
+        told = resolved_text(value, self._grain(line, value))
         text = f"{line.name} {told}\n{self._when(data, frame)}".lstrip()
         return Pointed(float(self.places[frame]), float(line.values[frame]), text, line.colour)
 
@@ -341,7 +346,7 @@ class TraceView(RunView):
         logarithm = float(data.log10_norm_squared[frame])
         if self._wide:
             return f"{NORM_SQUARED} = {log10_text(logarithm, grain)}"
-        return f"{NORM_SQUARED} = {resolved(10.0**logarithm, grain)}"
+        return f"{NORM_SQUARED} = {resolved_text(10.0**logarithm, grain)}"
 
     def _explain(self, x: float, y: float) -> None:
         """A tooltip where a level is."""

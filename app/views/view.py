@@ -15,9 +15,9 @@ from app.state.display import DisplayData
 from app.state.intent import Intent
 from app.state.node_values import Floats
 from app.widgets.header import ViewHeader
+from app.widgets.keyboard import PlotFocus
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay, Pointed
-from app.widgets.plot_focus import PlotFocus
 from app.widgets.plot_item import Plot
 from core.figures.numbers import clock_text
 from core.figures.palette import Palette
@@ -94,7 +94,6 @@ class RunView(QWidget):
     # --------------------------------------------------------------------------------- content
 
     def set_data(self, data: DisplayData | None) -> None:
-        """Another run, or none."""
         if self.data is not None:
             self._give_up(self.data)
         self.data, self.frame = data, -1
@@ -156,7 +155,6 @@ class RunView(QWidget):
         self._describe()
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> None:
-        """Mark nodes."""
         self._hovered, self._pinned = hovered, pinned
         if self.data is not None and self.frame >= 0 and not self._absent:
             self._mark_nodes(self.data)

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QWidget
 
 from app.state.display import DisplayData
 from app.views.node_view import NodeView
-from app.views.pointing import resolved
+from app.views.pixels import resolved_text
+from app.widgets.axis import whole
 from app.widgets.header import HeaderEntry, TimeColours
 from app.widgets.items import CurveStack, Markers, Picture, Style, path_of, pen_of
 from app.widgets.plot_item import NO_POINTS, Home
-from app.widgets.ticks import whole
 from core.figures.node_panels import (
     FAINT,
     MISSING,
@@ -154,5 +154,5 @@ class PhasesView(FourierView):
 
     def _numbers(self, x: float, y: float) -> str:
         pixel = self.plot.pixel_height()
-        outer, inner = (f"{resolved(value, pixel)} {PI}" for value in (x, y))
+        outer, inner = (f"{resolved_text(value, pixel)} {PI}" for value in (x, y))
         return f"{THETA}w = {outer}, {THETA}u + {THETA}v = {inner}"

@@ -1,4 +1,4 @@
-"""The axes of the plots: ticks and texts of our own, which have room and stand apart."""
+"""Axes of plots, with ticks and texts of our own, which have room and do not overlap."""
 
 from __future__ import annotations
 
@@ -11,8 +11,30 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem
 
-from app.widgets.ticks import TickMaker, Ticks
+from app.widgets.screen_text import raised
+from core.figures import ticks
+from core.figures.numbers import linear_ticks
 from core.figures.palette import Palette
+from core.figures.ticks import TickMaker, Ticks
+
+LOG10 = "log\u2081\u2080"
+NORM_SQUARED = "|W|\u00b2"
+
+
+def _raised(make_ticks: TickMaker) -> TickMaker:
+    """Return a maker of the same ticks with raised powers, for the screen."""
+
+    def make_raised(low: float, high: float, most: int) -> Ticks:
+        return tuple((place, raised(text)) for place, text in make_ticks(low, high, most))
+
+    return make_raised
+
+
+plain, whole = _raised(linear_ticks), _raised(ticks.whole)
+rooted = _raised(ticks.rooted)  # of signed roots, in terms of the quantity
+# Of log10 of a quantity, in terms of the quantity; `logarithmic` has closer ticks on short axes.
+powers, logarithmic = _raised(ticks.powers), _raised(ticks.logarithmic)
+far_times = _raised(ticks.far_times)  # of the schedule's coordinate, in terms of log10 t
 
 TICK_PIXELS = 4
 FEWEST = 3  # ticks that are asked for, however little room there is
@@ -52,7 +74,6 @@ class PlotAxis(pg.AxisItem):
         self.set_label(label)
 
     def set_ticks(self, ticks: TickMaker) -> None:
-        """Another kind of ticks."""
         if ticks is not self._maker:
             self._maker = ticks
             self.picture = None  # pyqtgraph keeps the axis as it was painted
@@ -190,7 +211,6 @@ class PlotAxis(pg.AxisItem):
             painter.drawText(rect, self._flags(), text)
 
     def _beside(self) -> QRectF:
-        """Where texts are."""
         bounds = self.boundingRect()
         if self.orientation == "left":
             return bounds.adjusted(0.0, 0.0, -OVERLAP, 0.0)

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from app.style import small
-from app.widgets.plain_text import plain_tip
+from app.widgets.labels import plain_tip
 from core.figures.palette import Palette
 
 Sign = Literal["none", "line", "dashed", "dotted", "plus", "cross"]
@@ -130,7 +130,6 @@ class ViewHeader(QWidget):
 
     @property
     def title(self) -> str:
-        """What the plot shows."""
         return self._title
 
     @property
@@ -139,13 +138,11 @@ class ViewHeader(QWidget):
         return ", ".join(entry.text for entry in self._entries if entry.text)
 
     def set_title(self, title: str) -> None:
-        """Another title, for a view that shows another thing."""
         self._title = title
         self.setAccessibleName(self.text)
         self.update()
 
     def set_key(self, *entries: HeaderEntry, time: TimeColours | None = None) -> None:
-        """Another key."""
         if entries == self._entries and time is self._time:
             return
         self._entries, self._time = entries, time

@@ -1,16 +1,21 @@
-"""The controls that fields are edited with, and how a wrong or an edited one looks."""
+"""Controls for values: lines of text, choices, numbers, buttons.
+
+The decimal sign of numbers is a point (app.qt_application). Qt drops a comma, or a point, as a sign
+between groups of digits: 8,5 becomes 85.
+"""
 
 from __future__ import annotations
 
 from typing import final
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QPalette, QWheelEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QPalette, QValidator, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QLabel,
+    QDoubleSpinBox,
     QLineEdit,
     QPushButton,
+    QSpinBox,
     QStyle,
     QStyleOptionComboBox,
     QStylePainter,
@@ -18,23 +23,22 @@ from PySide6.QtWidgets import (
 )
 
 from app.style import line_of
-from app.widgets.plain_text import plain_label, plain_tip
+from app.widgets.labels import plain_tip
 
 # On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
 HEIGHT = 24
-MOST_LINES = 3
 # Pixels of a control beside its text: edges, padding, and the arrow of a choice (app.style_sheet).
 AROUND_TEXT, AROUND_CHOICE = 22, 30
 UNDO, REDO = QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo
 
 
 def line_height(widget: QWidget, least: int = HEIGHT) -> int:
-    """The height of one line in a widget: the grid's, or more where the system's type is large."""
+    """Return the height of one line: the grid's, or more if the system's type is large."""
     return max(least, line_of(widget.font()))
 
 
 def set_property(widget: QWidget, name: str, value: bool) -> None:
-    """Set a property that the style sheet looks at, and style the widget anew if it changed."""
+    """Set a property that the style sheet uses, and restyle the widget if it changed."""
     if bool(widget.property(name)) == value:
         return
     widget.setProperty(name, value)
@@ -43,55 +47,15 @@ def set_property(widget: QWidget, name: str, value: bool) -> None:
     widget.style().polish(widget)
 
 
-def _label(look: str, text: str, parent: QWidget | None, wrap: bool) -> QLabel:
-    label = plain_label(text, parent, wrap)
-    label.setProperty(look, True)
-    return label
-
-
-def quiet_label(text: str, parent: QWidget | None = None, wrap: bool = False) -> QLabel:
-    """A label in the muted colour."""
-    return _label("quiet", text, parent, wrap)
-
-
-def show_short(label: QLabel, text: str) -> None:
-    """Show the first lines of a text in a label, all of it in the tool tip."""
-    lines = text.split("\n")
-    rest = len(lines) - MOST_LINES
-    shown = [*lines[:MOST_LINES], f"and {rest} more"] if rest > 0 else lines
-    label.setText("\n".join(shown))
-    label.setToolTip(plain_tip(text))
-
-
-def heading_label(text: str, parent: QWidget | None = None) -> QLabel:
-    """The heading of a group of rows."""
-    return _label("heading", text, parent, wrap=False)
-
-
-def problem_label(parent: QWidget | None = None) -> QLabel:
-    """A hidden label for the sentence that says what is wrong."""
-    label = _label("problem", "", parent, wrap=True)
-    label.hide()
-    return label
-
-
-def rich_label(parent: QWidget) -> QLabel:
-    """A label for rich text, which can be copied with the mouse."""
-    label = QLabel(parent, textFormat=Qt.TextFormat.RichText, wordWrap=True)
-    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    label.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Qt gives text that can be selected the focus
-    return label
-
-
 def push_button(text: str, parent: QWidget, tip: str = "") -> QPushButton:
-    """A button that Return does not press from elsewhere in its window."""
+    """Return a button that Return presses only while it has the focus."""
     button = QPushButton(text, parent, autoDefault=False)
     button.setToolTip(plain_tip(tip))
     return button
 
 
 def text_width(control: QLineEdit | QComboBox) -> int:
-    """The width without which what stands in a control is cut."""
+    """Return the width that a control needs to show its text uncut."""
     metrics = control.fontMetrics()
     if isinstance(control, QComboBox):
         return metrics.horizontalAdvance(control.currentText()) + AROUND_CHOICE
@@ -101,7 +65,7 @@ def text_width(control: QLineEdit | QComboBox) -> int:
 
 @final
 class ValueEdit(QLineEdit):
-    """A line of text; Escape asks for the value from before."""
+    """Line of text; Escape requests the value from before."""
 
     restore_requested = Signal()
 
@@ -128,10 +92,10 @@ class ValueEdit(QLineEdit):
 
 @final
 class ChoiceBox(QComboBox):
-    """A combo box that the wheel changes only while it has the focus, so that panels can scroll."""
+    """Combo box that the wheel changes only while it has the focus, so that panels can scroll."""
 
     def __init__(self, parent: QWidget | None = None, name: str = "", letters: int = 6) -> None:
-        """`name` is for readers of the screen; there is room for so many letters at least."""
+        """`name` is for screen readers; the box has room for so many `letters` at least."""
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setFixedHeight(line_height(self))
@@ -141,7 +105,7 @@ class ChoiceBox(QComboBox):
         self.setMinimumContentsLength(letters)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """As Qt does, but for the ellipsis of a choice that is longer than the control."""
+        """Paint as Qt does, but shorten a long choice with an ellipsis."""
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
         if self.currentIndex() < 0:
@@ -161,3 +125,97 @@ class ChoiceBox(QComboBox):
             super().wheelEvent(event)
         else:
             event.ignore()
+
+
+Answer = tuple[QValidator.State, str, int]
+
+
+@final
+class WholeBox(QSpinBox):
+    """Field for a whole number; texts with a comma or a point are incomplete."""
+
+    def validate(self, text: str, position: int) -> Answer:
+        if {",", "."} & set(text):
+            # Not "invalid": the sign alone would be kept out, and 1,5 be 15.
+            return QValidator.State.Intermediate, text, position
+        answer: Answer = super().validate(text, position)
+        return answer
+
+    def fixup(self, text: str) -> str:
+        return text  # Qt would take commas out
+
+
+@final
+class DecimalBox(QDoubleSpinBox):
+    """Field for a number, with a decimal point or a comma; texts with both are incomplete."""
+
+    def validate(self, text: str, position: int) -> Answer:
+        if text.count(",") + text.count(".") > 1:
+            return QValidator.State.Intermediate, text, position
+        answer: Answer = super().validate(text.replace(",", "."), position)
+        return answer
+
+    def fixup(self, text: str) -> str:
+        return text
+
+    def valueFromText(self, text: str) -> float:
+        return super().valueFromText(text.replace(",", "."))
+
+
+PAGE = 8  # rows
+ACCEPTS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+MOVES = {
+    Qt.Key.Key_Up: -1,
+    Qt.Key.Key_Down: 1,
+    Qt.Key.Key_PageUp: -PAGE,
+    Qt.Key.Key_PageDown: PAGE,
+}
+TABS = (Qt.Key.Key_Tab, Qt.Key.Key_Backtab)
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@final
+class SearchLine(QLineEdit):
+    """Line of text whose keys also move in the list of matches.
+
+    moved(rows): up or down. accepted(beside): Return, with Shift or without. left(): Escape.
+    """
+
+    moved = Signal(int)
+    accepted = Signal(bool)
+    left = Signal()
+
+    def __init__(self, hint: str, parent: QWidget, alone: bool = False) -> None:
+        """`alone`: Tab has nowhere else to go."""
+        super().__init__(parent)
+        self.setPlaceholderText(hint)
+        self.setAccessibleName(hint)
+        self.setClearButtonEnabled(True)
+        self._alone = alone
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
+            key = Qt.Key(event.key())
+            if self._alone and key in TABS:
+                return True
+            if key in MOVES:
+                self.moved.emit(MOVES[key])
+                return True
+            if key in ACCEPTS:
+                self.accepted.emit(bool(event.modifiers() & SHIFT))
+                return True
+            if key == Qt.Key.Key_Escape:
+                self.left.emit()
+                return True
+        return super().event(event)
+
+
+def row_after(row: int, step: int, count: int) -> int:
+    """Return the row after a move: single steps wrap around, pages stop at the ends.
+
+    >>> row_after(0, -1, 5), row_after(4, 1, 5), row_after(1, 8, 5), row_after(1, -8, 5)
+    (4, 0, 4, 0)
+    """
+    if abs(step) == 1:
+        return (row + step) % max(count, 1)
+    return min(max(row + step, 0), max(count - 1, 0))

@@ -1,10 +1,20 @@
-"""Margins, spacing and content of a layout, in the line that makes it."""
+"""Layouts in the line that makes them, scrolled columns and stacked pages."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, final
 
-from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QGridLayout,
+    QLayout,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 Layout = TypeVar("Layout", bound=QBoxLayout | QGridLayout)
 Box = TypeVar("Box", bound=QBoxLayout)
@@ -46,3 +56,60 @@ def add_all(layout: Box, *parts: Part) -> Box:
         else:
             layout.addWidget(item, share)
     return layout
+
+
+@final
+class ScrolledColumn(QScrollArea):
+    """Area that scrolls vertically only, and is at least as wide as its content."""
+
+    def __init__(self, content: QWidget, panel: QWidget) -> None:
+        super().__init__(panel)
+        self._content = content
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(content)
+
+    def minimumSizeHint(self) -> QSize:
+        bar = self.verticalScrollBar().sizeHint().width()
+        width = self._content.minimumSizeHint().width() + bar
+        return QSize(width, super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._content and event.type() is QEvent.Type.LayoutRequest:
+            self.updateGeometry()  # Qt's own keeps to a size of its own
+        return super().eventFilter(watched, event)
+
+
+def fill_scrolled(panel: QWidget, content: QWidget) -> QScrollArea:
+    """Let a panel show its content in a scroll area without a frame."""
+    area = ScrolledColumn(content, panel)
+    add_all(space(QVBoxLayout(panel)), area)
+    return area
+
+
+@final
+class PageStack(QStackedWidget):
+    """Shows the window's page, or the page that covers it, such as comparisons."""
+
+    def __init__(self, page: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.addWidget(page)
+        self._page = page
+        self._over: QWidget | None = None
+
+    def set_page(self, page: QWidget) -> None:
+        """Go to a page; a covering page hides it."""
+        self._page = page
+        self._show(self._over or page)
+
+    def set_over(self, page: QWidget | None) -> None:
+        """Cover the page with another one, or with none."""
+        self._over = page
+        self._show(page or self._page)
+
+    def _show(self, page: QWidget) -> None:
+        if self.indexOf(page) < 0:
+            self.addWidget(page)
+        self.setCurrentWidget(page)

@@ -5,15 +5,73 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
-from app.widgets.obstacles import NO_CURVES, Obstacles
-from app.widgets.symbols import pieces
+from app.widgets.screen_text import pieces
 from core.figures.palette import Palette
+
+Floats = NDArray[np.float64]
+CURVE_AIR = 1.5  # pixels between a curve and a label
+
+
+class Mapped(Protocol):
+    """Plot, as far as labels need it."""
+
+    def shown(self) -> QRectF:
+        """Return the range in units of the axes."""
+
+    def pixels(self, points: Floats) -> Floats:
+        """Return pixels of points (k, 2)."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Traces:
+    """Curves over common places (T,), increasing: values (k, T), NaN for none."""
+
+    places: Floats
+    values: Floats
+
+    def seen(self, plot: Mapped, inside: QRectF) -> Obstacles:
+        """Return the heights of the curves in pixels."""
+        heights = np.full((self.values.shape[0], max(round(inside.width()), 2)), np.nan)
+        columns = np.linspace(inside.left(), inside.right(), heights.shape[1])
+        for row, values in zip(heights, self.values, strict=True):
+            known = np.isfinite(values) & np.isfinite(self.places)
+            if known.any():
+                pixels = plot.pixels(np.stack([self.places[known], values[known]], axis=1))
+                x, y = pixels.T
+                row[:] = np.interp(columns, x, y, left=np.nan, right=np.nan)
+        return Obstacles(inside.left(), heights)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Obstacles:
+    """Heights (k, W) of curves in the columns of pixels from `left` on."""
+
+    left: float
+    heights: Floats
+
+    def crossed(self, box: QRectF) -> bool:
+        """Return True if a curve crosses a box."""
+        first = max(int(box.left() - self.left) - 1, 0)
+        part = self.heights[:, first : int(box.right() - self.left) + 2]
+        if part.shape[1] < 2:
+            return False
+        # From one column to the next a steep curve passes over many rows.
+        upper, lower = np.fmin(part[:, 1:], part[:, :-1]), np.fmax(part[:, 1:], part[:, :-1])
+        inside = (upper <= box.bottom() + CURVE_AIR) & (lower >= box.top() - CURVE_AIR)
+        return bool(inside.any())
+
+
+NO_CURVES = Obstacles(0.0, np.empty((0, 0)))
+
 
 BAND = 34  # opacity of 255
 DASHES = [5.0, 4.0]
@@ -46,7 +104,7 @@ class LevelLine:
 
 
 def label_width(text: str, font: QFont) -> float:
-    """How wide a label is, subscripts in small letters."""
+    """Return the width of a label, with small subscripts."""
     return sum(
         QFontMetricsF(_sized(font, low)).horizontalAdvance(part) for part, low in pieces(text)
     )
@@ -61,7 +119,7 @@ def _sized(font: QFont, low: bool) -> QFont:
 
 
 def fitted(text: str, font: QFont, room: float) -> str:
-    """A label, cut with an ellipsis where it is too wide."""
+    """Return a label, cut with an ellipsis if it is too wide."""
     if label_width(text, font) <= room:
         return text
     for end in range(len(text) - 1, 0, -1):
@@ -196,7 +254,7 @@ def paint_levels(
 
 
 def beyond(y: float, inside: QRectF) -> str:
-    """An arrow to what lies above or below the plot, or ""."""
+    """Return an arrow to what is above or below the plot, or ""."""
     if y < inside.top() - 0.5:
         return UP
     return DOWN if y > inside.bottom() + 0.5 else ""
@@ -220,7 +278,7 @@ def _paint_line(painter: QPainter, drawn: Drawn, inside: QRectF) -> None:
 
 
 def level_at(drawn: Sequence[Drawn], x: float, y: float) -> LevelLine | None:
-    """The level whose label or line is at a pixel."""
+    """Return the level whose label or line is at a pixel."""
     for one in drawn:
         if one.box.contains(x, y):
             return one.level

@@ -1,6 +1,6 @@
-"""A thin bar that says one sentence: what went wrong, or what is to be known.
+"""Thin bar with one sentence: an error or a notice.
 
-It lies over the top or the foot of another widget, so that nothing moves when it comes and goes.
+It covers the top or the foot of another widget, so that nothing moves when it appears.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ NOTICE_MS = 9000  # how long it says what was done
 
 @final
 class MessageBar(QWidget):
-    """A thin bar with one sentence and a button that hides it; hidden while there is none.
+    """Thin bar with one sentence and a button that hides it.
 
-    Escape hides it too, unless what has the focus has a use for it.
+    Escape hides it too, unless the focused widget uses Escape.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -52,7 +52,7 @@ class MessageBar(QWidget):
 
     @property
     def text(self) -> str:
-        """The sentence that is shown; empty while there is none."""
+        """Sentence that is shown, or ""."""
         return self._words.text()
 
     def show_message(self, sentence: str) -> None:
@@ -71,22 +71,21 @@ class MessageBar(QWidget):
         self._notice_timer.start()
 
     def clear(self) -> None:
-        """Hide the bar."""
         self.show_message("")
 
     def float_over(self, widget: QWidget, at_foot: bool = False) -> None:
-        """Lie over the top of a widget, or its foot; its parent is that widget or an ancestor."""
+        """Cover the top of a widget, or its foot; its parent is that widget or an ancestor."""
         self._over, self._at_foot = widget, at_foot
         self.setProperty("foot", at_foot)
         widget.installEventFilter(self)
 
     def keep_off(self, controls: QWidget, instead: QWidget) -> None:
-        """Lie over the foot of `instead` with a sentence so long that it would cover controls."""
+        """Cover the foot of `instead` if the sentence is so long that it would cover `controls`."""
         self._controls, self._instead = controls, instead
         instead.installEventFilter(self)
 
     def _settle(self) -> None:
-        """As wide as what it lies over, and as high as its sentence needs."""
+        """Fit the bar to the covered widget's width and the sentence's height."""
         over, parent = self._over, self.parentWidget()
         if over is None or parent is None:
             return

@@ -10,8 +10,18 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from app.style import small
-from app.widgets.levels import UP, Drawn, LevelLine, beyond, paint_levels, placed
-from app.widgets.obstacles import NO_CURVES, Mapped, Obstacles, Traces
+from app.widgets.levels import (
+    NO_CURVES,
+    UP,
+    Drawn,
+    LevelLine,
+    Mapped,
+    Obstacles,
+    Traces,
+    beyond,
+    paint_levels,
+    placed,
+)
 from core.figures.palette import Palette
 
 MARK = 5.0
@@ -46,7 +56,6 @@ class Reading:
 
     @property
     def text(self) -> str:
-        """Both."""
         return f"{self.name} {self.number}"
 
 

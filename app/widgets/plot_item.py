@@ -29,14 +29,14 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 
 from app.style import small
-from app.widgets.axis import PlotAxis
+from app.widgets.axis import PlotAxis, plain
 from app.widgets.items import ZeroLine, pen_of
 from app.widgets.levels import Drawn, LevelLine, level_at
 from app.widgets.overlay import Overlay, Still, paint_overlay
 from app.widgets.ranges import Home as Home
 from app.widgets.ranges import is_drawable, pull_range, rect_of, squared, turn_wheel, used
-from app.widgets.ticks import TickMaker, plain
 from core.figures.palette import Palette
+from core.figures.ticks import TickMaker
 
 # useOpenGL is slower where Qt renders in software, and its pens cannot be told apart from ours.
 pg.setConfigOptions(antialias=False, useOpenGL=False, useNumba=False, enableExperimental=False)

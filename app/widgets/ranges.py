@@ -19,7 +19,7 @@ MOST_ENLARGED = 1e3
 @final
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The range a plot returns to: left, right, bottom, top."""
+    """Range that a plot returns to."""
 
     left: float
     right: float
@@ -28,12 +28,11 @@ class Home:
 
 
 def rect_of(home: Home) -> QRectF:
-    """A range as a rectangle."""
     return QRectF(home.left, home.bottom, home.right - home.left, home.top - home.bottom)
 
 
 def squared(span: QRectF, size: QSizeF) -> QRectF:
-    """A range enlarged so that a unit is as long on both axes of a plot of a size in pixels.
+    """Enlarge a range so that units are equally long on both axes of a plot of a size in pixels.
 
     >>> squared(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0)).getRect()
     (-0.5, 0.0, 2.0, 1.0)
@@ -46,7 +45,7 @@ def squared(span: QRectF, size: QSizeF) -> QRectF:
 
 
 def used(span: QRectF, size: QSizeF) -> float:
-    """The share of a plot that a range takes if a unit is as long on both axes.
+    """Return the share of a plot that a range takes with equal units.
 
     >>> used(QRectF(0.0, 0.0, 1.0, 1.0), QSizeF(200.0, 100.0))
     0.5
@@ -76,7 +75,7 @@ def is_drawable(span: QRectF) -> bool:
 
 
 def scaled_about(span: QRectF, point: QPointF, factor: float) -> QRectF:
-    """A range times a factor; the point stays where it is.
+    """Scale a range by a factor about a fixed point.
 
     >>> scaled_about(QRectF(0.0, 0.0, 4.0, 4.0), QPointF(1.0, 2.0), 0.5).getRect()
     (0.5, 1.0, 2.0, 2.0)

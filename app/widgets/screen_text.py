@@ -1,11 +1,19 @@
-"""Numbers from core.figures.numbers as a screen can show them: small raised whole powers."""
+"""Numbers, margins and names of statements as a screen shows them."""
 
 from __future__ import annotations
 
+import html
 import math
 import re
+from functools import lru_cache
+from html.entities import html5
+from typing import TYPE_CHECKING
 
 from core.figures.numbers import MINUS, number_text
+
+if TYPE_CHECKING:
+    from core.reference.margin import Bracket, ReferenceMargin
+
 
 RAISED = str.maketrans(
     "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
@@ -16,7 +24,7 @@ SQUARE = re.compile(r"\^2(?![\d.])")
 
 
 def raised(text: str) -> str:
-    """Whole powers raised, and a cross before a power of ten; other powers stay as they are.
+    """Raise whole powers, and put a cross before a power of ten; other powers remain.
 
     >>> raised("1.04 10^-7") == "1.04 \u00d7 10\u207b\u2077", raised("t = 10^2.31")
     (True, 't = 10^2.31')
@@ -30,5 +38,152 @@ def _raise(match: re.Match[str]) -> str:
 
 
 def shown_number(value: float, digits: int = 3) -> str:
-    """A number for a panel; what is not there is a dash."""
+    """Return a number for a panel, a dash for NaN."""
     return "\u2013" if math.isnan(value) else raised(number_text(value, digits))
+
+
+GREEK = "alpha|beta|gamma|delta|epsilon|eta|lambda|mu|rho|sigma|tau|theta|phi"
+LETTER = re.compile(rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])")
+# At most three letters before the underscore: train_error is a name, and no symbol with an index.
+# A sign is an index too: D_+.
+SYMBOL = re.compile(r"(?<![A-Za-z0-9])([^\W\d_]{1,3})_(\w+|[+-](?!\w))")
+DECIMAL_POWER = re.compile(rf"(?<=10)\^({MINUS}?\d+\.\d+)")
+SHORT = (("Theorem", "Thm"), ("Proposition", "Prop"), ("Corollary", "Cor"), ("Assumption", "Ass"))
+CLOSE = 1e-3  # a certified bracket as narrow as this needs no word about its gap
+WIDEST_DIGITS, FEWEST_DIGITS = 5, 2
+
+
+def greek(text: str) -> str:
+    r"""Replace names of Greek letters by the letters, raise powers, and write relations as signs.
+
+    Subscripts remain behind an underscore.
+
+    >>> greek("gamma_gl / 2") == "\u03b3_gl / 2"
+    True
+    >>> greek("gamma_star") == "\u03b3*"
+    True
+    """
+    text = text.replace("<=", "\u2264").replace(">=", "\u2265").replace("_star", "*")
+    return LETTER.sub(_letter, raised(text))
+
+
+def _letter(match: re.Match[str]) -> str:
+    return html5[f"{match[1]};"]
+
+
+@lru_cache(maxsize=512)
+def pieces(text: str) -> tuple[tuple[str, bool], ...]:
+    r"""Return Greek text in pieces, each with True for a subscript.
+
+    >>> [part.encode("ascii", "replace").decode() for part, _ in pieces("gamma_gl / 2")]
+    ['?', 'gl', ' / 2']
+    >>> [low for _, low in pieces("gamma_gl / 2")]
+    [False, True, False]
+    >>> pieces("|D_+|")
+    (('|D', False), ('+', True), ('|', False))
+    """
+    parts: list[tuple[str, bool]] = []
+    text, start = greek(text), 0
+    for match in SYMBOL.finditer(text):
+        parts += [(text[start : match.end(1)], False), (match[2].replace("-", MINUS), True)]
+        start = match.end()
+    return tuple((part, low) for part, low in (*parts, (text[start:], False)) if part)
+
+
+def rich(text: str) -> str:
+    r"""Return Greek text as escaped rich text of Qt.
+
+    >>> rich("gamma_ntk < 1") == "\u03b3<sub>ntk</sub> &lt; 1"
+    True
+    >>> rich("t = 10^-1.74") == "t = 10<sup>\u22121.74</sup>"
+    True
+    """
+    return "".join(
+        f"<sub>{html.escape(part)}</sub>" if low else _with_powers(html.escape(part))
+        for part, low in pieces(text)
+    )
+
+
+def _with_powers(escaped: str) -> str:
+    """Raise powers of ten with decimals, for which Unicode has no raised point."""
+    return DECIMAL_POWER.sub(r"<sup>\1</sup>", escaped)
+
+
+def margin_digits(bracket: Bracket) -> int:
+    """Return the number of digits that the bracket determines, and one more.
+
+    >>> from core.reference.margin import Bracket
+    >>> margin_digits(Bracket(0.08126, 0.08128, 0.08127, True, ""))
+    4
+    """
+    gap = bracket.gap
+    # An exact value: four digits are what the views show of any margin.
+    if not gap > 0.0:
+        return 4
+    return min(max(math.floor(-math.log10(gap)) + 1, FEWEST_DIGITS), WIDEST_DIGITS)
+
+
+def margin_text(bracket: Bracket) -> str:
+    """Return a margin's value with the digits it deserves; a bound, or a dash, if unknown."""
+    if bracket.open:
+        return raised(f"\u2264 {number_text(bracket.upper, FEWEST_DIGITS)}")
+    if not bracket.exists:
+        return "\u2013"
+    return raised(number_text(bracket.value, margin_digits(bracket)))
+
+
+def certainty(margin: ReferenceMargin) -> str:
+    r"""Return in a few words how reliable a margin is; a draw's words name its chance to fail.
+
+    >>> from dataclasses import replace
+    >>> from core.reference.margin import Bracket, ReferenceMargin, exact
+    >>> from core.reference.registry import REFERENCES
+    >>> first = ReferenceMargin(REFERENCES["gamma_gl"], exact(0.5, ""), 0.0)
+    >>> wide, guess = Bracket(0.4, 0.5, 0.4, True, ""), Bracket(0.4, 0.5, 0.5, False, "")
+    >>> [certainty(replace(first, bracket=one)) for one in (first.bracket, wide, guess)]
+    ['cert.', 'gap 20 %', 'heuristic']
+    >>> drawn = ReferenceMargin(REFERENCES["gamma_ntk"], guess, 0.0)
+    >>> certainty(drawn) == "but for 10\u207b\u2076"
+    True
+    """
+    bracket = margin.bracket
+    if not bracket.exists:
+        return "open" if bracket.open else ""
+    if not bracket.certified:
+        return raised(margin.certainty.replace("holds but for a chance of", "but for"))
+    return "cert." if not bracket.gap > CLOSE else f"gap {percent(bracket.gap)}"
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent.
+
+    >>> percent(0.2), percent(0.004)
+    ('20 %', '0.4 %')
+    """
+    return f"{100.0 * share:.2g} %"
+
+
+def margin_tip(margin: ReferenceMargin) -> str:
+    """Return a margin's meaning, bracket and method as rich text."""
+    reference, bracket = margin.reference, margin.bracket
+    lines = [f"<b>{rich(reference.title)}</b>", rich(reference.formula)]
+    if bracket.exists:
+        ends = f"{shown_number(bracket.lower, 6)} to {shown_number(bracket.upper, 6)}"
+        proved = raised(margin.certainty)
+        lines.append(f"{shown_number(bracket.value, 6)}, bracket {ends}: {proved}.")
+    lines.append(rich(bracket.method))
+    lines.append(
+        f"Computed in {shown_number(margin.seconds, 2)} s. Source: {rich(reference.source)}"
+    )
+    return "".join(f"<p>{line}</p>" for line in lines)
+
+
+def short_name(name: str) -> str:
+    """Shorten a statement's numbering.
+
+    >>> short_name("Theorem 2.2"), short_name("Lemma A.3")
+    ('Thm 2.2', 'Lemma A.3')
+    """
+    for long, short in SHORT:
+        name = re.sub(rf"\b{long}\b", short, name)
+    return name

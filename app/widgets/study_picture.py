@@ -1,4 +1,4 @@
-"""The figure of a study as a picture that fits the room there is."""
+"""Picture of a study's figure, scaled to the room."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ HIGHER = 1.2  # times the room's height, beyond which a figure is scrolled
 
 @final
 class StudyPicture(QScrollArea):
-    """Shows a PNG as large as the room allows, and a sentence where there is none. A figure that is
-    much higher than wide is as wide as the room, to be scrolled. resized: there is other room.
+    """Shows a PNG as large as the room allows, or a sentence.
+
+    A figure much higher than wide has the width of the room, and can be scrolled. resized: the room
+    changed.
     """
 
     resized = Signal()
@@ -35,31 +37,29 @@ class StudyPicture(QScrollArea):
 
     @property
     def image(self) -> QImage:
-        """What is shown; null where there is nothing."""
         return self._canvas.image
 
     @property
     def words(self) -> str:
-        """The sentence in the place of a figure."""
+        """Sentence shown in place of a figure."""
         return self._canvas.words
 
     def show_png(self, png: bytes) -> None:
-        """Another figure."""
         self._canvas.image, self._canvas.words = QImage.fromData(png), ""
         self._fit()
 
     def show_words(self, words: str) -> None:
-        """No figure, and why."""
+        """Show a sentence in place of a figure."""
         self._canvas.image, self._canvas.words = QImage(), words
         self._fit()
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette; the figure is drawn anew by whoever gave it."""
+        """Set the palette; the owner draws the figure again."""
         self._canvas.palette_ = palette
         self._canvas.update()
 
     def pixels_wide(self) -> int:
-        """How many pixels of the screen a figure of the usual proportions may be wide."""
+        """Return the width in screen pixels of a figure of the usual proportions."""
         # In pixels of the screen and not of Qt, which are larger where the screen is scaled.
         return max(round((self.viewport().width() - 2.0 * EDGE) * self.devicePixelRatioF()), 1)
 
@@ -72,7 +72,7 @@ class StudyPicture(QScrollArea):
         self.resized.emit()
 
     def _fit(self) -> None:
-        """As high as the room, or higher for a figure that would be too small then."""
+        """Fit to the room, or be higher for a figure that would be too small."""
         image, room = self._canvas.image, self.viewport().size()
         height = 0
         if not image.isNull():
@@ -86,7 +86,7 @@ class StudyPicture(QScrollArea):
 
 @final
 class Canvas(QWidget):
-    """Paints the picture, or the sentence, in its middle."""
+    """Paints the picture, or the sentence, in the middle."""
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
@@ -108,7 +108,7 @@ class Canvas(QWidget):
         painter.end()
 
     def _place(self, room: QRectF) -> QRectF:
-        """The middle of the room, in the image's proportions."""
+        """Return the middle of the room, in the image's proportions."""
         width, height = float(self.image.width()), float(self.image.height())
         scale = min(room.width() / width, room.height() / height)
         ratio = self.devicePixelRatioF()

@@ -1,4 +1,4 @@
-"""Marks of verdicts and of hypotheses: each has a shape, a colour and a word of its own."""
+"""Marks of verdicts and of hypotheses, each with its own shape, colour and word."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from core.figures.palette import Palette
 
 Shape = Literal["disc", "ring", "square", "triangle", "open triangle", "dash", "dots"]
-Sign = Literal["check", "cross", "mark", "none"]
+VerdictSign = Literal["check", "cross", "mark", "none"]
 Hue = Literal["positive", "negative", "warning", "muted"]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How a verdict looks in a row, and what it means."""
+class VerdictStyle:
+    """Mark, colour, word and meaning of a verdict."""
 
     word: str
     shape: Shape
-    sign: Sign
+    sign: VerdictSign
     hue: Hue
     meaning: str
 
 
 # By the value of core.theorems.statement.Verdict, which loads the numerical libraries.
-LOOKS: dict[str, Look] = {
-    "holds": Look(
+VERDICT_STYLES: dict[str, VerdictStyle] = {
+    "holds": VerdictStyle(
         "holds",
         "disc",
         "check",
         "positive",
         "Its hypotheses are met, and its conclusion holds on this run.",
     ),
-    "holds although the hypotheses are not met": Look(
+    "holds although the hypotheses are not met": VerdictStyle(
         "holds anyway",
         "ring",
         "check",
@@ -44,7 +44,7 @@ LOOKS: dict[str, Look] = {
         "Its conclusion holds on this run, although the statement does not promise it: some of "
         "its hypotheses are not met.",
     ),
-    "violated with hypotheses not met": Look(
+    "violated with hypotheses not met": VerdictStyle(
         "fails, not met",
         "open triangle",
         "mark",
@@ -52,28 +52,28 @@ LOOKS: dict[str, Look] = {
         "Its conclusion does not hold on this run, which does not contradict it: some of its "
         "hypotheses are not met.",
     ),
-    "violated": Look(
+    "violated": VerdictStyle(
         "violated",
         "square",
         "cross",
         "negative",
         "Its hypotheses are met, and yet its conclusion does not hold on this run.",
     ),
-    "no constant stated": Look(
+    "no constant stated": VerdictStyle(
         "no constant",
         "dash",
         "none",
         "muted",
         "The statement has a constant that it does not name, so that no run can decide it.",
     ),
-    "the text's constant does not hold": Look(
+    "the text's constant does not hold": VerdictStyle(
         "text's slip",
         "triangle",
         "mark",
         "warning",
         "The constant as it is printed is known to be wrong, and does not hold on this run.",
     ),
-    "not decided": Look(
+    "not decided": VerdictStyle(
         "not decided",
         "dots",
         "none",
@@ -89,7 +89,6 @@ MET: dict[bool | None, tuple[str, Hue, str]] = {
 
 
 def hue_of(hue: Hue, palette: Palette) -> str:
-    """The colour of a kind of verdict."""
     colours = {
         # On a dark ground the blue of positive nodes has a contrast of 3.5, which is little for
         # words.
@@ -101,23 +100,23 @@ def hue_of(hue: Hue, palette: Palette) -> str:
     return colours[hue]
 
 
-def paint_mark(painter: QPainter, look: Look, box: QRectF, palette: Palette) -> None:
+def paint_mark(painter: QPainter, style: VerdictStyle, box: QRectF, palette: Palette) -> None:
     """Draw a verdict's mark into a square."""
-    colour = QColor(hue_of(look.hue, palette))
-    solid = look.shape in ("disc", "square", "triangle")
+    colour = QColor(hue_of(style.hue, palette))
+    solid = style.shape in ("disc", "square", "triangle")
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     inner = box.adjusted(1.0, 1.0, -1.0, -1.0)
     painter.setPen(Qt.PenStyle.NoPen if solid else QPen(colour, 1.4))
     painter.setBrush(colour if solid else Qt.BrushStyle.NoBrush)
-    if look.shape in ("disc", "ring"):
+    if style.shape in ("disc", "ring"):
         painter.drawEllipse(inner)
-    elif look.shape == "square":
+    elif style.shape == "square":
         painter.drawRoundedRect(inner, 2.0, 2.0)
-    elif look.shape in ("triangle", "open triangle"):
+    elif style.shape in ("triangle", "open triangle"):
         corners = (inner.bottomLeft(), inner.bottomRight(), QPointF(inner.center().x(), inner.y()))
         painter.drawPolygon(QPolygonF(list(corners)))
-    elif look.shape == "dash":
+    elif style.shape == "dash":
         painter.drawLine(
             QPointF(inner.left() + 1, box.center().y()),
             QPointF(inner.right() - 1, box.center().y()),
@@ -127,23 +126,23 @@ def paint_mark(painter: QPainter, look: Look, box: QRectF, palette: Palette) -> 
         painter.setPen(Qt.PenStyle.NoPen)
         for step in (-1, 0, 1):
             painter.drawEllipse(box.center() + QPointF(4.0 * step, 0.0), 1.3, 1.3)
-    _paint_sign(painter, look, inner, QColor(palette.background) if solid else colour)
+    _paint_sign(painter, style, inner, QColor(palette.background) if solid else colour)
     painter.restore()
 
 
-def _paint_sign(painter: QPainter, look: Look, box: QRectF, colour: QColor) -> None:
+def _paint_sign(painter: QPainter, style: VerdictStyle, box: QRectF, colour: QColor) -> None:
     pen = QPen(colour, 1.5, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap)
     pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
     painter.setPen(pen)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     unit, middle = box.width() / 12.0, box.center()
-    if look.sign == "check":
+    if style.sign == "check":
         points = ((-2.6, 0.2), (-0.8, 2.1), (2.8, -2.0))
         painter.drawPolyline([middle + QPointF(unit * x, unit * y) for x, y in points])
-    elif look.sign == "cross":
+    elif style.sign == "cross":
         for turn in (1.0, -1.0):
             arm = QPointF(2.3 * unit, turn * 2.3 * unit)
             painter.drawLine(middle - arm, middle + arm)
-    elif look.sign == "mark":
+    elif style.sign == "mark":
         painter.drawLine(middle + QPointF(0.0, -1.6 * unit), middle + QPointF(0.0, 1.6 * unit))
         painter.drawPoint(middle + QPointF(0.0, 3.8 * unit))

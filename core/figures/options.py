@@ -1,7 +1,7 @@
 """Options of figures, films and pages: frozen values that each front end makes once.
 
 The command line makes them of arguments (core.cli.looks), the window of its views
-(app.state.exports), and `marginscope.figure` of keyword arguments.
+(app.export.pictures), and `marginscope.figure` of keyword arguments.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ DETAILS = frozenset({"recording", "run.device"})  # how a run was watched, not w
 @dataclass(frozen=True, slots=True)
 class Bookmark:
     """A moment of a run by name. `picture` is what was shown there, in the words of whoever kept
-    it; a window reads its own (app.state.link)."""
+    it; a window reads its own (app.scenes.scene_texts)."""
 
     name: str
     log10_time: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.state.documents import PARTS
+from app.shell.documents import PARTS
 from docs.site.places import DOCS
 
 MORE = "More"  # of pages of docs/ that stand in no part

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from app.state.documents import PARTS
+from app.shell.documents import PARTS
 from core.studies.study import shipped_ids
 from core.study_file.experiment import KINDS
 from docs.site import kinds, quantities, studies

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from app.state.link import study_link
+from app.scenes.scene_texts import study_link
 from core.studies.papers import PAPERS, Paper
 from core.studies.study import Study, load_study, shipped_ids
 from docs.site.markup import contents, fence, page, plain, table

@@ -8,20 +8,20 @@ import string
 
 import pytest
 
-from app.state.finding import LONGEST, Entry, entry, find, match_spans
+from app.state.finding import LONGEST, SearchEntry, find, make_entry, match_spans
 
 SOME = [
-    entry("figure", "File", "Export figure ...", "As PDF"),
-    entry("copy", "File", "Copy figure", "Into the clipboard"),
-    entry("off", "File", "Configure", reason="Not now."),
-    entry("free", "File", "Reconfigure"),
-    entry("data", "File", "Export data ...", "The figures of the run"),
-    entry("margins", "View", "Margins"),
-    entry("norm", "Run", "m = 16, seed = 3", "Figure 1", words="talk"),
+    make_entry("figure", "File", "Export figure ...", "As PDF"),
+    make_entry("copy", "File", "Copy figure", "Into the clipboard"),
+    make_entry("off", "File", "Configure", reason="Not now."),
+    make_entry("free", "File", "Reconfigure"),
+    make_entry("data", "File", "Export data ...", "The figures of the run"),
+    make_entry("margins", "View", "Margins"),
+    make_entry("norm", "Run", "m = 16, seed = 3", "Figure 1", words="talk"),
 ]
 
 
-def keys(text: str, some: list[Entry] = SOME, used: tuple[str, ...] = ()) -> list[str]:
+def keys(text: str, some: list[SearchEntry] = SOME, used: tuple[str, ...] = ()) -> list[str]:
     return [one.key for one in find(text, some, used)]
 
 
@@ -50,11 +50,11 @@ def test_what_was_used_stands_first_among_equals() -> None:
 
 
 def test_the_title_itself_comes_before_longer_ones() -> None:
-    some = [entry("a", "Study", "Margins of flow"), entry("b", "View", "Margins")]
+    some = [make_entry("a", "Study", "Margins of flow"), make_entry("b", "View", "Margins")]
     assert keys("margins", some, ("a",)) == ["b", "a"]
 
 
-def brute(text: str, one: Entry) -> bool:
+def brute(text: str, one: SearchEntry) -> bool:
     """Whether all words are somewhere, or the letters stand in the title in their order."""
     everywhere = f"{one.title}\n{one.kind}\n{one.detail}".lower()
     if all(word in everywhere for word in text.lower().split()):
@@ -68,7 +68,7 @@ def test_found_is_what_brute_force_finds() -> None:
     letters = "abc  =."
     for _ in range(300):
         titles = ["".join(generator.choices(letters, k=8)) for _ in range(15)]  # all that is few
-        some = [entry(str(k), "x", title, "ab") for k, title in enumerate(titles)]
+        some = [make_entry(str(k), "x", title, "ab") for k, title in enumerate(titles)]
         text = "".join(generator.choices(letters, k=3))
         assert sorted(keys(text, some)) == sorted(one.key for one in some if brute(text, one))
 

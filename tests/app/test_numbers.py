@@ -11,7 +11,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.training.study_edits import StudyEdits
-from app.widgets.number_boxes import DecimalBox, WholeBox
+from app.widgets.inputs import DecimalBox, WholeBox
 from core.errors import InputError
 from core.studies.study import load_study
 from tests.problems import FIGURE_1

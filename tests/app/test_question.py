@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.widgets.question import Question, Role
+from app.widgets.dialogs import Question, Role
 
 ANSWERS = {"Stop": Role.DestructiveRole, "Later": Role.AcceptRole, "Cancel": Role.RejectRole}
 WAYS = {"Stop": "Stop", "Return": "Later", "Escape": "Cancel", "close": ""}

@@ -8,7 +8,14 @@ from collections import Counter
 import pytest
 
 from app.actions import ROWS
-from app.state.shortcuts import DEFAULTS, Clash, differing, holder, portable, resolve_keys
+from app.shell.shortcut_keys import (
+    DEFAULTS,
+    Clash,
+    custom_keys,
+    find_holder,
+    portable_text,
+    resolve_keys,
+)
 
 
 def twice(keys: dict[str, str]) -> list[str]:
@@ -18,17 +25,17 @@ def twice(keys: dict[str, str]) -> list[str]:
 def test_the_table_alone() -> None:
     assert resolve_keys({}) == (DEFAULTS, ())
     assert {key for key, text in DEFAULTS.items() if text} == {r.key for r in ROWS if r.shortcut}
-    assert differing(resolve_keys({})[0]) == {}
+    assert custom_keys(resolve_keys({})[0]) == {}
 
 
 def test_own_keys_stand_in_place_of_the_table_s() -> None:
     own = {"save_study": "", "copy_figure": "Ctrl+S"}
     keys, clashes = resolve_keys(own)
     assert (keys["save_study"], keys["copy_figure"]) == ("", "Ctrl+S")
-    assert differing(keys) == own
+    assert custom_keys(keys) == own
     assert clashes == ()
-    assert holder(keys, "ctrl+s", "figure") == "copy_figure"
-    assert holder(keys, "ctrl+s", "copy_figure") == holder(keys, "", "figure") == ""
+    assert find_holder(keys, "ctrl+s", "figure") == "copy_figure"
+    assert find_holder(keys, "ctrl+s", "copy_figure") == find_holder(keys, "", "figure") == ""
 
 
 @pytest.mark.parametrize(
@@ -54,9 +61,9 @@ def test_no_two_actions_ever_have_the_same_keys() -> None:
         assert twice(keys) == []
         others = {clash.other: clash.left for clash in clashes}
         # All actions have what the settings or the table say, or a sentence about it.
-        wanted = {key: portable(own.get(key, text)) for key, text in DEFAULTS.items()}
+        wanted = {key: portable_text(own.get(key, text)) for key, text in DEFAULTS.items()}
         assert keys == wanted | others
-        assert resolve_keys(differing(keys)) == (keys, ())  # what is kept is what is read
+        assert resolve_keys(custom_keys(keys)) == (keys, ())  # what is kept is what is read
 
 
 @pytest.mark.parametrize(
@@ -80,4 +87,4 @@ def test_a_clash_is_named_and_the_user_s_own_keys_win(own: dict[str, str], clash
     keys, clashes = resolve_keys(own)
     assert clashes == (clash,)
     assert (keys[clash.winner], keys[clash.other]) == (clash.keys, clash.left)
-    assert resolve_keys(differing(keys)) == (keys, ())
+    assert resolve_keys(custom_keys(keys)) == (keys, ())

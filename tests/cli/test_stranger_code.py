@@ -17,9 +17,9 @@ from pytestqt.qtbot import QtBot
 import marginscope as ms
 from app.places import Places
 from app.playback.display import DisplayController
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import parse_link, study_in
 from app.state.intent import Intent
-from app.state.link import parse_link, study_in
-from app.state.scene import Scene
 from app.state.session import Session
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from app.export.commands import command_of
+from app.export.jobs import DataJob
+from app.shell.record import RecordEntry, script
 from app.shell.serving import one_line
-from app.state.commands import command_of
-from app.state.data_exports import DataJob
-from app.state.record import RecordEntry, script
 from core.cli.main import main
 from core.cli.output import UNKNOWN, open_streams
 from core.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import app.state.value_kinds
+import app.state.view_options
 import core.figures.options
 from app.state.views import VIEWS
 from core.errors import InputError
@@ -37,7 +37,7 @@ def test_curves_and_points_come_back() -> None:
 
 
 def test_as_many_curves_as_the_window_and_figures_draw() -> None:
-    assert MOST_CURVES == app.state.value_kinds.MOST_CURVES == core.figures.options.MOST_CURVES
+    assert MOST_CURVES == app.state.view_options.MOST_CURVES == core.figures.options.MOST_CURVES
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,8 @@ def links(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def parsed(link: str) -> Any:
-    from app.state.link import parse_link
-    from app.state.scene import Scene
+    from app.scenes.scene import Scene
+    from app.scenes.scene_texts import parse_link
 
     return parse_link(link, Scene())
 

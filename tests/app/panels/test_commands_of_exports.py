@@ -14,13 +14,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
+from app.export.commands import command_of
 from app.export.controller import COPIED, ExportController
 from app.export.export_dialogs import DataDialog, FilmDialog
 from app.export.export_progress import ProgressWindow
 from app.export.figure_dialogs import FigureDialog
-from app.state.commands import command_of
-from app.state.data_exports import DataJob
-from app.state.exports import Exportable, FigureJob, FilmJob, PageJob, completed, opened
+from app.export.jobs import DataJob, open_run_files
+from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob, complete_job
 from core.cli.looks import promises_of
 from core.cli.main import main
 from core.figures.film import save_film
@@ -67,7 +67,7 @@ def made(job: FigureJob | FilmJob) -> Path:
     tests.app.shell.test_films_beside compare its bytes with those of a process of its own.
     """
     if isinstance(job, FilmJob):
-        with opened(job.runs) as runs:
+        with open_run_files(job.runs) as runs:
             assert save_film(runs, job.path, job.options, **job.film_arguments())
     else:
         assert job.work(lambda done, total: None, bool) == f"Saved {job.path}."
@@ -102,7 +102,7 @@ def test_a_figures_command_draws_the_same_bytes(
         runs[:count], tmp_path / f"it's{suffix}", panels, 70, options, shown.moment, ranges=True,
         rest=suffix != ".pdf",
     )  # fmt: skip
-    whole = completed(job, shown)
+    whole = complete_job(job, shown)
     path = made(whole)
     (tmp_path / "again").mkdir()
     other = run_command(command_of(whole, shown), tmp_path / "again")
@@ -116,7 +116,7 @@ def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
         runs, tmp_path / "film.gif", "norms", 0.2, 10, options, False, interval=shown.interval,
         size=(320, 240), captions=False,
     )  # fmt: skip
-    whole = completed(job, shown)
+    whole = complete_job(job, shown)
     path = made(whole)
     (tmp_path / "again").mkdir()
     other = run_command(command_of(whole, shown), tmp_path / "again")
@@ -127,7 +127,7 @@ def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
     shown = drawn_of(runs)
     options = FigureOptions(look=shown.look)
     job = FilmJob(runs[:1], tmp_path / "film.gif", "margins,curves,norms", 0.2, 10, options)
-    whole = completed(job, shown)
+    whole = complete_job(job, shown)
     path = made(whole)
     (tmp_path / "again").mkdir()
     other = run_command(command_of(whole, shown), tmp_path / "again")
@@ -142,7 +142,7 @@ def test_a_pages_command_writes_the_same_bytes(runs, tmp_path: Path, name: str) 
         runs, tmp_path / "page.html", PAGE_PANELS, 7 if name else 400, name,
         "dark" if name else "system", options, ranges=bool(name),
     )  # fmt: skip
-    whole = completed(job, shown)
+    whole = complete_job(job, shown)
     assert whole.work(lambda done, total: None, bool) == f"Saved {job.path}."
     (tmp_path / "again").mkdir()
     other = run_command(command_of(whole, shown), tmp_path / "again")
@@ -169,12 +169,12 @@ def test_the_command_of_shares_draws_the_same_bytes(tmp_path: Path) -> None:
     ]
     (tmp_path / "again").mkdir()
     for job in jobs:
-        whole = completed(job, shown)
+        whole = complete_job(job, shown)
         made(whole)
         line = command_of(whole, shown)
         assert "--share" in shlex.split(line)
         assert run_command(line, tmp_path / "again").read_bytes() == job.path.read_bytes()
-    plain = completed(jobs[0], Exportable((path,)))
+    plain = complete_job(jobs[0], Exportable((path,)))
     assert "--share" not in command_of(plain, Exportable((path,)))
 
 

@@ -20,17 +20,8 @@ from app.export.controller import BUSY, CANCELLED, NO_RUNS, ExportController
 from app.export.export_dialog import MOST_RUNS
 from app.export.export_dialogs import DataDialog, FilmDialog
 from app.export.figure_dialogs import FigureDialog, PageDialog
-from app.state.data_exports import DataJob, data_paths
-from app.state.exports import (
-    Cancelled,
-    Exportable,
-    ExportJob,
-    FigureJob,
-    FilmJob,
-    PageJob,
-    Progress,
-    draw_here,
-)
+from app.export.jobs import Cancelled, DataJob, ExportJob, Progress, data_paths, draw_here
+from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob
 from core.figures.export import Draw
 from core.figures.names import PANELS
 from core.figures.options import FigureOptions
@@ -329,7 +320,7 @@ def test_runs_of_one_name_do_not_overwrite_each_other(tmp_path) -> None:
 def test_a_figure_is_copied_as_pixels_and_as_vectors(
     qtbot, controller, shown: Shown, runs, monkeypatch
 ) -> None:
-    monkeypatch.setattr("app.state.exports.COPY_DPI", 150.0)
+    monkeypatch.setattr("app.export.jobs.COPY_DPI", 150.0)
     plane = NodePlane("coordinates", (1, 2))
     shown.runs, shown.options = runs[:1], {"plane": plane, "panels": ("neurons", "margins")}
     said = finished(qtbot, controller, controller.copy_figure)

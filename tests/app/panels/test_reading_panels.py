@@ -20,8 +20,8 @@ from app.state.node_values import NodeFacts
 from app.study.chooser import OPEN_TEXT, StudyChooser
 from app.style import style_sheet
 from app.theory.panel import FinalLine
-from app.widgets.elided import ElidedLabel
-from app.widgets.symbols import rich
+from app.widgets.labels import ElidedLabel
+from app.widgets.screen_text import rich
 from core.figures.palette import LIGHT, PALETTES
 from core.observables.registry import OBSERVABLES
 from core.studies.study import load_study, parse_study, shipped_ids
@@ -96,7 +96,7 @@ def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> N
 
 
 def _quiet():
-    from app.widgets.inputs import quiet_label
+    from app.widgets.labels import quiet_label
 
     return quiet_label("")
 

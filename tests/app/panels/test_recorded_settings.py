@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.state.edits import Edits
-from app.state.last_session import LastSession, parse_session, session_text
-from app.state.scene import Scene
-from app.state.studies import study_of
-from app.training.study_edits import StudyEdits
+from app.scenes.scene import Scene
+from app.scenes.session_keeper import LastSession, parse_session, session_text
+from app.training.studies import study_of
+from app.training.study_edits import Edits, StudyEdits
 from core.errors import InputError
 from core.runs import open_run
 from core.settings import NOT_RECORDED

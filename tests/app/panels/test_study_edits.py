@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.state.watched import watched
 from app.training.fields import fields_of, value_of
+from app.training.studies import with_playback_frames
 from app.training.study_edits import StudyEdits
 from core.errors import InputError
 from core.studies.changes import changes_between, comes_from
@@ -246,11 +246,11 @@ def test_what_was_not_changed_is_not_said_to_be(name: str) -> None:
 def test_few_frames_are_more_where_somebody_looks_on() -> None:
     few = load_study("wei19-figure-5").cells()[0].experiment
     assert few.recording.frames == 3
-    assert watched(few).recording.frames == 200
-    assert watched(few).model_copy(update={"recording": few.recording}) == few
+    assert with_playback_frames(few).recording.frames == 200
+    assert with_playback_frames(few).model_copy(update={"recording": few.recording}) == few
     many = load_study("telgarsky22-figure-1").cells()[0].experiment
-    assert watched(many) == many
+    assert with_playback_frames(many) == many
     # Not so many that a file would be very large.
     wide = few.model_copy(update={"network": few.network.model_copy(update={"m": 65536})})
-    frames = watched(wide).recording.frames
+    frames = with_playback_frames(wide).recording.frames
     assert 3 <= frames < 200

@@ -10,10 +10,10 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.state.sweep_lines import lines_of
 from app.study.cell_table import CellModel, CellTable
 from app.study.claim_list import ClaimList
 from app.study.options import SweepProgress
+from app.study.sweep_lines import lines_of
 from app.study.sweep_plot import NOTHING, SweepPlot
 from app.study.window import SweepAxes
 from app.widgets.study_picture import StudyPicture

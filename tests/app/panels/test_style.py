@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QIcon, QImage
 from PySide6.QtWidgets import QLineEdit, QStyle, QWidget
 
 from app.style import PICTURES, apply, icon, icon_names, shades, style_sheet
-from app.widgets.elided import ElidedLabel
+from app.widgets.labels import ElidedLabel
 from core.figures.palette import DARK, LIGHT, Palette, rgb
 from tests.contrast import contrast
 

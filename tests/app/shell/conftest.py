@@ -251,7 +251,7 @@ def window_pool(qapp: object, tmp_path_factory: pytest.TempPathFactory) -> Itera
     Frames are few between tests too: what waits for the event loop then says how much a run takes.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.state.watched.WATCHED_FRAMES", FRAMES)
+        patch.setattr("app.training.studies.WATCHED_FRAMES", FRAMES)
         for name, pace in PACES.items():
             patch.setattr(f"app.{name}", pace)
         pool = WindowPool(tmp_path_factory)

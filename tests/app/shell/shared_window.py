@@ -46,10 +46,10 @@ from shiboken6 import isValid
 
 from app import style
 from app.actions import set_keys
+from app.scenes.scene import Scene
 from app.shell.application import Marginscope
+from app.shell.shortcut_keys import DEFAULTS
 from app.shell.tour import TourController
-from app.state.scene import Scene
-from app.state.shortcuts import DEFAULTS
 from app.worker import Worker
 from tests.conftest import PATIENCE
 

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.library.columns import COLUMNS
 from app.shell.application import Marginscope
-from app.state import past
+from app.state import frame_reading
 from app.state.intent import Intent
 from app.state.resolve import resolve, span_of
 from app.state.session import RunSnapshot, Snapshot
@@ -501,7 +501,7 @@ def check_long_or_damaged_past(parent: Marginscope, descent: Path, qtbot: QtBot)
     parent.files.open_files([str(descent.parent / "damaged.msrun")])
     qtbot.waitUntil(lambda: branched(parent, 1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(past, "MOST_BYTES", 1000)
+        patch.setattr(frame_reading, "MOST_BYTES", 1000)
         parent.files.open_files([str(descent.parent / "long.msrun")], beside=True)
         qtbot.waitUntil(lambda: branched(parent))
     for one in parent.session:
@@ -512,8 +512,8 @@ def check_long_or_damaged_past(parent: Marginscope, descent: Path, qtbot: QtBot)
     assert parent.window.bar.text == ""
     # What is missing of the long one is said where it would be.
     damaged, long = (panel.view("margins").plot for panel in parent.display.panels)
-    qtbot.waitUntil(lambda: long.overlay.corner == past.TOO_LONG)
-    assert damaged.overlay.corner != past.TOO_LONG
+    qtbot.waitUntil(lambda: long.overlay.corner == frame_reading.TOO_LONG)
+    assert damaged.overlay.corner != frame_reading.TOO_LONG
 
 
 def check_the_library_shows_the_tree(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:

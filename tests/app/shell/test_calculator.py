@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app import one_core
 from app.playback.calculator import Calculator
-from app.state.later import BackgroundValues
+from app.state.background_values import BackgroundValues
 from core.observables.registry import OBSERVABLES
 from core.runs import Run, open_run
 from tests.recording import recorded

@@ -10,8 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.scenes.scene_texts import view_text
 from app.shell.application import Marginscope
-from app.state.link import view_text
 from app.training.run_questions import CANCEL, TRUST, CodeDialog
 from core import trust
 from core.extremes.question import Question

@@ -19,7 +19,7 @@ from app.shell import commands
 from app.shell.application import Marginscope
 from app.shell.command_palette import MOST_FOUND, CommandPalette
 from app.shell.commands import MADE_AT_ONCE, run_entries
-from app.state.finding import Entry, entry
+from app.state.finding import SearchEntry, make_entry
 from core.library.about import change_about
 from core.library.entry import Entry as RunEntry
 from core.library.library import Listing
@@ -46,7 +46,7 @@ def opened(program: Marginscope, qtbot: QtBot) -> CommandPalette:
     return palette
 
 
-def typed(palette: CommandPalette, text: str) -> list[Entry]:
+def typed(palette: CommandPalette, text: str) -> list[SearchEntry]:
     """What is found by a text that is typed."""
     palette.line.clear()
     QTest.keyClicks(palette.line, text)
@@ -62,7 +62,7 @@ def chosen(palette: CommandPalette, text: str, key: str) -> None:
     assert not palette.isVisible()
 
 
-def of_kind(palette: CommandPalette, kind: str) -> list[Entry]:
+def of_kind(palette: CommandPalette, kind: str) -> list[SearchEntry]:
     return [one for one in palette._entries if one.kind == kind]
 
 
@@ -186,7 +186,7 @@ def check_that_the_entries_of_many_runs_are_made_a_few_in_each_turn(
     before = of_kind(palette, "Run")
     turns: list[int] = []
 
-    def counted(runs: Sequence[RunEntry]) -> list[Entry]:
+    def counted(runs: Sequence[RunEntry]) -> list[SearchEntry]:
         turns.append(len(runs))
         assert of_kind(palette, "Run") == before
         return run_entries(runs)
@@ -261,7 +261,7 @@ def test_it_is_in_the_menu_and_a_click_elsewhere_closes_it(
 
 def test_thousands_are_cut_to_what_can_be_looked_at(qtbot: QtBot, program: Marginscope) -> None:
     palette = opened(program, qtbot)
-    palette.set_entries([entry(str(k), "Run", f"m = {k}") for k in range(1000)])
+    palette.set_entries([make_entry(str(k), "Run", f"m = {k}") for k in range(1000)])
     assert len(palette.found) == MOST_FOUND
     assert f"{1000 - MOST_FOUND} more" in palette.told.text()
     assert [one.key for one in typed(palette, "999")] == ["999"]
@@ -271,7 +271,7 @@ def test_thousands_are_cut_to_what_can_be_looked_at(qtbot: QtBot, program: Margi
 def test_marked_letters_are_bold(program: Marginscope, qtbot: QtBot) -> None:
     """Bold letters have more ink: the same entry, found by its title and by its kind."""
     palette = opened(program, qtbot)
-    palette.set_entries([entry("a", "Kind", "millimeter"), entry("b", "Kind", "other")])
+    palette.set_entries([make_entry("a", "Kind", "millimeter"), make_entry("b", "Kind", "other")])
     ink = []
     for text in ("millimeter", "kind"):
         typed(palette, text)

@@ -15,8 +15,8 @@ from pytestqt.qtbot import QtBot
 from app.library.compare_page import ComparePanel
 from app.shell.application import Marginscope
 from app.shell.help import HelpCard
-from app.state.compared import Compared
 from app.state.session import RunSnapshot
+from app.state.view_options import Compared
 from app.views.compare import CompareView, falling
 from core.comparison.question import CompareQuestion
 from core.figures.palette import DARK, run_colours
@@ -333,7 +333,7 @@ def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot
         frames = [run.data.frame_at(program.display.view.cursor) for run in program.session]
 
         def is_there(frames: list[int] = frames) -> bool:
-            known = [one.later.nodes.known for one in program.compare._open]
+            known = [one.background.nodes.known for one in program.compare._open]
             return [one[0].frame for one in known if one] == frames and len(lines(program)) == 2
 
         qtbot.waitUntil(is_there)

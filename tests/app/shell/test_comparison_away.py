@@ -16,10 +16,10 @@ from pytestqt.qtbot import QtBot
 
 from app import actions
 from app.export.figure_dialogs import CompareDialog
+from app.export.jobs import CompareJob
 from app.shell.application import Marginscope
-from app.state.compare_exports import CompareJob
-from app.state.compared import Compared
 from app.state.resolve import span_of
+from app.state.view_options import Compared
 from core.cli.main import main
 from core.comparison.question import CompareQuestion
 from core.comparison.recorded import compare_runs

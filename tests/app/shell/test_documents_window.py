@@ -12,11 +12,11 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.shell import documents as state
 from app.shell.application import Marginscope
+from app.shell.documents import Document, documents, folder, found, slug
 from app.shell.documents_window import MISSING, NONE, DocumentsWindow
 from app.shell.help import NO_SITE
-from app.state import documents as state
-from app.state.documents import Document, documents, folder, found, slug
 from tests.app.mouse import keys, pick
 
 ROOT = Path(__file__).resolve().parents[3]

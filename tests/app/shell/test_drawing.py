@@ -16,12 +16,11 @@ from pytestqt.qtbot import QtBot
 
 from app.data.drawing import MEND_FIRST, WAITS, points_of, with_points
 from app.data.drawing_window import DrawingWindow
+from app.scenes.session_keeper import LastSession, parse_session, session_text
 from app.shell.application import Marginscope
-from app.state.edits import Edits
-from app.state.last_session import LastSession, parse_session, session_text
 from app.training.fields import text_of
 from app.training.section_form import FieldRow
-from app.training.study_edits import StudyEdits
+from app.training.study_edits import Edits, StudyEdits
 from core.data.points import ISLAND, MAX_POINTS, PointsData
 from core.errors import InputError
 from core.library.about import change_about

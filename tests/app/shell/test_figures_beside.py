@@ -14,8 +14,9 @@ from pytestqt.qtbot import QtBot
 
 from app.export.controller import CANCELLED
 from app.export.figure_dialogs import FigureDialog, PageDialog
+from app.export.jobs import COPY_FORMATS
+from app.export.pictures import CopyJob, _scene
 from app.shell.application import Marginscope
-from app.state.exports import COPY_FORMATS, CopyJob, _scene
 from core.figures import draw, export, scene
 from core.figures.export import figure_bytes
 from core.figures.primitives import FigureScene
@@ -39,7 +40,7 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(folder))
     monkeypatch.setattr(draw, "draw_scene", refused)
-    monkeypatch.setattr("app.state.exports.COPY_DPI", DPI)
+    monkeypatch.setattr("app.export.jobs.COPY_DPI", DPI)
     return folder
 
 

@@ -11,8 +11,9 @@ from pytestqt.qtbot import QtBot
 
 from app.export.controller import CANCELLED
 from app.export.export_dialogs import FilmDialog
+from app.export.jobs import open_run_files
+from app.export.pictures import FilmJob
 from app.shell.application import Marginscope
-from app.state.exports import FilmJob, opened
 from core.figures import export
 from core.figures.film import save_film
 from tests.app.mouse import keys, pixel, wheel
@@ -75,7 +76,7 @@ def test_a_film_of_the_window_is_drawn_by_another_process(
         and job.path.parent == films
     )
     assert not workers()
-    with opened(job.runs) as runs:
+    with open_run_files(job.runs) as runs:
         assert save_film(runs, films / "here.gif", job.options, **job.film_arguments())
     assert (films / "here.gif").read_bytes() == job.path.read_bytes()
 

@@ -9,22 +9,22 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.shell.application import Marginscope
-from app.state.differences import differences
-from app.state.edits import Edits
-from app.state.history import (
+from app.scenes.history import (
     MOST_STEPS,
     Changed,
     ExternalChange,
-    History,
     Recoloured,
     Redo,
+    SceneHistory,
     Select,
     Undo,
+    find_differences,
     reduce,
 )
+from app.scenes.scene import Scene, Zoom
+from app.shell.application import Marginscope
 from app.state.intent import TRANSIENT, VIEW_OPTIONS, Intent
-from app.state.scene import Scene, Zoom
+from app.training.study_edits import Edits
 from core.observables.planes import NodePlane
 from core.studies.study import load_study
 from tests.app.mouse import keys, pick, wheel
@@ -53,13 +53,13 @@ def test_every_wish_is_an_option_or_passes() -> None:
     default = Intent()
     for name in TRANSIENT:
         other = replace(default, **{name: "another"})
-        assert not differences(Scene(intent=default), Scene(intent=other))
+        assert not find_differences(Scene(intent=default), Scene(intent=other))
 
 
 def test_steps_are_taken_back_and_made_again_in_order() -> None:
     scenes = [Scene(), wished(palette="dark"), wished(palette="dark", linked=False)]
     scenes.append(replace(scenes[2], panels=frozenset()))
-    history = History(scenes[0])
+    history = SceneHistory(scenes[0])
     for at, scene in enumerate(scenes[1:]):
         history = reduce(history, Changed(scene, 10.0 * at))
     words = [step.words for step in history.past]
@@ -77,7 +77,7 @@ def test_steps_are_taken_back_and_made_again_in_order() -> None:
 
 
 def test_a_change_after_an_undo_ends_what_was_undone() -> None:
-    history = reduce(History(Scene()), Changed(wished(palette="dark"), 0.0))
+    history = reduce(SceneHistory(Scene()), Changed(wished(palette="dark"), 0.0))
     history = reduce(reduce(history, Undo()), Changed(wished(equal=True), 10.0))
     assert history.future == ()
     assert [step.words for step in history.past] == ["Equal aspect"]
@@ -85,7 +85,7 @@ def test_a_change_after_an_undo_ends_what_was_undone() -> None:
 
 def test_a_change_that_goes_on_is_one_step() -> None:
     study = load_study("telgarsky22-figure-1")
-    history = History(Scene(form=Edits(study)))
+    history = SceneHistory(Scene(form=Edits(study)))
     for at, text in enumerate(("3", "32", "320")):
         edits = Edits(study, texts=(("network.m", text),))
         history = reduce(history, Changed(Scene(form=edits), 0.3 * at))
@@ -98,7 +98,7 @@ def test_a_change_that_goes_on_is_one_step() -> None:
 
 
 def test_what_passes_is_never_a_step_and_is_kept_by_undo() -> None:
-    history = reduce(History(Scene()), Changed(wished(palette="dark"), 0.0))
+    history = reduce(SceneHistory(Scene()), Changed(wished(palette="dark"), 0.0))
     history = reduce(history, Changed(wished(palette="dark", cursor=1.5, playing=True), 5.0))
     assert len(history.past) == 1
     history = reduce(history, Undo())
@@ -106,7 +106,7 @@ def test_what_passes_is_never_a_step_and_is_kept_by_undo() -> None:
 
 
 def test_the_past_is_bounded_and_came_is_no_step() -> None:
-    history = History(Scene())
+    history = SceneHistory(Scene())
     for at in range(3 * MOST_STEPS):
         scene = wished(plane=NodePlane("coordinates", (0, at + 1)))
         history = reduce(history, Changed(scene, 10.0 * at))
@@ -117,7 +117,7 @@ def test_the_past_is_bounded_and_came_is_no_step() -> None:
 def test_a_palette_of_the_system_reaches_only_scenes_that_had_the_one_before() -> None:
     by_hand = wished(palette="dark", equal=True)
     scenes = [wished(), by_hand, wished(equal=True), wished(equal=True, linked=False)]
-    history = History(scenes[0])
+    history = SceneHistory(scenes[0])
     for at, scene in enumerate(scenes[1:]):
         history = reduce(history, Changed(scene, 10.0 * at))
     history = reduce(reduce(history, Undo()), Recoloured("dark"))
@@ -128,7 +128,7 @@ def test_a_palette_of_the_system_reaches_only_scenes_that_had_the_one_before() -
 
 def test_selections_are_gone_through_like_pages() -> None:
     first, second = frozenset({(0, 1)}), frozenset({(0, 1), (0, 2)})
-    history = History(Scene())
+    history = SceneHistory(Scene())
     for at, pinned in enumerate((first, second)):
         history = reduce(history, Changed(wished(pinned=pinned), 10.0 * at))
     assert history.can_go_back
@@ -151,12 +151,12 @@ def test_selections_are_gone_through_like_pages() -> None:
 def test_zooms_have_words() -> None:
     runs = (Path("a.msrun"),)
     zoom = Zoom(0, "margins", 0.0, 1.0, 0.0, 1.0)
-    (found,) = differences(Scene(runs), Scene(runs, zooms=(zoom,)))
+    (found,) = find_differences(Scene(runs), Scene(runs, zooms=(zoom,)))
     assert found.words == "Zoom of margins"
-    (found,) = differences(Scene(runs, zooms=(zoom,)), Scene(runs))
+    (found,) = find_differences(Scene(runs, zooms=(zoom,)), Scene(runs))
     assert found.words == "Whole range of margins"
     # With another run its zooms go by themselves.
-    (found,) = differences(Scene(runs, zooms=(zoom,)), Scene())
+    (found,) = find_differences(Scene(runs, zooms=(zoom,)), Scene())
     assert found.words == "Close runs"
 
 

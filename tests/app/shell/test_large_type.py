@@ -25,14 +25,14 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.library.panel import LibraryPanel
+from app.scenes.scene import Scene
 from app.shell.application import Marginscope
 from app.shell.tour import TourController
-from app.state.scene import Scene
 from app.training import controller
 from app.training.step_dialog import StepDialog
-from app.widgets.elided import ElidedLabel
 from app.widgets.header import ViewHeader
 from app.widgets.inputs import text_width
+from app.widgets.labels import ElidedLabel
 from core.study_file.weight import Room
 from tests.app.mouse import LEFT
 from tests.app.shell.conftest import STUDY, Opener, trained

@@ -7,9 +7,9 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import link_of, parse_link
 from app.shell.application import Marginscope
-from app.state.link import link_of, parse_link
-from app.state.scene import Scene
 from app.views.curves import CurvesView
 from core.figures.ticks import CurveScale
 from core.observables.registry import OBSERVABLES
@@ -27,7 +27,7 @@ def view(program: Marginscope, qtbot: QtBot) -> CurvesView:
     )
     shown = program.display.panels[1].view("curves")
     assert isinstance(shown, CurvesView) and shown.data is not None
-    later = shown.data.later
+    later = shown.data.background
     qtbot.waitUntil(lambda: not later.pending and shown._traced == later.traced)
     return shown
 
@@ -75,7 +75,7 @@ def test_what_has_no_logarithm_is_named(
     pick(qtbot, program.window, "View", "Logarithmic curves")
     program.display.update_intent(curves=("distance", "train_error"))
     assert view.data is not None
-    later = view.data.later
+    later = view.data.background
     qtbot.waitUntil(lambda: not later.pending and view._traced == later.traced)
     error = view._values[1]
     corner = view.plot.overlay.corner

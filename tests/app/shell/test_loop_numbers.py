@@ -64,10 +64,12 @@ def check_curves(program: Marginscope, qtbot: QtBot) -> None:
     program.display.update_intent(views=("curves",), curves=("train/loss", "loop.risk", "val_acc"))
     view = program.display.panels[0].view("curves")
     data = view.data
-    qtbot.waitUntil(lambda: not data.later.pending and view._traced == data.later.traced)
+    qtbot.waitUntil(lambda: not data.background.pending and view._traced == data.background.traced)
     for text in ("train/loss", "risk, passed by the loop 7", "val acc"):
         assert text in view.header.text, view.header.text
-    assert np.array_equal(data.later.trace("train/loss", STEPS + 1)[1:, 0], 1 / np.arange(1, 13.0))
+    assert np.array_equal(
+        data.background.trace("train/loss", STEPS + 1)[1:, 0], 1 / np.arange(1, 13.0)
+    )
     titles = [one.title for one in explanations_of(view.help_topics())]
     assert titles[1:] == ["risk, passed by the loop", "val acc, passed by the loop"]
     palette = [one for one in program.commands._curves() if one.key == "curve:val_acc"]

@@ -16,12 +16,12 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.playback.time_slider import TimeSlider
+from app.scenes.history import Changed, SceneHistory, reduce
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import LAYOUTS, apply_layout, check_layout_name, layout_of
 from app.settings import load_settings
 from app.shell.application import Marginscope
-from app.state.history import Changed, History, reduce
-from app.state.layouts import LAYOUTS, checked_name, laid_out, layout_of
 from app.state.resolve import TimeSpan, advanced
-from app.state.scene import Scene
 from app.state.session import RunSnapshot, Snapshot
 from core.errors import InputError
 from core.figures.palette import LIGHT
@@ -197,15 +197,15 @@ def test_a_bookmark_of_another_program_is_its_time(program: Marginscope, qtbot: 
 def test_every_layout_says_what_it_is_and_is_one_step() -> None:
     base = Scene(panels=frozenset({"form", "library"}))
     for name, layout in LAYOUTS.items():
-        scene = laid_out(base, layout)
-        assert layout_of(laid_out(Scene(), layout_of(scene))) == layout_of(scene), name
-        assert len(reduce(History(base), Changed(scene, 0.0, name)).past) == 1
+        scene = apply_layout(base, layout)
+        assert layout_of(apply_layout(Scene(), layout_of(scene))) == layout_of(scene), name
+        assert len(reduce(SceneHistory(base), Changed(scene, 0.0, name)).past) == 1
 
 
 @pytest.mark.parametrize("name", ["", "  ", "Paper", "x" * 61])
 def test_a_layout_needs_a_name_of_its_own(name: str) -> None:
     with pytest.raises(InputError):
-        checked_name(name, {})
+        check_layout_name(name, {})
 
 
 def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: QtBot) -> None:

@@ -23,18 +23,14 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from app.desktop import is_link
 from app.places import Places
-from app.scenes.session_keeper import SessionKeeper
-from app.settings import load_settings
-from app.shell.application import Marginscope
-from app.state.compared import Compared
-from app.state.edits import Edits
-from app.state.fields import OF_LAYOUT, OF_PICTURE
-from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, START, Intent
-from app.state.last_session import LastSession, parse_session, session_text
-from app.state.layouts import laid_out, layout_of
-from app.state.link import (
-    is_link,
+from app.scenes.scene import Scene, Zoom
+from app.scenes.scene_texts import (
+    OF_LAYOUT,
+    OF_PICTURE,
+    apply_layout,
+    layout_of,
     link_of,
     parse_link,
     parse_view,
@@ -42,11 +38,15 @@ from app.state.link import (
     study_link,
     view_text,
 )
-from app.state.scene import Scene, Zoom
-from app.state.value_kinds import PACES, moment_of
+from app.scenes.session_keeper import LastSession, SessionKeeper, parse_session, session_text
+from app.settings import load_settings
+from app.shell.application import Marginscope
+from app.state.intent import MARGIN_AXES, NEURON_POINTS, NEURON_RANGES, START, Intent
+from app.state.view_options import PACES, Compared, moment_of
 from app.state.views import VIEWS
 from app.theory.controller import WHILE_TRAINING
 from app.theory.judge import Case
+from app.training.study_edits import Edits
 from core.comparison.question import AGAINST, BANDS, KINDS, RANK, SORTED, CompareQuestion
 from core.errors import InputError
 from core.observables.planes import NodePlane
@@ -180,7 +180,7 @@ def test_what_the_first_version_wrote_is_read(tmp_path: Path) -> None:
         **{"against": ["norm_squared"], "unit": ["plain"], "linked": ["no"], "equal": ["no"]},
         "panels": ["form"],
     }
-    shown = laid_out(scene, layout).intent
+    shown = apply_layout(scene, layout).intent
     assert (shown.curves, shown.neuron_points, shown.linked) == ((), "", False)
     assert shown.log_curves and shown.palette == "dark"  # of which layouts say nothing
     assert list(layout_of(scene)) == [name for name in OF_LAYOUT if name in layout]

@@ -29,10 +29,9 @@ from pytestqt.qtbot import QtBot
 
 from app.library.model import LibraryModel
 from app.shell.application import Marginscope
-from app.widgets import plain_text
-from app.widgets.line_dialog import line_dialog
-from app.widgets.plain_text import menu_text, plain_label, plain_tip, window_title
-from app.widgets.question import Question
+from app.widgets import labels
+from app.widgets.dialogs import Question, line_dialog
+from app.widgets.labels import menu_text, plain_label, plain_tip, window_title
 from core.library.about import change_about
 from core.library.entry import About, Bookmark
 from core.observables.node_sets import NodeSet
@@ -40,7 +39,7 @@ from tests.app.shell.conftest import Opener
 from tests.app.shell.shared_window import settle, trained
 from tests.support.made_up_library import many
 
-APP = Path(plain_text.__file__).parents[1]
+APP = Path(labels.__file__).parents[1]
 # In what follows <img> is how a file would have its pictures opened; this one is nowhere.
 HOSTILE = '<b>mark</b><img src="nowhere.png">'
 STUDY = f"""
@@ -130,7 +129,7 @@ def tips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         def showText(place: QPoint, text: str, widget: QWidget) -> None:
             shown.append(text)
 
-    monkeypatch.setattr(plain_text, "QToolTip", ToolTips)
+    monkeypatch.setattr(labels, "QToolTip", ToolTips)
     return shown
 
 
@@ -227,7 +226,7 @@ def test_tool_tips_show_a_text_as_it_is_written(text: str, qtbot: QtBot, tips: l
     assert spoken(plain_tip(text)) == text
     label = plain_label(text)
     qtbot.addWidget(label)
-    plain_text.show_tip(QPoint(0, 0), text, label)
+    labels.show_tip(QPoint(0, 0), text, label)
     assert tips == [plain_tip(text)]
     assert label.textFormat() is Qt.TextFormat.PlainText
 
@@ -243,7 +242,7 @@ def test_names_are_no_keys_and_no_marks(qtbot: QtBot) -> None:
 
 
 # The helpers themselves; and of the table of actions, whose tips are the program's own.
-MAY = {"plain_text.py", "question.py", "line_dialog.py", "actions.py"}
+MAY = {"dialogs.py", "actions.py"}
 TIP = {"setToolTip": 0, "setTabToolTip": 1, "setItemData": 1, "showText": 1}  # the text's place
 DIALOGS = {"QMessageBox", "QInputDialog", "QProgressDialog", "QErrorMessage"}
 

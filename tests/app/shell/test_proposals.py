@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.scenes.scene_texts import OF_SESSION, write_fields
 from app.settings import Settings
 from app.shell.application import Marginscope
-from app.state.fields import OF_SESSION, written
 from app.state.intent import FIRST_CURVES, NEURON_POINTS
 from app.state.views import FIGURE_1, NEXT, ON_A_LINE, VIEWS, suited
 from core.errors import InputError
@@ -188,7 +188,7 @@ def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
 
 def text_of(program: Marginscope) -> str:
     """What a session would keep of the wishes."""
-    return str(written(program.scenes.shareable_scene(named=False), OF_SESSION))
+    return str(write_fields(program.scenes.shareable_scene(named=False), OF_SESSION))
 
 
 def test_the_usual_curves_of_older_settings_were_not_chosen() -> None:

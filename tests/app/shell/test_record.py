@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.state.record import MOST_ENTRIES, RecordEntry, script, with_entry
+from app.shell.record import MOST_ENTRIES, RecordEntry, script, with_entry
 from core.runs import open_run
 from core.studies.tables import parse_setting, setting_text
 from tests.app.mouse import pick
@@ -96,7 +96,7 @@ def test_a_number_that_is_typed_is_one_line(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A busy machine may need longer between two letters than people do between two changes.
-    monkeypatch.setattr("app.state.history.PAUSE_S", 3600.0)
+    monkeypatch.setattr("app.scenes.history.PAUSE_S", 3600.0)
     row = program.window.form.sections["run"].rows[0]
     row.control.setFocus()
     for letter in "12":
@@ -126,7 +126,7 @@ def test_saving_is_called_so_and_a_first_change_leaves_the_line_before_it(
 def test_only_the_line_of_a_step_is_replaced_when_the_step_goes_on(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.state.history.PAUSE_S", 3600.0)
+    monkeypatch.setattr("app.scenes.history.PAUSE_S", 3600.0)
     program.scenes.clear_history()
     program.display.update_intent(pace=2.0)
     qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
@@ -140,7 +140,7 @@ def test_only_the_line_of_a_step_is_replaced_when_the_step_goes_on(
 def test_a_change_that_is_reverted_at_once_leaves_no_line(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.state.history.PAUSE_S", 3600.0)
+    monkeypatch.setattr("app.scenes.history.PAUSE_S", 3600.0)
     program.scenes.clear_history()
     before = program.record.entries
     for equal in (True, False):

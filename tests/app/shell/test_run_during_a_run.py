@@ -97,7 +97,7 @@ def test_nothing_is_asked_when_nothing_is_trained(program: Marginscope, qtbot: Q
 def test_a_changed_study_is_named_so_everywhere(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.state.watched.WATCHED_FRAMES", 30)  # more than the study's own
+    monkeypatch.setattr("app.training.studies.WATCHED_FRAMES", 30)  # more than the study's own
     form = program.window.form
     row = next(row for row in form.sections["data"].rows if row.field.name == "n")
     row.control.setFocus()

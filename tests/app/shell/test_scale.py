@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.state.watched import watched
 from app.training import controller
 from app.training.run_questions import CANCEL, TRAIN
 from app.training.section_form import FieldRow
+from app.training.studies import with_playback_frames
 from core.studies.study import load_study, shipped_summaries
 from core.studies.watching import worth_seeing
 from core.study_file.experiment import Experiment
@@ -188,7 +188,7 @@ def test_no_shipped_study_is_asked_about_but_the_longest() -> None:
     asked = set()
     for summary in shipped_summaries():
         cells = worth_seeing(load_study(summary.id), 2, ())
-        weight = weigh([watched(cell.experiment) for cell in cells])
+        weight = weigh([with_playback_frames(cell.experiment) for cell in cells])
         assert refusal(weight, SMALL) == ""
         if concerns(weight, SMALL):
             asked.add(summary.id)

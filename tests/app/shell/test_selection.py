@@ -12,12 +12,11 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
+from app.export.pictures import FigureJob, complete_job
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import FIELDS, link_of, parse_link
 from app.shell.application import Marginscope
-from app.state.exports import FigureJob, completed
-from app.state.fields import FIELDS
 from app.state.intent import Intent
-from app.state.link import link_of, parse_link
-from app.state.scene import Scene
 from app.views.neurons import NeuronsView
 from app.views.sorted_nodes import SortedView
 from app.views.view import RunView
@@ -104,7 +103,7 @@ def test_a_box_dims_the_others_and_says_what_is_in_it(
     assert view_of(program, 0, "norms").past.opacity() == 1.0
     qtbot.waitUntil(lambda: bool(numbers.facts()))
     run = program.display.panels[1].run
-    later = run.data.later
+    later = run.data.background
     question, facts = later.group.known or (None, None)
     assert question is not None and question.nodes == chosen
     wanted = by_hand(run.data.run, program.display.view.runs[1].frame, chosen)
@@ -246,7 +245,7 @@ def test_a_file_that_is_open_twice_has_the_pins_of_each_run(program: Marginscope
     program.display.update_intent(pinned=frozenset({(first.key, 1), (second.key, 2)}))
     shown = program.export._snapshot()
     assert shown.runs == (path, path)
-    job = completed(FigureJob(shown.runs, path.with_suffix(".svg")), shown)
+    job = complete_job(FigureJob(shown.runs, path.with_suffix(".svg")), shown)
     assert job.options.look.pinned == (frozenset({1}), frozenset({2}))
     # Of one of them alone the first is meant; and one too many has nothing.
     assert shown.of_runs(shown.pinned, (path,), frozenset()) == [frozenset({1})]

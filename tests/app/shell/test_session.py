@@ -22,7 +22,7 @@ from app.shell.application import Marginscope
 from app.shell.lifecycle import KEEP, STOP
 from app.state.intent import MARGIN_AXES
 from app.state.resolve import resolve
-from app.state.value_kinds import PACES
+from app.state.view_options import PACES
 from app.widgets.inputs import ValueEdit
 from core.runs import open_run
 from tests.app.mouse import LEFT, click_on, pick, press_in_box, pull, when_open

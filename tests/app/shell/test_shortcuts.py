@@ -13,10 +13,10 @@ from pytestqt.qtbot import QtBot
 
 from app.actions import MENUS, ROWS
 from app.places import Places
+from app.scenes.scene_texts import study_link
 from app.settings import Settings, load_settings, save_settings
 from app.shell.application import Marginscope
 from app.shell.shortcut_dialog import KEYS, SPOKEN, ShortcutDialog, fixed_keys
-from app.state.link import study_link
 from tests.app.mouse import keys, pick
 from tests.app.shell.conftest import Opener
 

@@ -15,8 +15,8 @@ from shiboken6 import isValid
 
 from app import style
 from app.shell.application import Marginscope
+from app.shell.run_grid import RunGrid, columns_of
 from app.state.session import MOST_RUNS
-from app.widgets.run_grid import RunGrid, columns_of
 from tests.app.mouse import wheel
 from tests.app.shell.conftest import Opener, trained
 from tests.app.shell.shared_window import defer_painting, skip_style_sheet

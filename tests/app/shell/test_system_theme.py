@@ -8,9 +8,9 @@ from PySide6.QtGui import QGuiApplication
 from pytest import MonkeyPatch
 from pytestqt.qtbot import QtBot
 
+from app.scenes.scene_texts import study_link
 from app.settings import Settings, load_settings
 from app.shell.application import Marginscope
-from app.state.link import study_link
 from tests.app.mouse import click_on, pick
 from tests.app.shell.conftest import Opener
 from tests.app.shell.shared_window import skip_style_sheet

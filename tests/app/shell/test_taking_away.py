@@ -14,8 +14,9 @@ from pytestqt.qtbot import QtBot
 
 from app.export.export_dialogs import FilmDialog
 from app.export.figure_dialogs import FigureDialog
+from app.export.jobs import open_run_files
+from app.export.pictures import FigureJob, FilmJob, complete_job
 from app.shell.application import Marginscope
-from app.state.exports import FigureJob, FilmJob, completed, opened
 from app.state.resolve import span_of
 from core.figures.film import save_film
 from tests.app.mouse import keys, pick, pixel, wheel
@@ -51,7 +52,7 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     assert dialog.ranges.isChecked() and dialog.moment.isChecked()
     job = dialog.job()
     assert isinstance(job, FigureJob)
-    whole = completed(job, program.export._snapshot())
+    whole = complete_job(job, program.export._snapshot())
     assert isinstance(whole, FigureJob)
     assert whole.panels == ("norms", "curves") and whole.options.look.pinned[0] == {3}
     (mine,) = [one for one in whole.options.look.regions if (one.row, one.panel) == (0, "norms")]
@@ -72,7 +73,7 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     QTest.keyClick(dialog.rest, Qt.Key.Key_Space)
     bare = dialog.job()
     assert isinstance(bare, FigureJob) and not bare.rest
-    panels = completed(bare, program.export._snapshot()).scene().panels
+    panels = complete_job(bare, program.export._snapshot()).scene().panels
     curves = next(panel for panel in panels if panel.kind == "curves")
     assert [curve.x.shape[1] for curve in curves.ink.curves] == half * [frame + 1]
     QTest.keyClick(dialog.moment, Qt.Key.Key_Space)
@@ -123,12 +124,12 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     job = dialog.job()
     assert isinstance(job, FilmJob)
     assert job.panel.split(",") == list(program.display.panels[0].names)
-    short = completed(
+    short = complete_job(
         replace(job, path=tmp_path / "film.gif", seconds=0.2, size=(640, 480)),
         program.export._snapshot(),
     )
     # Drawn here: tests.app.shell.test_films_beside has it drawn by another process.
-    with opened(short.runs) as runs:
+    with open_run_files(short.runs) as runs:
         assert save_film(runs, short.path, short.options, **short.film_arguments())
     assert (tmp_path / "film.gif").stat().st_size > 0
     QTest.keyClick(dialog, Qt.Key.Key_Escape)

@@ -18,8 +18,13 @@ from app.playback.time_slider import TimeSlider
 from app.settings import load_settings
 from app.shell.appearance import is_open
 from app.shell.application import Marginscope
-from app.state.statement_lines import StatementLine, Stretch, statement_lines
-from app.theory.stretches import hue_of_stretch, paint_stretch
+from app.theory.statement_lines import (
+    StatementLine,
+    Stretch,
+    hue_of_stretch,
+    paint_stretch,
+    statement_lines,
+)
 from app.theory.theorem_times import MOST_ROWS, NO_LINES, NO_RUN, TheoremTimes, TimeRows
 from core.figures.palette import LIGHT
 from core.problem.schedule import coordinate

@@ -11,8 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS
 from app.shell.application import Marginscope
-from app.shell.tour import TourCard, TourController
-from app.state.tour import STEPS
+from app.shell.tour import STEPS, TourCard, TourController
 from app.state.views import VIEWS
 from tests.app.mouse import pick
 from tests.app.shell.conftest import Opener, trained

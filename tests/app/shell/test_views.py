@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from app.settings import load_settings
 from app.shell.action_state import OF_STUDY
 from app.shell.application import Marginscope
+from app.state.background_values import SPECTRUM
 from app.state.intent import FIRST_CURVES, NEURON_POINTS
-from app.state.later import SPECTRUM
 from app.state.views import FIGURE_1, VIEWS
 from core.observables.planes import PLANES, NodePlane
 from core.observables.registry import scalars_of
@@ -60,8 +60,8 @@ def check_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> 
     program.playback.to_end()
     computed(program, qtbot)
     for panel, run in zip(program.display.panels, program.session, strict=True):
-        assert np.isfinite(run.data.later.trace(SPECTRUM, run.data.frames)[:, 0]).all()
-        assert run.data.later.answer.question.frame == run.data.frames - 1
+        assert np.isfinite(run.data.background.trace(SPECTRUM, run.data.frames)[:, 0]).all()
+        assert run.data.background.answer.question.frame == run.data.frames - 1
         assert panel.view("curves").plot.overlay.note == ""
         assert "f = 0" in panel.view("predictor").header.text
     choose_view(qtbot, program, "Neurons")
@@ -186,7 +186,7 @@ def check_new_runs(program: Marginscope, qtbot: QtBot) -> None:
     for panel, run in zip(program.display.panels, program.session, strict=True):
         assert panel.names == ("curves", "predictor")
         assert run.data.run.experiment.run.seed == 1
-        assert np.isfinite(run.data.later.trace("distance", run.data.frames)).all()
+        assert np.isfinite(run.data.background.trace("distance", run.data.frames)).all()
 
 
 def test_the_heading_names_what_was_run_by_what(program: Marginscope) -> None:

@@ -19,11 +19,11 @@ from app.state.views import VIEWS
 from app.views.margins import MarginsView
 from app.views.run_panel import RunPanel
 from app.widgets import levels
-from app.widgets.levels import fitted, label_width, places_of
-from app.widgets.obstacles import NO_CURVES, Obstacles
+from app.widgets.axis import far_times, logarithmic, plain, powers
+from app.widgets.levels import NO_CURVES, Obstacles, fitted, label_width, places_of
 from app.widgets.plot_item import Home, Plot
-from app.widgets.ticks import TickMaker, far_times, logarithmic, plain, powers
 from core.figures.palette import LIGHT
+from core.figures.ticks import TickMaker
 from core.reference.margin import Bracket, ReferenceMargin
 from core.runs import open_run
 from tests.app.options import set_options, show_frame
@@ -62,7 +62,7 @@ def test_both_axes_of_every_view_have_names(
     set_options(panel, margin_axis=axis)
     set_options(panel, curves=("risk", "distance"))
     panel.set_views(tuple(VIEWS))
-    while data.later.work(1.0):
+    while data.background.work(1.0):
         panel.on_values()
         panel.draw_pending()
     for name, kind in VIEWS.items():

@@ -66,7 +66,7 @@ def shown(folder: Path, settings: tuple[str, ...]) -> DisplayData:
 
 def compute(panel: RunPanel, data: DisplayData) -> None:
     """What the calculator does, at once."""
-    while data.later.work(1.0):
+    while data.background.work(1.0):
         panel.on_values()
         panel.draw_pending()
     panel.on_values()

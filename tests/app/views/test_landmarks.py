@@ -56,7 +56,7 @@ def view(panel: RunPanel) -> CurvesView:
 
 
 def finish(view: CurvesView, data: DisplayData) -> None:
-    while data.later.work(1.0):
+    while data.background.work(1.0):
         view.on_values()
     view.on_values()
 

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from app.state.display import DisplayData
 from app.views.neurons import NeuronsView
 from app.views.run_panel import RunPanel
-from app.widgets.ticks import rooted
+from app.widgets.axis import rooted
 from core.figures.camera import signed_root
 from core.figures.palette import DARK
 from core.observables.nodes import positions

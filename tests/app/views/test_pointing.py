@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.state.display import DisplayData
 from app.views.curves import CurvesView
 from app.views.neurons import NeuronsView
-from app.views.pointing import nearest_point, resolved
+from app.views.pixels import nearest_point, resolved_text
 from app.views.run_panel import RunPanel
 from app.views.trace_view import TraceView
 from app.widgets.overlay import Pointed
@@ -87,7 +87,7 @@ def test_a_curve_on_a_logarithmic_axis_says_its_value(
     set_options(panel, curves=("risk",))
     view = panel.view("curves")
     assert isinstance(view, CurvesView)
-    while data.later.work(1.0):
+    while data.background.work(1.0):
         pass
     view.on_values()
     frame = 40
@@ -128,7 +128,7 @@ def test_the_predictor_is_read_at_its_grid(
 
     panel.set_views(("predictor",))
     show_frame(panel, data.frames - 1)
-    while data.later.work(1.0):
+    while data.background.work(1.0):
         pass
     view = panel.view("predictor")
     view.on_values()
@@ -176,6 +176,6 @@ def test_the_nearest_line_is_found_as_by_looking_at_all_points(qtbot: QtBot) -> 
 @pytest.mark.parametrize("value", [0.0123456, -1234.5678, 3.0, 9.9996])
 @pytest.mark.parametrize("grain", [1e-6, 0.003, 0.7])
 def test_digits_end_where_the_screen_does(value: float, grain: float) -> None:
-    shown = resolved(value, grain)
+    shown = resolved_text(value, grain)
     told = number_in(shown) if "\u00d7" not in shown else value
     assert told == pytest.approx(value, abs=grain)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.state.background_values import PredictorQuestion, answer
 from app.state.display import DisplayData
-from app.state.later import PredictorQuestion, answer
 from app.views.predictor import PredictorView
 from app.views.run_panel import RunPanel
 from core.figures.palette import LIGHT, rgb
@@ -52,12 +52,12 @@ def test_a_slice_is_the_network_at_its_points(data: DisplayData) -> None:
 
 def test_the_picture_has_the_colours_of_the_signs(panel: RunPanel, data: DisplayData) -> None:
     view = predictor(panel, data)
-    question = data.later.answer.question
+    question = data.background.answer.question
     assert question.frame == data.frames - 10
     assert question.axes == (0, 1)
     home = view.plot.shown()
     assert question.first[:2] == (home.left(), home.right())
-    values = data.later.answer.values
+    values = data.background.answer.values
     image = view.picture.image
     for row, column in ((0, 0), (5, 90), (100, 20), (127, 127)):
         pixel = image.pixelColor(column, row)
@@ -73,15 +73,15 @@ def test_the_picture_has_the_colours_of_the_signs(panel: RunPanel, data: Display
 def test_it_follows_frames_zooms_and_coordinates(panel: RunPanel, data: DisplayData) -> None:
     view = predictor(panel, data)
     show_frame(panel, 3)
-    assert data.later.pending
+    assert data.background.pending
     compute(panel, data)
-    assert data.later.answer.question.frame == 3
+    assert data.background.answer.question.frame == 3
     view.plot.view.setRange(xRange=(0.0, 0.1), padding=0.0)
     compute(panel, data)
-    assert data.later.answer.question.first[:2] == pytest.approx((0.0, 0.1))
+    assert data.background.answer.question.first[:2] == pytest.approx((0.0, 0.1))
     panel.set_plane(NodePlane("coordinates", (4, 7)))
     compute(panel, data)
-    assert data.later.answer.question.axes == (4, 7)
+    assert data.background.answer.question.axes == (4, 7)
     assert view.plot.bottom.labelText == "coordinate 5"
     panel.set_plane(NodePlane("coordinates", (4, 99)))
     assert view.plot.overlay.note == "the inputs have no coordinate 100"

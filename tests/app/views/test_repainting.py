@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.views.run_panel import RunPanel
 from app.widgets.axis import PlotAxis
-from app.widgets.obstacles import Traces
+from app.widgets.levels import Traces
 from core.figures.palette import DARK
 from core.reference.margin import Bracket, ReferenceMargin
 from tests.app.options import mark_nodes, set_options, show_frame

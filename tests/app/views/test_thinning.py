@@ -9,11 +9,11 @@ from PySide6.QtGui import QImage
 
 from app.state.display import DisplayData
 from app.views import trace_view
+from app.views.pixels import TOLERANCE, points_to_draw
 from app.views.run_panel import RunPanel
-from app.views.thinning import TOLERANCE, thinned
 from app.widgets.axis import PlotAxis
 from app.widgets.items import pen_of
-from app.widgets.ticks import Ticks
+from core.figures.ticks import Ticks
 from tests.app.options import show_frame
 
 LEVELS = 255.0
@@ -33,7 +33,7 @@ def test_no_point_is_further_from_the_curve_than_is_said(count: int) -> None:
     rough = smooth + 0.01 * rng.standard_normal(smooth.shape)
     for Y in (smooth, rough, np.zeros_like(smooth), np.tile(x, (5, 1))):
         for tolerance in (1e-5, 1e-3, 0.1):
-            keep = thinned(x, Y, tolerance)
+            keep = points_to_draw(x, Y, tolerance)
             assert keep[:, 0].all()
             assert keep[:, -1].all()
             assert off_by(x, Y, keep) <= tolerance * (1.0 + 1e-9)
@@ -42,22 +42,22 @@ def test_no_point_is_further_from_the_curve_than_is_said(count: int) -> None:
 def test_straight_and_smooth_curves_have_few_points_left() -> None:
     x = np.linspace(0.0, 1.0, 513)
     Y = np.stack([x, np.sin(3.0 * x), np.where(x < 0.5, 0.0, 1.0)])
-    counts = thinned(x, Y, 1e-3).sum(axis=1).tolist()
+    counts = points_to_draw(x, Y, 1e-3).sum(axis=1).tolist()
     assert counts[0] == 2
     assert counts[1] < 50
     assert counts[2] < 16
-    assert thinned(x, Y, 0.0)[1].all()
+    assert points_to_draw(x, Y, 0.0)[1].all()
 
 
 def test_what_is_not_a_number_and_equal_places_keep_their_neighbours() -> None:
     x = np.linspace(0.0, 1.0, 65)
     Y = np.tile(x, (2, 1))
     Y[0, 20], Y[1, 40] = np.nan, np.inf
-    keep = thinned(x, Y, 1e-6)
+    keep = points_to_draw(x, Y, 1e-6)
     assert keep[0, 19:22].all()
     assert keep[1, 39:42].all()
     x[30:34] = x[30]  # |W|^2 need not grow
-    keep = thinned(x, np.tile(np.arange(65.0), (2, 1)), 1e-6)
+    keep = points_to_draw(x, np.tile(np.arange(65.0), (2, 1)), 1e-6)
     assert keep[:, 30:34].all()
 
 
@@ -81,7 +81,9 @@ def test_pictures_are_the_same(
         plot.view.setRange(centre, padding=0.0)
     thin = picture(panel, "margins")
     corners = sum(path.elementCount() for path, _ in view.strong.curves)
-    monkeypatch.setattr(trace_view, "thinned", lambda x, Y, tolerance: np.ones(Y.shape, bool))
+    monkeypatch.setattr(
+        trace_view, "points_to_draw", lambda x, Y, tolerance: np.ones(Y.shape, bool)
+    )
     view.redraw()
     assert sum(path.elementCount() for path, _ in view.strong.curves) >= corners + (not zoomed)
     whole = picture(panel, "margins")

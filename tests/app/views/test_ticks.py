@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.widgets.axis import far_times, plain, powers
 from app.widgets.screen_text import raised
-from app.widgets.ticks import far_times, plain, powers
 from core.problem.schedule import coordinate
 
 

@@ -9,13 +9,12 @@ import pytest
 from PySide6.QtCore import QPoint
 from pytestqt.qtbot import QtBot
 
+from app.state.background_values import LEADING, SPECTRUM, BackgroundValues, Trace
 from app.state.display import DisplayData
-from app.state.later import LEADING, SPECTRUM, BackgroundValues, Trace
-from app.views.curves import CurvesView
+from app.views.curves import CurvesView, SpectrumView
+from app.views.pixels import TOLERANCE
 from app.views.run_panel import RunPanel
-from app.views.spectrum import SpectrumView
-from app.views.thinning import TOLERANCE
-from app.widgets.ticks import logarithmic
+from app.widgets.axis import logarithmic
 from core.figures.ticks import CurveScale, scale_of, scaled
 from core.observables import spectrum
 from core.observables.registry import OBSERVABLES
@@ -31,7 +30,7 @@ def wide(qtbot: QtBot, panel: RunPanel, data: DisplayData) -> RunPanel:
     """The panel with curves and spectrum, all values computed."""
     set_options(panel, curves=NAMES)
     panel.set_views(("margins", "curves", "spectrum"))
-    while data.later.work(1.0):
+    while data.background.work(1.0):
         panel.on_values()
         panel.draw_pending()
     return panel
@@ -71,7 +70,7 @@ def test_singular_values_are_those_of_the_matrix(wide: RunPanel, data: DisplayDa
     frame, run = 31, data.run
     V = run.network.directions(run.network.physical(run.parameters(frame), float(run.rho[frame])))
     wanted = np.log10(np.linalg.svd(V, compute_uv=False))[:LEADING]
-    found = data.later.trace(SPECTRUM, data.frames)[frame, : wanted.size]
+    found = data.background.trace(SPECTRUM, data.frames)[frame, : wanted.size]
     np.testing.assert_allclose(found, wanted, atol=1e-9)
     largest = drawn(view, wanted.size - 1, data)[frame - 1]
     np.testing.assert_allclose(largest, wanted[0], atol=1e-9 + allowed(view))
@@ -110,22 +109,22 @@ def test_values_that_are_not_there_yet_are_awaited(panel: RunPanel, data: Displa
     panel.set_views(("curves",))
     view = panel.view("curves")
     assert view.plot.overlay.note == "computing ..."
-    data.later.work(0.0)
+    data.background.work(0.0)
     panel.on_values()
     panel.draw_pending()
     assert view.plot.overlay.note == ""
-    assert np.isfinite(data.later.trace("risk", data.frames)).sum() == 1
-    while data.later.work(1.0):
+    assert np.isfinite(data.background.trace("risk", data.frames)).sum() == 1
+    while data.background.work(1.0):
         panel.on_values()
         panel.draw_pending()
-    assert np.isfinite(data.later.trace("risk", data.frames)).all()
+    assert np.isfinite(data.background.trace("risk", data.frames)).all()
 
 
 def test_a_hidden_view_asks_for_nothing_more(panel: RunPanel, data: DisplayData) -> None:
     panel.set_views(("curves", "spectrum"))
-    assert data.later.pending
+    assert data.background.pending
     panel.set_views(("margins",))
-    assert not data.later.pending
+    assert not data.background.pending
     assert panel.names == ("margins",)
 
 

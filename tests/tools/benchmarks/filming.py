@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtWidgets import QApplication
 
+from app.export.pictures import FilmJob
 from app.process import prepare
 from app.shell.application import Marginscope
-from app.state.exports import FilmJob
 from tests.recording import recorded
 from tests.tools.benchmarks.measure import heading, row
 from tests.tools.benchmarks.window import (

@@ -13,8 +13,8 @@ from typing import Any
 from PySide6.QtWidgets import QApplication
 
 from app.process import prepare
+from app.scenes.scene_texts import link_of
 from app.shell.application import Marginscope
-from app.state.link import link_of
 from core.figures.film import film_frames
 from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from app.shell.commands import MADE_AT_ONCE, run_entries
-from app.state.finding import entry
+from app.state.finding import make_entry
 from core.library.entry import Entry
 from tests.tools.benchmarks.measure import row
 
@@ -31,7 +31,7 @@ def main(entries: Sequence[Entry]) -> None:
         begun = time.perf_counter()
         runs += run_entries(entries[first : first + MADE_AT_ONCE])
         turns.append(time.perf_counter() - begun)
-    others = [entry(f"action:{k}", "File", f"Export figure {k} ...") for k in range(OTHERS)]
+    others = [make_entry(f"action:{k}", "File", f"Export figure {k} ...") for k in range(OTHERS)]
     palette = CommandPalette(window)
     opened, filtered = [], []
     for _ in range(10):

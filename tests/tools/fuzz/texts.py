@@ -8,11 +8,11 @@ import random
 from pathlib import Path
 from typing import final
 
-from app.state.edits import Edits
+from app.scenes.scene import Scene, Zoom
+from app.scenes.scene_texts import link_of, parse_link, parse_view, view_text, with_absolute_paths
+from app.scenes.session_keeper import LastSession, parse_session, session_text
 from app.state.intent import Intent
-from app.state.last_session import LastSession, parse_session, session_text
-from app.state.link import absolute, link_of, parse_link, parse_view, view_text
-from app.state.scene import Scene, Zoom
+from app.training.study_edits import Edits
 from core.data.points import parse_points
 from core.errors import InputError
 from core.files import read_text
@@ -83,7 +83,7 @@ class LinkText(TextFormat):
         scene = parse_link(text_of(path), Scene())
         if parse_link(link_of(scene), Scene()) != scene:
             raise WrongError("another picture when it is copied")
-        absolute(scene)
+        with_absolute_paths(scene)
 
 
 @final

@@ -14,7 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
-from app.state.link import link_of
+from app.scenes.scene_texts import link_of
 from core.errors import MarginscopeError
 from core.library.about import change_about, place, read_about
 from core.library.entry import About, Bookmark, Facts

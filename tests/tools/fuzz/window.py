@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from app.state.link import view_text
+from app.scenes.scene_texts import view_text
 from tests.app.shell.absurd_links import HUNG_S, links, open_link, watchdog
 from tests.app.shell.shared_window import trained, wait_until
 from tests.support.mutations import damaged_text

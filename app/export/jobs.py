@@ -1,0 +1,293 @@
+"""Work that writes or copies an export: its protocol, and the jobs of tables and comparisons.
+
+Each job opens its own runs, in the thread that it works in. Importing this module loads nothing of
+the figures and runs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from core.comparison.question import CompareQuestion
+from core.figures.palette import LIGHT, PALETTES
+from core.reference.watch import CancelledError
+
+if TYPE_CHECKING:
+    from core.comparison.comparison import Comparison
+    from core.figures.export import Draw
+    from core.figures.primitives import FigureScene
+    from core.observables.observable import Observable
+    from core.runs import Run
+
+
+Progress = Callable[[int, int], None]
+Cancelled = Callable[[], bool]
+
+# All three, since programs that paste differ in which of them they take.
+COPY_FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
+COPY_DPI = 300.0
+
+
+def draw_here(scene: FigureScene, suffix: str, dpi: float) -> bytes:
+    """Draw a figure in this process; imports matplotlib when first called."""
+    from core.figures.export import figure_bytes
+
+    return figure_bytes(scene, suffix, dpi)
+
+
+class ExportJob(ABC):
+    """Export that a worker carries out."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Heading of the progress window."""
+
+    @abstractmethod
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        """Export, and return a sentence about the result, "" if cancelled; `draw` draws figures."""
+
+
+class SceneJob(ExportJob):
+    """Figure written to a PDF, SVG or PNG file."""
+
+    path: Path
+    dpi: float
+
+    @abstractmethod
+    def scene(self) -> FigureScene:
+        """Build the figure."""
+
+    @property
+    def title(self) -> str:
+        return f"Drawing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        from core.figures.export import check_figure_path, save_figure
+
+        check_figure_path(self.path)
+        scene = self.scene()
+        if cancelled():
+            return ""
+        save_figure(scene, self.path, self.dpi, draw)
+        return saved_text([self.path])
+
+
+@contextmanager
+def open_run_files(paths: Sequence[Path]) -> Iterator[list[Run]]:
+    """Open run files, and close them at the end."""
+    from core.runs import open_run
+
+    with ExitStack() as stack:
+        yield [stack.enter_context(open_run(path)) for path in paths]
+
+
+def saved_text(paths: Sequence[Path]) -> str:
+    if len(paths) == 1:
+        return f"Saved {paths[0]}."
+    return f"Saved {len(paths)} files in {paths[0].parent}."
+
+
+SHORT = 0.2  # seconds
+
+
+def _frame_counter(
+    runs: Sequence[Run], progress: Progress, cancelled: Cancelled
+) -> Callable[[int], None]:
+    """Return a function that counts frames done, and raises CancelledError once cancelled."""
+    done, total = 0, sum(run.frames for run in runs)
+
+    def count(frames: int) -> None:
+        nonlocal done
+        if cancelled():
+            raise CancelledError
+        done += frames
+        progress(done, total)
+
+    return count
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DataJob(ExportJob):
+    """Observables of each run as NPZ or CSV; None for all `columns`.
+
+    NPZ can hold data and parameters too.
+    """
+
+    runs: tuple[Path, ...]
+    paths: tuple[Path, ...]
+    parameters: bool = False
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def title(self) -> str:
+        return "Writing data"
+
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        from core.observables.table import offered, write_table
+
+        with open_run_files(self.runs) as runs:
+            count = _frame_counter(runs, progress, cancelled)
+            try:
+                count(0)
+                for run, path in zip(runs, self.paths, strict=True):
+                    has = [item.name for item in offered(run, path.suffix.lower() == ".npz")]
+                    chosen = self.columns
+                    names = None if chosen is None else [name for name in has if name in chosen]
+                    write_table(run, path, self.parameters, count, names)
+            except CancelledError:
+                return ""
+        return saved_text(self.paths)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DataColumn:
+    """Column of a data file.
+
+    `seconds`: estimated time for all frames of all runs, from one frame of the first run that has
+    the column.
+    """
+
+    name: str
+    title: str
+    costly: bool
+    scalar: bool
+    seconds: float
+
+
+def columns_of(paths: Sequence[Path], cancelled: Cancelled) -> tuple[DataColumn, ...]:
+    """Return the columns that any of the runs has, () if cancelled."""
+    from core.observables.observable import Shape
+    from core.observables.table import offered
+
+    found: dict[str, DataColumn] = {}
+    with open_run_files(paths) as runs:
+        total = sum(run.frames for run in runs)
+        for run in runs:
+            for item in offered(run):
+                if cancelled():
+                    return ()
+                if item.name in found or run.frames == 0:
+                    continue
+                seconds = _seconds(run, item, run.frames // 2, total)
+                # The first call also computes what is cached for the run.
+                if seconds > SHORT and run.frames > 1:
+                    seconds = min(seconds, _seconds(run, item, 0, total))
+                scalar = item.shape is Shape.SCALAR
+                found[item.name] = DataColumn(item.name, item.title, item.costly, scalar, seconds)
+    return tuple(found.values())
+
+
+def _seconds(run: Run, item: Observable, frame: int, frames: int) -> float:
+    """Return the time of an observable at one frame, times a number of frames."""
+    start = time.perf_counter()
+    item.at(run, frame)
+    return (time.perf_counter() - start) * frames
+
+
+def data_paths(runs: Sequence[Path], folder: Path, suffix: str) -> tuple[Path, ...]:
+    """Return a file for each run, with its name; runs of equal names get numbers."""
+    names: list[str] = []
+    for run in runs:
+        # Runs of different folders may have one name, and would be written over each other.
+        name, number = run.stem, 2
+        while name in names:
+            name, number = f"{run.stem}-{number}", number + 1
+        names.append(name)
+    return tuple(folder / f"{name}{suffix}" for name in names)
+
+
+USUAL_WIDTH = 120.0  # core.figures.comparison.WIDTH, whose import loads the numerical libraries
+TABLE = ".csv"
+
+
+class ComparisonJob(ExportJob):
+    """Comparison of runs, to be exported; nodes are compared at `log10_time`."""
+
+    runs: tuple[Path, ...]
+    question: CompareQuestion
+    log10_time: float
+
+    @abstractmethod
+    def write(self, answer: Comparison, draw: Draw) -> str:
+        """Export the answer, and return a sentence about the result."""
+
+    @final
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        from core.comparison.recorded import compare_runs
+
+        with open_run_files(self.runs) as runs:
+            count = _frame_counter(runs, progress, cancelled)
+            try:
+                answer = compare_runs(self.question, runs, count, self.log10_time)
+            except CancelledError:
+                return ""
+        return "" if cancelled() else self.write(answer, draw)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CompareJob(ComparisonJob):
+    """Comparison as PDF, SVG or PNG, `width` millimetres wide, or as CSV."""
+
+    runs: tuple[Path, ...]
+    path: Path
+    question: CompareQuestion
+    log10_time: float = math.inf
+    dpi: float = 300.0
+    palette: str = LIGHT.name
+    width: float = USUAL_WIDTH
+
+    @property
+    def title(self) -> str:
+        return f"{'Writing' if self.path.suffix == TABLE else 'Drawing'} {self.path.name}"
+
+    def write(self, answer: Comparison, draw: Draw) -> str:
+        from core.comparison.comparison import table
+        from core.figures.comparison import comparison_scene
+        from core.figures.export import save_figure
+        from core.files import write_whole
+
+        if self.path.suffix.lower() == TABLE:
+            write_whole(self.path, table([answer]).encode())
+        else:
+            title, palette = comparison_title(self.runs), PALETTES[self.palette]
+            scene = comparison_scene([answer], title, palette, self.width)
+            save_figure(scene, self.path, self.dpi, draw)
+        return saved_text([self.path])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CompareCopyJob(ComparisonJob):
+    """Figure of a comparison for the clipboard; `contents`: picture by media type."""
+
+    runs: tuple[Path, ...]
+    question: CompareQuestion
+    log10_time: float = math.inf
+    contents: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return "Copying the figure"
+
+    def write(self, answer: Comparison, draw: Draw) -> str:
+        from core.figures.comparison import comparison_scene
+
+        scene = comparison_scene([answer], comparison_title(self.runs))
+        for suffix, media in COPY_FORMATS.items():
+            self.contents[media] = draw(scene, suffix, COPY_DPI)
+        return "The figure is on the clipboard."
+
+
+def comparison_title(runs: tuple[Path, ...]) -> str:
+    return f"{len(runs)} runs compared"

@@ -1,0 +1,260 @@
+"""Figures, films and pages of the runs that a window shows: their options and jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+from app.export.jobs import (
+    COPY_DPI,
+    COPY_FORMATS,
+    Cancelled,
+    ExportJob,
+    Progress,
+    SceneJob,
+    draw_here,
+    open_run_files,
+    saved_text,
+)
+from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS
+from core.figures.options import PLAIN, USUAL, BoundCurve, FigureOptions, Look, Region
+from core.figures.palette import LIGHT, PALETTES, Palette
+from core.observables.node_sets import NodeSet
+from core.observables.planes import COORDINATES, NodePlane
+
+if TYPE_CHECKING:
+    from app.state.view_options import Compared
+    from core.figures.export import Draw
+    from core.figures.page import PageOptions
+    from core.figures.primitives import FigureScene
+    from core.reference.margin import ReferenceMargin
+    from core.reference.share import Promise
+
+
+Value = TypeVar("Value")
+Ends = tuple[float, float, float, float]  # of a view: left, right, bottom, top
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Exportable:
+    """Runs that a window shows, and how they are drawn.
+
+    In the order of `runs`: drawn reference margins, selected nodes, pinned nodes, bounds of
+    statements, ranges of the views, and the promise that margins are shares of. A file may be open
+    twice, with other pins each time. `moment`: log10 of the time shown, None at the end of the
+    runs; `interval`: the same of the loop. `sources`: papers of the studies, statements and
+    margins. `compared`: the comparison that covers the runs.
+    """
+
+    runs: tuple[Path, ...] = ()
+    plane: NodePlane = COORDINATES
+    palette: Palette = LIGHT
+    references: tuple[tuple[ReferenceMargin, ...], ...] = ()
+    selected: tuple[NodeSet | None, ...] = ()
+    panels: tuple[str, ...] = PANELS
+    look: Look = PLAIN
+    pinned: tuple[frozenset[int], ...] = ()
+    bounds: tuple[tuple[BoundCurve, ...], ...] = ()
+    ranges: tuple[tuple[tuple[str, Ends], ...], ...] = ()
+    moment: float | None = None
+    interval: tuple[float, float] | None = None
+    delta: float = 0.05
+    sources: tuple[str, ...] = ()
+    promises: tuple[Promise | None, ...] = ()
+    compared: Compared | None = None
+
+    def of_runs(self, values: Sequence[Value], runs: Sequence[Path], default: Value) -> list[Value]:
+        """Return the values of some runs, from the `values` of all runs shown.
+
+        A file named twice means its first and its second run. Runs that are not shown have the
+        default.
+        """
+        known: dict[Path, list[Value]] = {}
+        for path, value in zip(self.runs, values, strict=False):
+            known.setdefault(path, []).append(value)
+        return [known[run].pop(0) if known.get(run) else default for run in runs]
+
+    def look_of(self, runs: Sequence[Path], lines: bool, ranges: bool) -> Look:
+        """Return the style of some runs; `lines`: with bounds; `ranges`: as on the screen."""
+        regions = [
+            Region(row, name, *ends)
+            for row, own in enumerate(self.of_runs(self.ranges, runs, ()) if ranges else ())
+            for name, ends in own
+        ]
+        return replace(
+            self.look,
+            regions=tuple(regions),
+            pinned=tuple(self.of_runs(self.pinned, runs, frozenset())),
+            bounds=tuple(self.of_runs(self.bounds, runs, ())) if lines else (),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FigureJob(SceneJob):
+    """Panels of some runs as one figure in a file."""
+
+    runs: tuple[Path, ...]
+    path: Path
+    panels: tuple[str, ...] = PANELS
+    dpi: float = 300.0
+    options: FigureOptions = USUAL
+    until: float | None = None
+    lines: bool = True
+    ranges: bool = False
+    rest: bool = False
+
+    def scene(self) -> FigureScene:
+        return _scene(self)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CopyJob(ExportJob):
+    """Panels of some runs for the clipboard; `contents`: picture by media type."""
+
+    runs: tuple[Path, ...]
+    panels: tuple[str, ...] = PANELS
+    options: FigureOptions = USUAL
+    until: float | None = None
+    lines: bool = True
+    ranges: bool = False
+    rest: bool = False
+    contents: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return "Copying the figure"
+
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        scene = _scene(self)
+        for position, (suffix, media) in enumerate(COPY_FORMATS.items()):
+            if cancelled():
+                return ""
+            self.contents[media] = draw(scene, suffix, COPY_DPI)
+            progress(position + 1, len(COPY_FORMATS))
+        return "The figure is on the clipboard."
+
+
+def _scene(job: FigureJob | CopyJob) -> FigureScene:
+    from core.figures.scene import build_scene
+
+    with open_run_files(job.runs) as runs:
+        return build_scene(runs, job.panels, job.until, job.options)
+
+
+def render_preview(job: FigureJob, pixels: int, draw: Draw) -> tuple[bytes, float, float]:
+    """Return a figure as PNG, its longer side `pixels` long, and its size in millimetres."""
+    scene = job.scene()
+    width, height = scene.width_mm, scene.height_mm
+    return draw(scene, ".png", pixels / max(width, height) * 25.4), width, height
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FilmJob(ExportJob):
+    """Film as GIF, WebP or MP4, rendered in a separate process.
+
+    `panel`: one or more names with commas between them, or "all"; `follow`: the range of the
+    neurons follows them.
+    """
+
+    runs: tuple[Path, ...]
+    path: Path
+    panel: str = "neurons"
+    seconds: float = 8.0
+    frames_per_second: float = 20.0
+    options: FigureOptions = USUAL
+    follow: bool = True
+    interval: tuple[float, float] | None = None
+    size: tuple[int, int] | None = None
+    captions: bool = True
+    lines: bool = True
+    ranges: bool = False
+
+    @property
+    def title(self) -> str:
+        return f"Drawing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        from core.figures.export import render_film
+
+        given = (self.runs, self.path, self.options, progress, cancelled)
+        return saved_text([self.path]) if render_film(*given, **self.film_arguments()) else ""
+
+    def film_arguments(self) -> dict[str, Any]:
+        """Return the further arguments of `core.figures.film.save_film`."""
+        names = ("panel", "seconds", "frames_per_second", "follow", "interval", "size", "captions")
+        return {name: getattr(self, name) for name in names}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PageJob(ExportJob):
+    """Page that plays some runs in a browser; `colours`: the initial palette."""
+
+    runs: tuple[Path, ...]
+    path: Path
+    panels: tuple[str, ...] = PANELS
+    frames: int = PAGE_FRAMES
+    name: str = ""
+    colours: str = PAGE_COLOURS[0]
+    options: FigureOptions = USUAL
+    lines: bool = True
+    ranges: bool = False
+
+    @property
+    def title(self) -> str:
+        return f"Writing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        from core.figures.page import save_page
+
+        with open_run_files(self.runs) as runs:
+            given = (self.options, make_page_options(self), progress, cancelled)
+            done = save_page(runs, self.path, self.panels, *given)
+        return saved_text([self.path]) if done else ""
+
+
+def make_page_options(job: PageJob) -> PageOptions:
+    """Return the options of the page that a job makes."""
+    from core.figures.page import PageOptions
+
+    return PageOptions(job.frames, job.name, job.colours)
+
+
+def render_page_preview(
+    job: PageJob, pixels: int, cancelled: Cancelled, draw: Draw
+) -> tuple[bytes, int]:
+    """Return a page's last moment as PNG, its longer side `pixels` long, and the page's bytes.
+
+    Raises CancelledPageError.
+    """
+    from core.figures.page import page_html
+
+    with open_run_files(job.runs) as runs:
+        html = page_html(runs, job.panels, job.options, make_page_options(job), cancelled=cancelled)
+    palette = PALETTES["dark" if job.colours == "dark" else LIGHT.name]
+    options = replace(job.options, palette=palette)
+    drawn = FigureJob(job.runs, job.path, job.panels, options=options)
+    return render_preview(drawn, pixels, draw)[0], len(html.encode())
+
+
+PictureJob = FigureJob | CopyJob | FilmJob | PageJob
+
+
+def complete_job(job: PictureJob, shown: Exportable) -> PictureJob:
+    """Return a job with the selections, pins, ranges and lines that the window shows now."""
+    references = shown.references if job.lines else ()
+    look = shown.look_of(job.runs, job.lines, job.ranges)
+    options = replace(
+        job.options,
+        selected=tuple(shown.of_runs(shown.selected, job.runs, None)),
+        references=tuple(shown.of_runs(references, job.runs, ())),
+        look=replace(look, rest=isinstance(job, FigureJob | CopyJob) and job.rest),
+        promises=tuple(shown.of_runs(shown.promises, job.runs, None)),
+    )
+    return replace(job, options=options)

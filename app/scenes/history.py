@@ -1,0 +1,305 @@
+"""Undo history of scenes: differences between scenes by name, and one reducer.
+
+The selections of nodes are a trail in it, like pages in a browser: back and forward go through
+them, and can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import final
+
+from app.scenes.scene import PANELS, Scene, Zoom, with_transient_of
+from app.state.intent import VIEW_OPTIONS
+from app.state.view_options import Mark, shorten, title_of
+from app.training.study_edits import Edits
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Difference by name. Changes of the same `subject` in a row are one step; `words` name it."""
+
+    subject: str
+    words: str
+
+
+def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
+    """Return the differences, the most important first, without transient fields."""
+    found = [*_run_differences(before, after), *_form_differences(before.form, after.form)]
+    for option in VIEW_OPTIONS.values():
+        if option.name == "pinned" and before.runs != after.runs:
+            continue  # nodes of runs that are closed are let go by themselves
+        if getattr(before.intent, option.name) != getattr(after.intent, option.name):
+            found.append(Difference(option.name, option.describe(before.intent, after.intent)))
+    moved = {_place(zoom) for zoom in set(before.zooms) ^ set(after.zooms)}
+    # Zooms into runs that are gone are gone by themselves.
+    if moved and before.runs == after.runs:
+        words = "Zoom" if set(after.zooms) - set(before.zooms) else "Whole range"
+        titles = sorted({title_of(view) for _, view in moved})
+        found.append(Difference(f"zoom {sorted(moved)}", f"{words} of {', '.join(titles).lower()}"))
+    for panel in sorted(before.panels ^ after.panels):
+        verb = "Show" if panel in after.panels else "Hide"
+        found.append(Difference(f"panel {panel}", f"{verb} {PANELS.get(panel, panel)}"))
+    return tuple(found)
+
+
+def name_differences(found: Collection[Difference]) -> str:
+    """Return one name for simultaneous differences: that of the first.
+
+    >>> name_differences([Difference("palette", "Dark"), Difference("views", "Show spectrum")])
+    'Dark and 1 more'
+    """
+    first = next(iter(found)).words
+    return first if len(found) == 1 else f"{first} and {len(found) - 1} more"
+
+
+def _place(zoom: Zoom) -> tuple[int, str]:
+    return zoom.place, zoom.view
+
+
+def _run_differences(before: Scene, after: Scene) -> list[Difference]:
+    if before.runs == after.runs:
+        return []
+    new = [path.stem for path in after.runs if path not in before.runs]
+    words = f"Open {shorten(new[0])}" if new else "Close runs"
+    if len(new) > 1:
+        words += f" and {len(new) - 1} more"
+    return [Difference("runs", words)]
+
+
+def _form_differences(before: Edits | None, after: Edits | None) -> list[Difference]:
+    if before == after or after is None:
+        return []
+    if before is None or before.base != after.base:
+        return [Difference("study", f"Settings of {shorten(after.base.title)}")]
+    found = []
+    for section, kind in _changed_entries(before.kinds, after.kinds).items():
+        found.append(Difference(f"form {section}", f"{section} = {kind}" if kind else section))
+    for key, text in _changed_entries(before.texts, after.texts).items():
+        name = key.rpartition(".")[2]
+        words = f"{name} as it was" if text is None else f"{name} = {shorten(text) or 'nothing'}"
+        found.append(Difference(f"form {key}", words))
+    return found
+
+
+def _changed_entries(
+    before: tuple[tuple[str, str], ...], after: tuple[tuple[str, str], ...]
+) -> dict[str, str | None]:
+    """Return changed entries: name -> new value, or None if removed."""
+    old, new = dict(before), dict(after)
+    names = dict.fromkeys((*new, *old))
+    return {name: new.get(name) for name in names if old.get(name) != new.get(name)}
+
+
+MOST_STEPS = 200
+MOST_SELECTIONS = 100
+# A change of the same subject within this time goes on with the one before: a wheel that turns, a
+# number that is typed.
+PAUSE_S = 1.0
+
+Pins = frozenset[Mark]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SceneStep:
+    """Named change; `scene`: the one before it for past steps, after it for future ones."""
+
+    words: str
+    subject: tuple[str, ...]
+    scene: Scene
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SceneHistory:
+    """Present scene, steps that led to it, and undone steps, the next one first.
+
+    `at`: time of the latest change, in seconds of any clock.
+    """
+
+    scene: Scene
+    past: tuple[SceneStep, ...] = ()
+    future: tuple[SceneStep, ...] = ()
+    trail: tuple[Pins, ...] = (frozenset(),)
+    place: int = 0
+    at: float = float("-inf")
+
+    @property
+    def can_go_back(self) -> bool:
+        return self.place > 0
+
+    @property
+    def can_go_forward(self) -> bool:
+        return self.place + 1 < len(self.trail)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Change by the user.
+
+    `words` name it in place of the difference; `joins`: it extends the latest step if that has the
+    same words.
+    """
+
+    scene: Scene
+    at: float
+    words: str = ""
+    joins: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExternalChange:
+    """Change of the scene that is no step: undo does not take it back."""
+
+    scene: Scene
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Recoloured:
+    """Change of the system's theme, which changes the window's palette and is no undo step.
+
+    Scenes next to the present one that have its palette change, too: undo and redo of other
+    changes then leave the palette alone.
+    """
+
+    palette: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Return to the scene before the latest step."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Redo:
+    """Repeat the step that was undone last."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Go to a selection so many before (negative) or after the present one."""
+
+    by: int
+    at: float
+
+
+Event = Changed | ExternalChange | Recoloured | Undo | Redo | Select
+
+
+def reduce(history: SceneHistory, event: Event) -> SceneHistory:
+    """Return the history after an event; the same one if the event means nothing."""
+    match event:
+        case Changed():
+            return _trailed(_changed(history, event), history)
+        case ExternalChange():
+            return _trailed(replace(history, scene=event.scene), history)
+        case Recoloured():
+            return _recoloured(history, event.palette)
+        case Undo():
+            return _trailed(_undone(history), history)
+        case Redo():
+            return _trailed(_redone(history), history)
+        case Select():
+            return _selected(history, event)
+
+
+def _changed(history: SceneHistory, event: Changed) -> SceneHistory:
+    if event.scene == history.scene:
+        return history
+    found = find_differences(history.scene, event.scene)
+    if not found:
+        return replace(history, scene=event.scene)
+    subject = tuple(one.subject for one in found)
+    past, latest = history.past, history.past[-1] if history.past else None
+    before = history.scene
+    words = event.words or name_differences(found)
+    goes_on = not history.future and event.at - history.at < PAUSE_S and not event.words
+    if latest is not None and not history.future and event.joins and latest.words == event.words:
+        step = replace(latest, subject=subject)
+        return replace(history, scene=event.scene, past=(*past[:-1], step), at=event.at)
+    if latest is not None and goes_on and latest.subject == subject:
+        past, before = past[:-1], latest.scene
+        found = find_differences(before, event.scene)
+        if not found:  # it is as it was before the whole of it
+            return replace(history, scene=event.scene, past=past, at=event.at)
+        words = name_differences(found)
+    past = (*past, SceneStep(words, subject, before))[-MOST_STEPS:]
+    return replace(history, scene=event.scene, past=past, future=(), at=event.at)
+
+
+def _recoloured(history: SceneHistory, palette: str) -> SceneHistory:
+    before = history.scene.intent.palette
+    return replace(
+        history,
+        scene=_with_palette(history.scene, palette),
+        past=_repainted(history.past[::-1], before, palette)[::-1],
+        future=_repainted(history.future, before, palette),
+    )
+
+
+def _repainted(steps: tuple[SceneStep, ...], before: str, palette: str) -> tuple[SceneStep, ...]:
+    """Change the palette of the first steps, up to one with another palette than `before`."""
+    same = tuple(takewhile(lambda step: step.scene.intent.palette == before, steps))
+    changed = tuple(replace(step, scene=_with_palette(step.scene, palette)) for step in same)
+    return (*changed, *steps[len(same) :])
+
+
+def _with_palette(scene: Scene, palette: str) -> Scene:
+    return replace(scene, intent=replace(scene.intent, palette=palette))
+
+
+def _undone(history: SceneHistory) -> SceneHistory:
+    if not history.past:
+        return history
+    *past, step = history.past
+    later = SceneStep(step.words, step.subject, history.scene)
+    scene = with_transient_of(step.scene, history.scene)
+    return replace(
+        history,
+        scene=scene,
+        past=tuple(past),
+        future=(later, *history.future),
+        at=float("-inf"),
+    )
+
+
+def _redone(history: SceneHistory) -> SceneHistory:
+    if not history.future:
+        return history
+    step, *future = history.future
+    earlier = SceneStep(step.words, step.subject, history.scene)
+    scene = with_transient_of(step.scene, history.scene)
+    past = (*history.past, earlier)
+    return replace(history, scene=scene, past=past, future=tuple(future), at=float("-inf"))
+
+
+def _trailed(history: SceneHistory, before: SceneHistory) -> SceneHistory:
+    """Return the history with the trail of a new scene; a new selection removes those ahead."""
+    if history.scene.runs != before.scene.runs:  # nodes of other runs
+        return replace(history, trail=(history.scene.intent.pinned,), place=0)
+    pinned = history.scene.intent.pinned
+    if pinned == history.trail[history.place]:
+        return history
+    trail = (*history.trail[: history.place + 1], pinned)[-MOST_SELECTIONS:]
+    return replace(history, trail=trail, place=len(trail) - 1)
+
+
+def _selected(history: SceneHistory, event: Select) -> SceneHistory:
+    place = history.place + event.by
+    if not 0 <= place < len(history.trail):
+        return history
+    scene = history.scene
+    scene = replace(scene, intent=replace(scene.intent, pinned=history.trail[place]))
+    words = "Back to a selection" if event.by < 0 else "Forward to a selection"
+    changed = _changed(history, Changed(scene, event.at, words))
+    return replace(changed, place=place)

@@ -1,0 +1,79 @@
+"""State of the window that undo, sessions, links and layouts restore, as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import final
+
+from app.state.intent import AT_REST, TRANSIENT, Intent
+from app.training.study_edits import Edits
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Zoom:
+    """Range that a view is zoomed to, of the run at a place from the left."""
+
+    place: int
+    view: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Open files, form, wishes, zooms and open panels.
+
+    `intent` marks nodes by the place of their run from the left: reopened runs have other keys.
+    `panels` are keys of app.actions.
+    """
+
+    runs: tuple[Path, ...] = ()
+    form: Edits | None = None
+    intent: Intent = AT_REST
+    zooms: tuple[Zoom, ...] = ()
+    panels: frozenset[str] = frozenset({"form", "inspector"})
+
+
+def by_position(intent: Intent, keys: Sequence[int]) -> Intent:
+    """Return an intent that marks nodes by the places of their runs, without those of closed runs.
+
+    >>> by_position(Intent(pinned=frozenset({(7, 3), (2, 1)})), [5, 7]).pinned
+    frozenset({(1, 3)})
+    """
+    places = {key: place for place, key in enumerate(keys)}
+    return replace(
+        intent,
+        hovered=None,
+        pinned=frozenset((places[key], node) for key, node in intent.pinned if key in places),
+    )
+
+
+def by_key(intent: Intent, keys: Sequence[int]) -> Intent:
+    """Return an intent that marks nodes by the keys of their runs: the inverse of `by_position`.
+
+    >>> by_key(Intent(pinned=frozenset({(1, 3), (4, 0)})), [5, 7]).pinned
+    frozenset({(7, 3)})
+    """
+    known = {(keys[place], node) for place, node in intent.pinned if place < len(keys)}
+    return replace(intent, hovered=None, pinned=frozenset(known))
+
+
+def with_transient_of(scene: Scene, present: Scene) -> Scene:
+    """Return a scene with the transient fields of another scene's intent."""
+    kept = {name: getattr(present.intent, name) for name in TRANSIENT}
+    return replace(scene, intent=replace(scene.intent, **kept))
+
+
+PANELS = {
+    "form": "experiment panel",
+    "inspector": "inspector panel",
+    "library": "library",
+    "times": "theorem time line",
+    "lecture": "lecture",
+}

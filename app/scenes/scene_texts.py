@@ -1,0 +1,346 @@
+"""Scenes as texts: named fields, links, view files and layouts.
+
+A field may have several texts, as in the query of a link. Fields as in a new window are left out.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, final
+from urllib.parse import parse_qsl, quote, urlencode
+
+import tomli_w
+
+from app.desktop import SCHEME
+from app.scenes.scene import PANELS, Scene, Zoom
+from app.settings import MOST_LAYOUTS
+from app.state.intent import VIEW_OPTIONS
+from app.state.view_options import (
+    NONE,
+    Texts,
+    ViewOption,
+    moment_of,
+    moment_text,
+    parse_only,
+    parse_whole,
+)
+from app.state.views import VIEWS
+from core.comparison.question import CompareQuestion
+from core.errors import InputError, did_you_mean
+from core.figures.ticks import range_problem
+from core.settings import Registry
+from core.studies.study import shipped_ids
+from core.study_file.validation import parse_toml
+
+MOST_RUNS_NAMED = 10
+MOST_TEXTS = 2000  # of one name
+LONGEST_TEXT = 5000
+LONGEST_NUMBER = 40
+LIVE = "live"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SceneField:
+    """Part of a scene by name, with its writer and reader.
+
+    `read` raises ValueError with what is allowed instead.
+    """
+
+    name: str
+    write: Callable[[Scene], Texts]
+    read: Callable[[Scene, Texts], Scene]
+
+
+def write_fields(
+    scene: Scene, names: Collection[str], always: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """Return the texts of some fields, except those as in a new window unless `always`."""
+    new = Scene()
+    texts = {name: tuple(FIELDS[name].write(scene)) for name in FIELDS if name in names}
+    if always:
+        return texts
+    return {name: some for name, some in texts.items() if some != tuple(FIELDS[name].write(new))}
+
+
+def read_fields(
+    texts: Mapping[str, Texts], base: Scene, names: Collection[str], where: str
+) -> Scene:
+    """Return a scene from texts; other fields are those of `base`.
+
+    Raises InputError for a name that is not among `names`, and for an invalid text.
+    """
+    scene = base
+    for name in texts:
+        if name not in names:
+            hint = did_you_mean(name[:40], tuple(names))
+            raise InputError(f"there is no part {name[:40]!r}; {hint}", where=where)
+    for name in FIELDS:  # in the order of the table: some go on from what others say
+        if name not in texts:
+            continue
+        some = texts[name]
+        if len(some) > MOST_TEXTS or any(len(text) > LONGEST_TEXT for text in some):
+            raise InputError(f"{name} is too long.", where=where)
+        try:
+            scene = FIELDS[name].read(scene, some)
+        except ValueError as error:
+            shown = ", ".join(some)[:60]
+            raise InputError(
+                f"{name} = {shown!r} is not understood; {error}.", where=where
+            ) from None
+    return scene
+
+
+# ------------------------------------------------------------------------------- the parts
+
+
+def _of_option(option: ViewOption) -> SceneField:
+    def write(scene: Scene) -> Texts:
+        return option.kind.format(getattr(scene.intent, option.name))
+
+    def read_one(scene: Scene, texts: Texts) -> Scene:
+        return _with(scene, **{option.name: option.kind.parse(texts)})
+
+    return SceneField(option.text, write, read_one)
+
+
+def _with(scene: Scene, **wishes: Any) -> Scene:
+    return replace(scene, intent=replace(scene.intent, **wishes))
+
+
+def _real(text: str) -> float:
+    plain = text.isascii() and len(text) <= LONGEST_NUMBER and "_" not in text
+    try:
+        return float(text) if plain else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _write_time(scene: Scene) -> Texts:
+    intent = scene.intent
+    if intent.follow:
+        return (LIVE,)
+    return (moment_text(intent.cursor),)
+
+
+def _read_time(scene: Scene, texts: Texts) -> Scene:
+    text = parse_only(texts)
+    if text == LIVE:
+        return _with(scene, follow=True, playing=False)
+    return _with(scene, cursor=moment_of(text), follow=False)
+
+
+def _read_runs(scene: Scene, texts: Texts) -> Scene:
+    if len(texts) > MOST_RUNS_NAMED:
+        raise ValueError(f"at most {MOST_RUNS_NAMED} runs are named")
+    if any("\0" in text or not text for text in texts):
+        raise ValueError("a run is the path of a file")
+    return replace(scene, runs=tuple(Path(text) for text in texts))
+
+
+def _write_question(scene: Scene) -> Texts:
+    compared = scene.intent.compared
+    if compared is None:
+        return ()
+    asked = compared.question
+    return (asked.observable, asked.against, asked.kind, asked.band)
+
+
+def _read_question(scene: Scene, texts: Texts) -> Scene:
+    compared = scene.intent.compared
+    if compared is None or len(texts) != 4:
+        raise ValueError("it says by what runs are compared: observable, against, kind, band")
+    try:
+        question = CompareQuestion(*texts)
+    except InputError as error:
+        raise ValueError(error.text.rstrip(".")) from error
+    return _with(scene, compared=replace(compared, question=question))
+
+
+def _write_zooms(scene: Scene) -> Texts:
+    return tuple(
+        f"{zoom.place}:{zoom.view}:{zoom.left!r},{zoom.right!r},{zoom.bottom!r},{zoom.top!r}"
+        for zoom in scene.zooms
+    )
+
+
+def _read_zooms(scene: Scene, texts: Texts) -> Scene:
+    zooms = []
+    for text in texts:
+        place, _, rest = text.partition(":")
+        view, _, bounds = rest.partition(":")
+        numbers = [_real(part) for part in bounds.split(",")]
+        if view not in VIEWS or len(numbers) != 4:
+            raise ValueError("a zoom is run:view:left,right,bottom,top")
+        left, right, bottom, top = numbers
+        if problem := range_problem(left, right) or range_problem(bottom, top):
+            raise ValueError(problem)
+        zooms.append(Zoom(parse_whole(place), view, *numbers))
+    return replace(scene, zooms=tuple(zooms))
+
+
+def _read_panels(scene: Scene, texts: Texts) -> Scene:
+    names = [text for text in texts if text != NONE]
+    if any(name not in PANELS for name in names):
+        raise ValueError(f"panels are {', '.join(PANELS)}")
+    return replace(scene, panels=frozenset(names))
+
+
+FIELDS: Registry[SceneField] = Registry(
+    attrgetter("name"),
+    SceneField("run", lambda scene: tuple(str(path) for path in scene.runs), _read_runs),
+    SceneField("t", _write_time, _read_time),
+    *map(_of_option, VIEW_OPTIONS.values()),
+    SceneField("by", _write_question, _read_question),
+    SceneField("zoom", _write_zooms, _read_zooms),
+    SceneField("panels", lambda scene: tuple(sorted(scene.panels)) or (NONE,), _read_panels),
+)
+OF_OPTIONS = tuple(option.text for option in VIEW_OPTIONS.values() if option.in_link)
+OF_PICTURE = ("run", "t", *OF_OPTIONS, "by", "zoom")
+OF_SESSION = tuple(FIELDS)
+# Runs, times, nodes and zooms are not a matter of layouts.
+OF_LAYOUT = (*(one.text for one in VIEW_OPTIONS.values() if one.in_layout), "panels")
+
+
+PREFIX = f"{SCHEME}://view?"
+STUDY_PREFIX = f"{SCHEME}://study?name="
+MOST_LETTERS = 100_000
+MOST_BYTES = 200_000
+
+
+def link_of(scene: Scene) -> str:
+    """Return the link to a scene.
+
+    >>> link_of(Scene(runs=(Path("/runs/a b.msrun"),)))
+    'marginscope://view?run=/runs/a%20b.msrun'
+    """
+    pairs = [
+        (name, text) for name, some in write_fields(scene, OF_PICTURE).items() for text in some
+    ]
+    # Names of files are bytes, and not all of them text: those come back as they are.
+    errors = "surrogateescape"
+    return PREFIX + urlencode(pairs, quote_via=quote, safe="/:,^", errors=errors)
+
+
+def study_link(name: str) -> str:
+    """Return the link to a shipped study.
+
+    >>> study_link("telgarsky22-figure-1")
+    'marginscope://study?name=telgarsky22-figure-1'
+    """
+    return STUDY_PREFIX + name
+
+
+def study_in(text: str) -> str | None:
+    """Return the shipped study of a link; None for a link to a scene. Raises InputError."""
+    head, name = text.strip()[: len(STUDY_PREFIX)], text.strip()[len(STUDY_PREFIX) :]
+    if head.lower() != STUDY_PREFIX:
+        return None
+    if name not in shipped_ids():
+        hint = did_you_mean(name[:60], shipped_ids())
+        raise InputError(f"the link leads to a study {name[:60]!r}, which there is not; {hint}")
+    return name
+
+
+def parse_link(text: str, base: Scene) -> Scene:
+    """Return the scene of a link; other fields are those of `base`. Raises InputError."""
+    text = text.strip()
+    if len(text) > MOST_LETTERS:
+        raise InputError("the link is too long; it may have been joined with other text.")
+    scheme, mark, query = text.partition("?")
+    if scheme.lower().rstrip("/") != PREFIX.rstrip("?") or not mark:
+        raise InputError(f"{text[:60]!r} is no link of this program; one begins with {PREFIX}")
+    try:
+        errors = "surrogateescape"
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors=errors)
+    except ValueError:
+        raise InputError("the link is damaged; copy it whole, from marginscope: on.") from None
+    texts: dict[str, list[str]] = {}
+    for name, value in pairs:
+        texts.setdefault(name, []).append(value)
+    return read_fields(texts, base, OF_PICTURE, "the link")
+
+
+def view_text(scene: Scene, folder: Path) -> str:
+    """Return the text of a view file; runs below `folder` have relative paths.
+
+    Raises InputError for a name that is no text, which no view file can hold.
+    """
+    scene = _with_files(scene, lambda path: _from(path, folder))
+    texts = write_fields(scene, OF_PICTURE)
+    for name in (*texts.get("run", ()), *texts.get("compare", ())):
+        if name != os.fsencode(name).decode("utf-8", "replace"):
+            raise InputError(f"{name!a} has a name that is no text; rename it, or copy a link.")
+    return "# A picture of Marginscope: open it with the program.\n" + tomli_w.dumps(
+        {name: some[0] if len(some) == 1 else list(some) for name, some in texts.items()}
+    )
+
+
+def _from(path: Path, folder: Path) -> Path:
+    path, folder = path.absolute(), folder.absolute()
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
+
+
+def parse_view(text: str, folder: Path, base: Scene, where: str) -> Scene:
+    """Return the scene of a view file in a folder. Raises InputError."""
+    texts: dict[str, list[str]] = {}
+    for name, value in parse_toml(text, where).items():
+        some = value if isinstance(value, list) else [value]
+        if not all(isinstance(one, str) for one in some):
+            raise InputError(f"{name[:40]} is a text or a list of texts.", where=where)
+        texts[name] = some
+    return _with_files(read_fields(texts, base, OF_PICTURE, where), lambda path: folder / path)
+
+
+def with_absolute_paths(scene: Scene) -> Scene:
+    return _with_files(scene, Path.absolute)
+
+
+def _with_files(scene: Scene, change: Callable[[Path], Path]) -> Scene:
+    """Return a scene with changed paths."""
+    intent = scene.intent
+    if intent.compared is not None:
+        names = tuple(str(change(Path(name))) for name in intent.compared.runs)
+        intent = replace(intent, compared=replace(intent.compared, runs=names))
+    return replace(scene, runs=tuple(map(change, scene.runs)), intent=intent)
+
+
+LONGEST_NAME = 60
+
+Layout = Mapping[str, Sequence[str]]
+
+LAYOUTS: Mapping[str, Layout] = {
+    "Paper": {
+        "views": ("neurons", "rotations", "norms", "margins"),
+        "panels": ("form", "inspector"),
+    },
+    "Lecture": {"views": ("neurons", "margins"), "panels": ("lecture",)},
+    "Four-up": {"views": ("neurons",), "panels": ("none",)},
+}
+
+
+def layout_of(scene: Scene) -> dict[str, tuple[str, ...]]:
+    # All of its parts, also those that are as in a new window: it is put over any other one.
+    return write_fields(scene, OF_LAYOUT, always=True)
+
+
+def apply_layout(scene: Scene, layout: Layout) -> Scene:
+    """Return a scene in a layout. Raises InputError for an invalid layout."""
+    return read_fields(layout, scene, OF_LAYOUT, "the layout")
+
+
+def check_layout_name(name: str, taken: Mapping[str, Layout]) -> str:
+    """Return the name for a layout of the user, stripped. Raises InputError."""
+    name = " ".join(name.split())
+    if not name or len(name) > LONGEST_NAME:
+        raise InputError(f"A layout needs a name of at most {LONGEST_NAME} letters.")
+    if name in LAYOUTS:
+        raise InputError(f"{name} is a layout of the program; choose another name.")
+    if len(taken) >= MOST_LAYOUTS and name not in taken:
+        raise InputError(f"There are {MOST_LAYOUTS} layouts already; remove one first.")
+    return name

@@ -1,0 +1,88 @@
+"""Keys of actions: those of the table, and the user's own in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+from PySide6.QtGui import QKeySequence
+
+from app.actions import ROWS
+
+Keys = Mapping[str, str]  # of actions by their keys; empty for none
+PORTABLE = QKeySequence.SequenceFormat.PortableText
+
+
+def portable_text(text: str) -> str:
+    """Return keys as settings have them; "" if they are not one valid key press.
+
+    >>> portable_text("ctrl+shift+m"), portable_text("Ctrl+K, Ctrl+C"), portable_text("no key")
+    ('Ctrl+Shift+M', '', '')
+    """
+    sequence = QKeySequence(text)
+    return sequence.toString(PORTABLE) if sequence.count() == 1 else ""
+
+
+DEFAULTS: Keys = {row.key: portable_text(row.shortcut) for row in ROWS}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Keys that two actions want: `winner` has them, `other` has `left`; "" means no keys."""
+
+    keys: str
+    winner: str
+    other: str
+    left: str
+
+
+def resolve_keys(own: Keys) -> tuple[dict[str, str], tuple[Clash, ...]]:
+    """Return the keys of all actions, and the clashes between them.
+
+    The user's own keys win over usual ones, and the first of equal ones over later ones. The other
+    action then has its usual keys, if they are free. Names of no action and keys that do not exist
+    are ignored: a settings file may be of another version, or written by hand.
+    """
+    keys = {key: "" for key, text in own.items() if key in DEFAULTS and not text}
+    lost: dict[str, str] = {}
+    for key, text in own.items():
+        wanted = portable_text(text)
+        if key not in DEFAULTS or not wanted:
+            continue
+        if find_holder(keys, wanted, key):
+            lost[key] = wanted
+        else:
+            keys[key] = wanted
+    for key, usual in DEFAULTS.items():
+        if key in keys:
+            continue
+        keys[key] = usual_if_free(keys, key)
+        if keys[key] != usual:
+            lost.setdefault(key, usual)
+    clashes = [
+        Clash(text, find_holder(keys, text, key), key, keys[key]) for key, text in lost.items()
+    ]
+    return {key: keys[key] for key in DEFAULTS}, tuple(clashes)
+
+
+def usual_if_free(keys: Keys, key: str) -> str:
+    """Return the usual keys of an action, or none where another action has them."""
+    return "" if find_holder(keys, DEFAULTS[key], key) else DEFAULTS[key]
+
+
+def custom_keys(keys: Keys) -> dict[str, str]:
+    """Return the keys that differ from the table, as settings store them."""
+    return {key: text for key, text in keys.items() if text != DEFAULTS[key]}
+
+
+def find_holder(keys: Keys, text: str, but: str) -> str:
+    """Return another action with the same keys, or ""."""
+    wanted = portable_text(text)
+    return next((key for key, one in keys.items() if wanted and one == wanted and key != but), "")
+
+
+def native_text(text: str) -> str:
+    """Return keys as this system writes them."""
+    return QKeySequence(text, PORTABLE).toString(QKeySequence.SequenceFormat.NativeText)

@@ -1,0 +1,280 @@
+"""Numbers of a run that take longer than a frame of the screen, computed in another thread.
+
+The screen requests them; app.playback.calculator calls `work` in its own thread. An array element
+is written before it is marked as known, so that readers never see a half-written one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from core.observables.nodes import GroupFacts
+    from core.runs import Run
+
+
+Floats = NDArray[np.float64]
+SPECTRUM = "log10 of the leading singular values"
+# As many as core.observables.spectrum keeps of a frame.
+LEADING = 16
+Q = TypeVar("Q")
+A = TypeVar("A")
+STRIDES = (64, 16, 4, 1)  # a curve is coarse at first, and spans the run from its first points on
+
+log = logging.getLogger(__name__)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PredictorQuestion:
+    """Points for the predictor: a frame, and the range and count of two coordinates.
+
+    For data of one coordinate the second one has no points.
+    """
+
+    frame: int
+    axes: tuple[int, int]
+    first: tuple[float, float, int]
+    second: tuple[float, float, int]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictorAnswer:
+    """f at the flat parameters, (second, first) or (first,); the class for several of them.
+
+    Physical values are 10^log10_scale times these.
+    """
+
+    question: PredictorQuestion
+    values: Floats
+    log10_scale: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupQuestion:
+    """Some nodes, whose facts at a frame are wanted."""
+
+    frame: int
+    nodes: frozenset[int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NodesQuestion:
+    """An observable of single nodes, whose values are wanted at a frame."""
+
+    frame: int
+    name: str
+
+
+@final
+class LatestRequest(Generic[Q, A]):
+    """Latest-wins slot: the newest question, and the last (question, answer), perhaps older."""
+
+    def __init__(self, lock: threading.Lock, answer: Callable[[Run, Q], A]) -> None:
+        self._lock, self._answer = lock, answer
+        self._question: Q | None = None
+        # Read without the lock: a frozen value is put there in one step, and the screen must not
+        # wait.
+        self.known: tuple[Q, A] | None = None
+
+    def ask(self, question: Q | None) -> None:
+        """Replace the question; None withdraws it."""
+        with self._lock:
+            self._question = question
+
+    @property
+    def wanted(self) -> Q | None:
+        """Question without an answer yet."""
+        with self._lock:
+            question, known = self._question, self.known
+        return None if known is not None and known[0] == question else question
+
+    def work(self, run: Run) -> bool:
+        """Answer the question; return False if there was none."""
+        question = self.wanted
+        if question is None:
+            return False
+        self.known = (question, self._answer(run, question))
+        return True
+
+
+@final
+class Trace:
+    """Curve with a value, or a few, for each frame: values (T, width), known (T,)."""
+
+    def __init__(self, room: int, width: int) -> None:
+        self.values = np.full((room, width), np.nan)
+        self.known = np.zeros(room, dtype=bool)
+
+    def make_room(self, room: int) -> None:
+        """Lengthen the arrays for a file with more frames than planned."""
+        missing = room - self.known.size
+        if missing > 0:
+            more = np.full((missing, self.values.shape[1]), np.nan)
+            self.values = np.concatenate([self.values, more])
+            self.known = np.concatenate([self.known, np.zeros(missing, dtype=bool)])
+
+    def missing(self, frames: int) -> int:
+        """Return the next frame to compute of the first `frames`; -1 for none."""
+        if frames == 0:
+            return -1
+        # The newest first: it stands at the live edge, where somebody looks.
+        if not self.known[frames - 1]:
+            return frames - 1
+        for stride in STRIDES:
+            unknown = np.flatnonzero(~self.known[:frames:stride])
+            if unknown.size:
+                return int(unknown[0]) * stride
+        return -1
+
+
+@final
+class BackgroundValues:
+    """Requested and known values of one run."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._lock = threading.Lock()
+        self._traces: dict[str, Trace] = {}
+        # By the view that asked, so that one which is closed gives up its own and no other's.
+        self._requested: tuple[str, ...] = ()  # "owner:name"
+        self._frames = 0
+        self.prediction: LatestRequest[PredictorQuestion, PredictorAnswer] = LatestRequest(
+            self._lock, answer
+        )
+        self.group: LatestRequest[GroupQuestion, GroupFacts] = LatestRequest(
+            self._lock, _group_facts
+        )
+        self.nodes: LatestRequest[NodesQuestion, Floats] = LatestRequest(self._lock, _node_values)
+        self._latest = (self.prediction, self.group, self.nodes)
+        self._broken = False
+        self.traced = 0  # values of traces computed so far
+
+    # --------------------------------------------------------------- the thread of the screen
+
+    def ask_traces(self, owner: str, names: tuple[str, ...], frames: int) -> None:
+        """Request scalars by their names, or SPECTRUM, at the first `frames` frames.
+
+        This replaces the earlier request of the same owner.
+        """
+        with self._lock:
+            kept = tuple(name for name in self._requested if not name.startswith(f"{owner}:"))
+            self._requested = kept + tuple(f"{owner}:{name}" for name in names)
+            self._frames = max(self._frames, frames)  # another view may have read further
+            room = max(frames, self._run.planned)
+            for name in names:
+                width = LEADING if name == SPECTRUM else 1
+                self._traces.setdefault(name, Trace(room, width)).make_room(room)
+
+    def trace(self, name: str, frames: int) -> Floats:
+        """Return values (frames, width) of a requested trace, NaN where not known yet."""
+        trace = self._traces[name]
+        # By what is known, not by the values: a row may be half written at this moment.
+        return np.where(trace.known[:frames, None], trace.values[:frames], np.nan)
+
+    def asks(self, owner: str, name: str) -> bool:
+        """Return True if an owner requested a trace."""
+        return f"{owner}:{name}" in self._requested
+
+    def known(self, name: str, frames: int) -> NDArray[np.bool_]:
+        """Return which of the first frames of a requested trace are known, (frames,)."""
+        return np.array(self._traces[name].known[:frames])
+
+    @property
+    def answer(self) -> PredictorAnswer | None:
+        """Last computed predictor, perhaps of an older question."""
+        known = self.prediction.known
+        return known[1] if known is not None else None
+
+    @property
+    def pending(self) -> bool:
+        return not self._broken and self._next() is not None
+
+    # ----------------------------------------------------------------------- the other thread
+
+    def work(self, seconds: float) -> bool:
+        """Compute for about so many seconds; return False if nothing was pending."""
+        deadline = time.perf_counter() + seconds
+        done = False
+        while not self._broken and self._step():
+            done = True
+            if time.perf_counter() >= deadline:
+                break
+        return done
+
+    def _step(self) -> bool:
+        try:
+            if any(latest.work(self._run) for latest in self._latest):
+                return True
+            missing = self._next_trace()
+            if missing is None:
+                return False
+            self._compute(*missing)
+        except Exception:
+            # A run that was closed meanwhile, or whose file is gone: others must go on.
+            self._broken = True
+            log.debug("numbers for the screen ended", exc_info=True)
+        return True
+
+    def _next(self) -> object:
+        waiting = any(latest.wanted is not None for latest in self._latest)
+        return waiting or self._next_trace()
+
+    def _next_trace(self) -> tuple[str, Trace, int] | None:
+        with self._lock:
+            for request in self._requested:
+                name = request.split(":", 1)[1]
+                trace = self._traces[name]
+                frame = trace.missing(self._frames)
+                if frame >= 0:
+                    return name, trace, frame
+        return None
+
+    def _compute(self, name: str, trace: Trace, frame: int) -> None:
+        from core.observables.registry import observable_of
+
+        if name == SPECTRUM:
+            from core.observables.spectrum import log10_singular_values
+
+            sigma = log10_singular_values(self._run, frame)
+            value = np.full(LEADING, np.nan)
+            value[: sigma.size] = sigma[:LEADING]
+        else:
+            value = np.array([observable_of(name).at(self._run, frame)], dtype=np.float64)
+        with self._lock:  # the arrays may be made longer meanwhile
+            trace.values[frame] = value
+            trace.known[frame] = True
+            self.traced += 1
+
+
+def _group_facts(run: Run, question: GroupQuestion) -> GroupFacts:
+    from core.observables.nodes import group_facts
+
+    return group_facts(run, question.frame, question.nodes)
+
+
+def _node_values(run: Run, question: NodesQuestion) -> Floats:
+    from core.observables.registry import observable_of
+
+    return np.asarray(observable_of(question.name).at(run, question.frame), dtype=np.float64)
+
+
+def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:
+    """Compute the predictor of a run at the points of a question."""
+    from core.observables.margins import grid_values
+
+    asked = question
+    return PredictorAnswer(
+        asked, *grid_values(run, asked.frame, asked.axes, asked.first, asked.second)
+    )

@@ -1,0 +1,130 @@
+"""Reading of frames: by several threads in order, and of the run that a run continues."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from app.state.node_values import Floats, Indices
+from core.errors import MarginscopeError
+
+if TYPE_CHECKING:
+    from core.runs import Run
+
+
+AHEAD = 8  # tasks given to the threads at a time: at most so many run past the deadline
+
+
+def ordered_map(
+    work: Callable[[int], None], first: int, end: int, deadline: float, hands: Executor
+) -> Iterator[int]:
+    """Call work(i) for first <= i < end in threads, and yield each i in order when done.
+
+    After `deadline`, in seconds of time.perf_counter, only `first` is started. An exhausted
+    iterator leaves no thread at work. Raises what `work` raises.
+    """
+    waiting: deque[tuple[int, Future[None]]] = deque()
+    asked = first
+    while True:
+        while asked < end and len(waiting) < AHEAD:
+            if asked > first and time.perf_counter() >= deadline:
+                break
+            waiting.append((asked, hands.submit(work, asked)))
+            asked += 1
+        if not waiting:
+            return
+        index, done = waiting.popleft()
+        done.result()
+        yield index
+
+
+MOST_BYTES = 16 << 20  # 30 ms
+TOO_LONG = (
+    "the run before is not drawn: more than 16 MiB are kept of it",
+    "the run before is not drawn",
+)
+
+
+@final
+class ParentHistory:
+    """Margins of the run that a run continues, read little by little after the run's own frames.
+
+    `margins` (P, len(names)): values of the frames from t = 0 to the start, empty until all are
+    read. Files hold these frames in one piece. `too_long`: the piece takes longer than a turn of
+    the event loop, and is not read.
+    """
+
+    def __init__(self, run: Run, names: tuple[str, ...]) -> None:
+        self._run, self._names = run, names
+        begun = run.continues is not None and math.isfinite(run.start.log10_time)
+        self._left = 1 if begun else 0  # how many is known when the file is asked
+        self._asked = False
+        self.too_long = False
+        self._values: list[list[float]] = []
+        self._log10_norm: list[float] = []
+
+    @property
+    def left(self) -> bool:
+        """True while frames are still to be read."""
+        return self._left > 0
+
+    @property
+    def known(self) -> bool:
+        """True if the run has a parent, all of which is read."""
+        return bool(self._values) and not self.left
+
+    def read(self, deadline: float) -> None:
+        """Read at least one frame, and further ones until a moment of time.perf_counter."""
+        if not self.left:
+            return
+        try:
+            if not self._asked and self._run.history_bytes() > MOST_BYTES:
+                self._left, self.too_long = 0, True
+                return
+            whole = self._run.whole
+            if not self._asked:
+                self._asked = True
+                # Of a gap nothing is known, and frame 0 would be joined to what came long after.
+                self._left = whole.before if whole.complete else 0
+            while self._left:
+                self._read_one(whole, len(self._values))
+                self._left -= 1
+                if time.perf_counter() >= deadline:
+                    break
+        except (MarginscopeError, OSError):  # a past less; the run's own frames are there
+            self._left, self._values = 0, []
+
+    def _read_one(self, whole: Run, index: int) -> None:
+        from core.observables.registry import OBSERVABLES
+
+        self._values.append([OBSERVABLES[name].at(whole, index) for name in self._names])
+        length = whole.network.norm(whole.parameters(index))
+        unit = math.log10(length) if length > 0.0 else -math.inf
+        self._log10_norm.append(2.0 * (unit + float(whole.rho[index]) / math.log(10.0)))
+
+    # ---------------------------------------------------------------------------- what is known
+
+    @property
+    def margins(self) -> Floats:
+        """Values of the margins, (P, len(names))."""
+        return np.array(self._values).reshape(-1, len(self._names))
+
+    @property
+    def log10_time(self) -> Floats:
+        """log10 t, (P,); -inf at t = 0."""
+        return self._run.whole.log10_time[: len(self._values)]
+
+    @property
+    def steps(self) -> Indices:
+        return self._run.whole.steps[: len(self._values)]
+
+    @property
+    def log10_norm_squared(self) -> Floats:
+        """log10 |W|^2, (P,)."""
+        return np.array(self._log10_norm)

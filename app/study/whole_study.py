@@ -1,0 +1,130 @@
+"""Whole study of a window: its cells, runs and rows, and the jobs that export it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from app.export.jobs import Cancelled, ExportJob, Progress, SceneJob, draw_here, saved_text
+from core.figures.palette import LIGHT, PALETTES
+from core.studies.study import Study, load_study, shipped_ids
+from core.studies.tables import Cell
+
+if TYPE_CHECKING:
+    from core.figures.export import Draw
+    from core.figures.primitives import FigureScene
+    from core.studies.cell_table import Row
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyRuns:
+    """Cells of a study at a size, with the paths of their runs and the rows of recorded ones.
+
+    Without cells nothing is known, and nothing can be run.
+    """
+
+    study: Study
+    size: str | None = None
+    folder: Path = Path()
+    cells: tuple[Cell, ...] = ()
+    paths: Mapping[str, Path] = field(default_factory=dict)
+    rows: Mapping[str, Row] = field(default_factory=dict)
+
+    @property
+    def done(self) -> tuple[Path, ...]:
+        """Run files of the finished cells, in the order of the grid."""
+        rows = self.rows
+        return tuple(
+            path for name, path in self.paths.items() if name in rows and rows[name].state == "done"
+        )
+
+    @property
+    def failed(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows.values() if row.state == "failed")
+
+    @property
+    def failures(self) -> str:
+        """Return a sentence about the failed cells, "" for none."""
+        if not self.failed:
+            return ""
+        count = len(self.failed)
+        words = "1 cell failed" if count == 1 else f"{count} cells failed, the first"
+        return f"{words}: {self.failed[0].reason} The table of cells has them all."
+
+    @property
+    def figures(self) -> Mapping[str, Mapping[str, float]]:
+        """Observables from the rows, by the names of cells."""
+        from core.studies.cell_table import known_values
+
+        return known_values(self.rows, self.paths)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeStudy:
+    """Study that a window shows, and its runs at the chosen size.
+
+    `edited`: the study differs from all shipped ones.
+    """
+
+    study: Study
+    edited: bool
+    runs: StudyRuns
+
+
+def make_whole_study(study: Study) -> WholeStudy:
+    """Return a study whose runs are not known yet."""
+    # By what it says and not by its id: an edited study has its runs in a folder of its own
+    # (docs/decisions/0010).
+    edited = study.id not in shipped_ids() or load_study(study.id).to_toml() != study.to_toml()
+    return WholeStudy(study, edited, StudyRuns(study))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StudyFigureJob(SceneJob):
+    """Figure of a whole study, with the verdicts below it."""
+
+    study: Study
+    runs: tuple[Path, ...]
+    path: Path
+    dpi: float = 300.0
+    palette: str = LIGHT.name
+    verdicts: tuple[str, ...] = ()
+    figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def scene(self) -> FigureScene:
+        from core.figures.study_figure import figure_of_runs
+
+        with ExitStack() as stack:
+            keep, palette = stack.enter_context, PALETTES[self.palette]
+            return figure_of_runs(self.study, self.runs, keep, palette, self.verdicts, self.figures)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TableJob(ExportJob):
+    """Table of a whole study as CSV, NPZ or Parquet: its cells, or their means over seeds."""
+
+    study: Study
+    rows: Mapping[str, Row]
+    path: Path
+    means: bool = False
+
+    @property
+    def title(self) -> str:
+        return f"Writing {self.path.name}"
+
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        from core.studies.cell_table import rows_of, write_means, write_table
+
+        table = rows_of(self.study, self.rows)
+        if self.means:
+            write_means(self.study, table, self.path)
+        else:
+            write_table(table, self.path)
+        return saved_text([self.path])

@@ -1,0 +1,251 @@
+"""Statements over time: when each holds, and how the theorem time line paints it.
+
+Each state has a shape as well as a colour.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from app.widgets.verdict_mark import Hue, hue_of
+from core.figures.numbers import MINUS, time_text
+from core.figures.palette import Palette
+from core.problem.schedule import coordinate
+
+if TYPE_CHECKING:  # they load the numerical libraries
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from core.theorems.statement import Assessment
+    from core.theorems.states import States
+
+
+# What is said of each state of the conclusion and of the hypotheses, by its name in core.
+CONCLUSION = {
+    "HOLDS": "the conclusion holds",
+    "FAILS": "the conclusion does not hold",
+    "OPEN": "the conclusion is not decided",
+    "SILENT": "nothing is said of these times",
+}
+# Of a conclusion that only the last frame decides, and what its row says.
+AT_END = {"OPEN": "the conclusion is decided at the end alone, and is not decided"}
+LAST = "At the end alone:"
+PREMISES = {
+    "HOLDS": "the hypotheses hold",
+    "FAILS": "the hypotheses do not hold",
+    "OPEN": "the hypotheses are not decided",
+    "SILENT": "nothing is said of these times",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Part of the time axis with one state, in the coordinate of core.problem.schedule.
+
+    `words`: the state and its times. `promised`: the hypotheses hold.
+    """
+
+    state: str
+    begin: float
+    end: float
+    words: str
+    promised: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StatementLine:
+    """A statement's two lanes over the time axis."""
+
+    key: str
+    name: str
+    text: str
+    verdict: str
+    premises: tuple[Stretch, ...]
+    conclusion: tuple[Stretch, ...]
+
+    def lane(self, upper: bool) -> tuple[Stretch, ...]:
+        """Return the hypotheses for the upper lane, else the conclusion."""
+        return self.premises if upper else self.conclusion
+
+
+def statement_lines(
+    assessments: Sequence[Assessment], log10_time: NDArray[np.float64]
+) -> tuple[StatementLine, ...]:
+    """Return the lines of statements about times, over frames at log10 t (T,).
+
+    Statements that the last frame alone decides have lines too, which say so.
+    """
+    lines = []
+    for one in assessments:
+        premises = one.premises
+        if premises is None or not (one.has_times or one.at_end):
+            continue
+        states, words = one.comparison.states, CONCLUSION
+        if states is None:
+            states, words = _at_end(one, premises.size), CONCLUSION | AT_END
+        elif not _says_something(states, premises):
+            continue
+        statement = one.statement
+        paper = statement.source.partition(",")[0].strip()
+        lines.append(
+            StatementLine(
+                f"{paper} {statement.name}",
+                statement.name,
+                f"{LAST} {statement.text}" if one.at_end else statement.text,
+                one.verdict.value,
+                _stretches(premises, log10_time, PREMISES, steps=one.steps),
+                _stretches(states, log10_time, words, premises, one.steps),
+            )
+        )
+    return tuple(lines)
+
+
+def _at_end(one: Assessment, frames: int) -> States:
+    """Return the states of a conclusion that the last frame alone decides: open before."""
+    import numpy as np
+
+    from core.theorems.states import State, state_of
+
+    states = np.full(frames, State.OPEN, dtype=np.int8)
+    states[-1:] = state_of(one.comparison.holds)
+    return states
+
+
+def _says_something(states: States, premises: States) -> bool:
+    """Return True for a decided conclusion at some frame, or hypotheses that start or end."""
+    from core.theorems.states import State
+
+    decided = (states == State.HOLDS) | (states == State.FAILS)
+    return bool(decided.any() or (premises != premises[0]).any())
+
+
+def _stretches(
+    states: States,
+    log10_time: NDArray[np.float64],
+    words: dict[str, str],
+    premises: States | None = None,
+    steps: bool = False,
+) -> tuple[Stretch, ...]:
+    """Return the spans of one state.
+
+    A failing conclusion is cut where hypotheses change: failing means something else if they hold.
+    """
+    from core.theorems.states import State, bounds
+
+    parts = []
+    last = states.size - 1
+    promised = None if premises is None else premises == State.HOLDS
+    cut = promised is not None and (states == State.FAILS) & promised
+    both = 2 * states + cut
+    for first, through in bounds(both):
+        end = min(through + 1, last)
+        state = State(int(states[first])).name
+        times = _between(float(log10_time[first]), float(log10_time[end]), steps)
+        sure = True if promised is None else bool(promised[first])
+        begin, until = (_moment(float(log10_time[frame])) for frame in (first, end))
+        parts.append(Stretch(state, begin, until, f"{words[state]} {times}", sure))
+    return tuple(parts)
+
+
+def _moment(log10_time: float) -> float:
+    return float(coordinate(log10_time)) if math.isfinite(log10_time) else -math.inf
+
+
+def _between(first: float, last: float, steps: bool = False) -> str:
+    """Return the times of a stretch in words; `steps`: t counts steps.
+
+    >>> _between(-math.inf, 2.0), _between(2.0, 2.0)
+    ('from t = 0 to t = 10^2', 'at t = 10^2')
+    """
+    begin, end = (time_text(one, steps).replace("-", MINUS) for one in (first, last))
+    return f"at {begin}" if begin == end else f"from {begin} to {end}"
+
+
+# State, whether of the hypotheses, and what it is called in the legend.
+SHAPES = (
+    ("HOLDS", False, "holds"),
+    ("FAILS", False, "does not hold"),
+    ("OPEN", False, "not decided"),
+    ("HOLDS", True, "hypotheses, above each"),
+)
+LEGEND = (
+    "A full bar: the conclusion holds; a hatched one: it does not hold; dots: it is not decided. "
+    "The thin line above each is for the hypotheses: whole, broken or dotted. Where nothing is "
+    "drawn the statement says nothing of such times."
+)
+HATCH = 5.0  # pixels between the strokes
+SWATCH = 22.0
+
+
+def hue_of_stretch(stretch: Stretch, upper: bool) -> Hue:
+    """Return the kind of colour: failing is grave only if the hypotheses hold."""
+    if stretch.state == "HOLDS":
+        return "positive"
+    if stretch.state == "FAILS":
+        return "negative" if stretch.promised and not upper else "warning"
+    return "muted"
+
+
+def paint_stretch(painter: QPainter, box: QRectF, state: str, colour: QColor, upper: bool) -> None:
+    """Draw a stretch into its box: a bar for the conclusion, a line for the hypotheses."""
+    if state == "SILENT":
+        return
+    middle = box.center().y()
+    line = QLineF(box.left(), middle, box.right(), middle)
+    pen = QPen(colour, 2.0 if upper else 2.5)
+    pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    if state == "OPEN":
+        pen.setDashPattern([1.0, 2.0])
+        pen.setWidthF(1.5 if upper else 2.0)
+    elif upper and state == "FAILS":
+        pen.setDashPattern([3.0, 2.5])
+    elif not upper:
+        _paint_bar(painter, box, colour, hatched=state == "FAILS")
+        return
+    painter.setPen(pen)
+    painter.drawLine(line)
+
+
+def _paint_bar(painter: QPainter, box: QRectF, colour: QColor, hatched: bool) -> None:
+    painter.save()
+    if not hatched:
+        painter.fillRect(box, colour)
+    else:
+        faint = QColor(colour)
+        faint.setAlpha(60)
+        painter.setClipRect(box.adjusted(-0.5, -0.5, 0.5, 0.5))
+        painter.fillRect(box, faint)
+        painter.setPen(QPen(colour, 1.2))
+        painter.drawRect(box)
+        x = box.left() - box.height()
+        while x < box.right():
+            painter.drawLine(QPointF(x, box.bottom()), QPointF(x + box.height(), box.top()))
+            x += HATCH
+    painter.restore()
+
+
+def paint_legend(painter: QPainter, box: QRectF, palette: Palette) -> None:
+    """Paint the shapes with their names, from the right, as many as have room."""
+    metrics = painter.fontMetrics()
+    x, height = box.right(), 0.5 * metrics.height()
+    for state, upper, name in reversed(SHAPES):
+        wide = metrics.horizontalAdvance(name)
+        x -= wide
+        if x - SWATCH - 6.0 < box.left():
+            return
+        painter.setPen(QColor(palette.muted))
+        flags = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        painter.drawText(QRectF(x, box.top(), wide + 2.0, box.height()), flags, name)
+        x -= SWATCH + 6.0
+        swatch = QRectF(x, box.center().y() - 0.5 * height, SWATCH, height)
+        hue = hue_of_stretch(Stretch(state, 0.0, 0.0, "", promised=False), upper)
+        paint_stretch(painter, swatch, state, QColor(hue_of(hue, palette)), upper)
+        x -= 14.0

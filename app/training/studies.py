@@ -1,0 +1,194 @@
+"""Studies for training: made from runs or other studies, with proposals and playback frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+from app.state.intent import FIRST_CURVES
+from app.state.views import VIEWS, suited
+from core.errors import InputError, did_you_mean
+from core.observables.planes import COORDINATES, PLANES, NodePlane
+from core.problem.schedule import coordinate, further
+from core.settings import MAX_SEED
+from core.studies.changes import comes_from, origin_of, retitled
+from core.studies.study import Study, load_study, shipped_summaries
+from core.studies.tables import Cell
+from core.studies.watching import restricted
+from core.study_file.experiment import KINDS, Experiment
+
+if TYPE_CHECKING:
+    from app.state.display import DisplayData
+    from core.runs import Run
+
+
+def next_end(run: Run) -> float:
+    """Return the end to continue a run to: the planned one, or a decade beyond it once reached."""
+    until = run.experiment.dynamics.until_log10_time
+    # 1e-12: the last step's time is a product of a step and a count, and may be a rounding short.
+    reached = not run.frames or until <= run.log10_time[-1] * (1 + 1e-12)
+    return float(coordinate(further(until) if reached else until))
+
+
+def study_of(run: Run, identifier: str) -> Study:
+    """Return the settings of a recorded run as a study of one cell."""
+    from core.runs.settings import optimizer_text, unknown_settings
+
+    unknown = unknown_settings(run)
+    tables: dict[str, Any] = run.experiment.model_dump(mode="python", exclude_none=True)
+    for key in unknown:
+        section, name = key.split(".")
+        tables[section].pop(name, None)
+    window = next((one.window for one in _shipped_like(run)), {})
+    study = Study(identifier, run.title, run.source, tables, axes={}, sizes={}, window=window)
+    return replace(study, unknown=unknown, optimizer=optimizer_text(run))
+
+
+def _shipped_like(run: Run) -> Iterator[Study]:
+    """Return shipped studies with a run's title, from which it probably comes."""
+    return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
+
+
+def with_next_seed(study: Study) -> Study:
+    """Return the study with its next seed: other data, other weights. Raises InputError."""
+    for key in ("data.seed", "network.seed"):
+        if _has(study, key):
+            # A seed of its own would keep the data, or the weights, as they are.
+            study = study.with_value(key, None)
+    return _seeded(study, "run.seed", _seed_of(study, "run.seed", 0) + 1)
+
+
+def with_next_weights(study: Study) -> Study:
+    """Return the study with the same data and other initial weights. Raises InputError."""
+    before = _seed_of(study, "network.seed", _seed_of(study, "run.seed", 0))
+    return _seeded(study, "network.seed", before + 1)
+
+
+def _seeded(study: Study, key: str, seed: int) -> Study:
+    study = study.with_value(key, seed % MAX_SEED)  # after the largest seed comes 0
+    study.check()
+    return retitled(study, origin_of(study))
+
+
+def _has(study: Study, key: str) -> bool:
+    section, name = key.split(".")
+    return key in study.axes or study.tables.get(section, {}).get(name) is not None
+
+
+def _seed_of(study: Study, key: str, otherwise: int) -> int:
+    """Return the seed of a study, the largest one if it varies."""
+    section, name = key.split(".")
+    if key in study.axes:
+        return max(int(value) for value in study.axes[key] if value is not None)
+    value = study.tables.get(section, {}).get(name)
+    return otherwise if value is None else int(value)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """Wishes of a study, which apply where the user has chosen nothing."""
+
+    views: tuple[str, ...] = ()
+    plane: str = ""
+    curves: tuple[str, ...] = FIRST_CURVES
+    points: str = "weights"
+
+    @classmethod
+    def of(cls, study: Study) -> Proposals:
+        first = study.opens_with
+        return cls(first.views, first.plane, first.curves or FIRST_CURVES, first.points)
+
+    def for_runs(self, runs: Sequence[DisplayData]) -> dict[str, Any]:
+        """Return the fields of `Intent` that hold proposals, as far as the runs can show them."""
+        return {
+            "proposed": suited(self.views, runs),
+            "proposed_plane": suited_plane(self.plane, [data.run for data in runs]),
+            "proposed_curves": self.curves,
+            "proposed_points": self.points,
+        }
+
+    def problem(self, identifier: str) -> str:
+        """Return a sentence about the first name in a study that is no view, "" for none."""
+        unknown = next((name for name in self.views if name not in VIEWS), "")
+        if not unknown:
+            return ""
+        hint = did_you_mean(unknown, VIEWS)
+        return f"{identifier}: window.views names {unknown}, which is no view; {hint}"
+
+
+def suited_plane(wished: str, runs: Sequence[Run]) -> NodePlane:
+    """Return the plane that the study or all runs' data propose, if all runs have it."""
+    kinds = {wished or run.experiment.data.plane for run in runs}
+    if len(kinds) != 1 or kinds == {COORDINATES.kind}:
+        return COORDINATES
+    (kind,) = kinds
+    if kind == "motion":  # which every run has, once it has moved
+        return NodePlane(kind, ())
+    try:
+        for run in runs:
+            PLANES[kind].load()(run, ())
+    except InputError:
+        return COORDINATES
+    return NodePlane(kind, ())
+
+
+NO_NETWORK = (
+    "Another program has trained this network, and it is none of those that are trained here; "
+    "choose a network in the experiment panel to train that one."
+)
+NO_DYNAMICS = (
+    "How another program has trained this run is not known; choose the dynamics in the experiment "
+    "panel to train the network here."
+)
+OF_MANY = (
+    "The study has {count} runs, of which {some} are trained here; Choose runs ... takes others, "
+    "and Whole study ... trains them all."
+)
+NOTHING_DRAWN = (
+    "The data and the start of this run come from a recording and cannot be drawn again; choose "
+    "another start of the network in the form first."
+)
+
+
+def why_not_trained(experiment: Experiment) -> str:
+    """Return why an experiment of another program cannot be trained here, "" if it can."""
+    # As a list: what only run files name is found in the mappings, and not listed.
+    if experiment.network.kind not in list(KINDS["network"]):
+        return NO_NETWORK
+    return "" if experiment.dynamics.kind in list(KINDS["dynamics"]) else NO_DYNAMICS
+
+
+def is_from_recording(study: Study) -> bool:
+    """Return True if data and start come from a recording, and cannot be drawn again."""
+    data, network = study.tables.get("data", {}), study.tables.get("network", {})
+    content = data.get("content") and not data.get("path")
+    return bool(content) and network.get("init") == "file" and not network.get("init_path")
+
+
+# What is recorded at least of a run that is watched, as long as that takes no more room than this.
+WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
+UNKNOWN_D = 1000  # inputs of data that are not read yet
+
+
+def with_playback_frames(experiment: Experiment) -> Experiment:
+    """Return an experiment that records enough frames to play it.
+
+    Studies of many cells record few. Large runs record fewer, to limit the bytes.
+    """
+    recording = experiment.recording
+    d, m = getattr(experiment.data, "d", None), experiment.network.m
+    each = 8 * (d or UNKNOWN_D) * (m or 1)
+    frames = max(recording.frames, min(WATCHED_FRAMES, WATCHED_BYTES // each))
+    changed = recording.model_copy(update={"frames": frames})
+    return experiment.model_copy(update={"recording": changed})
+
+
+def study_of_cells(study: Study, cells: Sequence[Cell]) -> Study:
+    """Return the study of some cells alone, with frames enough to play them."""
+    study = restricted(study, cells)
+    first = cells[0].experiment
+    given = with_playback_frames(first).recording.frames
+    plain = given == first.recording.frames or "recording.frames" in study.axes
+    return study if plain else study.with_value("recording.frames", given)

@@ -1,0 +1,166 @@
+"""Layers of plots of space: the data, and the rays of nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.state.display import DisplayData
+from app.widgets.header import HeaderEntry
+from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
+from app.widgets.overlay import Pointed
+from app.widgets.plot_item import Plot
+from core.figures.palette import Palette, class_colours, kind_colours, rgba
+
+if TYPE_CHECKING:
+    from core.figures.rays import Rays
+    from core.observables.projection import Projection
+
+
+MOST_EXAMPLES = 4000
+CROWD = 24  # examples of a class beyond which their markers are small and faint
+Colours = NDArray[np.uint8]
+
+
+def shaded(kind: int, classes: int, levels: NDArray[Any], palette: Palette) -> Colours:
+    """Return RGBA rows of nodes of a class (kind < classes) or of none, by relative norm."""
+    return kind_colours(np.full(len(levels), kind), levels, classes, palette)
+
+
+def example_entries(classes: int, text: str, palette: Palette) -> tuple[HeaderEntry, ...]:
+    """Return the key of the data: a sign for each class, and a text."""
+    colours = class_colours(classes, palette)
+    if classes == 2:
+        return HeaderEntry("", colours[1], "plus"), HeaderEntry(text, colours[0], "cross")
+    signs = [HeaderEntry("", colour, "plus") for colour in colours[:6]]
+    return *signs[:-1], HeaderEntry(text, colours[len(signs) - 1], "plus")
+
+
+def show_examples(
+    markers: Markers,
+    data: DisplayData,
+    factor: float,
+    coordinates: tuple[int, int],
+    palette: Palette,
+) -> None:
+    """Show the training data times a factor, with a marker for each distinct place and label.
+
+    Markers of more examples are larger; crosses for -1, pluses for +1 and for several classes.
+    """
+    x = data.run.dataset.x
+    places = np.zeros((len(x), 2))
+    for place, column in enumerate(coordinates):
+        if column < x.shape[1]:
+            places[:, place] = np.round(x[:, column], 9)
+    show_points(markers, factor * places, data, palette)
+
+
+def show_points(
+    markers: Markers, points: NDArray[np.float64], data: DisplayData, palette: Palette
+) -> None:
+    """Show the examples at points (n, 2)."""
+    labels = data.labels
+    styles: list[Style] = []
+    shown, which = [np.empty((0, 2))], [np.empty(0, dtype=np.int64)]
+    for number, colour in enumerate(class_colours(data.classes, palette)):
+        mine = points[labels == number][: MOST_EXAMPLES // data.classes]
+        places, counts = np.unique(mine, axis=0, return_counts=True)
+        if not places.size:
+            continue
+        crowded = places.shape[0] > CROWD
+        # As large as in the figures (core.figures.neurons), whose markers go by their areas.
+        areas = np.clip((6.0 if crowded else 14.0) * np.sqrt(counts), 6.0, 60.0)
+        sizes, kinds = np.unique(np.rint(1.4 * np.sqrt(areas) + 3.0), return_inverse=True)
+        symbol = Symbol.CROSS if data.classes == 2 and number == 0 else Symbol.PLUS
+        ink = rgba(colour, 0.55 if crowded else 0.9)
+        shown.append(places)
+        which.append(len(styles) + kinds.astype(np.int64))
+        styles += [Style(ink, float(size), symbol) for size in sizes]
+    markers.set_styles(*styles)
+    markers.show_at(np.concatenate(shown), np.concatenate(which))
+
+
+BORDER, RAY, TIP = 1.0, 1.6, 7.0  # pixels: widths of lines, and the size of a tip
+DASHES = (4.0, 2.5)
+NEAR = 9.0  # pixels: what the pointer has to be within of a tip
+
+
+@final
+class RayLayer:
+    """Layer of rays below the nodes of a plot of directions; empty without rays."""
+
+    def __init__(self, plot: Plot) -> None:
+        self.rays: Rays | None = None
+        self._missing = ""  # why there are none, of data that have some
+        self.lines = plot.add(CurveStack(), -7.0)
+        self.tips = plot.add(Markers(), -4.0)
+        self._plot = plot
+        self._drawn: tuple[Projection | None, Palette] | None = None
+
+    def show(self, projection: Projection | None, palette: Palette) -> None:
+        """Draw those of the data on a plane, or none."""
+        if (projection, palette) == self._drawn:
+            return
+        if projection is None:
+            self.rays, self._missing = None, ""
+        elif self._drawn is None or self._drawn[0] is not projection:
+            from core.figures.rays import rays_of, why_no_rays
+
+            self.rays, self._missing = rays_of(projection), why_no_rays(projection.run)
+        self._drawn = projection, palette
+        self._draw(palette)
+
+    def _draw(self, palette: Palette) -> None:
+        rays = self.rays
+        if rays is None:
+            self.lines.set_curves(())
+            self.tips.show_at(np.empty((0, 2)))
+            return
+        grey, curves = pen_of(rgba(palette.muted, 0.55), BORDER), []
+        for x, y in rays.borders.tolist():
+            curves.append((path_of(np.array([-x, x]), np.array([-y, y])), grey))
+        colours = self._colours(palette)
+        for (x, y), colour, dashed in zip(
+            rays.tips.tolist(), colours, rays.saddles().tolist(), strict=True
+        ):
+            pen = pen_of(colour, RAY, DASHES if dashed else ())
+            curves.append((path_of(np.array([0.0, x]), np.array([0.0, y])), pen))
+        self.lines.set_curves(curves)
+        known = list(dict.fromkeys(colours))
+        self.tips.set_styles(*(Style(rgba(one), TIP, edge=palette.background) for one in known))
+        self.tips.show_at(rays.tips, np.array([known.index(colour) for colour in colours]))
+
+    def entries(self, palette: Palette) -> tuple[HeaderEntry, ...]:
+        """Return the key of the rays, or why none are drawn."""
+        if self.rays is None:
+            return (HeaderEntry(self._missing, short="no rays"),) if self._missing else ()
+        colours, dashed = self._colours(palette), self.rays.saddles()
+        known = list(dict.fromkeys(reversed(colours)))
+        ways = {palette.positive: "G > 0", palette.negative: "G < 0"}
+        entries = [HeaderEntry(ways[colour], colour, "line") for colour in known]
+        if dashed.any():
+            colour = colours[int(np.argmax(dashed))]
+            entries.append(HeaderEntry("saddle", colour, "dashed"))
+        return tuple(entries)
+
+    def _colours(self, palette: Palette) -> list[str]:
+        from core.figures.rays import ray_colours
+
+        assert self.rays is not None
+        return ray_colours(self.rays, palette)
+
+    def pointed(self, x: float, y: float, nodes: NDArray[Any]) -> Pointed | None:
+        """Return the meaning of the tip near a pixel, unless a node is nearer."""
+        if self.rays is None:
+            return None
+        place = self._plot.nearest(self.rays.tips, x, y, NEAR)
+        if place < 0:
+            return None
+        both = np.concatenate([self.rays.tips[place : place + 1], nodes])
+        apart = np.square(self._plot.pixels(both) - (x, y)).sum(axis=1)
+        if np.fmin.reduce(apart[1:], initial=np.inf) < apart[0]:
+            return None
+        at = self.rays.tips[place].tolist()
+        return Pointed(at[0], at[1], self.rays.words(place))

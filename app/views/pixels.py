@@ -1,0 +1,117 @@
+"""Points of plots in pixels: what the pointer is on, and what no screen can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.state.node_values import Floats
+from app.widgets.plot_item import Plot
+from app.widgets.screen_text import raised, shown_number
+
+REACH = 12.0  # pixels
+MOST_DIGITS = 10
+
+
+def resolved_text(value: float, grain: float) -> str:
+    """Return a number with the digits that a screen resolves whose pixels are `grain` apart.
+
+    >>> resolved_text(12.3456, 0.05), resolved_text(12.3456, 3.0), resolved_text(0.0, 0.05)
+    ('12.35', '12', '0')
+    """
+    if not math.isfinite(value) or not 0.0 < grain < math.inf or abs(value) < 0.5 * grain:
+        return shown_number(0.0 if abs(value) < 0.5 * grain else value)
+    digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(grain)) + 1
+    return shown_number(value, min(max(digits, 1), MOST_DIGITS))
+
+
+def pixel_width(plot: Plot) -> float:
+    """Return the width of a screen pixel, in units of the horizontal axis."""
+    pixels = plot.view.rect().width() * plot.devicePixelRatioF()
+    return abs(plot.shown().width()) / pixels if pixels >= 1.0 else 0.0
+
+
+def log10_text(log10_value: float, grain: float) -> str:
+    """Return a number given by its log10, whose pixels are `grain` apart.
+
+    >>> log10_text(2.18749, 0.004)
+    '10^2.187'
+    """
+    if log10_value == -math.inf:
+        return "0"
+    decimals = min(max(-math.floor(math.log10(grain)), 0), MOST_DIGITS) if grain > 0.0 else 2
+    return raised(f"10^{log10_value:.{decimals}f}")
+
+
+def nearest_point(
+    plot: Plot, lines: Sequence[tuple[Floats, Floats]], x: float, y: float
+) -> tuple[int, int]:
+    """Return the line nearest to a pixel within REACH, and the nearer end of its nearest part.
+
+    (-1, -1) for none. Lines are places and heights in units of the axes.
+    """
+    best, found = REACH, (-1, -1)
+    if not plot.inside().contains(x, y):
+        return found
+    here = np.array([x, y])
+    for number, (places, heights) in enumerate(lines):
+        known = np.flatnonzero(np.isfinite(places) & np.isfinite(heights))
+        if known.size == 0:
+            continue
+        left = float(plot.place(x - REACH, y)[0])
+        right = float(plot.place(x + REACH, y)[0])
+        # Places increase, but for |W|^2, which may turn: then all points are looked at.
+        part = known
+        if (np.diff(places[known]) >= 0.0).all():
+            ends = np.searchsorted(places[known], [left, right])
+            part = known[max(int(ends[0]) - 1, 0) : int(ends[1]) + 1]
+        points = plot.pixels(np.stack([places[part], heights[part]], axis=1))
+        distance, at = _to_segments(points, here)
+        if distance < best:
+            best, found = distance, (number, int(part[at]))
+    return found
+
+
+def _to_segments(points: Floats, here: Floats) -> tuple[float, int]:
+    """Return the distance of a broken line (k, 2) from a point, and the nearest of its points."""
+    away = np.hypot(*(points - here).T)
+    if len(points) == 1:
+        return float(away[0]), 0
+    way = np.diff(points, axis=0)
+    squared = np.maximum(np.square(way).sum(axis=1), 1e-300)
+    share = np.clip(((here - points[:-1]) * way).sum(axis=1) / squared, 0.0, 1.0)
+    distances = np.hypot(*(points[:-1] + share[:, None] * way - here).T)
+    nearest = int(np.argmin(distances))
+    return float(distances[nearest]), nearest + int(away[nearest + 1] < away[nearest])
+
+
+TOLERANCE = 0.03  # pixels: a fiftieth of a pen, and 8 of the 255 levels at a sharp edge at most
+
+
+def points_to_draw(x: Floats, Y: Floats, tolerance: float) -> NDArray[np.bool_]:
+    """Return the points of curves Y (K, T) over increasing x (T,) to keep, (K, T).
+
+    The polygon through them is within `tolerance` of all points left out, in the direction of Y:
+    chords replace blocks of 2, 4, 8, ... steps whose points are that close. Curves are kept whole
+    where values are not finite.
+    """
+    curves, count = Y.shape
+    keep = np.ones((curves, count), dtype=np.bool_)
+    flat = np.ones((curves, max(count - 1, 0)), dtype=np.bool_)
+    half = 1
+    while 2 * half <= count - 1 and flat.any():
+        left = 2 * half * np.arange((count - 1) // (2 * half))
+        inside = left[:, None] + np.arange(1, 2 * half)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            width = (x[left + 2 * half] - x[left])[:, None]
+            share = (x[inside] - x[left][:, None]) / width
+            begin, end = Y[:, left, None], Y[:, left + 2 * half, None]
+            close = np.abs(begin + share * (end - begin) - Y[:, inside]) <= tolerance
+        halves = flat[:, : 2 * left.size].reshape(curves, left.size, 2)
+        flat = close.all(axis=2) & halves.all(axis=2)
+        keep[:, left + half] &= ~flat
+        half *= 2
+    return keep

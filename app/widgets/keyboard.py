@@ -1,0 +1,134 @@
+"""Keys of buttons, and of plots that Tab reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from app.style import shades
+
+if TYPE_CHECKING:  # loads pyqtgraph, which the start must not wait for
+    from app.widgets.plot_item import Plot
+
+RETURNS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+
+
+@final
+class ButtonKeyActivation(QObject):
+    """Event filter of buttons: Space plays in the window; Qt presses tool buttons by Space only."""
+
+    def add(self, button: QWidget) -> None:
+        """Let Space and Return press a button."""
+        button.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QKeyEvent):
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride and event.key() == Qt.Key.Key_Space:
+            event.accept()  # no shortcut: the key is the button's
+            return True
+        pressed = event.type() is QEvent.Type.KeyPress and event.key() in RETURNS
+        if pressed and isinstance(watched, QAbstractButton) and watched.isEnabled():
+            watched.click()
+            return True
+        return False
+
+
+Key = Qt.Key
+# Where each arrow leads, in pixels: downwards is positive.
+WAYS = {Key.Key_Left: (-1, 0), Key.Key_Right: (1, 0), Key.Key_Up: (0, -1), Key.Key_Down: (0, 1)}
+PRESSES = (Key.Key_Space, *RETURNS)
+BY_KEY = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
+# The focus comes back from these, and the plot is as it was.
+PASSING = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
+
+
+@final
+class PlotFocus(QObject):
+    """Watches a plot. `has_keys`: its arrows, Space and Return are no shortcuts while it has the
+    focus by a key.
+
+    moved(x, y): an arrow, as in WAYS. pressed: Space or Return. left: the focus went on.
+    """
+
+    moved = Signal(int, int)
+    pressed = Signal()
+    left = Signal()
+
+    def __init__(self, plot: Plot) -> None:
+        super().__init__(plot)
+        self.has_keys = False
+        self._plot, self._ring = plot, _FocusRing(plot)
+        plot.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        plot.installEventFilter(self)
+
+    @property
+    def shown(self) -> bool:
+        """Whether the plot has the focus by a key, and so the ring."""
+        return not self._ring.isHidden()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QFocusEvent):
+            self._focus(event)
+        elif isinstance(event, QKeyEvent):
+            return self.has_keys and self.shown and self._key(event)
+        elif event.type() is QEvent.Type.Resize:
+            self._ring.setGeometry(self._plot.rect())
+        return False
+
+    def _focus(self, event: QFocusEvent) -> None:
+        if event.reason() in PASSING:
+            return
+        shown = event.gotFocus() and event.reason() in BY_KEY
+        if self.shown and not shown:
+            self.left.emit()
+        self._ring.setVisible(shown)
+        self._ring.raise_()
+
+    def _key(self, event: QKeyEvent) -> bool:
+        plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        key = Key(event.key())
+        if plain != Qt.KeyboardModifier.NoModifier or not (key in WAYS or key in PRESSES):
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride:
+            event.accept()  # no shortcut: the key is the plot's
+        elif event.type() is QEvent.Type.KeyPress and key in WAYS:
+            self.moved.emit(*WAYS[key])
+        elif event.type() is QEvent.Type.KeyPress and not event.isAutoRepeat():
+            self.pressed.emit()
+        return True
+
+
+@final
+class _FocusRing(QWidget):
+    """A frame around a plot, which lets the mouse through."""
+
+    def __init__(self, plot: Plot) -> None:
+        super().__init__(plot)
+        self._plot = plot
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(shades(self._plot.palette_of_plot)["accent"]), 2.0))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(1.0, 1.0, -1.0, -1.0), 4.0, 4.0)
+        painter.end()
+
+
+def order_before(widgets: Sequence[QWidget], behind: QWidget) -> None:
+    """Have Tab go through some widgets in this order, and from the last one to `behind`."""
+    last: QWidget = behind.previousInFocusChain() or behind
+    for widget in widgets:
+        if widget is not last:
+            QWidget.setTabOrder(last, widget)
+        last = widget

@@ -1,0 +1,164 @@
+"""Labels, tool tips and other texts in Qt's widgets: shown as written, never as HTML or a shortcut.
+
+Qt guesses whether a text is HTML in tool tips, in labels without a text format and in dialogs. It
+then opens every picture that the HTML names, also on other computers.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import final
+
+from PySide6.QtCore import QPoint, QSize
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, Qt
+from PySide6.QtWidgets import (
+    QLabel,
+    QSizePolicy,
+    QToolTip,
+    QWidget,
+)
+
+CONTROLS = re.compile(r"[\t\r\n]+")
+
+
+def plain_tip(text: str) -> str:
+    """Return a text for `setToolTip` and for ToolTipRole that Qt shows as it is written.
+
+    >>> plain_tip("m < 8"), plain_tip("<b>x</b>")
+    ('m < 8', '<p>&lt;b&gt;x&lt;/b&gt;</p>')
+    """
+    # Ordinary texts stay as they are: screen readers read the tool tip as it was given.
+    if not Qt.mightBeRichText(text):
+        return text
+    return Qt.convertFromPlainText(text, Qt.WhiteSpaceMode.WhiteSpaceNormal)
+
+
+def rich_tip(html: str) -> str:
+    """Return HTML of the program, with texts of files escaped, that Qt takes for HTML.
+
+    >>> rich_tip("a &lt; b")
+    '<qt>a &lt; b</qt>'
+    """
+    return f"<qt>{html}</qt>" if html else ""
+
+
+def show_tip(place: QPoint, text: str, widget: QWidget) -> None:
+    """Show a text as a tool tip at a place of the screen."""
+    QToolTip.showText(place, plain_tip(text), widget)
+
+
+def plain_label(text: str = "", parent: QWidget | None = None, wrap: bool = False) -> QLabel:
+    """Return a label that shows its texts as they are written."""
+    return QLabel(text, parent, textFormat=Qt.TextFormat.PlainText, wordWrap=wrap)
+
+
+def menu_text(text: str) -> str:
+    r"""Return a name for a menu, a button or a box to tick, where & marks a key.
+
+    >>> menu_text("a & b\tCtrl+Q")
+    'a && b Ctrl+Q'
+    """
+    # What follows a tab is shown as the shortcut of an action.
+    return CONTROLS.sub(" ", text).replace("&", "&&")
+
+
+def window_title(text: str) -> str:
+    """Return a title for a window, where Qt takes [*] for the mark of a changed document.
+
+    >>> window_title("W[*]")
+    'W[*][*]'
+    """
+    return text.replace("[*]", "[*][*]")
+
+
+@final
+class ElidedLabel(QWidget):
+    """One line of text, shortened in the middle or at the right."""
+
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
+        role: QPalette.ColorRole = QPalette.ColorRole.WindowText,
+    ) -> None:
+        super().__init__(parent)
+        self._text = ""
+        self._mode, self._role = mode, role
+        self._align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        # A path of any length must not make the window wider.
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def set_alignment(self, alignment: Qt.AlignmentFlag) -> None:
+        self._align = alignment | Qt.AlignmentFlag.AlignVCenter
+
+    def text(self) -> str:
+        return self._text
+
+    def set_text(self, text: str, explanation: str = "") -> None:
+        """Show a text; the tooltip is `explanation`, or the text itself."""
+        if text != self._text:
+            self._text = text
+            self.setAccessibleName(text)
+            self.updateGeometry()  # its sizeHint is that of the text
+            self.update()
+        self.setToolTip(plain_tip(explanation or text))
+
+    def shown_text(self) -> str:
+        """Return the text as painted."""
+        return self.fontMetrics().elidedText(self._text, self._mode, self.width())
+
+    def sizeHint(self) -> QSize:
+        metrics = self.fontMetrics()
+        return QSize(metrics.horizontalAdvance(self._text) + 2, metrics.height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, self.fontMetrics().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self._role))
+        painter.drawText(self.rect(), self._align, self.shown_text())
+        painter.end()
+
+
+MOST_LINES = 3
+
+
+def _label(look: str, text: str, parent: QWidget | None, wrap: bool) -> QLabel:
+    label = plain_label(text, parent, wrap)
+    label.setProperty(look, True)
+    return label
+
+
+def quiet_label(text: str, parent: QWidget | None = None, wrap: bool = False) -> QLabel:
+    """Return a label in the muted colour."""
+    return _label("quiet", text, parent, wrap)
+
+
+def show_short(label: QLabel, text: str) -> None:
+    """Show the first lines of a text in a label, all of it in the tool tip."""
+    lines = text.split("\n")
+    rest = len(lines) - MOST_LINES
+    shown = [*lines[:MOST_LINES], f"and {rest} more"] if rest > 0 else lines
+    label.setText("\n".join(shown))
+    label.setToolTip(plain_tip(text))
+
+
+def heading_label(text: str, parent: QWidget | None = None) -> QLabel:
+    """Return the heading of a group of rows."""
+    return _label("heading", text, parent, wrap=False)
+
+
+def problem_label(parent: QWidget | None = None) -> QLabel:
+    """Return a hidden label for an error sentence."""
+    label = _label("problem", "", parent, wrap=True)
+    label.hide()
+    return label
+
+
+def rich_label(parent: QWidget) -> QLabel:
+    """Return a label for rich text, which the mouse can select."""
+    label = QLabel(parent, textFormat=Qt.TextFormat.RichText, wordWrap=True)
+    label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    label.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Qt gives text that can be selected the focus
+    return label

@@ -1,0 +1,86 @@
+"""Tables of runs: order of rows by the values of a column, and rows that open a run."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+
+MISSING = 2, 0
+
+
+def sorted_places(values: Iterable[Any], order: Qt.SortOrder) -> list[int]:
+    """Return the places of values in an order: numbers before words, and what is missing last.
+
+    >>> sorted_places([2.0, math.nan, "b", 10, None, "A"], Qt.SortOrder.DescendingOrder)
+    [2, 5, 3, 0, 1, 4]
+    """
+    keys = [_key(value) for value in values]
+    reverse = order == Qt.SortOrder.DescendingOrder
+    places = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+    return sorted(places, key=lambda place: keys[place] == MISSING)  # stable
+
+
+def _key(value: Any) -> tuple[int, Any]:
+    if isinstance(value, int | float):
+        return MISSING if math.isnan(value) else (0, value)
+    return (1, str(value).casefold()) if value not in ("", None) else MISSING
+
+
+@contextmanager
+def keeping_selected_rows(
+    model: QAbstractItemModel, rows: Callable[[], Sequence[Hashable]]
+) -> Iterator[None]:
+    """Let selected rows stay selected while a model orders its `rows`."""
+    model.layoutAboutToBeChanged.emit()
+    before, old = model.persistentIndexList(), rows()
+    yield
+    new = {row: place for place, row in enumerate(rows())}
+    after = [model.index(new[old[index.row()]], index.column()) for index in before]
+    model.changePersistentIndexList(before, after)
+    model.layoutChanged.emit()
+
+
+class RunTable(QTableView):
+    """Table whose runs a double click or Return opens."""
+
+    run_requested = Signal(object, bool)  # path, whether beside what is shown
+
+    def __init__(self, model: QAbstractItemModel, name: str, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.setModel(model)
+        self.setAccessibleName(name)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.verticalHeader().setVisible(False)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.horizontalHeader().setHighlightSections(False)
+        self.doubleClicked.connect(self._open)
+
+    @abstractmethod
+    def path(self, row: int) -> Path | None:
+        """Return the run file of a row, if it was kept."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self._open(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+    def _open(self, index: QModelIndex) -> None:
+        path = self.path(index.row())
+        if path is not None and path.is_file():  # it may have been moved since
+            beside = QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier
+            self.run_requested.emit(path, bool(beside))
