@@ -75,7 +75,7 @@ class RuleError(ValueError):
     does (`data.n`); the first is the one to change.
     """
 
-    def __init__(self, text: str, *, keys: tuple[str, ...]) -> None:
+    def __init__(self, text: str, *, keys: tuple[str, ...] = ()) -> None:
         super().__init__(text)
         self.keys = keys
 

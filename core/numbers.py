@@ -95,3 +95,13 @@ def size_text(size: float) -> str:
         if size >= factor:
             return f"{size / factor:.{1 if size < 100 * factor else 0}f} {unit}"
     return f"{size / 1e3:.0f} kB"
+
+
+def natural_key(text: str) -> list[tuple[int, str]]:
+    """Return a sort key by which ckpt-9 is before ckpt-10.
+
+    >>> sorted(["ckpt-10", "ckpt-9", "a"], key=natural_key)
+    ['a', 'ckpt-9', 'ckpt-10']
+    """
+    parts = re.split(r"(\d{1,18})", text)
+    return [(int(part), part) if k % 2 else (-1, part) for k, part in enumerate(parts)]

@@ -9,13 +9,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.cli.margins import time_of
 from core.cli.output import print_line, progress, say
 from core.comparison.comparison import Comparison, table
 from core.comparison.question import RANK, SORTED, CompareQuestion, check_count
 from core.errors import InputError
 from core.figures.names import parse_size
 from core.files import write_whole
-from core.problem.schedule import parse_time
 from core.runs import open_run
 
 if TYPE_CHECKING:
@@ -32,9 +32,8 @@ def compare(arguments: argparse.Namespace) -> int:
     out = Path(arguments.out)
     names = arguments.observable or ["hard_margin"]
     check_count(len(arguments.runs))
-    moment = math.inf if arguments.at is None else parse_time(arguments.at)
-    if moment is None:
-        raise InputError(f"{arguments.at!r} is no time; write t, or 10^2.5.", option="--at")
+    at = time_of(arguments.at, "--at")
+    moment = math.inf if at is None else at
     _width(arguments.size)  # said before anything is computed
     if out.suffix.lower() != ".csv":
         try:

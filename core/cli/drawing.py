@@ -173,7 +173,6 @@ def page(arguments: argparse.Namespace) -> int:
 
 
 def _plane(text: str | None) -> NodePlane:
-    """The plane of --plane."""
     if text is None:
         return COORDINATES
     try:

@@ -66,6 +66,30 @@ def command_of(commands: Any, name: str, handler: str, words: str) -> Parser:
     return command
 
 
+def settings_option(command: Parser, words: str | None = None) -> None:
+    """Add --set KEY=VALUE, which may be given several times."""
+    command.add_argument(
+        "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE", help=words
+    )
+
+
+def size_options(command: Parser) -> None:
+    """Add --quick and --paper, of which one may be given."""
+    size = command.add_mutually_exclusive_group()
+    for name in ("quick", "paper"):
+        size.add_argument(f"--{name}", action="store_const", const=name, dest="size")
+
+
+def place_options(command: Parser, scheduler: str) -> Any:
+    """Add --jobs and --cluster, of which one may be given; return their group."""
+    where = command.add_mutually_exclusive_group()
+    where.add_argument(
+        "--jobs", type=whole, default=None, metavar="N", help="processes (default: one a core)"
+    )
+    where.add_argument("--cluster", default=None, metavar="ADDRESS", help=scheduler)
+    return where
+
+
 def limit_option(command: Parser, words: str) -> None:
     """How long reference margins may take."""
     command.add_argument(
@@ -143,17 +167,11 @@ def _what_is_kept(command: Parser) -> None:
         "--best", type=whole, default=None, metavar="K", help="run files that stay (default: 10)"
     )
     command.add_argument("--keep-all", action="store_true", help="keep every run file")
-    command.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
+    settings_option(command)
     command.add_argument("--force", action="store_true", help="begin anew over another hunt")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
-    size = command.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_const", const="quick", dest="size")
-    size.add_argument("--paper", action="store_const", const="paper", dest="size")
-    where = command.add_mutually_exclusive_group()
-    where.add_argument(
-        "--jobs", type=whole, default=None, metavar="N", help="processes (default: one a core)"
-    )
-    where.add_argument("--cluster", default=None, metavar="ADDRESS", help="Dask scheduler")
+    size_options(command)
+    place_options(command, "Dask scheduler")
 
 
 # ------------------------------------------------------------------------- figures, films and pages

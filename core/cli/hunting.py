@@ -6,15 +6,14 @@ import argparse
 import math
 from pathlib import Path
 
+from core.cli.margins import time_of
 from core.cli.output import print_indented, print_line, progress, say
-from core.cli.sweeping import NO_WORKERS
-from core.compiled.warming import compiling_words
+from core.cli.sweeping import INTERRUPTED, announced
 from core.errors import InputError
 from core.extremes.answering import hunt_for, pool_of, seeds_words, state_of, table
 from core.extremes.hunt import BEST, Budget, Hunt, HuntStatus, Keeping
 from core.extremes.objective import VERDICT, verdict_words
 from core.extremes.question import Frames, Question, limit_of, range_of
-from core.problem.schedule import parse_time
 from core.stopping import answered_elsewhere, first_signal
 from core.studies.cell_table import check_table, write_rows
 from core.studies.claims import Counts, HuntTable, hunt_of
@@ -24,7 +23,6 @@ from core.studies.tables import MAX_CELLS
 from core.sweep.control import SweepControl
 from core.sweep.pools import Pool
 
-INTERRUPTED = 130
 MINUTES = 5  # where nothing else is said
 LISTED = 5  # failures that are told one by one
 
@@ -82,7 +80,7 @@ def hunt_asked_for(
 def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
     """Of which frames the number is, as the command has it or else the study."""
     known = Frames() if own is None else Frames(own.take, own.at, own.after)
-    at = known.at if arguments.at is None else _moment(arguments.at)
+    at = known.at if arguments.at is None else time_of(arguments.at, "--at")
     after = known.after if arguments.after is None else arguments.after
     return Frames(arguments.take or known.take, at, after)
 
@@ -99,13 +97,6 @@ def _sense(
             f"{study.id} has no [hunt]; say what to look for, such as --minimise hard_margin."
         )
     return asked.minimise is not None, str(asked.minimise or asked.maximise)
-
-
-def _moment(text: str) -> float:
-    log10_time = parse_time(text)
-    if log10_time is None:
-        raise InputError(f"--at {text[:60]!r} is no time, such as 10^2.5 or 300.")
-    return log10_time
 
 
 def positive(number: int | None, option: str) -> int | None:
@@ -135,17 +126,11 @@ def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
 
 
 def _run(made: Hunt, pool: Pool, control: SweepControl, budget: Budget, quiet: bool) -> HuntStatus:
-    status, announced, lacking = HuntStatus(), False, False
+    status = HuntStatus()
     total = budget.runs if budget.seconds == math.inf else 0
     stopping = first_signal(control.cell.stop)
     with answered_elsewhere(), stopping, progress("hunt", total, quiet) as bar:
-        for status in made.run(pool, control, budget):
-            if status.lacks_workers and not lacking:
-                say(NO_WORKERS)
-            lacking = status.lacks_workers
-            if status.compiling and not announced:
-                say(f"{compiling_words(status.compiling)} The runs begin after that.")
-                announced = True
+        for status in announced(made.run(pool, control, budget), "runs"):
             bar.to(status.tried, _words(status))
     return status
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from core.figures.options import FIRST_CURVES, USUAL, BoundCurve, FigureOptions,
 from core.figures.palette import Palette
 from core.observables.node_sets import NodeSet, parse_nodes
 from core.observables.planes import NodePlane
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import Watch
 from core.runs import Run
 
 if TYPE_CHECKING:
@@ -144,15 +143,6 @@ def _chosen(
 # ------------------------------------------------------------------------------------ theory
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Ctrl-C while theory is computed ends the command as it does anywhere."""
-    try:
-        yield
-    except CancelledError:
-        raise KeyboardInterrupt from None
-
-
 def theory_of(
     arguments: argparse.Namespace, runs: Sequence[Run]
 ) -> tuple[
@@ -166,15 +156,14 @@ def theory_of(
         return [], (), promises_of(runs, quiet, limit) if arguments.share else ()
     names = [part.strip() for part in asked.split(",")]
     drawn, bounds, promises, known = [], [], [], set()
-    with interruptible():
-        for run in runs:
-            margins = list(computed(run.problem, arguments.limit, arguments.quiet))
-            known |= {one.reference.name for one in margins}
-            kept = [one for one in margins if one.drawable]
-            drawn.append(tuple(one for one in kept if asked == ALL or one.reference.name in names))
-            bounds.append(_bounds(arguments, run, margins))
-            if arguments.share:
-                promises.append(_promise(run, margins))
+    for run in runs:
+        margins = list(computed(run.problem, arguments.limit, arguments.quiet))
+        known |= {one.reference.name for one in margins}
+        kept = [one for one in margins if one.drawable]
+        drawn.append(tuple(one for one in kept if asked == ALL or one.reference.name in names))
+        bounds.append(_bounds(arguments, run, margins))
+        if arguments.share:
+            promises.append(_promise(run, margins))
     lost = [name for name in names if name not in (*known, ALL, NONE)]
     if lost:
         raise InputError(
@@ -189,10 +178,7 @@ def promises_of(
     runs: Sequence[Run], quiet: bool, limit: float = MARGIN_SECONDS
 ) -> tuple[Promise, ...]:
     """What the margins of each run are shares of. Raises InputError where there is nothing."""
-    with interruptible():
-        return tuple(
-            _promise(run, computed(run.problem, limit, quiet, _in_order(run))) for run in runs
-        )
+    return tuple(_promise(run, computed(run.problem, limit, quiet, _in_order(run))) for run in runs)
 
 
 def _in_order(run: Run) -> list[Reference]:

@@ -16,6 +16,7 @@ from core.cli.parser import build_parser
 from core.compiled import warming
 from core.errors import DiskError, InputError, MarginscopeError
 from core.program import headless_program
+from core.reference.watch import CancelledError
 
 DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (DiskError, MarginscopeError) as error:
         say(f"{PROGRAM}: {error}")
         return FAILED
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, CancelledError):
         say(f"{PROGRAM}: interrupted.")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has gone, as with `| head`

@@ -26,7 +26,7 @@ from core.figures.numbers import time_text
 from core.problem.problem import Problem
 from core.problem.schedule import parse_time
 from core.reference.margin import Reference, ReferenceMargin
-from core.reference.watch import CancelledError, Watch
+from core.reference.watch import Watch
 from core.runs import Run, open_run
 from core.stopping import first_signal
 from core.studies.code import check_code
@@ -41,19 +41,15 @@ if TYPE_CHECKING:
 
 
 def margins(arguments: argparse.Namespace) -> int:
-    """Print the margins; 130 and no traceback when interrupted."""
+    """Print the reference margins of a run, or of the cells of a study."""
     check_limit(arguments.limit)
     named = named_problems(arguments.target, arguments.settings)
     rows: list[tuple[str, ReferenceMargin]] = []
-    try:
-        for cell, problem in named:
-            margins = list(computed(problem, arguments.limit, arguments.quiet))
-            if not margins:
-                say(f"{cell}: no reference margin is defined for this network and these data.")
-            rows += [(cell, margin) for margin in margins]
-    except CancelledError:
-        # `main` answers it as it answers Ctrl-C anywhere.
-        raise KeyboardInterrupt from None
+    for cell, problem in named:
+        margins = list(computed(problem, arguments.limit, arguments.quiet))
+        if not margins:
+            say(f"{cell}: no reference margin is defined for this network and these data.")
+        rows += [(cell, margin) for margin in margins]
     if arguments.json:
         several = len(named) > 1
         print_json(
@@ -154,7 +150,7 @@ def _print_table(rows: list[tuple[str, ReferenceMargin]]) -> None:
 
 
 def theorems(arguments: argparse.Namespace) -> int:
-    """Print every applicable statement; 130 and no traceback when interrupted."""
+    """Print every statement that is about the run."""
     from core.theorems.registry import assess_all
     from core.theorems.report import report
 
@@ -162,14 +158,11 @@ def theorems(arguments: argparse.Namespace) -> int:
     if not 0.0 < delta < 1.0:
         raise InputError(f"--delta {delta:g}: a failure probability lies between 0 and 1.")
     check_limit(arguments.limit)
-    try:
-        with open_run(Path(arguments.run)) as run:
-            references = computed(run.problem, arguments.limit, arguments.quiet)
-            margins = {margin.reference.name: margin for margin in references}
-            with stopped(Watch()) as watch:
-                assessed = assess_all(run, margins, delta, watch)
-    except CancelledError:
-        raise KeyboardInterrupt from None
+    with open_run(Path(arguments.run)) as run:
+        references = computed(run.problem, arguments.limit, arguments.quiet)
+        margins = {margin.reference.name: margin for margin in references}
+        with stopped(Watch()) as watch:
+            assessed = assess_all(run, margins, delta, watch)
     if arguments.json:
         told = [(report(one).as_dict(), one.timing.as_json()) for one in assessed]
         print_json([{**values, "times": times} for values, times in told])
@@ -277,14 +270,11 @@ MOST_EXAMPLES = 12  # examples, and groups of nodes; JSON has all
 
 
 def limit(arguments: argparse.Namespace) -> int:
-    """Print the bracket; 130 and no traceback when interrupted."""
+    """Print the bracket of a run's final margin."""
     check_limit(arguments.limit)
     time = time_of(arguments.at, "--at")
-    try:
-        with open_run(Path(arguments.run)) as run:
-            found, steps = _limit_of(run, time, arguments), run.counts_steps
-    except CancelledError:
-        raise KeyboardInterrupt from None
+    with open_run(Path(arguments.run)) as run:
+        found, steps = _limit_of(run, time, arguments), run.counts_steps
     if arguments.json:
         print_json(found.as_json())
     else:

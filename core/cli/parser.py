@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from core import __version__
-from core.cli.grammar import Parser, add_drawing, add_hunt, command_of, limit_option, number, whole
+from core.cli.grammar import (
+    Parser,
+    add_drawing,
+    add_hunt,
+    command_of,
+    limit_option,
+    number,
+    place_options,
+    settings_option,
+    size_options,
+    whole,
+)
 from core.cli.output import PROGRAM
 from core.comparison.question import AGAINST, BANDS, KINDS
 from core.compiled import warming
@@ -57,7 +68,7 @@ def _training(commands: Any) -> None:
     command = command_of(commands, "run", "training.run_study", "train a study and record it")
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument("--out", default="runs", metavar="DIR", help="folder (default: runs)")
-    _size_options(command)
+    size_options(command)
     _recording_options(command)
     _sweep_options(command)
     command.add_argument(
@@ -70,7 +81,7 @@ def _training(commands: Any) -> None:
     command.add_argument("target", metavar="STUDY|DIR", help="a study is run first, quick size")
     command.add_argument("--out", default=None, metavar="DIR", help="keep the runs of a study here")
     command.add_argument("--json", action="store_true", help="as JSON")
-    _size_options(command)
+    size_options(command)
     _recording_options(command)
     _sweep_options(command)
 
@@ -79,9 +90,9 @@ def _training(commands: Any) -> None:
     )
     command.add_argument("study", metavar="STUDY|FILE.toml")
     command.add_argument("--cores", type=whole, default=None, metavar="N", help="default: here")
-    _settings(command, None)
+    settings_option(command)
     command.add_argument("--json", action="store_true", help="as JSON")
-    _size_options(command)
+    size_options(command)
 
     command = command_of(
         commands, "continue", "training.continue_run", "go on from a run's last frame, in a new run"
@@ -192,7 +203,7 @@ def _theory(commands: Any) -> None:
     )
     command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
     command.add_argument("--json", action="store_true", help="as JSON")
-    _settings(command, "change a setting of a study")
+    settings_option(command, "change a setting of a study")
     limit_option(command, "for each margin; then the bracket at hand")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -204,7 +215,7 @@ def _theory(commands: Any) -> None:
     )
     command.add_argument("target", metavar="RUN|STUDY|FILE.toml")
     command.add_argument("--json", action="store_true", help="as JSON")
-    _settings(command, "change a setting of a study")
+    settings_option(command, "change a setting of a study")
 
     command = command_of(
         commands, "theorems", "margins.theorems", "what the papers' statements say of a run"
@@ -260,36 +271,15 @@ def _preparing(commands: Any) -> None:
 # --------------------------------------------------------------- options that commands share
 
 
-def _settings(command: Parser, words: str | None) -> None:
-    command.add_argument(
-        "--set", action="append", default=[], dest="settings", metavar="KEY=VALUE", help=words
-    )
-
-
 def _recording_options(command: Parser) -> None:
-    _settings(command, "change a setting, such as network.m=64; a list makes an axis")
+    settings_option(command, "change a setting, such as network.m=64; a list makes an axis")
     command.add_argument("--force", action="store_true", help="replace existing run files")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def _size_options(command: Parser) -> None:
-    size = command.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_const", const="quick", dest="size")
-    size.add_argument("--paper", action="store_const", const="paper", dest="size")
-
-
 def _sweep_options(command: Parser) -> None:
-    where = command.add_mutually_exclusive_group()
-    where.add_argument(
-        "--jobs", type=whole, default=None, metavar="N", help="processes (default: one a core)"
-    )
-    where.add_argument(
-        "--cluster",
-        default=None,
-        metavar="ADDRESS",
-        help="Dask scheduler, such as tcp://127.0.0.1:8786; its workers must see the folder",
-    )
-    where.add_argument(
+    scheduler = "Dask scheduler, such as tcp://127.0.0.1:8786; its workers must see the folder"
+    place_options(command, scheduler).add_argument(
         "--together",
         action="store_true",
         help="no effect, for older command lines: cells are trained in processes",

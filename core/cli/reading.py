@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -191,14 +190,14 @@ def _sweep_table(folder: Path, out: Path, means: bool) -> int:
 def cite(arguments: argparse.Namespace) -> int:
     """Print the entries of the program and of the papers of runs and studies."""
     sources: list[str] = []
-    with ExitStack() as stack:
-        for target in arguments.targets:
-            path = Path(target)
-            if target in shipped_ids() or path.suffix == ".toml":
-                sources.append(load_study(target).source)
-                continue
-            for one in runs_in(path) if path.is_dir() else [path]:
-                sources += sources_of(stack.enter_context(open_run(one)))
+    for target in arguments.targets:
+        path = Path(target)
+        if target in shipped_ids() or path.suffix == ".toml":
+            sources.append(load_study(target).source)
+            continue
+        for one in runs_in(path) if path.is_dir() else [path]:
+            with open_run(one) as run:  # a folder may hold more runs than files can be open
+                sources += sources_of(run)
     print_text(bibtex(sources), end="")
     return 0
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from core.cli.output import print_indented, print_json, print_line, progress, say
 from core.compiled.warming import compiling_words
@@ -20,13 +21,32 @@ from core.sweep.plan import Plan, plan
 from core.sweep.pools import pool_for
 
 if TYPE_CHECKING:
+    from core.extremes.hunt import HuntStatus
     from core.studies.verdicts import Judged
+
+StatusType = TypeVar("StatusType", SweepStatus, "HuntStatus")
 
 INTERRUPTED, FAILED, DIVERGED = 130, 1, 3
 NO_WORKERS = (
     "No worker of the cluster is left; the cells wait until one joins. Start workers, or stop with "
     "Ctrl-C: the same command goes on later."
 )
+
+
+def announced(statuses: Iterator[StatusType], what: str) -> Iterator[StatusType]:
+    """Yield statuses; say once what is compiled first, and whenever a cluster has lost its workers.
+
+    `what` names the trainings that wait: "cells" or "runs".
+    """
+    compiled = lacking = False
+    for status in statuses:
+        if status.lacks_workers and not lacking:
+            say(NO_WORKERS)
+        lacking = status.lacks_workers
+        if status.compiling and not compiled:
+            say(f"{compiling_words(status.compiling)} The {what} begin after that.")
+            compiled = True
+        yield status
 
 
 def run_sweep(
@@ -62,14 +82,7 @@ def run_sweep(
         first_signal(control.cell.stop),
         progress(study.id, len(made.paths), options.quiet) as bar,
     ):
-        announced = lacking = False
-        for status in sweep(made, pool, control):
-            if status.lacks_workers and not lacking:
-                say(NO_WORKERS)
-            lacking = status.lacks_workers
-            if status.compiling and not announced:
-                say(f"{compiling_words(status.compiling)} The cells begin after that.")
-                announced = True
+        for status in announced(sweep(made, pool, control), "cells"):
             bar.to(status.done + status.failed, _words(status))
     if table is not None:
         write_table(rows_of(study, made.ledger.rows), table)

@@ -7,13 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from core.cli.output import print_line, progress, say
-from core.compiled import warming
-from core.compiled.beside import compiling
-from core.dynamics.needs import groups_of
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.problem.schedule import time_text
-from core.runs import RecordedRun, RecorderAt, estimated_bytes, open_run
+from core.runs import RecordedRun, Recorder, estimated_bytes, open_run
 from core.runs.meta import Changes, changes_text
 from core.stopping import answered_elsewhere, first_signal
 from core.studies.code import check_code, trust_files
@@ -21,8 +18,8 @@ from core.studies.study import Study, load_study
 from core.study_file.weight import check_room
 from core.sweep.plan import problems, run_paths
 from core.terminal.bar import Bar
-from core.training.branching import asked_for, branched, file_stem, frame_of, made_changes
-from core.training.continuation import continued, frame_to_begin, note_of
+from core.training.branching import branched, file_stem, frame_of, made_changes
+from core.training.continuation import continued, frame_to_begin, note_of, with_settings
 from core.training.control import Control, FinishReason, Status, ending_sentences
 
 RUN = ".msrun"
@@ -51,33 +48,19 @@ def train(
     problem: Problem, path: Path, force: bool, bar: Bar, control: Control
 ) -> tuple[Status, Path]:
     """Record one problem into a run file; the last status, and where the run lies."""
-    from core.training.trajectory import record
+    from core.training.trajectory import record, wait_for_kernels
 
-    sink = RecorderAt(path, force)
     status, said = control.status, 0
     with answered_elsewhere(), first_signal(control.stop):
-        _wait_for_kernels(problem, control)
-        for status in record(problem, sink, control):
+        wait_for_kernels(problem, control, say)
+        for status in record(problem, partial(Recorder, path, force=force), control):
             bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
             for note in status.notes[said:]:  # while the run can still be stopped
                 bar.say(f"{path.name}: {note}")
             said = len(status.notes)
-    made = sink.path
+    made = status.path
     # As it was typed: the recorder's path is absolute. It has another name beside an old run.
     return status, path if made is None or made.name == path.name else made
-
-
-def _wait_for_kernels(problem: Problem, control: Control) -> None:
-    """Compile the kernels of a problem in another process, until the run is stopped."""
-    lacking = warming.missing(groups_of(problem.experiment))
-    if not lacking:
-        return
-    from core.dynamics.engines import check_device
-
-    check_device(problem)  # first: an absent device is an error at once
-    say(f"{warming.compiling_words(lacking)} Training starts automatically.")
-    with compiling(lacking) as beside:
-        beside.wait(partial(getattr, control, "stop_requested"))
 
 
 def run_study(arguments: argparse.Namespace) -> int:
@@ -163,7 +146,8 @@ def branch_run(arguments: argparse.Namespace) -> int:
     source = Path(arguments.run)
     with open_run(source) as run:
         index = _moment(run, arguments.at, arguments.frame)
-        problem = branched(run, index, asked_for(run, arguments.settings))
+        settings = with_settings(run.experiment, arguments.settings, "branch")
+        problem = branched(run, index, settings)
         time = time_text(float(run.log10_time[index]))
     changes = made_changes(problem)
     path = _branch_path(source, arguments.out, index, changes)

@@ -10,22 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-
-
-class Labelled(Protocol):
-    """A run by its name, and by all of its settings but the seeds."""
-
-    @property
-    def label(self) -> str: ...
-
-    @property
-    def family(self) -> str: ...
 
 
 @final
@@ -65,6 +55,9 @@ class Ranked:
     values: Array
     m: int
     counts_steps: bool = False
+
+
+Labelled = Traced | Ranked
 
 
 def keys_of(run: Traced, against: str) -> Array:

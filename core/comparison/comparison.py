@@ -46,7 +46,6 @@ class ComparedLine:
 
     @property
     def banded(self) -> bool:
-        """Whether it has a band."""
         return self.low.size > 0
 
 

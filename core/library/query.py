@@ -14,7 +14,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -169,12 +169,6 @@ Condition = Callable[[Entry], bool]
 Side = Callable[[Entry], Value]
 
 
-def chosen(entries: Iterable[Entry], text: str) -> list[Entry]:
-    """The entries that a query is true of. Raises InputError for one that is not understood."""
-    condition = query(text)
-    return [entry for entry in entries if condition(entry)]
-
-
 def query(text: str) -> Condition:
     """The condition that a text stands for. Raises InputError, a sentence."""
     text = text.strip()
@@ -240,7 +234,6 @@ def _source(node: ast.expr) -> str:
 
 
 def _link(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
-    """One comparison."""
     holds = SIGNS.get(type(sign))
     if holds is None:
         raise InputError(f"{_cut(text)}: values are compared by <, <=, >, >=, == and != only.")

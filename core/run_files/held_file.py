@@ -39,8 +39,8 @@ class Loss:
 class FileLostError(MarginscopeError):
     """A run file that another program has removed or cut short while it was recorded."""
 
-    def __init__(self, text: str, loss: Loss, *, remedy: str) -> None:
-        super().__init__(text, remedy=remedy)
+    def __init__(self, text: str, loss: Loss = Loss(REMOVED), *, remedy: str = "") -> None:
+        super().__init__(text, remedy=remedy)  # pickle makes the error again from its text alone
         self.loss = loss
 
 

@@ -225,13 +225,22 @@ def is_ours(path: Path) -> bool:
     return path.resolve() in _OURS
 
 
-def is_listed(path: Path) -> bool:
-    """Return True if a process of this computer holds a lock of a file, or that is not known."""
+def _read_locks(path: Path) -> list[list[str]] | None:
+    """Return process, first and last byte of each lock of a file; None if that is not known."""
     try:
         number, lines = path.stat().st_ino, LOCKS.read_text().splitlines()
     except (OSError, ValueError):
-        return True
-    return any(line.split()[-3].rpartition(":")[2] == str(number) for line in lines)
+        return None
+    # 2: POSIX  ADVISORY  READ 26883 fe:00:2344305 1073741826 1073742335
+    held = (line.split()[-4:] for line in lines)
+    return [
+        [pid, *bounds] for pid, place, *bounds in held if place.rpartition(":")[2] == str(number)
+    ]
+
+
+def is_listed(path: Path) -> bool:
+    """Return True if a process of this computer holds a lock of a file, or that is not known."""
+    return _read_locks(path) != []
 
 
 def lock_journal(path: Path, suffix: str = "-wal") -> WriterLock:
@@ -283,14 +292,5 @@ def held_elsewhere(path: Path) -> bool | None:
     """
     if not is_ours(path) and is_journal_locked(path):
         return True
-    try:
-        number, lines = path.stat().st_ino, LOCKS.read_text().splitlines()
-    except (OSError, ValueError):
-        return None
-    own = str(os.getpid())
-    # 2: POSIX  ADVISORY  READ 26883 fe:00:2344305 1073741826 1073742335
-    held = (line.split()[-4:] for line in lines)
-    return any(
-        pid != own and place.rpartition(":")[2] == str(number) and bounds == IN_USE
-        for pid, place, *bounds in held
-    )
+    locks, own = _read_locks(path), str(os.getpid())
+    return None if locks is None else any(p != own and b == IN_USE for p, *b in locks)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, final
 
 import numpy as np
 
 from core.program.version import __version__
+
+START = ("rho", "step", "log10_time", "continues")  # of a Description; one row of `meta`
 
 
 def dump_json(value: object) -> str:
@@ -81,37 +83,22 @@ class Description:
 
     def rows(self) -> dict[str, str]:
         """Return the rows of `meta` at the start of a recording."""
-        values: dict[str, object] = {
+        own: dict[str, object] = {one.name: getattr(self, one.name) for one in fields(self)}
+        start = {name: own.pop(name) for name in START}
+        for name in ("optimizer", "loop"):  # rows that earlier programs did not write
+            if own[name] is None:
+                del own[name]
+        values = {
             "program": __version__,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "engine": self.engine,
-            "dtype": self.dtype,
-            "layout": [[name, list(shape)] for name, shape in self.layout],
-            "network": self.network,
-            "sizes": self.sizes,
-            "experiment": self.experiment,
-            "title": self.title,
-            "source": self.source,
-            "planned": self.planned,
-            "temperature_cap": self.temperature_cap,
-            "start": {
-                "rho": self.rho,
-                "step": self.step,
-                "log10_time": self.log10_time,
-                "continues": self.continues,
-            },
-            "state": self.state,
+            **own,
+            "start": start,
             "status": "recording",
             "reason": None,
             "counts": None,
             # Drawn and not made from the run: the same experiment recorded twice is two runs, whose
             # `-wal` must not be taken for each other's.
             "name": secrets.token_hex(8),
-            "recorded": self.recorded,
             "wal": None,
         }
-        if self.optimizer is not None:  # which programs before this key read past
-            values["optimizer"] = self.optimizer
-        if self.loop is not None:
-            values["loop"] = self.loop
         return {key: dump_json(value) for key, value in values.items()}

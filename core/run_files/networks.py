@@ -7,7 +7,7 @@ adds derivatives and SciPy's faster erf; a test compares both.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final, get_args
 
@@ -98,6 +98,20 @@ ACTIVATIONS: tuple[str, ...] = get_args(ActivationName)
 LEAKY = ("leaky_relu", "smooth_leaky_relu")
 UNKNOWN = "unknown"  # an activation without a name
 DEFAULT_SLOPE = 0.01  # that of PyTorch's LeakyReLU
+
+
+def split_vector(flat: Array, layout: Sequence[Sequence[Any]]) -> dict[str, Array]:
+    """Return the arrays of a layout, (name, shape) each, as views of one vector.
+
+    >>> split_vector(np.arange(3.0), (("a", (1,)), ("V", (1, 2))))
+    {'a': array([0.]), 'V': array([[1., 2.]])}
+    """
+    parts, start = {}, 0
+    for name, shape in layout:
+        size = math.prod(shape)
+        parts[name] = flat[start : start + size].reshape(shape)
+        start += size
+    return parts
 
 
 @final

@@ -92,8 +92,8 @@ class RunWriter:
         self._size, self._examples = description.size, description.sizes["n"]
         self.description = description
         self._dtype = np.dtype(DTYPES[description.dtype])
-        self._next, self._sums = 0, list[int]()
-        self._committed = -1
+        self.next, self._sums = 0, list[int]()  # index of the frame that comes next
+        self.committed = -1  # index of the last frame that is safe
         self._frames: list[tuple[Any, ...]] = []
         self._metrics: list[tuple[Any, ...]] = []
         self._others: list[Statement] = []
@@ -107,8 +107,8 @@ class RunWriter:
         if earlier is None:
             self._hold(self._make(description.rows(), arrays, force))
         else:
-            self.path, self._next = earlier.path, earlier.frames
-            self._committed = earlier.frames - 1
+            self.path, self.next = earlier.path, earlier.frames
+            self.committed = earlier.frames - 1
             self._sums = [*earlier.sums]
             self._events, self._last_log10_time = earlier.events, earlier.log10_time
             self._hold(earlier.opened, earlier.lock)
@@ -135,34 +135,19 @@ class RunWriter:
     def _hold(self, opened: Opened, lock: WriterLock | None = None) -> None:
         """Keep a connection, and know its files again."""
         suffix = opened.journal.suffix
-        self._sqlite: sqlite3.Connection | None = opened.connection
+        self.connection: sqlite3.Connection | None = opened.connection  # None once it is closed
         self._lock = lock or lock_journal(self.path, suffix)
         self._file, self._journal = HeldFile(self.path), HeldFile(beside(self.path, "-wal"))
 
     @property
     def sums(self) -> list[int]:
         """Checksums of the frames that are safe."""
-        return self._sums[: self._committed + 1]
-
-    @property
-    def connection(self) -> sqlite3.Connection | None:
-        """Connection that writes; None once it is closed."""
-        return self._sqlite
+        return self._sums[: self.committed + 1]
 
     @property
     def is_open(self) -> bool:
         """False after `finish`, `abandon` or a refusal of the disk."""
-        return self._sqlite is not None
-
-    @property
-    def next(self) -> int:
-        """Index of the frame that comes next."""
-        return self._next
-
-    @property
-    def committed(self) -> int:
-        """Index of the last frame that is safe, -1 before the first."""
-        return self._committed
+        return self.connection is not None
 
     def append(self, frames: Sequence[Frame]) -> int:
         """Write frames in the order of the schedule; returns `committed`.
@@ -176,17 +161,17 @@ class RunWriter:
         for start in range(0, len(frames), most):
             batch = frames[start : start + most]
             rows, metrics = [], []
-            for index, frame in enumerate(batch, self._next):
+            for index, frame in enumerate(batch, self.next):
                 rows.append(self._row(index, frame))
                 for name, value in frame.diagnostics.items():
                     metrics.append((index, name, float(value)))
             self._frames += rows
             self._metrics += metrics
-            self._next += len(batch)
+            self.next += len(batch)
             self._pending_bytes += frame_bytes * len(batch)
             if self._due():
                 self.flush()
-        return self._committed
+        return self.committed
 
     def event(self, kind: str, payload: Mapping[str, Any]) -> None:
         """Note something that happened at the latest frame; numbers not finite become null.
@@ -199,7 +184,7 @@ class RunWriter:
         self._look_open()
         if self._events >= MAX_EVENTS:
             return
-        self._others.append((INSERT_EVENT, [(max(self._next - 1, 0), kind, text)]))
+        self._others.append((INSERT_EVENT, [(max(self.next - 1, 0), kind, text)]))
         self._events += 1
         if self._due():
             self.flush()
@@ -217,7 +202,7 @@ class RunWriter:
         """
         if self._refusal is not None:
             raise self._refusal
-        connection = self._sqlite
+        connection = self.connection
         if connection is not None and (self._frames or self._others):
             self._check_files()
             try:
@@ -228,10 +213,10 @@ class RunWriter:
             except sqlite3.OperationalError as error:
                 raise self._refused(error) from error
             # Only after COMMIT: readers find in the file every frame that counts as committed.
-            self._committed = self._next - 1
+            self.committed = self.next - 1
             self._forget()
         self._last_commit = time.monotonic()
-        return self._committed
+        return self.committed
 
     def finish(self, reason: str) -> None:
         """Commit, note why the run ended, and leave one file; harmless when repeated.
@@ -241,12 +226,12 @@ class RunWriter:
         """
         if reason not in REASONS:
             raise ValueError(f"{reason!r} is not one of {', '.join(REASONS)}")
-        if self._sqlite is None:
+        if self.connection is None:
             return
         self.flush()
         self._check_files()
         try:
-            close_as(self._sqlite, reason)
+            close_as(self.connection, reason)
         except sqlite3.OperationalError as error:
             raise self._refused(error) from error
         moved = self._file.place()
@@ -259,7 +244,7 @@ class RunWriter:
     def abandon(self) -> None:
         """Close the connection; committed frames stay, pending ones are lost."""
         self._forget()
-        connection, self._sqlite = self._sqlite, None
+        connection, self.connection = self.connection, None
         if connection is not None:
             let_go(self.path)
             with suppress(sqlite3.OperationalError):
@@ -310,8 +295,8 @@ class RunWriter:
 
     def _due(self) -> bool:
         return (
-            self._committed < 0  # frame 0 does not wait: a disk that fills up next loses the rest
-            or self._next - 1 - self._committed >= FRAMES_PER_COMMIT
+            self.committed < 0  # frame 0 does not wait: a disk that fills up next loses the rest
+            or self.next - 1 - self.committed >= FRAMES_PER_COMMIT
             or self._pending_bytes >= BYTES_PER_COMMIT
             or time.monotonic() - self._last_commit >= SECONDS_PER_COMMIT
         )
@@ -320,7 +305,7 @@ class RunWriter:
         """Raise what ended the recording, where it has ended."""
         if self._refusal is not None:
             raise self._refusal
-        if self._sqlite is None:
+        if self.connection is None:
             raise ValueError(f"the recording of {self._shown} is closed")
         if threading.get_ident() != self._thread:
             raise sqlite3.ProgrammingError(f"the recorder of {self._shown} is another thread's")
@@ -361,7 +346,7 @@ class RunWriter:
 
     def discard(self, loss: Loss) -> None:
         """Close a recording whose file is lost, and leave what has its name by now untouched."""
-        connection = self._sqlite
+        connection = self.connection
         if connection is not None and not (loss.of_journal and loss.how == REMOVED):
             # SQLite then moves nothing from the `-wal`, and does not delete it, when it closes.
             connection.interrupt()
@@ -373,7 +358,7 @@ class RunWriter:
 
     def _refused(self, error: sqlite3.OperationalError) -> DiskError:
         """Close the recording after a refused write; returns the error to raise."""
-        connection = self._sqlite
+        connection = self.connection
         if connection is not None:
             with suppress(sqlite3.OperationalError):
                 # SQLite rolls back by itself for some refusals (a full disk), and a second ROLLBACK
@@ -383,8 +368,8 @@ class RunWriter:
                 close_as(connection, "disk_full")
         self.abandon()
         self._take_place("disk_full")
-        self._next = self._committed + 1
-        count = "1 frame is" if self._next == 1 else f"{self._next} frames are"
+        self.next = self.committed + 1
+        count = "1 frame is" if self.next == 1 else f"{self.next} frames are"
         where = "that file" if self.path == self.place else str(self.path)
         text, remedy = explain_refusal(f"to write {self._shown}", self.path, error)
         self._refusal = DiskError(

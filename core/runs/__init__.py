@@ -5,14 +5,13 @@ and `states` what reads and checks their parts; `recorder` writes one.
 """
 
 from core.runs.base import Run
-from core.runs.recorder import Recorder, RecorderAt, estimated_bytes
+from core.runs.recorder import Recorder, estimated_bytes
 from core.runs.run import RecordedRun, RunFile, open_run, runs_in
 from core.runs.run_file import code_of
 
 __all__ = [
     "RecordedRun",
     "Recorder",
-    "RecorderAt",
     "Run",
     "RunFile",
     "code_of",

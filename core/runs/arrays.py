@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from math import prod
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -151,21 +151,14 @@ SQL = (
 )
 
 
-@final
-class LoopNames:
-    """The names of all frames read so far; each frame of a growing run is looked through once."""
+def read_loop_names(
+    connection: Connection, known: tuple[str, ...], first: int, frames: int
+) -> tuple[str, ...]:
+    """Return the `known` names and those of the frames from `first` up to `frames`.
 
-    def __init__(self) -> None:
-        self.names: tuple[str, ...] = ()
-        self.frames = 0
-
-    def read(self, connection: Connection, frames: int) -> None:
-        """Add the names of the frames up to `frames` that were not read before.
-
-        Other names than `NUMBER_NAME` allows are left to `Run.diagnostics`: a text from a file is
-        no column.
-        """
-        found = {str(row[0]) for row in connection.query(SQL, (self.frames, frames))}
-        allowed = {name for name in found if NUMBER_NAME.fullmatch(name)}
-        self.names = tuple(sorted({*self.names, *allowed})[:MAX_METRICS])
-        self.frames = frames
+    Other names than `NUMBER_NAME` allows are left to `Run.diagnostics`: a text from a file is no
+    column.
+    """
+    found = {str(row[0]) for row in connection.query(SQL, (first, frames))}
+    allowed = {name for name in found if NUMBER_NAME.fullmatch(name)}
+    return tuple(sorted({*known, *allowed})[:MAX_METRICS])

@@ -334,17 +334,19 @@ def _connected_without_locks(path: Path, real: Path) -> Connection:
     A finished file does not change. One that is not may be growing, or have a rollback journal that
     a crash has left, and is read as a private copy.
     """
-    left = is_left(real)
+    left, finished = is_left(real), False
     try:
         alone = Connection(path, real, immutable=True, folder=None)
-        finished = _texts(alone, "status").get("status") == '"finished"'
+        try:
+            finished = _texts(alone, "status").get("status") == '"finished"'
+        finally:
+            if left or not finished:
+                alone.close()
         if finished and not left:
             return alone
-        alone.close()
     except (RunFileError, *READ_ERRORS):
         if not left:  # else only both together are whole
             raise
-        finished = False
     if finished or (left and _names_others(beside(real, "-journal"))):
         raise RunFileError(
             f"{path} has a journal of another program beside it ({path.name}-journal), which would "

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from core.dynamics.rows import will_be_reduced
 from core.errors import InputError
 from core.problem.problem import History, Problem, State
-from core.run_files.frame import Frame
 from core.run_files.schema import (
     COLUMNS,
     FIXED,
@@ -106,7 +104,9 @@ class Recorder:
         continued = problem.start.state is not None or problem.start.earlier is not None
         self._keeping = Keeping(from_state=continued)
         description = meta_of(problem, engine, planned, temperature_cap)
-        self._writer = RunWriter(path, description, arrays_of(problem), force=force)
+        self._writer = writer = RunWriter(path, description, arrays_of(problem), force=force)
+        self.append, self.event, self.flush = writer.append, writer.event, writer.flush
+        self.finish, self.abandon = writer.finish, writer.abandon
 
     @property
     def path(self) -> Path:
@@ -117,14 +117,6 @@ class Recorder:
     def committed(self) -> int:
         """Index of the last frame that is safe, -1 before the first."""
         return self._writer.committed
-
-    def append(self, frames: Sequence[Frame]) -> int:
-        """Write frames in the order of the schedule; returns `committed`."""
-        return self._writer.append(frames)
-
-    def event(self, kind: str, payload: Mapping[str, Any]) -> None:
-        """Note something that happened at the latest frame; numbers not finite become null."""
-        self._writer.event(kind, payload)
 
     def state_due(self) -> bool:
         """Whether the state at the latest frame is to be kept."""
@@ -141,36 +133,3 @@ class Recorder:
         self._writer.also((INSERT_ARRAY, rows), size)
         if gone is not None:
             self._writer.also((DELETE_ARRAYS, [range_of(gone)]))
-
-    def flush(self) -> int:
-        """Commit what is pending; returns `committed`."""
-        return self._writer.flush()
-
-    def finish(self, reason: str) -> None:
-        """Commit, note why the run ended, and leave one file; harmless when repeated."""
-        self._writer.finish(reason)
-
-    def abandon(self) -> None:
-        """Close the connection as it is; what is committed stays, what is pending is lost."""
-        self._writer.abandon()
-
-
-@final
-class RecorderAt:
-    """Makes the recorder of one run (a sink factory of `core.training.trajectory`), over an old
-    file.
-
-    `path` is where the run lies, also once it has ended; None while there is none.
-    """
-
-    def __init__(self, path: Path, force: bool = True) -> None:
-        self._path, self._force = path, force
-        self._recorder: Recorder | None = None
-
-    def __call__(self, problem: Problem, **settings: Any) -> Recorder:
-        self._recorder = Recorder(self._path, problem, force=self._force, **settings)
-        return self._recorder
-
-    @property
-    def path(self) -> Path | None:
-        return None if self._recorder is None else self._recorder.path

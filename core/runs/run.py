@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from abc import ABC
@@ -16,10 +15,11 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.errors import InputError, RunFileError
+from core.numbers import natural_key
 from core.problem.problem import History, State
 from core.run_files.in_use import beside
 from core.run_files.new_file import place_of
-from core.runs.arrays import LoopNames, check_counts, read_ending
+from core.runs.arrays import check_counts, read_ending, read_loop_names
 from core.runs.base import Run
 from core.runs.connection import Connection, check_wal, connect
 from core.runs.looking import identity, steadily
@@ -59,7 +59,7 @@ class RunFile(Run, ABC):
         self._closed = False
         self._depth = 0
         self._cache = FrameCache(CACHE_BYTES)
-        self._loop_names = LoopNames()
+        self._loop_names: tuple[tuple[str, ...], int] = ((), 0)  # and of how many frames
         self._identity: tuple[int, int] | None = None
         steadily(self.path, self._look)
 
@@ -135,11 +135,12 @@ class RunFile(Run, ABC):
         if not self.recorded:
             return ()
         with self._lock:
-            frames = self.frames
-            if self._loop_names.frames < frames:
+            names, read = self._loop_names
+            if read < self.frames:  # each frame of a growing run is looked through once
                 with self._reading() as connection:
-                    self._loop_names.read(connection, frames)
-            return self._loop_names.names
+                    names = read_loop_names(connection, names, read, self.frames)
+                self._loop_names = names, self.frames
+            return names
 
     def events(self) -> tuple[Event, ...]:
         with self._reading() as connection:
@@ -301,14 +302,7 @@ def runs_in(folder: Path) -> list[Path]:
 
     Raises InputError for a folder without any.
     """
-    paths = sorted(folder.glob("*.msrun"), key=natural)
+    paths = sorted(folder.glob("*.msrun"), key=lambda path: natural_key(path.name))
     if not paths:
         raise InputError(f"The folder {folder} holds no run files (.msrun).")
     return paths
-
-
-def natural(path: Path) -> list[object]:
-    """Return a sort key in which m=16 comes before m=256."""
-    # Texts and numbers alternate in what split returns, so that like is compared with like.
-    parts = re.split(r"(\d+)", path.name)
-    return [int(part) if part.isdecimal() else part for part in parts]

@@ -38,7 +38,6 @@ Row = tuple[str, str, str, int, memoryview]
 
 
 def state_rows(frame: int, state: State) -> list[Row]:
-    """The rows of a state."""
     rows = []
     for part, values in state.items():
         data = np.ascontiguousarray(values, dtype="<f8").reshape(-1)

@@ -192,12 +192,24 @@ def cell_of(run: Run, study: Study) -> StudyCell:
         key, _, text = part.partition("=")
         # The study's own value, of which the name has six digits.
         if key.startswith(f"{FACTOR}."):
-            values = study.axes.get(key, ())
-            settings[key] = next((v for v in values if value_text(v) == text), float(text))
+            known = [value for value in study.axes.get(key, ()) if value_text(value) == text]
+            settings[key] = known[0] if known else _factor(run, key, text)
         elif key == VARIANT:
             settings[key] = next((v for v in study.variants if value_text(v) == text), text)
     record = recorded_of(run)
     return StudyCell(settings, lambda: record, run.path.stem)
+
+
+def _factor(run: Run, key: str, text: str) -> float:
+    """Return the factor in a file's name. Raises InputError for what is no number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"its name says {key} = {text[:40]}, which is no number",
+            where=run.path,
+            remedy="rename the file, or move it elsewhere",
+        ) from None
 
 
 def recorded_of(run: Run) -> Recorded:

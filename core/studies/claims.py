@@ -31,18 +31,16 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, final, get_args
+from typing import Annotated, Any, Literal, final
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from core.errors import InputError
 from core.settings import MAX_SEED
 from core.studies.hunt_kinds import Over, Take
-from core.studies.tables import MAX_CELLS
+from core.studies.tables import MAX_CELLS, SIZES, Size
 from core.study_file.validation import Table, Where, listed, table_of
 
-Size = Literal["quick", "paper"]
-SIZES: tuple[Size, ...] = get_args(Size)
 COLUMNS = ("risk", "hard_margin", "smoothed_margin", "norm_squared", "train_error", "test_error")
 MOST_CLAIMS = 50
 

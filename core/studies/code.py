@@ -48,28 +48,24 @@ def check_code(study: Study, name: str, files: bool = True) -> None:
     """
     for code in codes_of(study):
         trust.check_trusted(code, name, name, file=name)
-    for path in files_of(study) if files else ():
-        try:
-            text = read_code(path)
-        except InputError:  # of another size perhaps; `resolve` says what is wrong with the file
-            continue
-        trust.check_trusted(text, f"{name} names {path}, which", name, file=path, asker=name)
+    for path, code in _readable(study) if files else ():
+        trust.check_trusted(code, f"{name} names {path}, which", name, file=path, asker=name)
+
+
+def _readable(study: Study) -> Iterator[tuple[Path, str]]:
+    """Yield the files that a study names with their code; `resolve` reports what cannot be read."""
+    for path in files_of(study):
+        with suppress(InputError):  # a file of another size, perhaps
+            yield path, read_code(path)
 
 
 def check_cells(study: Study) -> None:
-    """Raise UntrustedCodeError for code that the cells of a study would run at its present size.
-
-    Workers report a file that cannot be read.
-    """
+    """Raise UntrustedCodeError for code that the cells of a study would run at its present size."""
     study = replace(study, sizes={})
     for code in codes_of(study):
         holder = "network.code: the study"
         trust.check_trusted(code, holder, "FILE.toml", file=study.title)
-    for path in files_of(study):
-        try:
-            code = read_code(path)
-        except InputError:
-            continue
+    for path, code in _readable(study):
         holder = f"network.path: {path}"
         trust.check_trusted(code, holder, str(path), file=path, asker=study.title)
 
@@ -91,10 +87,7 @@ def check_experiments(experiments: Iterable[Experiment], folder: Path | None, as
 
 def trusted_codes(study: Study) -> tuple[str, ...]:
     """Return the SHA-256 of each code of a study, or of a file that it names, trusted here."""
-    codes = [*codes_of(study)]
-    for path in files_of(study):
-        with suppress(InputError):
-            codes.append(read_code(path))
+    codes = (*codes_of(study), *(code for _, code in _readable(study)))
     return tuple(trust.digest_of(code) for code in codes if trust.is_trusted(code))
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, final, get_args, get_origin
+from typing import Any, Literal, final, get_args, get_origin
 
 import tomli_w
 from pydantic import Field, ValidationInfo, field_validator
@@ -92,7 +92,8 @@ def is_dropped(axis: str, section: str, kept: Set[str]) -> bool:
 
 # ------------------------------------------------------------------------------------------- tables
 
-SIZES = ("quick", "paper")
+Size = Literal["quick", "paper"]
+SIZES: tuple[Size, ...] = get_args(Size)
 MAX_CELLS = 100_000
 MAX_SETTING = 200_000
 

@@ -302,7 +302,7 @@ def _keys(weight: Weight, memory: bool) -> dict[str, float]:
 
 def _settings(weight: Weight) -> dict[str, float]:
     """What the size depends on of the largest of the runs; 0 for what is not known."""
-    experiment = max(weight.experiments, key=_bulk)
+    experiment = max(weight.experiments, key=lambda one: size_of(one).memory)
     dynamics = experiment.dynamics
     until = getattr(dynamics, "until_log10_time", 0.0)
     return {
@@ -320,7 +320,3 @@ def _either(keys: Sequence[str]) -> str:
     """Names in a row: a, b or c."""
     *most, last = keys or ["network.m"]
     return f"{', '.join(most)} or {last}" if most else last
-
-
-def _bulk(experiment: Experiment) -> float:
-    return size_of(experiment).memory

@@ -19,7 +19,7 @@ from core.errors import DiskError, MarginscopeError, RunFileError
 from core.files import replacing, scratch
 from core.problem.problem import Problem, resolve, with_dynamics
 from core.run_files.meta import printable
-from core.runs import Recorder, RecorderAt, Run, open_run
+from core.runs import Recorder, Run, open_run
 from core.settings import Registry, Section
 from core.studies.cell_table import Row, State
 from core.study_file.experiment import Experiment
@@ -164,9 +164,7 @@ def _record(task: Task, control: Control | None) -> Path | None:
     for module in task.extensions:  # a worker is another process
         import_module(module)
     if not task.stage:
-        sink = RecorderAt(path)
-        run(task.problem(), sink, control)
-        return sink.path
+        return run(task.problem(), partial(Recorder, path, force=True), control).path
     with scratch("cell") as folder:
         local = folder / path.name
         run(task.problem(), partial(Recorder, local), control)

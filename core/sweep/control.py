@@ -44,7 +44,7 @@ class SweepControl:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._status = SweepStatus()
-        self._pause = self._enough = False
+        self._enough = False
         self.cell = Control()  # of the cell that runs in this process, where one does
 
     @property
@@ -58,8 +58,7 @@ class SweepControl:
 
     @property
     def pause_requested(self) -> bool:
-        with self._lock:
-            return self._pause and not self.cell.stop_requested
+        return self.cell.pause_requested
 
     @property
     def enough_requested(self) -> bool:
@@ -73,13 +72,9 @@ class SweepControl:
 
     def pause(self) -> None:
         """Start no more cells; those that run elsewhere are finished, one here waits."""
-        with self._lock:
-            self._pause = True
         self.cell.pause()
 
     def resume(self) -> None:
-        with self._lock:
-            self._pause = False
         self.cell.resume()
 
     def stop(self) -> None:

@@ -15,13 +15,15 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, final, get_args
+from typing import Any, final
+
+from pydantic import TypeAdapter
 
 from core.errors import InputError, RunFileError
 from core.files import read_whole, write_whole
 from core.problem.problem import Problem, resolve
 from core.runs import open_run
-from core.studies.cell_table import Row, State
+from core.studies.cell_table import Row
 from core.studies.code import trusted_codes
 from core.studies.study import Study, parse_study
 from core.studies.tables import MAX_CELLS, Cell
@@ -38,6 +40,7 @@ MOST_BYTES = 100_000_000  # a cell takes half a kilobyte
 # A cell has nine fields, its columns, and at most 24 moments (core.studies.moments).
 MOST_COMMAS = 60 * MAX_CELLS
 MOST_BRACES = 3 * MAX_CELLS + 3  # of cells, their values and moments; of the study's own tables
+ROW = TypeAdapter(Row)
 UNREADABLE = (
     OSError,
     ValueError,
@@ -125,8 +128,9 @@ def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
             if document["format"] == WITHOUT_SUMS or _is_whole(cell, fields):
                 ledger.entries[cell] = _entry(cell, fields)
     except UNREADABLE as error:
+        reason = " ".join(str(error).split())[:200]  # pydantic's reasons have several lines
         raise InputError(
-            f"{path} cannot be read as the ledger of a sweep ({str(error)[:200]}); move it away, "
+            f"{path} cannot be read as the ledger of a sweep ({reason}); move it away, "
             "and the run files beside it are looked at instead."
         ) from error
     return ledger
@@ -169,25 +173,9 @@ def _sum(name: str, fields: Mapping[str, Any]) -> int:
 
 
 def _entry(name: str, fields: Mapping[str, Any]) -> LedgerEntry:
-    values, moments = (
-        {str(key): float(value) for key, value in table.items()}
-        for table in (fields["values"], fields.get("moments", {}))
-    )
-    if fields["state"] not in get_args(State):
-        raise ValueError(f"the state {str(fields['state'])[:40]!r} of the cell {name[:60]}")
-    if float(fields["seconds"]) < 0.0 or not 0 <= int(fields["bytes"]) < 2**63:
+    row = ROW.validate_python({**fields, "name": name})
+    if row.seconds < 0.0 or not 0 <= row.bytes < 2**63:
         raise ValueError(f"a number of the cell {name[:60]}")
-    row = Row(
-        name,
-        fields["state"],
-        str(fields["reason"]),
-        float(fields["seconds"]),
-        str(fields["engine"]),
-        values,
-        int(fields["bytes"]),
-        str(fields["worker"]),
-        moments,
-    )
     return LedgerEntry(row, str(fields["digest"]))
 
 

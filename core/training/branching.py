@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -37,7 +37,6 @@ from core.training.continuation import (
     frame_to_begin,
     refuse_fitted,
     taken_up,
-    with_settings,
 )
 
 CODE = ("network.code", "network.path")
@@ -81,11 +80,6 @@ def frame_of(run: RecordedRun, text: str) -> int:
             "run that it goes on from."
         )
     return int(np.searchsorted(times, time + NEAR, side="right")) - 1
-
-
-def asked_for(run: RecordedRun, settings: Sequence[str]) -> Experiment:
-    """The experiment of a branch by `key=value` settings. Raises InputError."""
-    return with_settings(run.experiment, settings, "branch")
 
 
 def changes_between(parent: Experiment, child: Experiment) -> Changes:

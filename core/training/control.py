@@ -48,7 +48,9 @@ class FinishReason(Enum):
 @dataclass(frozen=True, slots=True)
 class Status:
     """One consistent view of a run. `committed` is the last safe frame, -1 before the first.
-    `notes` are what the dynamics has said so far, in order: `details` has only the latest."""
+    `notes` are what the dynamics has said so far, in order: `details` has only the latest. `path`
+    is where a run that has ended lies: beside its place, where that keeps an older, finished run.
+    """
 
     state: RunState = RunState.IDLE
     reason: FinishReason | None = None
@@ -59,6 +61,7 @@ class Status:
     engine: str = ""
     details: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    path: Path | None = None
 
 
 @final
@@ -73,7 +76,6 @@ class Control:
 
     @property
     def status(self) -> Status:
-        """The latest status."""
         with self._changed:
             return self._status
 

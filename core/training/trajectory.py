@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import Any, Protocol, final, runtime_checkable
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import final
 
+from core.compiled import warming
+from core.compiled.beside import compiling
 from core.data.section import unscaled_note
+from core.dynamics.engines import check_device
 from core.dynamics.integrator import Chunk, Integrator, Outcome
+from core.dynamics.needs import groups_of
 from core.dynamics.registry import integrator, prepared
 from core.errors import DiskError
 from core.numbers import duration_text
-from core.problem.problem import Problem, State
-from core.run_files.frame import Frame
+from core.problem.problem import Problem
+from core.runs import Recorder
 from core.training.control import Control, FinishReason, RunState, Status
 
 # -------------------------------------------------------- duration of a run, from its first seconds
@@ -132,7 +136,6 @@ def data_note(problem: Problem) -> str:
 
 
 def watch_of(problem: Problem) -> PaceWatch:
-    """Return the watch of a run."""
     experiment = problem.experiment
     dynamics = experiment.dynamics
     remedy = experiment.data.rescaling if data_note(problem) else LOWER
@@ -141,6 +144,21 @@ def watch_of(problem: Problem) -> PaceWatch:
 
 # ----------------------------------------------------------------------------------------- the loop
 
+
+def wait_for_kernels(problem: Problem, control: Control, say: Callable[[str], object]) -> None:
+    """Compile the kernels of a problem in another process, until the run is stopped.
+
+    Frames never depend on which kernels were compiled before. `say` gets a sentence about the wait.
+    """
+    lacking = warming.missing(groups_of(problem.experiment))
+    if not lacking:
+        return
+    check_device(problem)  # first: an absent device is an error at once
+    say(f"{warming.compiling_words(lacking)} Training starts automatically.")
+    with compiling(lacking) as beside:
+        beside.wait(lambda: control.stop_requested)
+
+
 REASONS = {
     Outcome.COMPLETED: FinishReason.COMPLETED,
     Outcome.DIVERGED: FinishReason.DIVERGED,
@@ -148,33 +166,8 @@ REASONS = {
 }
 
 
-class Sink(Protocol):
-    """Where frames go; `append` returns the last index that is safe."""
-
-    def append(self, frames: Sequence[Frame]) -> int: ...
-
-    def event(self, kind: str, payload: Mapping[str, Any]) -> None: ...
-
-    def flush(self) -> int: ...
-
-    def finish(self, reason: str) -> None: ...
-
-
-@runtime_checkable
-class StateSink(Protocol):
-    """A sink that also keeps what the dynamics carried at some frames (Integrator.state)."""
-
-    def state_due(self) -> bool: ...
-
-    def keep(self, state: State | None) -> None: ...
-
-
-class SinkFactory(Protocol):
-    """Makes the sink of a run once its engine and the number of its frames are known."""
-
-    def __call__(
-        self, problem: Problem, *, engine: str, planned: int, temperature_cap: float | None
-    ) -> Sink: ...
+# Makes the recorder of a problem, of whose run `engine`, `planned` and `temperature_cap` are known.
+OpenSink = Callable[..., Recorder]
 
 
 def chunks(dynamics: Integrator) -> Iterator[Chunk]:
@@ -187,7 +180,7 @@ def chunks(dynamics: Integrator) -> Iterator[Chunk]:
 
 
 def record(
-    problem: Problem, open_sink: SinkFactory, control: Control, dynamics: Integrator | None = None
+    problem: Problem, open_sink: OpenSink, control: Control, dynamics: Integrator | None = None
 ) -> Generator[Status]:
     """Train and record, one chunk between two values; the last value has state FINISHED.
 
@@ -223,7 +216,7 @@ def record(
                 _add_notes(problem.notes, sink, control)
             if chunk.outcome is Outcome.GOING:
                 control.add_note(pace.note(dynamics.log10_progress(chunk.log10_time)))
-            if isinstance(sink, StateSink) and sink.state_due():
+            if sink.state_due():
                 sink.keep(dynamics.state())
             yield control.status
     except DiskError:
@@ -240,7 +233,7 @@ def record(
     yield control.status
 
 
-def _attended(dynamics: Integrator, sink: Sink, control: Control) -> Iterator[Chunk | None]:
+def _attended(dynamics: Integrator, sink: Recorder, control: Control) -> Iterator[Chunk | None]:
     """Chunks while nobody stops the run; None while it is paused.
 
     The first is done whatever is asked, so that every file that was made holds frame 0.
@@ -257,7 +250,7 @@ def _attended(dynamics: Integrator, sink: Sink, control: Control) -> Iterator[Ch
         yield chunk
 
 
-def _take(chunk: Chunk, sink: Sink, control: Control) -> FinishReason | None:
+def _take(chunk: Chunk, sink: Recorder, control: Control) -> FinishReason | None:
     """Write first, then tell; the reason when this was the last chunk."""
     # What others are told of is on disk: a crash loses what nobody has seen.
     committed = sink.append(chunk.frames) if chunk.frames else control.status.committed
@@ -273,27 +266,26 @@ def _take(chunk: Chunk, sink: Sink, control: Control) -> FinishReason | None:
     return REASONS.get(chunk.outcome)
 
 
-def _add_notes(notes: Sequence[str], sink: Sink, control: Control) -> None:
+def _add_notes(notes: Sequence[str], sink: Recorder, control: Control) -> None:
     """Record sentences about defaults beside the first frame, and publish them."""
     for note in notes:
         sink.event("note", {"note": note})
         control.add_note(note)
 
 
-def _end(sink: Sink, dynamics: Integrator, control: Control, reason: FinishReason) -> None:
+def _end(sink: Recorder, dynamics: Integrator, control: Control, reason: FinishReason) -> None:
     control.publish(state=RunState.FINISHING)
     try:
-        if isinstance(sink, StateSink):
-            sink.keep(dynamics.state())
+        sink.keep(dynamics.state())
         committed = sink.flush()
         sink.finish(reason.value)
     except DiskError:
         control.publish(state=RunState.FINISHED, reason=FinishReason.DISK_FULL)
         raise
-    control.publish(state=RunState.FINISHED, reason=reason, committed=committed)
+    control.publish(state=RunState.FINISHED, reason=reason, committed=committed, path=sink.path)
 
 
-def run(problem: Problem, open_sink: SinkFactory, control: Control | None = None) -> Status:
+def run(problem: Problem, open_sink: OpenSink, control: Control | None = None) -> Status:
     """Record a problem to its end and return the final status."""
     control = control or Control()
     status = control.status

@@ -76,21 +76,20 @@ def draw(
     return place
 
 
-def options_of(given: Mapping[str, Any]) -> Options:
-    known = Options.__dataclass_fields__
+def _check_names(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise InputError for an option that a function does not have."""
     lost = next((name for name in given if name not in known), None)
     if lost is not None:
-        raise InputError(f"figure has no option {lost!r:.60}; {did_you_mean(lost, known)}")
-    lists = {
-        name: (value,) if isinstance(value := given[name], str) else tuple(value)
-        for name in ("panels", "curves", "margins")
-        if given.get(name) is not None
-    }
-    return Options(**{**given, **lists})
+        raise InputError(f"{function} has no option {lost!r:.60}; {did_you_mean(lost, known)}")
+
+
+def options_of(given: Mapping[str, Any]) -> Options:
+    _check_names("figure", given, Options.__dataclass_fields__)
+    names = ("panels", "curves", "margins")
+    return Options(**{**given, **{k: v for k in names if (v := _names(given, k)) is not None}})
 
 
 def scene_of(runs: Sequence[Run], options: Options, dark: bool = False) -> FigureScene:
-    """The scene of runs, one a row."""
     return build_scene(
         runs,
         PANELS if options.panels is None else options.panels,
@@ -199,10 +198,7 @@ class Player:
 
 def play(open_runs: Callable[[], Sequence[Run]], options: PlayerOptions) -> Player:
     """Make the page that plays some runs, which are opened once the options are checked."""
-    known = PlayerOptions.__annotations__
-    lost = next((name for name in options if name not in known), None)
-    if lost is not None:
-        raise InputError(f"player has no option {lost!r:.60}; {did_you_mean(lost, known)}")
+    _check_names("player", options, PlayerOptions.__annotations__)
     limit, plane = options.get("limit", LIMIT_S), options.get("plane")
     page = PageOptions(
         _whole("frames", options.get("frames", PAGE_FRAMES)),

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
-from core.compiled import warming
-from core.compiled.beside import compiling
-from core.dynamics.needs import groups_of
 from core.errors import InputError
 from core.problem.problem import Problem
 from core.run_files.new_file import check_free
-from core.runs import RecorderAt
+from core.runs import Recorder
 from core.study_file.weight import check_room
 from core.sweep.folder import note_runs
 from core.sweep.plan import problems, run_paths
 from core.terminal.bar import say
 from core.training.control import Control, FinishReason, ending_sentences
-from core.training.trajectory import record
+from core.training.trajectory import record, wait_for_kernels
 from marginscope._engine.boundary import (
     Folder,
     TrainingWarning,
@@ -144,28 +141,17 @@ def _places(
 
 def _recorded(problem: Problem, place: Path, overwrite: bool, watched: bool) -> Path:
     """Train one problem; the file that it is recorded in."""
-    control, sink = Control(), RecorderAt(place, overwrite)
+    control, open_sink = Control(), partial(Recorder, place, force=overwrite)
     frames = problem.experiment.recording.frames
     with interruptible(control.stop):
-        compile_for(problem, control, watched)
+        wait_for_kernels(problem, control, say if is_interactive(watched) else str)
         with progress(place.stem, frames, "frame", watched) as bar:
-            for status in record(problem, sink, control):
+            for status in record(problem, open_sink, control):
                 bar.to(status.committed + 1, f"log10 t = {status.log10_time:.5g}")
     status = control.status
-    made = sink.path or place
+    made = status.path or place
     if status.reason is FinishReason.CANCELLED:  # by somebody who answers Ctrl-C in another way
         raise KeyboardInterrupt
     for sentence in ending_sentences(status, made):
         warnings.warn(sentence, TrainingWarning, stacklevel=4)
     return made
-
-
-def compile_for(problem: Problem, control: Control, watched: bool) -> None:
-    """Wait until the kernels of a problem are compiled, so that its frames never depend on that."""
-    lacking = warming.missing(groups_of(problem.experiment))
-    if not lacking:
-        return
-    if is_interactive(watched):
-        print(warming.compiling_words(lacking), file=sys.stderr, flush=True)
-    with compiling(lacking) as beside:
-        beside.wait(lambda: control.stop_requested)

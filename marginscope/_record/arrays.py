@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.run_files.frame import digest
-from core.run_files.networks import UNKNOWN, Form, activation_value
+from core.run_files.networks import UNKNOWN, Form, activation_value, split_vector
 from core.run_files.schema import MAX_ELEMENTS
 
 Floats = NDArray[Any]
@@ -168,38 +168,33 @@ def _as_told(y: Floats, k: int, name: str) -> Floats:
     return y
 
 
-def hidden(value: Any, d: int, name: str = "V") -> Floats:
-    """Inner weights V (m, d). Raises InputError for another shape."""
-    V = as_numpy(value, name)
+def hidden(value: Any, d: int) -> Floats:
+    """Return inner weights V (m, d). Raises InputError for another shape."""
+    V = as_numpy(value, "V")
     if V.ndim != 2 or V.shape[1] != d or 0 in V.shape:
-        hint = ""
-        if V.ndim == 2 and V.shape[0] == d:
-            hint = f"; its rows are to be the nodes, as {name}.T has them"
-        raise InputError(f"{name} has shape {V.shape}; (m, {d}) is needed{hint}.")
+        turned = V.ndim == 2 and V.shape[0] == d
+        hint = "; its rows are to be the nodes, as V.T has them" if turned else ""
+        raise InputError(f"V has shape {V.shape}; (m, {d}) is needed{hint}.")
     return V
 
 
-def outer(value: Any, m: int, k: int, name: str = "a") -> Floats:
+def outer(value: Any, m: int, k: int) -> Floats:
     """Outer weights: (m,) for one output, of (m,), (1, m) or (m, 1); (m, k), of (k, m).
 
     Raises InputError for another shape.
     """
-    a = as_numpy(value, name)
+    a = as_numpy(value, "a")
     if k == 1:
         if a.shape not in ((m,), (1, m), (m, 1)):
-            two = a.shape in ((2, m), (m, 2))
-            hint = (
-                "; of two logits give the difference of their rows, and the logistic loss"
-                if two
-                else ""
-            )
-            raise InputError(f"{name} has shape {a.shape}; ({m},) or (1, {m}) is needed{hint}.")
+            hint = ""
+            if a.shape in ((2, m), (m, 2)):
+                hint = "; of two logits give the difference of their rows, and the logistic loss"
+            raise InputError(f"a has shape {a.shape}; ({m},) or (1, {m}) is needed{hint}.")
         return a.reshape(m)
     if a.shape != (k, m):
         hint = "; class numbers count from 0" if a.shape == (k - 1, m) else ""
         raise InputError(
-            f"{name} has shape {a.shape}; (k, m) = ({k}, {m}) is needed, a row for each class"
-            f"{hint}."
+            f"a has shape {a.shape}; (k, m) = ({k}, {m}) is needed, a row for each class{hint}."
         )
     return a.T
 
@@ -246,12 +241,7 @@ class NetworkArrays:
 
     def with_values(self, flat: Floats) -> NetworkArrays:
         """The same network with the trained arrays of a vector, which it shares."""
-        parts, start = dict(self.parts), 0
-        for name, shape in self.form.layout:
-            size = math.prod(shape)
-            parts[name] = flat[start : start + size].reshape(shape)
-            start += size
-        return NetworkArrays(self.form, parts)
+        return NetworkArrays(self.form, self.parts | split_vector(flat, self.form.layout))
 
     def outputs(self, x: Floats) -> Floats:
         """f(x), (n,) or (n, k); NaN for an activation without a name."""

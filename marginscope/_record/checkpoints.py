@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 from core.errors import InputError
-from core.numbers import whole_text
+from core.numbers import natural_key, whole_text
 from core.run_files.schema import MAX_FRAMES
 from marginscope._record.api import record
 from marginscope._record.frames import warn_user
@@ -36,16 +36,6 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 MOST_DIGITS = 18
 # What a number in a name counts: "epoch=3-step=120" is step 120.
 STEP = re.compile(r"(?:step|iter|iteration)s?[=_\- ]*(\d+(?:\.\d+)?)", re.IGNORECASE)
-
-
-def natural_key(text: str) -> list[tuple[int, str]]:
-    """Return a key by which ckpt-9 is before ckpt-10.
-
-    >>> sorted(["ckpt-10", "ckpt-9", "a"], key=natural_key)
-    ['a', 'ckpt-9', 'ckpt-10']
-    """
-    parts = re.split(r"(\d{1,18})", text)
-    return [(int(part), part) if k % 2 else (-1, part) for k, part in enumerate(parts)]
 
 
 def files_at(place: str | os.PathLike[str]) -> list[Path]:

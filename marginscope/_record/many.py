@@ -12,6 +12,7 @@ from core.errors import InputError
 from core.numbers import whole_text
 from core.run_files.meta import printable
 from core.run_files.schema import MAX_FRAMES
+from marginscope._record.limits import LazyArrays
 from marginscope._record.state_arrays import Name, Sizes, find_layers, is_open_file, shape_of
 
 Numbered = list[tuple[float | None, Any]]  # (step, state)
@@ -216,50 +217,35 @@ def _has_length(values: Any, count: int) -> bool:
 
 
 @final
-class Part(Mapping[str, Any]):
+class Part(LazyArrays):
     """Those arrays of a mapping whose names begin alike, by the rest of their names."""
 
     def __init__(self, content: Mapping[Any, Any], keys: Mapping[str, Any]) -> None:
-        self._content, self._keys = content, keys
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._keys
+        super().__init__(keys)
+        self._content = content
 
     def __getitem__(self, name: str) -> Any:
-        return self._content[self._keys[name]]
+        return self._content[self._entries[name]]
 
     def float_shape(self, name: str) -> tuple[int, ...] | None:
-        """Return the shape of an array, None if it is not of real numbers. Raises InputError."""
-        return shape_of(self._content, self._keys[name])
+        return shape_of(self._content, self._entries[name])
 
 
 @final
-class FrameArrays(Mapping[str, Any]):
+class FrameArrays(LazyArrays):
     """One frame of arrays whose first axis counts frames; `shapes` are those of a frame."""
 
     def __init__(
         self, arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], index: int
     ) -> None:
-        self._arrays, self._shapes, self._index = arrays, shapes, index
-
-    def __len__(self) -> int:
-        return len(self._arrays)
+        super().__init__(arrays)
+        self._shapes, self._index = shapes, index
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays | self._shapes)  # type: ignore[operator]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._arrays
+        return iter({**self._entries, **self._shapes})
 
     def __getitem__(self, name: str) -> Any:
-        return self._arrays[name][self._index]
+        return self._entries[name][self._index]
 
     def float_shape(self, name: str) -> tuple[int, ...] | None:
-        """Return the shape of an array in one frame."""
         return self._shapes.get(name)

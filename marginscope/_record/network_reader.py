@@ -107,7 +107,7 @@ class NetworkReader:
             self._pass = FirstPass(
                 (arrays_seen["V"], arrays_seen["a"]),
                 (weights["b"] is not None, weights["c"] is not None),
-                self._get_network,
+                lambda: self.options.network,
                 self._warn,
             )
         return weights
@@ -122,9 +122,6 @@ class NetworkReader:
         if self._pass is not None:
             self._pass.stop()
         self._pass, self._source, self._reads_layers = None, Source(), False
-
-    def _get_network(self) -> NetworkOptions:
-        return self.options.network
 
     def _read_layers(self, layers: Layers) -> Weights:
         weights = layers.read()

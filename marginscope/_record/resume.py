@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.run_files.meta import Description, dump_json
+from core.run_files.networks import split_vector
 from core.run_files.new_file import new_beside
 from core.run_files.reopening import Facts, read_facts, reopen
 from core.run_files.schema import FIXED
@@ -48,11 +49,7 @@ class Found:
     def weights(self, network: NetworkOptions) -> Weights:
         """Return weights as a loop that does not give V0 would hand them over at first."""
         meta, origin = self.facts.meta, self.facts.arrays["origin"]
-        parts, place = dict[str, NDArray[Any]](), 0
-        for name, shape in meta["layout"]:
-            size = math.prod(shape)
-            parts[name] = origin[place : place + size].reshape(shape).astype(meta["dtype"])
-            place += size
+        parts = split_vector(origin.astype(meta["dtype"]), meta["layout"])
         inner, outer = network.shares("a" in parts or "A" in parts)
         a = parts["A"].T if "A" in parts else parts.get("a")
         shares = {"V": inner, "b": inner, "c": network.scale if network.scales_c else 1.0}

@@ -12,7 +12,7 @@ from typing import Any, final
 
 from core.errors import InputError, did_you_mean
 from core.run_files.meta import printable
-from marginscope._record.limits import check_size
+from marginscope._record.limits import LazyArrays, check_size
 
 Name = str | Sequence[Any] | Callable[[Any], Any]
 Path = tuple[Any, ...]
@@ -72,10 +72,9 @@ def shape_of(state: Mapping[Any, Any], key: Any) -> Shape | None:
 
     Arrays of files are not read.
     """
-    if is_open_file(state):
+    if isinstance(state, LazyArrays):
         try:
-            found: Shape | None = state.float_shape(key)  # type: ignore[attr-defined]
-            return found
+            return state.float_shape(key)
         except InputError:  # a damaged array that may not be needed
             return None
     shape, kind = getattr(state[key], "shape", None), str(getattr(state[key], "dtype", ""))
@@ -84,7 +83,7 @@ def shape_of(state: Mapping[Any, Any], key: Any) -> Shape | None:
 
 def is_open_file(state: Any) -> bool:
     """Return True for a mapping that reads its arrays from a file when they are taken."""
-    return hasattr(state, "float_shape")
+    return isinstance(state, LazyArrays)
 
 
 def mappings(state: Any) -> Iterator[tuple[Path, Mapping[Any, Any]]]:

@@ -11,7 +11,7 @@ import os
 import stat
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, final
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from core.errors import InputError
 from core.numbers import whole_text
 from marginscope._record import limits
-from marginscope._record.limits import REMEDY, LimitError, ReadArrays
+from marginscope._record.limits import REMEDY, FileArrays, LimitError, translate_errors
 from marginscope._record.tensor_files import (
     TensorArrays,
     is_tensor_file,
@@ -75,7 +75,7 @@ def open_state(path: Path) -> Iterator[Any]:
         holds objects other than tensors. Also raised in the block, by arrays that are read late.
     """
     with open_plain(path) as file:
-        with _translate_errors(path):
+        with translate_errors(path):
             kind = _format_of(path, file)
             if kind == NPZ:
                 content: Any = NpzArrays(path, zipfile.ZipFile(file))
@@ -83,10 +83,7 @@ def open_state(path: Path) -> Iterator[Any]:
                 content = TensorArrays(path, file)
             else:
                 content = load_tensors(path, file, kind == TORCH)
-        if isinstance(content, NpzArrays | TensorArrays):
-            yield Translated(path, content)
-        else:
-            yield content
+        yield content
 
 
 def _format_of(path: Path, file: BinaryIO) -> str:
@@ -149,23 +146,6 @@ def open_plain(path: Path) -> BinaryIO:
     )
 
 
-@contextmanager
-def _translate_errors(path: Path) -> Iterator[None]:
-    """Turn every error that a damaged or hostile file leads to into InputError."""
-    try:
-        yield
-    except InputError:
-        raise
-    except LimitError as error:
-        raise InputError(f"The checkpoint {path} is not read: {error}; {error.remedy}.") from error
-    except Exception as error:
-        first = " ".join(str(error).split())[:200].rstrip(".")
-        raise InputError(
-            f"The checkpoint {path} cannot be read as tensors alone "
-            f"({first or type(error).__name__}); {REMEDY}."
-        ) from error
-
-
 def check_directory(file: BinaryIO) -> None:
     """Check the end of a zip before anything reads its list of contents.
 
@@ -203,58 +183,16 @@ def check_directory(file: BinaryIO) -> None:
 
 
 @final
-class Translated(Mapping[str, NDArray[Any]]):
-    """Lazy mapping of an open file whose errors are sentences."""
-
-    def __init__(self, path: Path, arrays: NpzArrays | TensorArrays) -> None:
-        self._path, self._arrays = path, arrays
-
-    def __len__(self) -> int:
-        return len(self._arrays)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._arrays
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        with _translate_errors(self._path):
-            return self._arrays[name]
-
-    def float_shape(self, name: str) -> tuple[int, ...] | None:
-        """Return the shape of an array, None if it is not of real numbers. Raises InputError.
-
-        Its values are not read.
-        """
-        with _translate_errors(self._path):
-            return self._arrays.float_shape(name)
-
-
-@final
-class NpzArrays(Mapping[str, NDArray[Any]]):
-    """Lazy mapping of names to the arrays of an open NPZ, each read header first."""
+class NpzArrays(FileArrays):
+    """Arrays of an open NPZ, each read header first."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
-        self._path, self._archive = path, archive
-        self._members = {
-            info.filename.removesuffix(".npy"): info
-            for info in archive.infolist()
-            if info.filename.endswith(".npy")
-        }
-        self._read = ReadArrays(path)
+        names = (info for info in archive.infolist() if info.filename.endswith(".npy"))
+        super().__init__(path, {info.filename.removesuffix(".npy"): info for info in names})
+        self._archive = archive
 
-    def __len__(self) -> int:
-        return len(self._members)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._members)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._members
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        info = self._members[name]
+    def _read(self, name: str) -> NDArray[Any]:
+        info = self._entries[name]
         with self._open(name) as file:
             shape, fortran, dtype = _read_header(file, name)
             self._check(name, info, shape, dtype, file.tell())
@@ -262,14 +200,13 @@ class NpzArrays(Mapping[str, NDArray[Any]]):
             _fill(values, file, name)
         return values.reshape(shape, order="F" if fortran else "C")
 
-    def float_shape(self, name: str) -> tuple[int, ...] | None:
-        """Return the shape of an array, None if it is not of real numbers. Raises ValueError."""
+    def _shape(self, name: str) -> tuple[tuple[int, ...], bool]:
         with self._open(name) as file:
             shape, _, dtype = _read_header(file, name)
-            return shape if dtype.kind == "f" else None
+            return shape, dtype.kind == "f"
 
     def _open(self, name: str) -> IO[bytes]:
-        info = self._members[name]
+        info = self._entries[name]
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{name} is packed in an unusual way")
         return self._archive.open(info)
@@ -283,7 +220,7 @@ class NpzArrays(Mapping[str, NDArray[Any]]):
         start: int,
     ) -> None:
         """Check an array's header against the limits and its length in the archive."""
-        self._read.add(name, shape, dtype)
+        self._count(name, shape, dtype)
         length = start + math.prod(shape) * dtype.itemsize
         if info.file_size != length or length > RATIO * info.compress_size + CHUNK:
             raise ValueError(f"{name} is not as long as its shape {shape} says")

@@ -10,7 +10,7 @@ import pickletools
 import re
 import shlex
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeGuard, final
@@ -22,7 +22,7 @@ from core.errors import InputError
 from core.numbers import whole_text
 from core.run_files.meta import printable
 from marginscope._record import limits
-from marginscope._record.limits import FEWER, MOST_PICKLE, LimitError, ReadArrays
+from marginscope._record.limits import FEWER, MOST_PICKLE, FileArrays, LimitError
 
 # ----------------------------------------------------------------------------------- safetensors
 #
@@ -56,24 +56,14 @@ def is_tensor_file(head: bytes, length: int) -> bool:
 
 
 @final
-class TensorArrays(Mapping[str, NDArray[Any]]):
-    """Lazy mapping of names to the arrays of an open safetensors file.
+class TensorArrays(FileArrays):
+    """Arrays of an open safetensors file.
 
-    Parameters
-    ----------
-    path : Path
-        What messages call the file.
-    file : BinaryIO
-        The open file.
-
-    Raises
-    ------
-    ValueError
-        The header is damaged, or longer than the limit (`LimitError`).
+    Raises ValueError for a header that is damaged, or longer than the limit (`LimitError`).
     """
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
-        self._file, self._read = file, ReadArrays(path)
+        self._file = file
         length = os.fstat(file.fileno()).st_size
         file.seek(0)
         size = int.from_bytes(file.read(LENGTH), "little")
@@ -89,26 +79,16 @@ class TensorArrays(Mapping[str, NDArray[Any]]):
         header = json.loads(file.read(size).decode(), object_pairs_hook=_without_repeats)
         if not isinstance(header, dict):
             raise ValueError("its header is no object")
-        self._entries = {name: entry for name, entry in header.items() if name != NOTES}
+        super().__init__(path, {name: one for name, one in header.items() if name != NOTES})
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
-
-    def float_shape(self, name: str) -> tuple[int, ...] | None:
-        """Return the shape of an array, None if it is not of real numbers. Raises ValueError."""
+    def _shape(self, name: str) -> tuple[tuple[int, ...], bool]:
         shape, kind, _ = self._place(name)
-        return shape if "F" in kind else None
+        return shape, "F" in kind
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def _read(self, name: str) -> NDArray[Any]:
         shape, kind, first = self._place(name)
         dtype = np.dtype(DTYPES[kind])
-        self._read.add(name, shape, dtype)
+        self._count(name, shape, dtype)
         values = np.empty(math.prod(shape), dtype)
         self._file.seek(self._start + first)
         if values.nbytes and self._file.readinto(values.view(np.uint8).data) != values.nbytes:  # type: ignore[attr-defined]

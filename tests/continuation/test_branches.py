@@ -18,8 +18,8 @@ from core.reference.watch import Watch
 from core.runs import RecordedRun, Recorder, open_run
 from core.theorems.registry import assess_all
 from core.theorems.statement import Verdict
-from core.training.branching import asked_for, branched, frame_of
-from core.training.continuation import note_of
+from core.training.branching import branched, frame_of
+from core.training.continuation import note_of, with_settings
 from core.training.control import FinishReason, Status
 from core.training.trajectory import run
 from tests.continuation.test_start import start_hypothesis
@@ -54,7 +54,7 @@ def parents(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def branch_of(path: Path, frame: int, *settings: str) -> Problem:
     with open_run(path) as parent:
-        return branched(parent, frame, asked_for(parent, settings))
+        return branched(parent, frame, with_settings(parent.experiment, settings, "branch"))
 
 
 def branched_at(child: Path, path: Path, frame: int, *settings: str) -> Status:
@@ -97,7 +97,7 @@ def test_the_first_frame_is_the_parents(
     path, child = parents(name), tmp_path / "child.msrun"
     with open_run(path) as parent:
         frame = parent.frames // 2 + 1
-        made = branched(parent, frame, asked_for(parent, settings))
+        made = branched(parent, frame, with_settings(parent.experiment, settings, "branch"))
         run(made, partial(Recorder, child))
         with open_run(child) as begun:
             assert begun.frames > 2

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import LONGEST, Clause, DiskError, InputError, MarginscopeError
+from core.errors import LONGEST, Clause, DiskError, InputError, MarginscopeError, RuleError
 from core.files import write_whole
+from core.run_files.held_file import CUT, FileLostError, Loss
 from core.studies.cell_table import check_table
 from core.study_file.validation import build_experiment
 from core.sweep.cell import Task
@@ -72,6 +73,14 @@ def test_an_error_from_another_process_has_its_fields() -> None:
     come = pickle.loads(pickle.dumps(sent))
     assert (str(come), come.sentence) == ("--y x: it is odd; do.", "x: it is odd; do.")
     assert (type(come), come.clauses) == (InputError, sent.clauses)
+
+
+def test_errors_with_arguments_of_their_own_leave_a_process() -> None:
+    lost = FileLostError("it was cut short", Loss(CUT, of_journal=True), remedy="record it again")
+    come = pickle.loads(pickle.dumps(lost))
+    assert (type(come), come.loss, str(come)) == (FileLostError, lost.loss, str(lost))
+    rule = pickle.loads(pickle.dumps(RuleError("n is too large", keys=("data.n", "data.d"))))
+    assert (type(rule), rule.keys, str(rule)) == (RuleError, ("data.n", "data.d"), "n is too large")
 
 
 def test_sentences_have_an_end() -> None:

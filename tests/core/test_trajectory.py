@@ -29,7 +29,9 @@ GD = ("dynamics.kind=gd", "dynamics.step=0.25")
 
 
 class Memory:
-    """A sink in memory, which can be told to fail."""
+    """A sink in memory, which can be told to fail, and keeps no states."""
+
+    path = Path("memory.msrun")
 
     def __init__(self, at: Problem, *, fail_after: int | None = None, **facts: Any) -> None:
         self.frames: list[Frame] = []
@@ -46,6 +48,12 @@ class Memory:
 
     def event(self, kind: str, payload: Mapping[str, Any]) -> None:
         self.events.append((kind, payload))
+
+    def state_due(self) -> bool:
+        return False
+
+    def keep(self, state: object) -> None:
+        pass
 
     def flush(self) -> int:
         return len(self.frames) - 1

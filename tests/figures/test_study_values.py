@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.studies.cells import Recorded, StudyCell
+from core.studies.cells import Recorded, StudyCell, cell_of
 from core.studies.layout import PanelLayout, parse_layout
 from core.studies.panel_lines import Line, lines_of
 from core.studies.statistics import (
@@ -21,6 +23,8 @@ from core.studies.statistics import (
     ratio_of_means,
     slope_of,
 )
+from core.studies.study import parse_study
+from core.study_file.validation import build_experiment
 
 
 def cell(
@@ -49,6 +53,16 @@ def grid(value: Callable[[int, int], float], spread: str = "sd") -> tuple[Line, 
     ]
     random.Random(3).shuffle(cells)
     return lines_of(panel(spread=spread), cells)
+
+
+def test_a_factor_that_a_file_name_does_not_have_is_refused() -> None:
+    """A copy that a file manager has made, of which nothing says its factor."""
+    text = '[axes]\n"factor.c" = [0.5, 2]\n[derived]\n"network.m" = "8 * c"\n'
+    study = parse_study(text, "mine")
+    path = Path("mine__factor.c=0.5 (copy).msrun")
+    run = SimpleNamespace(path=path, experiment=build_experiment({"network": {"m": 4}}, "mine"))
+    with pytest.raises(InputError, match=r"copy.*factor\.c = 0\.5 \(copy\), which is no number"):
+        cell_of(run, study)
 
 
 def test_a_sweep_has_means_and_standard_deviations() -> None:

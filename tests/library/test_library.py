@@ -22,13 +22,12 @@ from core.library.about import change_about, place, read_about, tags_of
 from core.library.entry import About, Entry, Facts
 from core.library.index import Row, RunIndex
 from core.library.library import Listing, surplus
-from core.library.query import chosen
 from core.library.reading import heights, picture_of, read_facts
 from core.observables.registry import OBSERVABLES, last_values
 from core.reference.margin import SavedMargin, exact, save_margin, saved_margin_path
 from core.reference.registry import REFERENCES
 from core.runs import open_run
-from tests.support.made_up_library import entry, library_of, with_headings
+from tests.support.made_up_library import chosen, entry, library_of, with_headings
 from tests.support.run_files import crash, frames_of, record, recorder_at, small_problem
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.library.entry import About, Entry
-from core.library.query import chosen, query
-from tests.support.made_up_library import entry, many, with_headings
+from core.library.query import query
+from tests.support.made_up_library import chosen, entry, many, with_headings
 
 RUNS = (
     entry(1, {"dynamics.kind": "gd"}, {"hard_margin": 0.03}, {"gamma_gl": 0.08}),

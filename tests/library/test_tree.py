@@ -11,13 +11,12 @@ import pytest
 
 from core.library.entry import About, Bookmark, Entry, arranged, headings, missed_by_none
 from core.library.library import surplus
-from core.library.query import chosen
 from core.library.reading import read_facts
 from core.runs.meta import lineage_of
 from tests.continuation.test_branches import PARENTS, branched_at
 from tests.problems import problem
 from tests.support.continued_runs import continued_at, recorded_at
-from tests.support.made_up_library import entry, library_of, many
+from tests.support.made_up_library import chosen, entry, library_of, many
 
 
 def child_of(parent: Entry, number: int, **facts: object) -> Entry:

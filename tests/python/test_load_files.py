@@ -20,7 +20,8 @@ import pytest
 import torch
 
 import marginscope as ms
-from marginscope._record.checkpoints import natural_key, steps_in
+from core.numbers import natural_key
+from marginscope._record.checkpoints import steps_in
 from tests.support.loops import loop, states
 from tests.support.mutations import damaged_bytes, damaged_text
 

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import InputError, RunFileError
 from core.run_files.in_use import checksum, header_of
-from core.runs import Recorder, code_of, looking, open_run
+from core.runs import Recorder, code_of, connection, looking, open_run
 from core.training.continuation import continued
 from tests.support.run_changes import SIZE, frame, meta
 from tests.support.run_files import (
@@ -32,6 +32,28 @@ from tests.support.run_files import (
 # Files that a writer makes while a reader opens them: in `make test`, and in `make test-long`.
 MOST_ROUNDS = 20_000
 ROUNDS = (30, pytest.param(1000, marks=pytest.mark.slow))
+
+
+def test_a_file_that_cannot_be_read_alone_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, closed = record(tmp_path / "a.msrun", small_problem(), 2), []
+    close = connection.Connection.close
+
+    def fail(*_: object) -> None:
+        raise RunFileError("damaged")
+
+    def close_it(one: connection.Connection) -> None:
+        closed.append(one)
+        close(one)
+
+    monkeypatch.setattr(connection, "_texts", fail)
+    monkeypatch.setattr(connection.Connection, "close", close_it)
+    monkeypatch.setattr(connection, "is_left", {path: True}.get)
+    monkeypatch.setattr(connection, "_names_others", fail)
+    with pytest.raises(RunFileError, match="damaged"):
+        connection._connected_without_locks(path, path)
+    assert len(closed) == 1
 
 
 # ----------------------------------------------------------------- a writer closes, many times

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from core.library.entry import About, Entry, Facts, Setting, headings
 from core.library.library import Library
+from core.library.query import query
 
 
 def entry(
@@ -61,3 +62,9 @@ def library_of(folder: Path) -> Library:
     """The library of the folder `runs`, its index beside it."""
     (folder / "runs").mkdir(exist_ok=True)
     return Library(folder / "runs", folder / "library.sqlite")
+
+
+def chosen(entries: Iterable[Entry], text: str) -> list[Entry]:
+    """Return the entries that a query is true of."""
+    condition = query(text)
+    return [entry for entry in entries if condition(entry)]

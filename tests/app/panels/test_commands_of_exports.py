@@ -6,6 +6,7 @@ import re
 import shlex
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -400,3 +401,19 @@ def test_the_command_cites_studies_and_runs(runs, capsys) -> None:
     assert {"marginscope", "telgarsky22"} <= set(entries)
     assert main(["cite", "nothing.msrun"]) == 2
     assert "nothing.msrun" in capsys.readouterr().err
+
+
+def test_one_run_after_another_is_open_for_citations(runs, capsys, monkeypatch) -> None:
+    """A folder may hold more runs than a process can have open."""
+    opened = []
+
+    def open_alone(path: Path) -> Any:
+        for run in opened:
+            with pytest.raises(ValueError, match="is closed"):
+                run.events()
+        opened.append(open_run(path))
+        return opened[-1]
+
+    monkeypatch.setattr("core.cli.reading.open_run", open_alone)
+    assert main(["cite", str(runs[0]), str(runs[0])]) == 0
+    assert len(opened) == 2 and "telgarsky22" in capsys.readouterr().out

@@ -17,6 +17,8 @@ from tests.tools.benchmarks.measure import heading, interleaved, row
 class Nowhere:
     """A sink that keeps nothing."""
 
+    path = Path("nowhere.msrun")
+
     def __init__(self, at: Problem, **facts: object) -> None:
         self.count = -1
 
@@ -25,6 +27,12 @@ class Nowhere:
         return self.count
 
     def event(self, kind: str, payload: object) -> None:
+        pass
+
+    def state_due(self) -> bool:
+        return False
+
+    def keep(self, state: object) -> None:
         pass
 
     def flush(self) -> int:

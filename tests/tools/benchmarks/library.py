@@ -12,8 +12,7 @@ from pathlib import Path
 from core.library.entry import Entry
 from core.library.index import Row, run_files
 from core.library.library import Library
-from core.library.query import chosen
-from tests.support.made_up_library import entry
+from tests.support.made_up_library import chosen, entry
 from tests.tools.benchmarks import palette
 from tests.tools.benchmarks.measure import heading, row, spread
 

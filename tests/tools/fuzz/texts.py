@@ -16,11 +16,10 @@ from app.training.study_edits import Edits
 from core.data.points import parse_points
 from core.errors import InputError
 from core.files import read_text
-from core.library.query import chosen
 from core.observables.planes import NodePlane
 from core.studies.formulas import evaluate
 from core.studies.study import parse_study
-from tests.support.made_up_library import many
+from tests.support.made_up_library import chosen, many
 from tests.support.mutations import damaged_text
 from tests.tools.fuzz.format import Format, WrongError
 
