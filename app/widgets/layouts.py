@@ -79,6 +79,9 @@ class ScrolledColumn(QScrollArea):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._content and event.type() is QEvent.Type.LayoutRequest:
             self.updateGeometry()  # Qt's own keeps to a size of its own
+            # Before the content lays itself out: Qt makes it higher one turn of the loop later,
+            # and until then it is painted with all rows squeezed into the old height.
+            super().event(event)
         return super().eventFilter(watched, event)
 
 

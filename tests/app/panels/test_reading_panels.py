@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.playback.inspector import NODE_HINT, Inspector
@@ -21,6 +21,7 @@ from app.study.chooser import OPEN_TEXT, StudyChooser
 from app.style import style_sheet
 from app.theory.panel import FinalLine
 from app.widgets.labels import ElidedLabel
+from app.widgets.layouts import fill_scrolled
 from app.widgets.screen_text import rich
 from core.figures.palette import LIGHT, PALETTES
 from core.observables.registry import OBSERVABLES
@@ -68,6 +69,25 @@ def test_a_long_name_of_a_run_leaves_the_width_alone(inspector: Inspector) -> No
     label = next(one for one in inspector.node.findChildren(ElidedLabel) if one.text() == name)
     assert label.shown_text().endswith("\u2026") and label.toolTip() == name
     assert label.font().weight() == 600
+
+
+def test_rows_that_come_are_never_painted_squeezed(qtbot: QtBot) -> None:
+    panel = QWidget()
+    qtbot.addWidget(panel)
+    content = QWidget(panel)
+    column = QVBoxLayout(content)
+    fill_scrolled(panel, content)
+    panel.resize(200, 120)
+    panel.show()
+    QApplication.processEvents()
+    assert content.height() <= 120
+    for number in range(20):
+        label = QLabel(f"row {number}", content)
+        column.addWidget(label)
+        label.show()
+    # Content is laid out, and the events that Qt posts by that have not come yet.
+    QCoreApplication.sendPostedEvents(content, QEvent.Type.LayoutRequest.value)
+    assert content.height() >= 20 * label.sizeHint().height()
 
 
 def test_a_nodes_numbers_have_the_digits_they_deserve(inspector: Inspector) -> None:
