@@ -20,7 +20,6 @@ def trajectory(problem: Problem) -> Iterator[Frame]:
 
 
 def frames_of(dynamics: Integrator) -> list[Frame]:
-    """Every frame of a dynamics, to its end."""
     return [frame for chunk in chunks(dynamics) for frame in chunk.frames]
 
 

@@ -59,7 +59,6 @@ def qapp_cls() -> type[QtApplication]:
 
 @pytest.fixture
 def qtbot(qapp: object, request: pytest.FixtureRequest) -> QtBot:
-    """The mouse, the keyboard and the waiting of all tests of the window."""
     return PatientBot(request)
 
 
@@ -102,6 +101,22 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as environment:  # `monkeypatch` itself is undone early
         environment.setenv("MARGINSCOPE_CACHE", str(folder))
         yield folder / "margins"
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the program in this process: (status, standard output, standard error)."""
+    from core.cli.main import main
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
 
 
 def has_cuda() -> bool:

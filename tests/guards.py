@@ -35,7 +35,6 @@ _started_timers: WeakSet[Any] = WeakSet()
 
 
 def running_threads() -> set[threading.Thread]:
-    """The threads that Python knows and that still run."""
     return {thread for thread in threading.enumerate() if _runs(thread)}
 
 
@@ -231,6 +230,5 @@ def guarded(
 
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
-    """Guard a test."""
     with guarded():
         yield

@@ -14,12 +14,10 @@ FIGURE_1 = "telgarsky22-figure-1"
 
 
 def figure_1(*settings: str) -> Study:
-    """The study of Figure 1 with settings."""
     return load_study(FIGURE_1).with_settings(settings)
 
 
 def problem(*settings: str, m: int = 16) -> Problem:
-    """One cell of Figure 1 with settings."""
     study = figure_1(f"network.m={m}", *settings)
     return resolve(study.cells()[0].experiment, title=study.title, source=study.source)
 

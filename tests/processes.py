@@ -18,7 +18,6 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 
 def never() -> bool:
-    """Nobody cancels."""
     return False
 
 
@@ -38,17 +37,14 @@ def is_worker(process: psutil.Process) -> bool:
 
 
 def sleep_long(*_: object) -> None:
-    """Take far longer than a test."""
     time.sleep(1000)
 
 
 def fail(*_: object) -> NoReturn:
-    """Raise what is an error of the program."""
     raise ZeroDivisionError("ZeroDivisionError there")
 
 
 def die(*_: object) -> None:
-    """Kill this process."""
     os.kill(os.getpid(), signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
 
 

@@ -71,8 +71,6 @@ def kinds() -> Iterator[None]:
 
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run the program in this process; its standard output."""
-
     def run(*arguments: object) -> str:
         capsys.readouterr()
         status = main([str(argument) for argument in arguments])
@@ -85,7 +83,6 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """The study of docs/extend.md with one seed."""
     path = tmp_path / "one-of-each.toml"
     path.write_text(STUDY.read_text().replace("[0, 1]", "[0]"))
     return path
@@ -93,8 +90,6 @@ def study(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def trained(call: Call, study: Path, tmp_path: Path) -> Callable[..., Path]:
-    """Train the study, with settings; the run file."""
-
     def run(*settings: str) -> Path:
         chosen = [part for setting in settings for part in ("--set", setting)]
         out = call("run", study, "--out", tmp_path / "runs", "--force", "--quiet", *chosen)
@@ -104,7 +99,6 @@ def trained(call: Call, study: Path, tmp_path: Path) -> Callable[..., Path]:
 
 
 def problem(dynamics: dict[str, Any] | None = None, **tables: dict[str, Any]) -> Problem:
-    """The study's problem, with other tables."""
     made = {
         "data": {"kind": "stripes", "n": 12},
         "network": {"kind": "cubed", "m": 8},
@@ -123,7 +117,6 @@ def outputs(flat: torch.Tensor, x: torch.Tensor, m: int) -> torch.Tensor:
 
 
 def slope_of(flat: np.ndarray, at: Problem) -> np.ndarray:
-    """grad R by autograd."""
     leaf = torch.tensor(flat, requires_grad=True)
     x, y = torch.tensor(at.dataset.x), torch.tensor(at.dataset.y)
     risk = torch.nn.functional.softplus(-y * outputs(leaf, x, at.network.m)).mean()
@@ -243,7 +236,6 @@ def test_wide_data_are_trained_in_row_space() -> None:
             chunk = engine.advance()
         last.append(chunk.frames[-1].parameters)
     inside = reduced(at)
-    assert inside.reduction is not None
     m = at.network.m
     V = inside.reduction.full(last[1][m:].reshape(m, -1))
     assert np.allclose(last[0], np.append(last[1][:m], V.ravel()), rtol=0, atol=1e-12)
@@ -345,7 +337,6 @@ def test_the_form_offers_it(qtbot: Any, study: Path) -> None:
     for section, kind in (("data", "stripes"), ("network", "cubed"), ("dynamics", "heavy_ball")):
         assert kind in KINDS[section]
         control = form.findChild(ChoiceBox, f"{section}.kind")
-        assert control is not None
         texts = [control.itemText(row) for row in range(control.count())]
         assert kind in texts
 

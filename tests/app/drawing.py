@@ -19,24 +19,20 @@ def begin_with_four(window: DrawingWindow) -> None:
 
 
 def steps_of(window: DrawingWindow) -> list[str]:
-    """Return the names of the steps that can be undone."""
     return [window.history.text(place) for place in range(window.history.index())]
 
 
 def click(window: DrawingWindow, x: float, y: float, button: Qt.MouseButton = LEFT) -> None:
-    """Click at a place of the plot."""
     plot = window.canvas.plot
     QTest.mouseClick(plot.viewport(), button, NONE, pixel(plot, x, y))
 
 
 def drag(window: DrawingWindow, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Pull the mouse from one place of the plot to another."""
     plot = window.canvas.plot
     pull(plot, pixel(plot, *start), pixel(plot, *end))
 
 
 def press(window: DrawingWindow, key: Qt.Key, modifiers: Qt.KeyboardModifier = NONE) -> None:
-    """Press a key while the plot has the focus."""
     window.activateWindow()
     window.canvas.plot.setFocus()
     QTest.keyClick(window.canvas.plot, key, modifiers)

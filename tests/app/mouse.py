@@ -31,7 +31,6 @@ def pixel(plot: Plot, x: float, y: float) -> QPoint:
 
 
 def move(qtbot: QtBot, plot: Plot, x: float, y: float) -> None:
-    """Move the pointer, as Qt tells a widget."""
     qtbot.mouseMove(plot.viewport(), QPoint(1, 1))
     qtbot.mouseMove(plot.viewport(), pixel(plot, x, y))
 
@@ -50,7 +49,6 @@ def pull(plot: Plot, start: QPoint, end: QPoint, button: Qt.MouseButton = LEFT) 
 
 
 def wheel(plot: Plot, here: QPoint, notches: int) -> None:
-    """Turn the wheel."""
     there = QPointF(plot.viewport().mapToGlobal(here))
     turn = QPoint(0, 120 * notches)
     nothing = Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False
@@ -100,7 +98,6 @@ def keys(qtbot: QtBot, window: QMainWindow, key: Qt.Key, modifiers: Qt.KeyboardM
 
 
 def close_menus() -> None:
-    """Leave all menus with Escape."""
     while (popup := QApplication.activePopupWidget()) is not None:
         QTest.keyClick(popup, Qt.Key.Key_Escape)
 

@@ -8,17 +8,14 @@ from app.views.run_panel import RunPanel
 
 
 def set_options(panel: RunPanel, **options: object) -> None:
-    """Change some options of a panel."""
     panel.set_options(replace(panel.options, **options))
 
 
 def show_frame(panel: RunPanel, index: int) -> None:
-    """Show a frame in all views."""
     for view in panel.set_frame(index):
         view.show_frame(panel.frame)
 
 
 def mark_nodes(panel: RunPanel, hovered: int, pinned: frozenset[int]) -> None:
-    """Mark nodes in all views."""
     for view in panel.set_marked(hovered, pinned):
         view.set_marked(hovered, pinned)

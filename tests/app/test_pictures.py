@@ -27,14 +27,12 @@ FOOTER = 48  # the status line names a file that is new each time
 
 
 def wait(milliseconds: int) -> None:
-    """Let the window live."""
     loop = QEventLoop()
     QTimer.singleShot(milliseconds, loop.quit)
     loop.exec()
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Let the window live until something holds."""
     for _ in range(round(seconds / 0.05)):
         if true():
             return
@@ -43,7 +41,6 @@ def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
 
 
 def trained(program: Marginscope) -> bool:
-    """Whether both runs are there, ended and read."""
     runs = list(program.session)
     return len(runs) == 2 and all(
         run.data is not None and not run.live and not run.behind for run in runs
@@ -62,7 +59,6 @@ def judged(program: Marginscope) -> bool:
 
 
 def pictures(program: Marginscope) -> Iterator[tuple[str, Image.Image]]:
-    """Figure 1 at its end, in each palette by its name."""
     program.window.resize(*SIZE)
     program.start()
     wait_until(lambda: trained(program))
@@ -103,7 +99,6 @@ def test_the_window_looks_as_approved(qtbot: QtBot, tmp_path: Path) -> None:
 
 
 def take_anew() -> None:
-    """Write the pictures that the test compares with."""
     application = QApplication([])
     with tempfile.TemporaryDirectory() as folder:
         program = Marginscope(Places.under(Path(folder)), ())

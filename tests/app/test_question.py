@@ -31,7 +31,6 @@ def boxes(window: QWidget) -> list[QMessageBox]:
 
 
 def press(window: QWidget, way: str) -> None:
-    """Answer by a key, by a button, or by closing the box."""
     (box,) = window.findChildren(QMessageBox)
     if way == "close":
         box.reject()

@@ -27,7 +27,6 @@ DESCENT = (*SETTINGS, "dynamics.kind=gd", "dynamics.step=0.125")
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a run, which tests copy."""
     path = tmp_path_factory.mktemp("trained") / "p.msrun"
     recorded_at(path, problem(*DESCENT))
     return path

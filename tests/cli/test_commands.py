@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from core.observables.registry import scalars_of, usual_of
 from core.problem.schedule import time_text
 from core.runs import open_run
 from tests.problems import FIGURE_1
+from tests.support.commands import Call
 from tests.support.run_files import crash, frames_of, recorder_at, small_problem
 
 SMALL = ("--set", "network.m=[16, 17]", "--set", "recording.frames=8", "--quiet")
@@ -25,27 +25,10 @@ TINY = (
     *("--set", "network.m=16", "--set", "data.d=6", "--set", "data.n=12"),
     *("--set", "recording.frames=6", "--quiet"),
 )
-Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run the program in this process: (status, standard output, standard error)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            status = main([str(argument) for argument in arguments])
-        except SystemExit as stopped:
-            status = int(stopped.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a run, which tests copy."""
     folder = tmp_path_factory.mktemp("trained")
     assert main(["run", FIGURE_1, "--out", str(folder), *TINY]) == 0
     (path,) = folder.iterdir()
@@ -54,7 +37,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_file(trained: Path, tmp_path: Path) -> Path:
-    """A run of its own for a test, alone in its folder."""
     (tmp_path / "runs").mkdir()
     return Path(shutil.copy(trained, tmp_path / "runs"))
 
@@ -356,7 +338,6 @@ def test_float32_keeps_its_dual_weights(call: Call, tmp_path: Path) -> None:
         # Where kernels are not compiled yet, NumPy begins, and its frames have them as well.
         assert run.engine.removeprefix("NumPy float32, then ") == "compiled float32"
         dual = run.dual(run.frames - 1)
-        assert dual is not None
         assert dual.sum() == pytest.approx(1.0)
         assert all(run.dual(frame) is not None for frame in range(run.frames))
 

@@ -41,7 +41,6 @@ def begun(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_while_kernels_are_compiled_ends_all_at_once(tmp_path: Path, name: str) -> None:
     process = begun(tmp_path, *COMMANDS[name])
-    assert process.stderr is not None
     first = process.stderr.readline()
     assert first.startswith("Compiling kernels (flow), once for this machine.")
     own = psutil.Process(process.pid)

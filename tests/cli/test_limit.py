@@ -27,7 +27,6 @@ FLOW = {"kind": "flow", "until_log10_time": 12.0}
 
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """A standard network on 2-parity, d = 4, n = 10, under flow."""
     at = problem_of({"m": 16}, FLOW, "exponential", {"d": 4, "n": 10})
     with recorded_run(tmp_path / "small", at) as run:
         return run.path

@@ -81,7 +81,6 @@ def test_interrupted_or_on_a_full_disk_it_keeps_what_is_recorded(
         for name, folder in folders.items()
     ]  # fmt: skip
     with started(*commands) as process:
-        assert process.stdout is not None
         numbers = {name: int(process.stdout.readline()) for name in folders}
         for name, number in signals.items():
             wait_for_frames(folders[name] / f"{FIGURE_1}.msrun", 3, process)

@@ -133,7 +133,6 @@ def test_commands_do_not_run_the_file_of_a_study(
 
 
 def tamper_with_code(path: Path) -> None:
-    """Record a run and make its network the code of the stranger's file."""
     tables = small_problem().experiment.model_dump(mode="json")
     tables["network"] = {"kind": "custom", "m": 4, "code": Path("net.py").read_text()}
     record(path)

@@ -49,7 +49,6 @@ PROGRAM = 'python() { shift 2; printf "%s\\0" "$@"; }\n'
 
 
 def run_by_bash(line: str, folder: Path) -> list[str]:
-    """Run a line in an empty folder; the arguments that the program gets there."""
     place = folder / "sandbox"
     place.mkdir()
     done = subprocess.run(

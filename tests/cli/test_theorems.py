@@ -28,7 +28,6 @@ HYPOTHESIS = {"text", "needed", "present", "met"}
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A standard network on 2-parity, d = 4, n = 10, under flow; tests only read it."""
     at = problem_of(
         {"m": 16}, {"kind": "flow", "until_log10_time": 12.0}, "exponential", {"d": 4, "n": 10}
     )
@@ -48,7 +47,6 @@ def known(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def margins_known(known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the program find that cache."""
     monkeypatch.setenv("MARGINSCOPE_CACHE", str(known))
 
 

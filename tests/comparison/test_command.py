@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core.cli.main import main
 from core.figures.labels import headings
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from marginscope import record
 from tests.recording import recorded
-
-Call = Callable[..., tuple[int, str, str]]
+from tests.support.commands import Call
 
 
 @pytest.fixture(scope="module")
@@ -29,21 +26,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     recorded(paths[1], "recording.frames=12", "run.seed=1")
     recorded(paths[2], "recording.frames=9", "network.m=20")
     return paths
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Run the program in this process: (status, standard output, standard error)."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        try:
-            status = main([str(argument) for argument in arguments])
-        except SystemExit as stopped:
-            status = int(stopped.code or 0)
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
 
 
 def rows(path: Path) -> list[dict[str, str]]:

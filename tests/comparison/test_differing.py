@@ -30,7 +30,6 @@ def test_runs_that_are_alike_are_called_by_their_files() -> None:
 
 
 def given(content: str, **more: object) -> dict[str, object]:
-    """Settings of a recording of given arrays."""
     start = {"network.content": content[::-1], "dynamics.until_log10_time": float(len(content))}
     return {"data.content": content, **start, **more}
 

@@ -40,7 +40,6 @@ MIXTURE = ("data.kind=gaussian_mixture", "data.d=6", "data.n=20", "data.flips=0.
 
 @pytest.fixture(scope="module")
 def parents(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The file of a parent by its name, recorded once."""
     folder = tmp_path_factory.mktemp("parents")
 
     def made(name: str) -> Path:

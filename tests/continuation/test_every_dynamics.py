@@ -135,13 +135,11 @@ def pieces_agree(whole_path: Path, kind: Kind, parts: list[Path]) -> None:
 
 @pytest.fixture(scope="module")
 def whole_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The files of runs that were not interrupted, by the names of their kinds."""
     return defaultdict(partial(tmp_path_factory.mktemp, "whole"))
 
 
 @pytest.fixture
 def whole_path(kind: Kind, whole_runs: dict[str, Path]) -> Path:
-    """The file of the kind's uninterrupted run, which is made once."""
     path = whole_runs[kind.name] / "whole.msrun"
     if not path.exists():
         recorded_at(path, kind.problem())
@@ -167,7 +165,6 @@ def test_an_interrupted_run_is_completed_frame_by_frame(
 
 
 def stop_after(path: Path, problem: Problem, frames: int) -> None:
-    """Record until so many frames are there, then stop as the window does."""
     control = Control()
     seen = Seen(Recorder, path, frames, control)
     for _ in record(problem, seen, control, in_small_chunks(problem)):
@@ -185,8 +182,6 @@ def in_small_chunks(problem: Problem) -> Integrator:
 
 
 class SmallPace(Pace):
-    """A pace of equal chunks, however long they take."""
-
     def stop(self) -> None:
         """Keep the number of units."""
 
@@ -254,7 +249,6 @@ def test_any_frame_is_gone_on_from(kind: Kind, whole_path: Path, tmp_path: Path)
 
 
 def has_flow(case: Case) -> bool:
-    """Return True if gradient flow in log time trains the network."""
     flows = not LOSSES[case.loss].fits and not case.settings.get("smooth")
     return flows and bool(case.settings.get("normalise", True))
 

@@ -202,7 +202,6 @@ def put(name: str, values: object, shape: object = None, dtype: str = "float64")
 
 
 def changed(path: Path, part: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Change one part of the last state of a file."""
     with open_run(path) as found:
         frame = found.kept_states()[-1]
         state = found.state(frame)
@@ -211,8 +210,6 @@ def changed(path: Path, part: str, change: Callable[[np.ndarray], np.ndarray]) -
 
 
 def at(place: int, value: float) -> Callable[[np.ndarray], np.ndarray]:
-    """A change of one number."""
-
     def change(values: np.ndarray) -> np.ndarray:
         values[place] = value
         return values

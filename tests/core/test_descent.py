@@ -69,7 +69,6 @@ def test_float32_follows_float64() -> None:
     assert single[-1].parameters.dtype == np.float32
     assert np.allclose(single[-1].parameters, double[-1].parameters, atol=2e-3)
     dual = single[-1].dual
-    assert dual is not None
     assert dual.sum() == pytest.approx(1.0)
     assert double[-1].dual is None
 

@@ -48,7 +48,6 @@ def late_run(m: int) -> tuple[Problem, Flow, tuple[Frame, ...]]:
 
 
 def longer_steps(at: Problem, longer: float) -> Flow:
-    """Return a flow whose early steps are so many times as long."""
     flow = Flow(at)
     flow.kernel_state.tau_early *= longer
     flow.kernel_state.h_early *= longer
@@ -377,7 +376,6 @@ def test_zero_parameters_are_refused() -> None:
 def error_on_points(at: Problem, frame: Frame) -> float:
     """The test error on half of the fixed sample; its standard error is about .006."""
     points = points_for_test(at)
-    assert points is not None
     f = outputs(*at.network.effective(frame.parameters), points.x[::2])
     return float(np.mean(~(points.y[::2] * f > 0)))
 

@@ -177,7 +177,6 @@ def test_patterns_changed(run: Run) -> None:
 
 def test_test_error_is_exact_in_small_dimension(run: Run) -> None:
     points = points_for_test(run.problem)
-    assert points is not None
     assert points.exact
     W = W_of(run)
     wrong = 0

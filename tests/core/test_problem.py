@@ -53,8 +53,6 @@ def test_parity_labels_and_exact_test_set(k: int) -> None:
 
 def test_sampled_test_points_are_fixed() -> None:
     one, other = points_for_test(problem(m=2)), points_for_test(problem(m=5))
-    assert one is not None
-    assert other is not None
     assert one.x.shape == (2**14, 20)
     assert not one.exact
     assert np.array_equal(one.x, other.x)
@@ -77,7 +75,6 @@ def test_npz_data(tmp_path: Path) -> None:
     assert (at.experiment.data.d, at.experiment.data.n) == (3, 6)
     assert at.experiment.data.path is None  # a run embeds the content, never the path
     points = points_for_test(at)
-    assert points is not None
     assert points.y.tolist() == [1, -1]
 
 

@@ -25,7 +25,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def process() -> Iterator[KillableProcess]:
-    """Make a process that is stopped, and leaves no worker."""
     process = KillableProcess("It was not done")
     yield process
     process.stop()
@@ -33,7 +32,6 @@ def process() -> Iterator[KillableProcess]:
 
 
 def refuse(text: str) -> None:
-    """Raise an error with a remedy."""
     raise InputError(text, where="here", remedy="do better")
 
 

@@ -86,7 +86,6 @@ def test_a_signal_in_compiled_code_is_answered_by_the_watch() -> None:
         text=True,
         cwd=ROOT,
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == "asleep\n"
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=30)[1] == ""
@@ -94,7 +93,6 @@ def test_a_signal_in_compiled_code_is_answered_by_the_watch() -> None:
 
 
 def children(parent: int) -> set[int]:
-    """The processes below one, by /proc."""
     found: set[int] = set()
     for place in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -164,7 +162,6 @@ def test_a_killed_sweep_leaves_no_workers(tmp_path: Path, working: bool) -> None
 
 
 def dead() -> int:
-    """The number of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-S", "-c", ""])
     process.wait()
     return process.pid

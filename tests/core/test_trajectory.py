@@ -29,8 +29,6 @@ GD = ("dynamics.kind=gd", "dynamics.step=0.25")
 
 
 class Memory:
-    """A sink in memory, which can be told to fail, and keeps no states."""
-
     path = Path("memory.msrun")
 
     def __init__(self, at: Problem, *, fail_after: int | None = None, **facts: Any) -> None:
@@ -63,8 +61,6 @@ class Memory:
 
 
 class Keeper:
-    """Remembers the sink it made."""
-
     def __init__(self, fail_after: int | None = None) -> None:
         self.fail_after = fail_after
 

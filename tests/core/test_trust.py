@@ -85,7 +85,6 @@ def test_code_that_does_not_look_as_it_runs(name: str) -> None:
 
 
 def with_code(path: Path, code: str) -> Path:
-    """A run file that says it is of a network with this code."""
     record(path)
     return tamper(path, experiment(network={"kind": "custom", "m": 4, "code": code}))
 

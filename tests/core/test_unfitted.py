@@ -19,14 +19,12 @@ from tests.problems import physical, problem
 
 
 def followed(at: Problem) -> tuple[list[Frame], list[Event]]:
-    """All frames and events of a problem."""
     found = list(chunks(integrator(at)))
     frames = [frame for chunk in found for frame in chunk.frames]
     return frames, [chunk.event for chunk in found if chunk.event is not None]
 
 
 def of_points(folder: Path, x: Any, y: Any, *settings: str, m: int = 1) -> Problem:
-    """A scalar network on these points."""
     np.savez(folder / "a.npz", x=np.array(x, dtype=float), y=np.array(y, dtype=float))
     sizes = (f"data.d={len(x[0])}", f"data.n={len(y)}", "network.kind=scalar")
     file = ("data.kind=file", f"data.path={folder / 'a.npz'}", "recording.log10_times=[]")

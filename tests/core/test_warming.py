@@ -30,7 +30,6 @@ posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX
 
 @pytest.fixture
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of kernels."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -88,7 +87,6 @@ def test_code_has_the_same_name_for_other_loaders(monkeypatch: pytest.MonkeyPatc
 
     def found(name: str) -> ModuleSpec | None:
         spec = find_spec(name)
-        assert spec is not None
         given = ModuleSpec(name, None, origin=spec.origin)
         given.submodule_search_locations = spec.submodule_search_locations
         return given
@@ -318,7 +316,6 @@ def test_progress_is_told_and_the_code_is_found_from_another_folder(
 ) -> None:
     command = ("-m", "core", "warm", "--progress", "--only", warming.TWO_PHASE)
     first = python(*command)
-    assert first.stdout is not None
     line = first.stdout.readline()
     first.wait(timeout=200)  # with its input open: closing that ends it
     _, err = first.communicate()
@@ -330,7 +327,6 @@ def test_progress_is_told_and_the_code_is_found_from_another_folder(
     for sources in (True, False):
         root = copied(tmp_path / str(sources), sources)
         again = python(*command, root=root)
-        assert again.stdout is not None
         assert json.loads(again.stdout.readline())["seconds"] == 0.0
         assert "compiling" not in again.communicate(timeout=60)[1]
         code = (
@@ -348,7 +344,6 @@ def test_progress_is_told_and_the_code_is_found_from_another_folder(
 @pytest.mark.parametrize("end", ["terminate", "interrupt", "the other end is closed"])
 def test_compiling_ends_at_once(cold: Path, end: str) -> None:
     process = python("-m", "core", "warm", "--progress", "--only", warming.DESCENT)
-    assert process.stderr is not None
     assert process.stdin is not None
     while "compiling" not in process.stderr.readline():
         assert process.poll() is None

@@ -21,14 +21,12 @@ posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes of POSIX
 
 @pytest.fixture
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of kernels."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
 def unreported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing has been said of the cache yet."""
     monkeypatch.setattr(warming, "_reported", [])
 
 

@@ -42,7 +42,6 @@ def check_that_cells_shown_are_cells(study: Study, name: str) -> None:
 
 
 def grid(**window: object) -> Study:
-    """A study of 3 x 2 x 2 cells."""
     study = load_study("telgarsky22-figure-1")
     axes = {"data.d": (6, 8, 10), "network.m": (4, 8), "run.seed": (0, 1)}
     return replace(study, axes=axes, window=window)

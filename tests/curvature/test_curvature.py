@@ -40,7 +40,6 @@ def dense(problem: Problem, flat: np.ndarray) -> np.ndarray:
 
 
 def has_groups(case: Case) -> bool:
-    """Whether all weights of the network belong to nodes."""
     try:
         node_blocks(small_problem(case).network)
     except ValueError:

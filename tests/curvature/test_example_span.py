@@ -17,7 +17,6 @@ SLACK = 1e-4
 
 
 def dense(problem: Problem, flat: np.ndarray, whole: bool = True) -> np.ndarray:
-    """All eigenvalues, decreasing."""
     curvature = Curvature(problem, flat)
     product = curvature if whole else curvature.gauss_newton
     return np.linalg.eigvalsh(np.array([product(one) for one in np.eye(flat.size)]))[::-1]
@@ -29,7 +28,7 @@ def moved(problem: Problem, seed: int = 0) -> np.ndarray:
 
 
 def gradient(problem: Problem, flat: np.ndarray) -> np.ndarray:
-    """grad R, but for its size."""
+    """Return n grad R."""
     g = np.asarray(problem.loss.output_gradient(problem.outputs(flat), problem.dataset.y))
     return np.asarray(problem.network.gradient(flat, problem.inputs, g))
 

@@ -65,7 +65,6 @@ def test_stability_is_the_factor_of_a_step(tmp_path: Path) -> None:
 
 
 def gradient(problem: Problem, flat: np.ndarray) -> np.ndarray:
-    """grad R."""
     f, y = problem.outputs(flat), problem.dataset.y
     g = problem.loss.output_gradient(f, y) / y.size
     return np.asarray(problem.network.gradient(flat, problem.inputs, g))

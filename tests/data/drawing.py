@@ -13,7 +13,6 @@ from core.studies.study import parse_study
 
 
 def problem_of(kind: str, folder: Path | None = None, seed: int = 0, **keys: object) -> Problem:
-    """The problem of a small network on data of a kind."""
     many = 'network.kind = "multiclass"\nloss.kind = "cross_entropy"\ndynamics.kind = "gd"\n'
     real = 'loss.kind = "least_squares"\ndynamics.kind = "gd"\n'
     lines = [f"{name} = {_toml(value)}" for name, value in keys.items() if name != "many"]
@@ -35,7 +34,6 @@ def _toml(value: object) -> str:
 
 
 def law_of(problem: Problem) -> Distribution:
-    """The distribution of a problem's data."""
     return problem.experiment.data.distribution(None)
 
 
@@ -47,5 +45,4 @@ def fresh_of(problem: Problem, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def data_of(kind: str, seed: int = 0, **keys: object) -> Dataset:
-    """Data of a kind."""
     return problem_of(kind, seed=seed, **keys).dataset

@@ -88,7 +88,6 @@ def test_ten_digits_are_numbered() -> None:
     assert at.dataset.classes == 10
     assert set(at.dataset.y.tolist()) == set(range(10))
     points = points_for_test(at)
-    assert points is not None
     assert points.y.size == 797
 
 
@@ -120,7 +119,6 @@ def test_random_labels_stand_on_the_same_digits(classes: list[int], values: set[
 
 
 def idx(array: np.ndarray, magic: int | None = None) -> bytes:
-    """An idx file of unsigned bytes."""
     head = struct.pack(">I", 2048 + array.ndim if magic is None else magic)
     return head + struct.pack(f">{array.ndim}I", *array.shape) + array.astype(np.uint8).tobytes()
 
@@ -131,7 +129,6 @@ def images(count: int, classes: int = 10) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mnist(folder: Path, part: str = "train", count: int = 60, packed: bool = False) -> np.ndarray:
-    """Write a pair of idx files; returns the pixels."""
     pixels, labels = images(count)
     for name, array in (("images-idx3", pixels), ("labels-idx1", labels)):
         content = idx(array)
@@ -163,7 +160,6 @@ def test_mnist_without_test_files_holds_the_rest_out(tmp_path: Path) -> None:
     at = problem_of("mnist", tmp_path, path="train-images-idx3-ubyte", n=50, many=True)
     assert at.dataset.classes == 10
     points = points_for_test(at)
-    assert points is not None
     assert points.y.size == 10
     norms = np.linalg.norm(np.r_[at.dataset.x, points.x], axis=1)
     assert np.isclose(norms.max(), 1)
@@ -273,7 +269,6 @@ def of_python_2(pixels: np.ndarray, labels: list[int]) -> bytes:
 
 
 def batches(form: str, pixels: np.ndarray, labels: list[int]) -> bytes:
-    """One batch in a form."""
     if form == "binary":
         return np.c_[np.array(labels, dtype=np.uint8), pixels].tobytes()
     if form == "python 2":
@@ -296,7 +291,6 @@ def test_cifar_is_read(tmp_path: Path, form: str) -> None:
         (place,) = np.flatnonzero((pixels == row).all(axis=1))
         assert place % 10 == (3 if label < 0 else 5)
     points = points_for_test(at)
-    assert points is not None
     assert points.y.size == 4
 
 

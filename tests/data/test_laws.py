@@ -53,7 +53,6 @@ def test_test_points_and_fresh_ones_come_from_the_same_law(kind: str) -> None:
     """Same mean of x, of y and of y x as the training law's, and no training point among them."""
     at = problem_of(kind, **SMALL[kind])
     points = points_for_test(at)
-    assert points is not None
     x, y = fresh_of(at, 4000)
     for one, other in (
         (x, points.x),
@@ -63,7 +62,6 @@ def test_test_points_and_fresh_ones_come_from_the_same_law(kind: str) -> None:
         error = 6.0 * np.sqrt(one.var(axis=0) / len(one) + other.var(axis=0) / len(other))
         assert np.all(np.abs(one.mean(axis=0) - other.mean(axis=0)) <= error + 1e-12)
     again = points_for_test(problem_of(kind, **SMALL[kind]))
-    assert again is not None
     assert np.array_equal(points.x, again.x)
     if kind in ("gaussian_mixture", "xor", "cones", "teacher", "intervals", "regression"):
         assert not np.isin(points.x[:, 0], at.dataset.x[:, 0]).any()
@@ -81,15 +79,12 @@ def test_the_teacher_is_drawn_anew_for_test_points_of_a_run_from_a_file() -> Non
     known = points_for_test(at)
     bare = type(at.dataset)(at.dataset.x, at.dataset.y)
     anew = points_for_test(type(at)(at.experiment, bare, at.network, at.start))
-    assert known is not None
-    assert anew is not None
     assert np.array_equal(known.x, anew.x)
     assert np.array_equal(known.y, anew.y)
 
 
 def test_long_points_are_tested_on_fewer() -> None:
     points = points_for_test(problem_of("gaussian_mixture", d=10_000, n=4))
-    assert points is not None
     assert points.x.size <= TEST_VALUES
     assert points.y.size == 1677
 
@@ -162,7 +157,6 @@ def test_wei19_is_equation_2_1() -> None:
     assert np.all(np.abs(x[:, 2:]) == 1.0)
     assert np.allclose((x**2).sum(axis=1), 5)
     points = points_for_test(at)
-    assert points is not None
     assert points.exact
     assert np.unique(points.x, axis=0).shape == (64, 6)
     for case in ((1, 0), (-1, 0), (0, 1), (0, -1)):
@@ -235,7 +229,6 @@ def test_test_labels_of_the_mixture_are_noisy() -> None:
     """sign(<mu, x>) is right on .85 of them where the clusters are far apart."""
     at = problem_of("gaussian_mixture", d=20, n=10, mean_exponent=1.0)
     points = points_for_test(at)
-    assert points is not None
     right = np.mean(points.y * (points.x @ at.dataset.directions["mean"][0]) > 0)
     assert abs(right - 0.85) < 5 * np.sqrt(0.85 * 0.15 / points.y.size)
 

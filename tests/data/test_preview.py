@@ -14,7 +14,6 @@ from tests.data.drawing import data_of, problem_of
 
 
 def shown(kind: str, run_seed: int = 0, **keys: object) -> Preview:
-    """The preview of data of a kind."""
     return preview(KINDS["data"][kind](**keys), run_seed, None)
 
 

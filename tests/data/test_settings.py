@@ -109,7 +109,6 @@ def test_class_numbers_from_a_file(tmp_path: Path) -> None:
     at = problem_of("file", tmp_path, path="data.npz", many=True)
     assert at.dataset.classes == 3
     assert at.dataset.y.tolist() == y
-    assert at.dataset.y_test is not None
     assert at.dataset.y_test.tolist() == [1, 1]
     (tmp_path / "data.csv").write_text("u,y\n1,0\n2,1\n3,2\n")
     assert problem_of("file", tmp_path, path="data.csv", many=True).dataset.classes == 3

@@ -127,7 +127,6 @@ def test_files_bring_targets_and_test_points(tmp_path: Path) -> None:
     read = data.sample(np.random.default_rng(0))
     assert read.real
     assert read.y.tolist() == y.tolist()
-    assert read.y_test is not None
     assert read.y_test.tolist() == y[::-1].tolist()
 
 

@@ -29,7 +29,6 @@ KERNEL = ("dynamics.kind=kernel", "loss.kind=logistic")
 
 
 def kernel(*settings: str) -> Problem:
-    """A kernel predictor of Figure 1's data."""
     return prepared(problem(*KERNEL, *settings))
 
 
@@ -39,7 +38,6 @@ def fitted(at: Problem) -> np.ndarray:
 
 def test_error(at: Problem) -> float:
     points = points_for_test(at)
-    assert points is not None
     return float(np.mean(~(at.network.margins(fitted(at), points.x[::4], points.y[::4]) > 0)))
 
 
@@ -73,7 +71,6 @@ def test_it_is_the_limit_of_the_network_s_tangent_kernel() -> None:
 def test_ridge_equals_scikit_learn(weights: str) -> None:
     at = kernel(f"dynamics.weights={weights}", "dynamics.ridge=0.003", "dynamics.variance=0.4")
     x, points = at.dataset.x, points_for_test(at)
-    assert points is not None
 
     def matrix(rows: np.ndarray) -> np.ndarray:
         first, second = arc_cosine(rows, x)
@@ -138,7 +135,6 @@ def test_wei19_s_distribution_needs_d_squared() -> None:
 def test_a_run_file_holds_the_predictor(tmp_path: Path) -> None:
     path = tmp_path / "kernel.msrun"
     status = run(problem(*KERNEL, "dynamics.hard=true"), partial(Recorder, path))
-    assert status.reason is not None
     assert status.reason.value == "completed"
     with open_run(path) as found:
         assert (found.frames, found.planned) == (2, 2)

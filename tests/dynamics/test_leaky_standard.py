@@ -39,7 +39,6 @@ def problem_of(slope: float | None, **dynamics: Any) -> Problem:
 
 
 def last_of(problem: Problem) -> tuple[str, np.ndarray]:
-    """The engine, and the parameters at the end."""
     one = integrator(problem)
     while True:
         chunk = one.advance()

@@ -31,7 +31,6 @@ SCALAR = ("network.kind=scalar", "dynamics.kind=mirror")
 
 
 def scalar(*settings: str, m: int = 32, d: int = 4) -> Problem:
-    """The mirror flow of a scalar network on d-dimensional parity."""
     return problem(*SCALAR, f"data.d={d}", "recording.log10_times=[]", *settings, m=m)
 
 
@@ -297,7 +296,6 @@ def test_the_companion_is_the_mirror_flow(tmp_path: Path) -> None:
         }
         for index in range(1, run.frames):
             u = companion.at(index)
-            assert u is not None
             wanted = physical(exact[float(run.log10_time[index])])[:16] ** 2
             assert np.abs(u - wanted).max() < 2e-3 * u.max()
 
@@ -312,6 +310,5 @@ def test_the_gap_exists_only_for_descent_on_a_b(tmp_path: Path) -> None:
     recorded(tmp_path / "gd.msrun", *settings, "network.kind=scalar", "dynamics.kind=gd")
     with open_run(tmp_path / "gd.msrun") as run:
         companion = companion_of(run)
-        assert companion is not None
         companion.steps = MOST_STEPS
         assert np.isnan(mirror_gap(run, 1))

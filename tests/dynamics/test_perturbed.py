@@ -169,7 +169,6 @@ def test_parity_is_learned_with_3_d_samples() -> None:
             at = perturbed("data.d=20", *settings, until, f"loss.l2={L2 * step}", m=300)
             last, points = list(trajectory(at))[-1], points_for_test(at)
             assert last.step == 3000
-            assert points is not None
             margins = at.network.margins(last.parameters, points.x[::4], points.y[::4])
             found.append(float(np.mean(~(margins > 0))))
     assert np.median(errors[90]) < 0.1 < np.median(errors[44])

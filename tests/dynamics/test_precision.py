@@ -22,7 +22,6 @@ def made(
     network: dict[str, Any] | None = None,
     **dynamics: float,
 ) -> Problem:
-    """Four points of a size."""
     x = size * np.array([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0], [-1.0, 0.2]])
     np.savez(folder / "data.npz", x=x, y=[1.0, -1.0, 1.0, -1.0])
     tables = {

@@ -96,7 +96,6 @@ def test_forces_solve_their_program() -> None:
         mu = forces_at_kinks(Q, b, np.zeros(7), high)
         aim = np.linalg.lstsq(factor.T, b, rcond=None)[0]
         other = lsq_linear(factor, aim, (np.zeros(7), high), method="bvls").x
-        assert mu is not None
         assert mu.min() >= 0.0
         assert (mu <= high).all()
         values = [0.5 * v @ Q @ v - b @ v for v in (mu, other)]
@@ -161,7 +160,6 @@ def test_the_steps_follow_filippovs_field() -> None:
     flat = physical(frames[-1])
     for _ in range(6):  # on to the kinks
         step = sliding.step(flat, t, 0.01, 1e-6)
-        assert step is not None
         flat, t = step.flat, t * (1.0 + step.part)
     U = at.network.effective(flat)[1]
     held = np.abs(U @ at.inputs.T) < 1e-9
@@ -170,7 +168,6 @@ def test_the_steps_follow_filippovs_field() -> None:
     field = sliding_field(at, held)
     exact = solve_ivp(field, (0.0, length), flat, rtol=1e-10, atol=1e-10, method="LSODA").y[:, -1]
     step = sliding.step(flat, t, 0.01, 1e-6)
-    assert step is not None
     assert step.part == 0.01
     after = at.network.effective(step.flat)[1]
     np.testing.assert_array_equal(np.abs(after @ at.inputs.T) < 1e-9, held)

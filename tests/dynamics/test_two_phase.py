@@ -24,7 +24,6 @@ PHASES = ("dynamics.kind=two_phase", "loss.kind=logistic", "recording.log10_time
 
 
 def two_phase(*settings: str, m: int = 12) -> Problem:
-    """The two-phase training of Figure 1's data."""
     return prepared(problem(*PHASES, *settings, m=m))
 
 
@@ -138,7 +137,6 @@ def test_samples_it_needs() -> None:
                 settings = (f"data.d={d}", "data.n=30", batch, f"run.seed={seed}")
                 at = two_phase(*settings, "recording.frames=3", m=500)
                 last, points = list(trajectory(at))[-1], points_for_test(at)
-                assert points is not None
                 margins = at.network.margins(last.parameters, points.x[::4], points.y[::4])
                 found.append(float(np.mean(~(margins > 0))))
             errors[d, share] = float(np.median(found))

@@ -26,7 +26,6 @@ GD = {"kind": "gd", "step": 0.05, "until_log10_time": 1.0}
 
 
 def on(problem: Problem, device: str) -> Problem:
-    """The problem trained on a device."""
     settings = problem.experiment.run.model_copy(update={"device": device})
     return replace(problem, experiment=problem.experiment.model_copy(update={"run": settings}))
 

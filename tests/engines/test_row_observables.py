@@ -27,7 +27,6 @@ CASES = (
 
 
 def compared(low: Run, plain: Run, index: int) -> dict[str, tuple[float, float]]:
-    """The largest absolute value and the largest difference of each observable of a frame."""
     found = {}
     for name, observable in OBSERVABLES.items():
         if not (observable.applies(low) and observable.applies(plain)):

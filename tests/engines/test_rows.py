@@ -27,13 +27,11 @@ cases = pytest.mark.parametrize("case", TWO_LAYER, ids=str)
 
 
 def wide(case: Case, l2: float = 0.0) -> Problem:
-    """A problem with d > n + 1."""
     return small_problem(case, d=D, n=N, m=M, loss={"l2": l2})
 
 
 def full(reduced: Problem, flat: np.ndarray) -> dict[str, np.ndarray]:
     """All arrays of a flat vector in row-space form, in plain coordinates."""
-    assert reduced.reduction is not None
     parts = reduced.network.unpack(flat)
     return {
         name: reduced.reduction.full(part) if name == "V" else part for name, part in parts.items()
@@ -41,7 +39,6 @@ def full(reduced: Problem, flat: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def descended(at: Problem, step: float, steps: int) -> np.ndarray:
-    """The parameters after so many steps of descent."""
     settings = GradientDescent(step=step, until_log10_time=float(np.log10(step * steps)))
     frames = [
         frame for chunk in chunks(Descent(with_dynamics(at, settings))) for frame in chunk.frames
@@ -65,7 +62,6 @@ def test_equals_plain_coordinates_over_a_thousand_steps(case: Case, l2: float) -
     for name, wanted in at.network.unpack(direct).items():
         assert np.abs(found[name] - wanted).max() < 1e-10 * max(scale, np.abs(wanted).max()), name
     points = np.random.default_rng(1).standard_normal((17, D)) / np.sqrt(D)
-    assert low.reduction is not None
     inputs = low.network.inputs(low.reduction.training(points))
     f = low.network.outputs(short, inputs, low.reduction.outside(points))
     wanted = at.network.outputs(direct, at.network.inputs(points))

@@ -19,6 +19,7 @@ from core.runs import open_run
 from core.studies.claims import Counts, hunt_of
 from core.studies.study import load_study, parse_study, shipped_ids
 from tests.beside import ran
+from tests.support.commands import Call
 from tests.support.made_up_hunts import TEXT
 
 HUNT = """
@@ -92,7 +93,6 @@ ASKED = ("--minimise", "risk", "--runs", "7", "--drawn", "4", "--over", "seeds")
 
 
 def found_in(out: Path) -> list[tuple[str, ...]]:
-    """What the table of a hunt says of each run, the best first."""
     with (out / "small.hunt.csv").open() as file:
         rows = csv.DictReader(file)
         return [(row["run"], row["value"], row["network.seed"]) for row in rows]
@@ -141,16 +141,12 @@ def test_a_cluster_finds_what_one_process_finds(study: Path, tmp_path: Path) -> 
     ],
 )
 def test_bad_input_is_one_sentence_before_anything_runs(
-    study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], sentence: str
+    study: Path, tmp_path: Path, call: Call, given: list[str], sentence: str
 ) -> None:
     if "dynamics.kind=sgd" in given:
         given = [*given, "--set", "dynamics.fresh=true"]
     out = tmp_path / "out"
-    try:
-        status = main(["hunt", str(study), "--output", str(out), *given])
-    except SystemExit as ended:
-        status = int(ended.code or 0)
-    err = capsys.readouterr().err
+    status, _, err = call("hunt", study, "--output", out, *given)
     assert status == 2
     assert sentence in err
     assert err.count("\n") == 1
@@ -188,7 +184,6 @@ def test_the_hunt_of_a_study_is_read_and_written() -> None:
     again = parse_study(study.to_toml(), "small")
     assert again == study
     made = hunt_of(again.results, "small")
-    assert made is not None
     assert (made.maximise, made.over, made.runs, made.take) == ("hard_margin", "start", 5, "last")
     assert hunt_of(parse_study(TEXT, "small").results, "small") is None
 

@@ -22,12 +22,10 @@ OVERS = ("seeds", "start", "data")
 
 
 def length(problem: Problem) -> float:
-    """Some number of data and start."""
     return of_seed(problem) + float(np.abs(problem.physical_start()).sum())
 
 
 def stopped_after(hunt: Hunt, pool: MadeUpPool, count: int, runs: int) -> None:
-    """Stop a hunt once so many runs have ended."""
     control = SweepControl()
     for status in hunt.run(pool, control, Budget(runs)):
         if status.tried >= count:

@@ -49,7 +49,6 @@ def away_from_target(problem: Problem) -> float:
 
 
 def of_seed(problem: Problem) -> float:
-    """Some number of the data and the start together."""
     x, v = problem.dataset.x, problem.network.unpack(problem.physical_start())["V"]
     return float(np.sin(1e3 * (x @ v.T).sum()))
 

@@ -21,7 +21,6 @@ from core.training.trajectory import run as run_problem
 
 
 def stable_ranks(folder: Path, *settings: str) -> dict[int, float]:
-    """Stable rank by the number of steps of one cell of Figure 1."""
     study = load_study("frei23-figure-1").with_settings(["run.seed=0", *settings])
     (cell,) = study.cells()
     path = folder / "run.msrun"

@@ -56,7 +56,6 @@ def record(at: Problem, path: Path) -> None:
 
 
 def cell(study: str, *settings: str) -> Problem:
-    """The only cell of a study with these settings."""
     (found,) = load_study(study).with_settings(settings).cells()
     return resolve(found.experiment)
 
@@ -212,7 +211,6 @@ def test_a_trained_network_solves_it(tmp_path: Path) -> None:
     """Section F.4: descent with the penalty reaches the least objective and its margin."""
     at = problem(LINE)
     found = solve(at)
-    assert found is not None
     (margin,) = last(at, tmp_path / "a.msrun", "hard_margin")
     assert 2.0 * margin == pytest.approx(found.margin, rel=0.01)
     bracket = PathMargin().compute(at, Watch())
@@ -269,8 +267,6 @@ def test_the_points_panel_shows_the_examples(tmp_path: Path) -> None:
 
 
 class Made:
-    """A trial with given values."""
-
     def __init__(self, m: int, seed: int, fit: bool, margin: float) -> None:
         self.m, self.seeds, self.fit, self.margin = m, (seed,), fit, margin
 

@@ -22,13 +22,11 @@ from tests.support.made_up_figures import far_run, two_runs
 
 @cache
 def small_scene():
-    """One panel of one run, which is quick to draw."""
     return build_scene(two_runs()[:1], ["neurons"])
 
 
 @cache
 def small_bytes(suffix: str) -> bytes:
-    """Its file, of which tests only read."""
     return figure_bytes(small_scene(), suffix, 80)
 
 
@@ -43,7 +41,6 @@ def test_pdf_has_truetype_fonts_and_its_physical_size(tmp_path) -> None:
     assert b"/Type3" not in content
     assert b"CreationDate" not in content
     box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", content)
-    assert box is not None
     expected = [scene.width_mm / 25.4 * 72.0, scene.height_mm / 25.4 * 72.0]
     assert [float(value) for value in box.groups()] == pytest.approx(expected, abs=0.01)
     assert [entry.name for entry in path.parent.iterdir()] == ["figure.pdf"]

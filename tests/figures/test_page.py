@@ -287,8 +287,6 @@ def test_formulas_become_pieces(text, plain) -> None:
 
 
 class Seen(HTMLParser):
-    """The elements of a page, and the texts of some."""
-
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.elements: Counter[str] = Counter()

@@ -347,7 +347,6 @@ def test_the_pointer_reads_nodes_curves_and_reference_margins(shown) -> None:
     page = shown(figure())
 
     def swept(number: int) -> set[str]:
-        """All that the pointer reads in a panel."""
         return set(page.value(SWEEP % number))
 
     left, top = page.value("(({ left, top }) => [left, top])(" + INK % 0 + ")")

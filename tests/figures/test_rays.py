@@ -30,7 +30,6 @@ DIRECTIONS = Look(nodes="directions")
 
 @cache
 def run_of(kind: str, **more: Any) -> Run:
-    """A short run on some data with real targets, whose file is gone again."""
     tables = {
         "data": {"kind": kind, **more},
         "network": {"m": 6, "init": "balanced"},
@@ -91,7 +90,6 @@ def test_more_inputs_are_projected() -> None:
     for numbers in ((0, 1), (1, 2)):
         plane = NodePlane("coordinates", numbers)
         rays = rays_of(Projection(run, plane))
-        assert rays is not None
         found = extremal_vectors(run.dataset.x, run.dataset.y)
         wanted = TIP * np.array([one.u for one in found])[:, list(numbers)]
         assert rays.tips == pytest.approx(wanted)

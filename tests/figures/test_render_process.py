@@ -35,7 +35,6 @@ from tests.support.made_up_runs import run_file
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> tuple[Path, ...]:
-    """Record two runs of one study."""
     folder = tmp_path_factory.mktemp("runs")
     return tuple(run_file(folder / f"study__m={m}.msrun", f"network.m={m}") for m in (6, 9))
 
@@ -52,7 +51,6 @@ def scene(runs) -> FigureScene:
 
 @pytest.fixture
 def process() -> Iterator[FigureProcess]:
-    """Make a process that is stopped, and leaves no worker."""
     process = FigureProcess()
     yield process
     process.stop()
@@ -125,7 +123,6 @@ def test_another_process_makes_the_same_film(runs, tmp_path: Path) -> None:
 
 
 def long_film(runs: tuple[Path, ...], path: Path, *told: Any) -> bool:
-    """Make a film that takes far longer than a test."""
     size = {"size": (200, 160), "panel": "norms", "seconds": 300.0, "frames_per_second": 20.0}
     return render_film(runs, path, USUAL, *told, **size)
 

@@ -23,7 +23,6 @@ from tests.support.made_up_figures import DEGENERATE, far_run, problem_of, two_r
 
 
 def panel_of(scene, kind, row=0):
-    """The panel of a kind in a row."""
     return next(panel for panel in scene.panels if panel.kind == kind and panel.row == row)
 
 

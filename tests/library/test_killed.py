@@ -55,7 +55,6 @@ def run_killed(work: Callable[[], object], number: int) -> int:
 
 
 def made(folder: Path) -> Path:
-    """A run with a -wal and notes, as the library sees it."""
     folder.mkdir(parents=True)
     run = folder / "a.msrun"
     run.write_bytes(CONTENT)
@@ -65,7 +64,6 @@ def made(folder: Path) -> Path:
 
 
 def thrown(root: Path) -> list[Path]:
-    """The runs in the trash."""
     return [Path(item.found.path) for item in Trash(root).items()]
 
 

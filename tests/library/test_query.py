@@ -25,7 +25,6 @@ RUNS = (
 
 
 def numbers(text: str) -> list[int]:
-    """The seeds of the runs that a search finds."""
     return [int(one.facts.settings["run.seed"]) for one in chosen(with_headings(RUNS), text)]
 
 

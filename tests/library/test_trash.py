@@ -185,12 +185,10 @@ for line in sys.stdin:
 
 @pytest.fixture
 def killer() -> Iterator[subprocess.Popen[str]]:
-    """The process of KILLED."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", KILLED]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         yield process
-        assert process.stdin is not None
         process.stdin.close()
 
 

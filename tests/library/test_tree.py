@@ -20,7 +20,6 @@ from tests.support.made_up_library import chosen, entry, library_of, many
 
 
 def child_of(parent: Entry, number: int, **facts: object) -> Entry:
-    """A made-up run that was branched from another one."""
     one = entry(number)
     said = {
         "run": f"name-{number}",
@@ -48,9 +47,6 @@ def test_what_files_say(tmp_path: Path) -> None:
     branched_at(folder / "b.msrun", folder / "a.msrun", 20, "dynamics.step=0.125")
     continued_at(folder / "c.msrun", folder / "b.msrun", "dynamics.until_log10_time=1.6")
     a, b, c = (read_facts(folder / f"{name}.msrun") for name in "abc")
-    assert a is not None
-    assert b is not None
-    assert c is not None
     assert (a.lineage, a.parent_run) == ("", "")
     assert a.run == b.parent_run != b.run == c.parent_run
     moment = 10.0**b.left
@@ -93,7 +89,6 @@ def test_what_files_say(tmp_path: Path) -> None:
 )
 def test_what_a_strangers_file_says(told: dict[str, object]) -> None:
     lineage = lineage_of(told)
-    assert lineage is not None
     assert lineage.words.isprintable()
     assert len(lineage.words) < 1500
     assert lineage.frame >= 0

@@ -42,7 +42,6 @@ STUDIES = {
 
 
 def promised(run: Run) -> dict[str, ReferenceMargin]:
-    """gamma_gl, where the network has it."""
     one = REFERENCES["gamma_gl"]
     return {one.name: compute(one, run.problem, Watch(20.0))} if one.applies(run.problem) else {}
 

@@ -24,7 +24,6 @@ Sample = tuple[np.ndarray, np.ndarray, Gates]
 
 
 def sample(n: int, d: int, m: int, seed: int) -> Sample:
-    """Points that a network fits, with the gates of its nodes."""
     g = np.random.default_rng(seed)
     x, V, a = g.standard_normal((n, d)), g.standard_normal((m, d)), g.standard_normal(m)
     y = np.sign(np.maximum(x @ V.T, 0.0) @ a)

@@ -50,7 +50,6 @@ def test_all_pairs_once_with_their_sums(p: int) -> None:
 def test_what_is_left_out_is_tested() -> None:
     at = problem_of(7, 0.6)
     points = points_for_test(at)
-    assert points is not None
     assert points.exact
     assert at.dataset.n == 29
     both = np.concatenate([pairs_of(at.dataset.x), pairs_of(points.x)])
@@ -65,7 +64,6 @@ def test_the_test_error_is_of_the_pairs_left_out_also_of_a_file(tmp_path: Path) 
         last = kept.frames - 1
         flat = np.asarray(kept.parameters(last), dtype=np.float64)
         points = points_for_test(at)
-        assert points is not None
         wrong = at.network.outputs(flat, points.x).argmax(axis=1) != points.y
         assert OBSERVABLES["test_error"].at(kept, last) == pytest.approx(wrong.mean(), abs=1e-12)
         assert OBSERVABLES["test_error_se"].at(kept, last) == 0.0

@@ -36,7 +36,6 @@ def problem_of(folder: Path | None = None, **tables: dict[str, Any]) -> Problem:
 
 @pytest.fixture(params=[5, 9])
 def drawn(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
-    """A network near its start, where nothing is symmetric."""
     run(problem_of(data={"p": request.param}), partial(Recorder, tmp_path / "run.msrun"))
     with open_run(tmp_path / "run.msrun") as opened:
         yield opened

@@ -90,7 +90,6 @@ def test_no_observable_is_infinite(name: str, tmp_path: Path) -> None:
 
 
 def check_finite(run: Run) -> None:
-    """Check that no value of any observable is infinite."""
     applied = [item for item in OBSERVABLES.values() if item.applies(run)]
     assert applied
     for item in applied:

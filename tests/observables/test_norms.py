@@ -46,7 +46,6 @@ def record(path: Path, activation: str, outer: bool, biases: bool, factor: float
 
 
 def caption_of(*runs: Run) -> str:
-    """Return the text around the panels of a figure of margins."""
     return " ".join(one.text for one in build_scene(runs, ("margins",)).texts)
 
 
@@ -110,5 +109,4 @@ def test_a_function_of_the_line_keeps_its_values_when_weights_are_multiplied() -
 
 
 def multiplied(factor: float, problem: Problem, _: int) -> tuple[np.ndarray, float]:
-    """Return the start times a factor."""
     return factor * problem.start.parameters, 0.0

@@ -158,7 +158,6 @@ def test_batch_norm_potential_from_the_points_themselves(tmp_path: Path) -> None
         from core.observables.proof_potentials import batch_norm_reference
 
         found = batch_norm_reference(run)
-        assert found is not None
         W, W0, scaled = run.parameters(run.frames - 1), run.origin, run.network.scaled
         Ub = W0[:scaled] + found.r * found.direction
         near, far = ((U[:scaled] - Ub) @ (U[:scaled] - Ub) for U in (W, W0))

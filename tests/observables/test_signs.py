@@ -30,7 +30,6 @@ CASES = (*TWO_LAYER, HEADS[0])
 def plain(run: Run, index: int) -> float:
     """The share of test points that are not right, by the network's own outputs."""
     points = points_of(run)
-    assert points is not None
     inputs, offset = run.seen(points.x)
     f = np.asarray(run.network.outputs(run.parameters(index), inputs, offset))
     return float(np.mean(~(margins_of(f, points.y) > 0.0)))
@@ -116,7 +115,6 @@ def test_few_points_are_evaluated_where_little_moves(
     monkeypatch.setattr(Weights, "outputs", counted)
     with open_run(path) as run:
         flat, points = run.parameters(run.frames - 1), points_of(run)
-        assert points is not None
         inputs, _ = run.seen(points.x)
         noise = np.random.default_rng(2).standard_normal(flat.size)
         near = flat + 1e-4 * np.linalg.norm(flat) / np.linalg.norm(noise) * noise

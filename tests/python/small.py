@@ -32,7 +32,6 @@ WIDTHS = {**SHORT, "network.m": [4, 8]}
 
 
 def trained(**settings: Any) -> ms.Run:
-    """A short run of one cell."""
     run = ms.train(FIGURE_1, **{**SHORT, **settings})
     assert isinstance(run, ms.Run)
     return run
@@ -45,12 +44,10 @@ def typed(settings: dict[str, Any]) -> list[str]:
 
 
 def command(*words: object) -> int:
-    """What the program is told in a terminal."""
     return main([str(word) for word in words])
 
 
 def as_json(capsys: pytest.CaptureFixture[str], *words: object) -> Any:
-    """What a command prints as JSON."""
     capsys.readouterr()
     assert command(*words, "--json", "--quiet") in (0, 1)
     return json.loads(capsys.readouterr().out)

@@ -26,7 +26,6 @@ NOT_SEEN = {"test_error_se", "covering_radius"}
 def copy_of(run: RecordedRun, path: Path, **settings: object) -> None:
     """What a loop that trained the same would have recorded."""
     x, y, points = run.dataset.x, run.dataset.y, points_for_test(run.problem)
-    assert points is not None
     test = {"x_test": points.x, "y_test": points.y, "frames": run.planned}
     with ms.record(path, x, y, strict=True, loss=run.loss.kind, **test, **settings) as r:
         for index in range(run.frames):

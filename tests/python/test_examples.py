@@ -27,7 +27,6 @@ NOTEBOOK = EXAMPLES / "figure_1.ipynb"
 
 
 def imported(path: Path) -> set[str]:
-    """The packages that a script imports."""
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
@@ -183,7 +182,6 @@ def _show(value):
 
 
 def cells() -> list[str]:
-    """The code of the notebook, cell by cell."""
     book = json.loads(NOTEBOOK.read_text("utf-8"))
     assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
     ids = [cell["id"] for cell in book["cells"]]

@@ -55,7 +55,6 @@ def add(recording: ms.Recording, *times: int) -> None:
 
 
 def usual(folder: Path, last: int = 5) -> Path:
-    """A recording on a usual disk."""
     path = folder / "usual.msrun"
     with start(path) as r:
         add(r, *range(1, last + 1))

@@ -145,8 +145,6 @@ class Recorder:
 
 
 class Trainer:
-    """As much of a trainer as callbacks see."""
-
     def __init__(self, callback: Recorder) -> None:
         self.data, self.net, self.callback, self.global_step = data(), Net(), callback, 0
         self.criterion = nn.SoftMarginLoss()

@@ -37,7 +37,6 @@ def as_files(folder: Path, suffix: str) -> tuple[list[int], list[Path]]:
 
 
 def check(run: ms.Run) -> None:
-    """The frames are the checkpoints."""
     with run:
         assert len(run) == 5
         for (step, state), frame in zip(states(), run, strict=True):

@@ -37,7 +37,6 @@ def load(given: Any, steps: Any = None, **settings: Any) -> ms.Run:
 
 
 def check(run: ms.Run, scale: int = 1) -> None:
-    """Compare the frames with the states, and their steps."""
     with run:
         assert [frame.step for frame in run] == [scale * step for step in STATES]
         for state, frame in zip(STATES.values(), run, strict=True):
@@ -50,7 +49,6 @@ def tensors(state: State) -> dict[str, torch.Tensor]:
 
 
 def safetensors(arrays: State, dtypes: Mapping[str, str] = {}) -> bytes:
-    """Return a file of safetensors, as its format says."""
     kinds = {"f8": "F64", "f4": "F32", "f2": "F16", "i8": "I64", "u2": "U16"}
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     values = b""
@@ -65,7 +63,6 @@ def safetensors(arrays: State, dtypes: Mapping[str, str] = {}) -> bytes:
 
 
 def write(path: Path, state: State) -> None:
-    """Write a state in the format that a file's name says."""
     if path.suffix == ".npz":
         np.savez(path, **state)
     elif path.suffix == ".safetensors":

@@ -40,7 +40,6 @@ class Watched:
             self._watch(lambda t=t: self.recording.frame(t, V=t * ONE.V, a=ONE.a, eta=1.0 / t))
 
     def settle(self) -> None:
-        """Wait until all frames are on the disk."""
         while self.recording._begun.saver.committed < self.recording.frames - 1:
             time.sleep(0.001)
 

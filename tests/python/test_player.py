@@ -43,7 +43,6 @@ class Frames(HTMLParser):
 
 
 def frame_of(player: ms.Player) -> dict[str, str | None]:
-    """The attributes of the one element that a notebook shows."""
     seen = Frames(player._repr_html_())
     ((tag, attributes),) = seen.found
     assert (tag, seen.text) == ("iframe", "")
@@ -262,7 +261,6 @@ def held(chromium: Browser, path: Path, player: ms.Player, policy: str = "") -> 
 
 
 def asked(chromium: Browser, expression: str) -> Any:
-    """What an expression is worth in the frame."""
     with chromium.within():
         return chromium.value(expression)
 

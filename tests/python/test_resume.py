@@ -40,14 +40,12 @@ def go_on(recording: ms.Recording, times: Iterable[int]) -> None:
 
 
 def wait_for(path: Path, frames: int) -> None:
-    """Wait until another process has this many frames on the disk."""
     with open_run(path) as run:
         while run.refresh() < frames:
             time.sleep(0.001)
 
 
 def rows(path: Path) -> list[tuple[Any, ...]]:
-    """All frames and the numbers beside them, byte by byte."""
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as file:
         frames = file.execute("SELECT * FROM frame ORDER BY idx").fetchall()
         return [*frames, *file.execute("SELECT * FROM metric ORDER BY idx, name").fetchall()]

@@ -110,7 +110,6 @@ def test_a_window_that_does_not_answer_is_a_warning(monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def links(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The links that a window would be asked to show."""
     asked: list[str] = []
     monkeypatch.setattr(_show, "show_link", asked.append)
     return asked

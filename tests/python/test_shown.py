@@ -24,7 +24,6 @@ from tests.support.made_up_figures import problem_of
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ms.Run]:
-    """A run that tests only read."""
     with trained(path=tmp_path_factory.mktemp("run") / "a.msrun") as one:
         yield one
 
@@ -142,8 +141,6 @@ def test_another_ending_is_a_sentence(run: ms.Run, tmp_path: Path) -> None:
 
 
 class Seen(HTMLParser):
-    """The tags and the text of a page."""
-
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[str] = []

@@ -302,7 +302,6 @@ def test_frames_beyond_the_most_are_left_out(
 
 
 def until(reached: Any) -> None:
-    """Wait for what another thread does."""
     for _ in range(60_000):
         if reached():
             return
@@ -353,7 +352,6 @@ time.sleep(60)
 """
     path = tmp_path / "a.msrun"
     loop_ = script(body, path)
-    assert loop_.stdout is not None
     assert loop_.stdout.readline() == "there\n"
     with open_run(path) as run:  # the file is read while it grows
         until(lambda: run.refresh() == 301)

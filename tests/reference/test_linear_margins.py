@@ -141,7 +141,6 @@ def test_leaky_optimum_is_that_of_a_quadratic_program(m1: int, m2: int, slope: f
     y = np.where(np.arange(8) % 2 == 0, 1.0, -1.0)
     m = m1 + m2
     found = optimum(x, y, m1 / m, m2 / m, slope)
-    assert found is not None
     assert found.closed
     assert found.fits
     assert found.upper - found.lower < 1e-12
@@ -154,7 +153,6 @@ def test_leaky_optimum_falls_back_where_a_multiplier_is_negative() -> None:
     y = np.array([1.0, 1.0, 1.0])
     assert (np.linalg.lstsq(form(x, y, 0.5, 0.5, 0.5), y, rcond=None)[0] < 0.0).any()
     found = optimum(x, y, 0.5, 0.5, 0.5)
-    assert found is not None
     assert not found.closed
     assert found.lower == pytest.approx(direct(x, y, 1, 1, 0.5), abs=1e-8)
 
@@ -175,7 +173,6 @@ def test_leaky_optimum_is_attained_by_its_network_or_is_no_number() -> None:
     of = problem("data.kind=near_orthogonal", *leaky)
     found, data = value(LeakyOptimum(), of), of.dataset
     known = optimum(data.x, data.y, 0.5, 0.5, 0.3)
-    assert known is not None
     m = of.network.m
     v = np.where(data.y > 0, known.multipliers, -0.3 * known.multipliers) @ data.x / np.sqrt(m)
     u = np.where(data.y < 0, known.multipliers, -0.3 * known.multipliers) @ data.x / np.sqrt(m)
@@ -222,7 +219,5 @@ def test_the_leaky_optimum_of_an_outer_layer_that_vanishes() -> None:
     x, y = np.array([[1.0], [2.0], [-0.5]]), np.array([1.0, 1.0, -1.0])
     usual = optimum(x, y, 0.5, 0.5, 0.8)
     tiny = optimum(x, y, 0.5e-200, 0.5e-200, 0.8)
-    assert usual is not None
-    assert tiny is not None
     assert tiny.lower == pytest.approx(1e-100 * usual.lower, rel=1e-6)
     assert optimum(x, y, 0.5e-309, 0.5e-309, 0.8) is None

@@ -29,7 +29,6 @@ def two(e: float) -> Array:
 
 
 def of(x: Array, y: Array, *settings: str) -> Problem:
-    """A problem of two classes with these examples."""
     base = problem("data.n=12", *settings)
     return replace(base, dataset=Dataset(x, y, classes=2))
 

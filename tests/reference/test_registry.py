@@ -134,7 +134,6 @@ def test_no_number_survives_the_cache(own_cache: Path) -> None:
     path = own_cache / "x.json"
     save_margin(path, SavedMargin(absent("Why."), 1.0))
     entry = load_margin(path)
-    assert entry is not None
     assert not entry.bracket.exists
     assert entry.bracket.method == "Why."
 

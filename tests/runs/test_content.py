@@ -9,12 +9,7 @@ import pytest
 
 from core.runs import open_run, run_file
 from tests.support.run_changes import NAN, Change, X, Y, array, experiment, meta, raw_meta
-from tests.support.run_files import record, refused, small_problem, tamper
-
-
-@pytest.fixture
-def run_path(tmp_path: Path) -> Path:
-    return record(tmp_path / "a.msrun")
+from tests.support.run_files import refused, small_problem, tamper
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,6 @@ for path, limit, force in json.loads(sys.argv[1]):
 
 
 def python(code: str, *arguments: str) -> list[str]:
-    """The command line of a subprocess that sees the project and its tests."""
     return [sys.executable, "-c", code, *arguments]
 
 

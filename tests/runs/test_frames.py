@@ -14,11 +14,6 @@ from tests.support.run_changes import NAN, SIZE, Change, X, array, frame, meta
 from tests.support.run_files import FLOAT32, frame_of, record, refused, small_problem, tamper
 
 
-@pytest.fixture
-def run_path(tmp_path: Path) -> Path:
-    return record(tmp_path / "a.msrun")
-
-
 @pytest.mark.parametrize(
     "change",
     [

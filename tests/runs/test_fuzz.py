@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import RunFileError
 from core.runs import open_run
-from tests.support.run_files import crash, frame_of, read_all, record, small_problem
+from tests.support.run_files import crash, frame_of, read_all, small_problem
 
 ROUNDS = 150
 SEEDS = (0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3)))
@@ -31,11 +31,6 @@ def outcome(path: Path) -> str:
 
 def reference(index: int) -> bytes:
     return frame_of(small_problem(), index).parameters.tobytes()
-
-
-@pytest.fixture
-def run_path(tmp_path: Path) -> Path:
-    return record(tmp_path / "a.msrun")
 
 
 def test_every_length(run_path: Path) -> None:

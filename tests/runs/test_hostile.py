@@ -18,12 +18,6 @@ from core.runs import open_run
 from core.settings import MAX_FRAMES
 from tests.support.run_files import content, crash, read_all, record, refused, small_problem, tamper
 
-
-@pytest.fixture
-def run_path(tmp_path: Path) -> Path:
-    return record(tmp_path / "a.msrun")
-
-
 # ------------------------------------------------------------------------------ not a run file
 
 
@@ -231,7 +225,6 @@ def test_garbage_as_wal_is_passed_over(run_path: Path, tmp_path: Path, data: byt
 
 
 def foreign_wal(folder: Path, statement: str, page_size: int = 8192) -> bytes:
-    """A `-wal` with valid checksums that another database left."""
     folder.mkdir()
     connection = sqlite3.connect(folder / "other", isolation_level=None)
     for sql in (f"PRAGMA page_size={page_size}", "PRAGMA journal_mode=WAL", *TABLES, statement):

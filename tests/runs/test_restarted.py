@@ -80,8 +80,6 @@ def test_the_same_again_and_with_other_settings(path: Path) -> None:
 
 
 class Shown:
-    """What the session keeps of an open run."""
-
     def __init__(self, run: object) -> None:
         self.run = run
 

@@ -29,7 +29,6 @@ REMOVED = r"run file .*a\.msrun was removed while it was being recorded.*; recor
 
 
 def begun(folder: Path) -> tuple[Recorder, Path]:
-    """A recording of which five frames are on the disk."""
     path = folder / "runs" / "a.msrun"
     recorder = recorder_at(path, PROBLEM)
     recorder.append(FRAMES[:5])

@@ -38,7 +38,6 @@ FLAGS = (
 
 
 def browser_path() -> str | None:
-    """A browser that is installed here."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
@@ -64,7 +63,6 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **given: Any) -> dict[str, Any]:
-        """The answer to a command of the protocol."""
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": given}
         if self._session:
@@ -109,14 +107,12 @@ class Browser:
     # ------------------------------------------------------------------------------- a page
 
     def open(self, path: Path, ready: str, fragment: str = "") -> None:
-        """Show a file, and wait until an expression is true."""
         self.said, self.asked = [], []
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=path.as_uri() + fragment)
         self.wait(ready)
 
     def wait(self, expression: str) -> None:
-        """Wait until an expression is true."""
         end = time.monotonic() + PATIENCE
         while not self.value(f"Boolean({expression})"):
             assert time.monotonic() < end, f"{expression} did not come true; said: {self.said}"
@@ -147,7 +143,6 @@ class Browser:
             self._session = session
 
     def resize(self, width: int, height: int, ratio: float = 1.0) -> None:
-        """The size of the page in its own pixels."""
         size = {"width": width, "height": height, "deviceScaleFactor": ratio, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **size)
 
@@ -157,7 +152,6 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[feature])
 
     def press(self, key: str, code: str = "", text: str = "", number: int = 0) -> None:
-        """A key, down and up."""
         given = {"key": key, "code": code or key, "windowsVirtualKeyCode": number}
         down = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
         self.call("Input.dispatchKeyEvent", **given, **down)
@@ -170,7 +164,6 @@ class Browser:
         self.value("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
     def picture(self) -> bytes:
-        """What is seen, as PNG."""
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
 

@@ -39,18 +39,15 @@ class Cold:
         return tuple(g for g in wanted if not (self.folder / g).exists())
 
     def release(self, *groups: str) -> None:
-        """Let some groups be ready."""
         for group in groups:
             (self.folder / group).touch()
 
     @property
     def asked(self) -> list[list[str]]:
-        """What each process was asked to compile."""
         path = self.folder / "asked"
         return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
 
 
 @pytest.fixture
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cold:
-    """No kernel is compiled."""
     return Cold(tmp_path / "cold", monkeypatch)

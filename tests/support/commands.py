@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from core.reference.margin import Bracket
 from core.reference.watch import Watch
 from core.runs import open_run
 
+Call = Callable[..., tuple[int, str, str]]  # of the fixture `call` of tests.conftest
+
 
 def wait_for_frames(path: Path, count: int, process: subprocess.Popen[str]) -> None:
-    """Wait until a live file shows so many frames."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         if path.exists():

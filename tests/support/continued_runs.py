@@ -36,7 +36,6 @@ def with_marks(problem: Problem, marks: Sequence[float]) -> Problem:
 
 
 def recorded_at(path: Path, problem: Problem) -> Status:
-    """Record a problem into a run file."""
     return run(problem, partial(Recorder, path))
 
 

@@ -53,26 +53,22 @@ class Apart:
         self.path = Path(self._said())
 
     def _said(self) -> str:
-        assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "the loop has failed"
         return line.rstrip("\n")
 
     def frames(self, count: int) -> int:
         """Record some more; returns how many frames there are then, the start included."""
-        assert self._process.stdin is not None
         self._process.stdin.write(f"{count}\n")
         self._process.stdin.flush()
         return int(self._said()) + 1
 
     def end(self) -> None:
-        """Close the recording, and wait for it."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         assert self._process.wait(60) == 0
 
     def kill(self) -> None:
-        """End the process in the middle of its work."""
         self._process.kill()
         self._process.wait(60)
 

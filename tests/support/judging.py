@@ -51,7 +51,6 @@ def recorded_run(path: Path, problem: Problem) -> Run:
 
 
 def margin(name: str, lower: float, upper: float | None = None) -> ReferenceMargin:
-    """A made-up reference margin."""
     upper = lower if upper is None else upper
     return ReferenceMargin(REFERENCES[name], Bracket(lower, upper, lower, True, "made up"), 0.0)
 
@@ -95,7 +94,6 @@ def judged(run: Run, margins: Margins, delta: float = DELTA) -> dict[tuple[str, 
 def of_paper(
     run: Run, margins: Margins, source: str, delta: float = DELTA
 ) -> dict[str, Assessment]:
-    """Those of one paper by name."""
     return {
         name: one for (paper, name), one in judged(run, margins, delta).items() if paper == source
     }

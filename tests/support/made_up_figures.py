@@ -57,13 +57,11 @@ def written(
 
 @cache
 def two_runs() -> tuple[Run, Run]:
-    """Two widths of one problem."""
     return written(problem_of()), written(problem_of("network.m=9"))
 
 
 @cache
 def far_run() -> Run:
-    """A run to log10 t = 10^4."""
     times = (-np.inf, -1.0, 0.0, 1.0, 2.0, 3.0, 10.0, 100.0, 1e3, 1e4)
     return written(problem_of("dynamics.until_log10_time=10000"), times)
 

@@ -70,7 +70,6 @@ class MadeUpPool(Pool):
 
 
 def study_of(more: str = "", text: str = TEXT) -> Study:
-    """The small study with other tables added."""
     return parse_study(text + more, "small")
 
 
@@ -86,7 +85,6 @@ def hunt_over(
     least: bool = True,
     flips: bool = False,
 ) -> Hunt:
-    """A hunt of the small study."""
     ground = Ground(study or study_of(), seeds, seed)
     question = {"over": over, "seed": str(seed), "drawn": str(drawn)}
     space = space_of(over, ground, flips)
@@ -94,7 +92,6 @@ def hunt_over(
 
 
 def run(hunt: Hunt, pool: Pool, runs: int, control: SweepControl | None = None) -> list[HuntStatus]:
-    """All statuses of a hunt of so many runs."""
     return [*hunt.run(pool, control or SweepControl(), Budget(runs))]
 
 

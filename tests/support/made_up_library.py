@@ -20,7 +20,6 @@ def entry(
     about: About | None = None,
     **others: object,
 ) -> Entry:
-    """A run of a made-up study."""
     facts = Facts(
         title="Figure 1",
         source="telgarsky22",
@@ -59,7 +58,6 @@ def many(count: int) -> tuple[Entry, ...]:
 
 
 def library_of(folder: Path) -> Library:
-    """The library of the folder `runs`, its index beside it."""
     (folder / "runs").mkdir(exist_ok=True)
     return Library(folder / "runs", folder / "library.sqlite")
 

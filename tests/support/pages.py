@@ -66,5 +66,4 @@ def points_at(row: dict[str, Any], panel: dict[str, Any], stop: int) -> np.ndarr
 
 
 def flat(pieces: Sequence[Sequence[str]]) -> str:
-    """The text of some pieces."""
     return "".join(text for text, _ in pieces)

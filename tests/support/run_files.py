@@ -49,7 +49,6 @@ def frame_of(problem: Problem, index: int) -> Frame:
 
 
 def frames_of(problem: Problem, count: int) -> list[Frame]:
-    """The first frames of the made-up run."""
     return [frame_of(problem, index) for index in range(count)]
 
 
@@ -61,7 +60,6 @@ def recorder_at(path: Path, problem: Problem, planned: int = 40, force: bool = F
 
 
 def record(path: Path, problem: Problem | None = None, count: int = 6) -> Path:
-    """A finished file of the made-up run."""
     problem = problem or small_problem()
     recorder = recorder_at(path, problem)
     recorder.append(frames_of(problem, count))

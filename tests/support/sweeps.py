@@ -17,7 +17,6 @@ from tests.support.small_studies import QUICK
 
 
 def recorded_trials(study: Study, folder: Path) -> tuple[Trial, ...]:
-    """The cells of a study, recorded in this process."""
     made, control = plan(study, folder), SweepControl()
     assert [*sweep(made, HerePool(control.cell), control)][-1].failed == 0
     rows = {name: entry.row for name, entry in made.ledger.entries.items()}

@@ -83,12 +83,10 @@ FAR = MadeUp("gamma_nc", 1.0, Bracket(3.0, 3.0, 3.0, True, "closed form"))
 
 
 def references_of(problem: Problem) -> tuple[Reference, ...]:
-    """All of them."""
     return (LINEAR, GLOBAL, TANGENT, NARROW, FAR)
 
 
 def everywhere(run: Run) -> bool:
-    """For statements about every run."""
     return True
 
 
@@ -101,7 +99,6 @@ def _never(context: Context) -> Comparison:
 
 
 def statement(name: str, source: str, slip: str = "") -> Statement:
-    """A statement whose judgement is made elsewhere."""
     return Statement(
         source,
         name,

@@ -23,7 +23,6 @@ QUIET = ["--no-dashboard"]
 
 
 def start(*words: str) -> subprocess.Popen[bytes]:
-    """Start a part of Dask."""
     command = [sys.executable, "-m", f"distributed.cli.dask_{words[0]}", *words[1:], *QUIET]
     return subprocess.Popen(command, stderr=subprocess.DEVNULL)
 

@@ -16,7 +16,6 @@ from core.studies.trials import Trial
 
 
 def trial(eta: float, seed: int, *q: float) -> Trial:
-    """A run with a step, a seed and eta S/2 at its frames."""
     made = SimpleNamespace(
         seeds=(seed,), setting=lambda name: eta, trace=lambda formula: np.array(q)
     )

@@ -40,7 +40,6 @@ def made_up(values: dict[tuple[int, int], dict[str, float]]) -> tuple[Study, tup
 
 
 def asked(study: Study, trials: tuple[Trial, ...], claim: str) -> Judged:
-    """The verdict on one claim."""
     (found,) = judge(with_claims(study, claim), trials, None)
     return found
 

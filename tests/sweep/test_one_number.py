@@ -28,7 +28,6 @@ CROSSING = ("crossing", "crossing_slope")
 
 
 def noise(cell: Any) -> float:
-    """A factor near 1 that belongs to a cell."""
     return float(NOISE[sum(cell.name.encode()) * 31 % NOISE.size])
 
 
@@ -63,7 +62,6 @@ def claimed(study: Study, rows: dict[str, Row], quantity: Quantity) -> Any:
 def pairs(study: Study) -> Iterator[tuple[PanelLayout, Any, Quantity]]:
     """Panels of crossings, a line of each, and what claims measure on the runs of that line."""
     layout = study.layout()
-    assert layout is not None
     for panel in layout.panels:
         for claim in study.claims if panel.kind == "crossing" else ():
             for quantity in filter(None, (claim, claim.against)):

@@ -29,13 +29,11 @@ DELTA = 0.05
 
 
 def stored(folder: Path, name: str, **arrays: Any) -> str:
-    """The path of an NPZ with some arrays."""
     np.savez(folder / f"{name}.npz", **arrays)
     return str(folder / f"{name}.npz")
 
 
 def points(folder: Path, x: Any, y: Any) -> dict[str, Any]:
-    """A data section with these examples."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     return {"kind": "file", "path": stored(folder, "data", x=x, y=y)}
 

@@ -324,7 +324,6 @@ def test_a_watch_is_looked_at_between_the_frames_of_a_trace(descent: Run) -> Non
     context = Context(descent, {}, watch=Watch(share=share))
     assert context.trace("risk").tolist() == Context(descent, {}).trace("risk").tolist()
     assert len(looks) == descent.frames
-    assert context.watch is not None
     context.watch.cancel()
     with pytest.raises(CancelledError):
         context.trace("risk")
@@ -371,7 +370,6 @@ def test_throughout_is_told_by_the_worst_frame() -> None:
         common.at_the_end("<=", 1.0, np.array([0.5, -math.inf])),
     ):
         assert (found.holds, found.why) == (None, common.INFINITE)
-    assert found.states is not None
     assert found.states.tolist() == [1, 2]
     found = common.throughout("<=", 1.0, [0.5, 1.5, math.inf])
     assert (found.holds, found.measured) == (False, 1.5)

@@ -194,9 +194,7 @@ def test_some_hypotheses_end_and_some_begin(tmp_path: Any) -> None:
     with recorded_run(tmp_path / "run", at) as run:
         one = judged(run, {})["telgarsky22", "Lemma A.4"]
         risk = next(h for h in one.hypotheses if h.text.startswith("log10 R"))
-        assert risk.at is not None
         assert [span.state for span in spans(risk.at)] == [State.FAILS, State.HOLDS]
-        assert one.premises is not None
         assert one.premises.tolist() == risk.at.tolist()
         # Closed form: the first frame at which the sum of the losses is below 1.
         from core.observables.registry import OBSERVABLES

@@ -114,7 +114,6 @@ def places(rows: list[list[str]]) -> dict[str, float]:
 
 
 def text(x: float, y: float, words: str, size: float, fill: str, more: str = "") -> str:
-    """A line of words."""
     return (
         f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{fill}"{more}>{escape(words)}</text>'
     )
@@ -169,7 +168,6 @@ def ways(y: dict[str, float]) -> Iterator[str]:
 
 
 def drawing() -> str:
-    """The whole picture."""
     rows = layers()
     names = {name for layer in rows for name in layer}
     y = places(rows)

@@ -43,7 +43,6 @@ def seen_first(study: Study) -> Cell:
 
 
 def made(identifier: str) -> dict[str, Any]:
-    """The entry of a study."""
     study = load_study(identifier)
     control = Control()
     with tempfile.TemporaryDirectory() as folder:

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import QWidget
 
 from app.export.commands import command_of
 from app.export.controller import COPIED, ExportController
-from app.export.export_dialogs import DataDialog, FilmDialog
+from app.export.export_dialogs import DataDialog
 from app.export.export_progress import ProgressWindow
 from app.export.figure_dialogs import FigureDialog
-from app.export.jobs import DataJob, open_run_files
+from app.export.jobs import DataJob, ExportJob, open_run_files
 from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob, complete_job
 from core.cli.looks import promises_of
 from core.cli.main import main
@@ -46,7 +46,6 @@ def runs(tmp_path_factory) -> tuple[Path, ...]:
 
 
 def drawn_of(runs: tuple[Path, ...]) -> Exportable:
-    """A window that shows them with all there is."""
     return Exportable(
         runs,
         NodePlane("coordinates", (1, 2)),
@@ -61,7 +60,7 @@ def drawn_of(runs: tuple[Path, ...]) -> Exportable:
     )
 
 
-def made(job: FigureJob | FilmJob) -> Path:
+def made(job: ExportJob) -> Path:
     """Do a job, and return its file.
 
     A film is drawn by this process; tests.figures.test_render_process and
@@ -86,6 +85,16 @@ def run_command(line: str, new: Path) -> Path:
     return Path(words[place])
 
 
+def check_command(job: ExportJob, shown: Exportable, folder: Path) -> ExportJob:
+    """Check that the command of a job writes the job's bytes; return the job with all it shows."""
+    whole = complete_job(job, shown)
+    path = made(whole)
+    (folder / "again").mkdir()
+    other = run_command(command_of(whole, shown), folder / "again")
+    assert other.read_bytes() == path.read_bytes()
+    return whole
+
+
 # Every panel of one run, and some of two; a PDF's fonts take as long as its panels.
 DRAWN = [(".pdf", 1, ("norms",)), (".svg", 1, EVERY_PANEL)]
 DRAWN += [(".png", 2, ("margins", "neurons", "norms"))]
@@ -103,11 +112,7 @@ def test_a_figures_command_draws_the_same_bytes(
         runs[:count], tmp_path / f"it's{suffix}", panels, 70, options, shown.moment, ranges=True,
         rest=suffix != ".pdf",
     )  # fmt: skip
-    whole = complete_job(job, shown)
-    path = made(whole)
-    (tmp_path / "again").mkdir()
-    other = run_command(command_of(whole, shown), tmp_path / "again")
-    assert other.read_bytes() == path.read_bytes()
+    check_command(job, shown, tmp_path)
 
 
 def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
@@ -117,22 +122,14 @@ def test_a_films_command_writes_the_same_bytes(runs, tmp_path: Path) -> None:
         runs, tmp_path / "film.gif", "norms", 0.2, 10, options, False, interval=shown.interval,
         size=(320, 240), captions=False,
     )  # fmt: skip
-    whole = complete_job(job, shown)
-    path = made(whole)
-    (tmp_path / "again").mkdir()
-    other = run_command(command_of(whole, shown), tmp_path / "again")
-    assert other.read_bytes() == path.read_bytes()
+    check_command(job, shown, tmp_path)
 
 
 def test_the_command_of_a_film_of_the_open_views(runs, tmp_path: Path) -> None:
     shown = drawn_of(runs)
     options = FigureOptions(look=shown.look)
     job = FilmJob(runs[:1], tmp_path / "film.gif", "margins,curves,norms", 0.2, 10, options)
-    whole = complete_job(job, shown)
-    path = made(whole)
-    (tmp_path / "again").mkdir()
-    other = run_command(command_of(whole, shown), tmp_path / "again")
-    assert other.read_bytes() == path.read_bytes()
+    check_command(job, shown, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", "--on dashes, 'quotes' & </script>"])
@@ -143,11 +140,7 @@ def test_a_pages_command_writes_the_same_bytes(runs, tmp_path: Path, name: str) 
         runs, tmp_path / "page.html", PAGE_PANELS, 7 if name else 400, name,
         "dark" if name else "system", options, ranges=bool(name),
     )  # fmt: skip
-    whole = complete_job(job, shown)
-    assert whole.work(lambda done, total: None, bool) == f"Saved {job.path}."
-    (tmp_path / "again").mkdir()
-    other = run_command(command_of(whole, shown), tmp_path / "again")
-    assert other.read_bytes() == job.path.read_bytes()
+    whole = check_command(job, shown, tmp_path)
     assert whole.work(lambda done, total: None, lambda: True) == ""
 
 
@@ -223,7 +216,6 @@ def test_a_preview_is_drawn_after_each_change_and_says_its_size(
 ) -> None:
     controller.figure()
     dialog = controller.dialog
-    assert isinstance(dialog, FigureDialog)
     for box in (*dialog.panels[1:], dialog.caption):
         QTest.keyClick(box, Qt.Key.Key_Space)
     for steps, said in ((1, "85 \u00d7"), (2, "120 \u00d7 90 mm")):
@@ -291,7 +283,6 @@ def test_the_time_left_is_told_beside_the_bar(qtbot) -> None:
 def test_the_interval_of_the_loop_is_that_of_the_film(qtbot, controller, tmp_path) -> None:
     controller.film()
     dialog = controller.dialog
-    assert isinstance(dialog, FilmDialog)
     assert dialog.interval() == pytest.approx((-0.5, 2.0 / 3.0), abs=1e-4)
     for text, said in (("soon", "is no time"), ("10^-3", "interval is empty")):
         dialog.until.setFocus()
@@ -368,7 +359,6 @@ def parsed(text: str) -> dict[str, dict[str, str]]:
             assert text[place] == ","
             place += 1
         end = re.compile(r"\s*\}").match(text, place)
-        assert end is not None
         place = end.end()
         entries[found[2]] = fields
     assert not text[place:].strip()

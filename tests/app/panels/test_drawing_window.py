@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.data.drawing_table import PointTable
@@ -24,7 +24,6 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 
 @pytest.fixture
 def window(qtbot: QtBot) -> DrawingWindow:
-    """The window by itself, with four points."""
     window = DrawingWindow(LIGHT)
     qtbot.addWidget(window)
     window.show()
@@ -168,7 +167,6 @@ def type_into(qtbot: QtBot, table: PointTable, row: int, column: int, text: str)
     table.setCurrentIndex(index)
     table.edit(index)
     editor = QApplication.focusWidget()
-    assert isinstance(editor, QLineEdit)
     editor.selectAll()
     QTest.keyClicks(editor, text)
     QTest.keyClick(editor, Key.Key_Return)

@@ -69,20 +69,17 @@ def form(qtbot) -> ExperimentForm:
 
 
 def control(form: ExperimentForm, key: str) -> ValueEdit | ChoiceBox:
-    """The control of a key."""
     found = form.findChild(ValueEdit, key) or form.findChild(ChoiceBox, key)
     assert found is not None, key
     return found
 
 
 def row(form: ExperimentForm, key: str):
-    """The row of a key."""
     rows = form.sections[key.partition(".")[0]].rows
     return next(item for item in rows if item.field.key == key)
 
 
 def enter(form: ExperimentForm, key: str, text: str) -> None:
-    """Type a text over what stands in a field."""
     edit = control(form, key)
     QTest.mouseClick(edit, Qt.MouseButton.LeftButton)
     QTest.keyClick(edit, Key.Key_A, Qt.KeyboardModifier.ControlModifier)
@@ -103,7 +100,6 @@ def paste(form: ExperimentForm, key: str, text: str) -> None:
 
 
 def choose(form: ExperimentForm, key: str, text: str) -> None:
-    """Choose an entry of a combo box with the arrow keys."""
     box = control(form, key)
     box.setFocus()
     steps = box.findText(text) - box.currentIndex()
@@ -123,7 +119,6 @@ def study_of(form: ExperimentForm) -> Study:
 
 
 def test_shipped_studies_come_back_as_they_were(qtbot, subtests: pytest.Subtests) -> None:
-    """One form shows them in turn."""
     form = ExperimentForm()
     qtbot.addWidget(form)
     for name in shipped_ids():

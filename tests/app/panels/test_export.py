@@ -36,7 +36,6 @@ Left = Qt.MouseButton.LeftButton
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> list[Path]:
-    """Two recorded runs of one study."""
     folder = tmp_path_factory.mktemp("runs")
     return [run_file(folder / f"study__m={m}.msrun", f"network.m={m}") for m in (6, 9)]
 
@@ -85,14 +84,12 @@ def finished(qtbot, controller: ExportController, request) -> str:
 
 
 def set_path(dialog, path: Path) -> None:
-    """Type a path over the one that is offered."""
     dialog.path.setFocus()
     dialog.path.selectAll()
     QTest.keyClicks(dialog.path, str(path))
 
 
 def known(qtbot, dialog: DataDialog) -> None:
-    """Wait until the columns are there."""
     qtbot.waitUntil(lambda: dialog.save.isEnabled())
 
 

@@ -52,7 +52,6 @@ def inspector(qtbot) -> Inspector:
 
 
 def values(inspector: Inspector, part: str) -> dict[str, str]:
-    """What the inspector shows in one of its parts."""
     return {fact.name: fact.value for fact in getattr(inspector, part).facts()}
 
 

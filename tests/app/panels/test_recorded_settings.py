@@ -24,7 +24,6 @@ def test_they_are_unknown_in_the_next_session_too(tmp_path: Path) -> None:
         study = study_of(run, "a")
     text = session_text(LastSession(Scene(form=Edits(study)), True))
     again = parse_session(text).scene.form
-    assert again is not None
     assert (again.base.unknown, again.base.optimizer) == (study.unknown, "<b>Adam</b>, lr 0.25")
     assert StudyEdits.of(again).notes(again.base)["dynamics.kind"].endswith("</b>, lr 0.25")
     with pytest.raises(InputError):
@@ -48,7 +47,6 @@ def test_settings_that_nobody_said(tmp_path: Path) -> None:
     edits.set_text("dynamics.beta1", "0.5")
     edits.set_text("dynamics.schedule", "linear")
     changed = edits.outcome().study
-    assert changed is not None
     dynamics = changed.cells()[0].experiment.dynamics
     assert (dynamics.beta1, dynamics.schedule) == (0.5, "linear")
     edits.set_kind("dynamics", "gd")  # of other dynamics no loop could say anything

@@ -93,7 +93,6 @@ def plain_study(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def figure_1_views(program: Marginscope) -> None:
-    """Show the four views of Figure 1."""
     program.display.update_intent(views=FIGURE_1)
 
 
@@ -120,7 +119,6 @@ def restyles() -> None:
 
 @pytest.fixture
 def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
-    """Opens windows, and closes them after the test."""
     programs: list[Marginscope] = []
 
     def stopped(window: object) -> None:
@@ -224,7 +222,6 @@ class WindowPool:
 
     @property
     def program(self) -> Marginscope | None:
-        """The window, if there is one."""
         return None if self._shared is None else self._shared.program
 
     def threads(self) -> set[threading.Thread]:
@@ -232,7 +229,6 @@ class WindowPool:
         return set() if self._shared is None else self._shared.threads()
 
     def close(self) -> None:
-        """Close the window, if there is one."""
         if self._shared is None:
             return
         program, self._shared = self._shared.program, None

@@ -286,7 +286,6 @@ def skip_style_sheet() -> Iterator[None]:
 
 
 def workers_of(program: Marginscope) -> set[Worker]:
-    """Return all workers of a window."""
     return {*program.findChildren(Worker), *program.window.findChildren(Worker)}
 
 
@@ -391,7 +390,6 @@ class SharedWindow:
         return _style() != self.style
 
     def threads(self) -> set[threading.Thread]:
-        """Return the threads of the window's workers."""
         return {one._thread for one in workers_of(self.program) if one._thread is not None}
 
     def reset(self) -> bool:
@@ -425,7 +423,6 @@ class SharedWindow:
         return False
 
     def _remove_files(self) -> None:
-        """Remove the runs that a test recorded."""
         folder = self.program.places.runs.parent
         for path in set(folder.rglob("*")) - self.files:
             if path.is_file() and path.name not in KEPT_BY_THE_PROGRAM:

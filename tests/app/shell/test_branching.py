@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialogButtonBox, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.library.columns import COLUMNS
@@ -67,7 +67,6 @@ def show_parent(program: Marginscope, parent: Path, qtbot: QtBot) -> None:
 
 
 def go_to(program: Marginscope, qtbot: QtBot, time: str) -> None:
-    """Type a time, as its user does."""
     qtbot.keyClick(program.window, Key.Key_J, CONTROL)
     field = program.window.transport.time
     qtbot.waitUntil(field.hasFocus)
@@ -80,14 +79,12 @@ def frame(program: Marginscope, place: int = 0) -> int:
 
 
 def control(program: Marginscope, key: str) -> QWidget:
-    """The control of a setting in the form."""
     rows = [row for one in program.window.form.sections.values() for row in one.rows]
     return next(row.control for row in rows if row.field.key == key)
 
 
 def type_into(program: Marginscope, qtbot: QtBot, key: str, text: str) -> None:
     field = control(program, key)
-    assert isinstance(field, QLineEdit)
     program.window.form._scroll.ensureWidgetVisible(field)
     QTest.mouseClick(field, Qt.MouseButton.LeftButton)
     field.selectAll()
@@ -96,7 +93,6 @@ def type_into(program: Marginscope, qtbot: QtBot, key: str, text: str) -> None:
 
 def text_of(program: Marginscope, key: str) -> str:
     field = control(program, key)
-    assert isinstance(field, QLineEdit)
     return field.text()
 
 
@@ -115,10 +111,8 @@ def transport_button(program: Marginscope, key: str) -> QToolButton:
 
 
 def rewind(program: Marginscope, qtbot: QtBot) -> None:
-    """The button beside the time, and Return."""
     QTest.mouseClick(transport_button(program, "rewind"), Qt.MouseButton.LeftButton)
     dialog = program.branches.dialog
-    assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
     assert dialog.answer.text() == "step size = .0625"
     qtbot.keyClick(dialog.line, Key.Key_Return)
@@ -131,8 +125,6 @@ def rewind(program: Marginscope, qtbot: QtBot) -> None:
 def assert_beside(program: Marginscope, at: int, step: float) -> None:
     """Parent at the left, at the right a child with another step from exactly that frame."""
     one, two = program.session
-    assert one.data is not None
-    assert two.data is not None
     before, after = one.data.run, two.data.run
     assert np.array_equal(after.parameters(0), before.parameters(at))
     assert after.log10_time[0] == before.log10_time[at]
@@ -168,12 +160,10 @@ def check_branch_by_the_form(parent: Marginscope, descent: Path, qtbot: QtBot) -
     show_parent(parent, descent, qtbot)  # a run that is trained here is called by its title
     program, line = parent, parent.window.form.branch
     at, (run,) = frame(parent), parent.session
-    assert run.data is not None
     assert 0 < at < run.data.frames - 1
     assert not line.isVisible()
     qtbot.keyClick(program.window, Key.Key_B, CONTROL)
     assert line.isVisible()
-    assert run.data is not None
     time = 10.0 ** float(run.data.log10_time[at])
     shown = line.words.text().replace("\u00a0", " ")
     assert shown == f"Branch of Descent at t = {time:.3g}"
@@ -188,7 +178,6 @@ def check_branch_by_the_form(parent: Marginscope, descent: Path, qtbot: QtBot) -
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)  # from the start again, as ever
     qtbot.waitUntil(lambda: branched(program, 1))
     (again,) = program.session
-    assert again.data is not None
     assert again.data.run.continues is None
 
 
@@ -207,7 +196,6 @@ def check_cancel_returns_the_form(parent: Marginscope, descent: Path, qtbot: QtB
     qtbot.keyClick(program.window, Key.Key_R, CONTROL)
     qtbot.waitUntil(lambda: branched(program, 1))
     (run,) = program.session
-    assert run.data is not None
     assert run.data.run.dataset.n == 14
 
 
@@ -325,8 +313,6 @@ def check_branch_of_a_run_that_is_still_trained(
     qtbot.waitUntil(lambda: all(a > b for a, b in zip(frames(program), shown, strict=True)))
     one, two = program.session
     assert one is run
-    assert one.data is not None
-    assert two.data is not None
     at = (two.data.run.continues or {})["frame"]
     assert np.array_equal(two.data.run.parameters(0), one.data.run.parameters(at))
 
@@ -339,7 +325,6 @@ def frames(program: Marginscope) -> list[int]:
 
 
 def check_rewind_with_half_the_step(parent: Marginscope, descent: Path, qtbot: QtBot) -> None:
-    """Of the moment that is shown."""
     program, at = parent, frame(parent)
     rewind(program, qtbot)
     assert_beside(program, at, 0.0625)
@@ -393,7 +378,6 @@ def check_rewind_with_any_step(parent: Marginscope, descent: Path, qtbot: QtBot)
     go_to(program, qtbot, "0")
     qtbot.keyClick(program.window, Key.Key_B, CONTROL | SHIFT)
     dialog = program.branches.dialog
-    assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
     train = dialog.buttons.button(QDialogButtonBox.StandardButton.Ok)
     for text, enabled in (("half", False), ("0.125", False), ("/ 0", False), ("* 4", True)):
@@ -405,7 +389,6 @@ def check_rewind_with_any_step(parent: Marginscope, descent: Path, qtbot: QtBot)
     assert len(program.session) == 1
     pick(qtbot, program.window, "Experiment", "Rewind here with another step ...")
     dialog = program.branches.dialog
-    assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
     qtbot.keyClicks(dialog.line, "0.25")
     QTest.mouseClick(
@@ -413,8 +396,6 @@ def check_rewind_with_any_step(parent: Marginscope, descent: Path, qtbot: QtBot)
     )
     qtbot.waitUntil(lambda: branched(program))
     one, two = program.session
-    assert one.data is not None
-    assert two.data is not None
     assert np.array_equal(two.data.run.parameters(0), one.data.run.parameters(0))
     assert two.heading == "step = 0.25 from t = 0"
     assert not two.data.past.left
@@ -435,8 +416,6 @@ def check_margins_of_the_parent(parent: Marginscope, descent: Path, qtbot: QtBot
     program, at = parent, frame(parent)
     rewind(program, qtbot)
     one, two = program.session
-    assert one.data is not None
-    assert two.data is not None
     known = two.data.past
     assert known.known
     assert np.array_equal(known.margins, one.data.margins[:at])
@@ -453,7 +432,7 @@ def check_margins_of_the_parent(parent: Marginscope, descent: Path, qtbot: QtBot
     first = path.elementAt(0)
     theirs = float(views[0].places[1]), float(one.data.margins[1, 0])
     assert (first.x, first.y) == pytest.approx(theirs)
-    assert views[1]._obstacles is not None  # labels keep off the past, too
+    # Labels keep off the past, too.
     assert views[1]._obstacles.values.shape[1] == at + two.data.frames
     # Both views have one range, so that the same is seen at the same place.
     qtbot.waitUntil(lambda: ranges(views[0]) == pytest.approx(ranges(views[1])))
@@ -479,8 +458,6 @@ def check_child_that_is_opened_alone(parent: Marginscope, descent: Path, qtbot: 
     )
     qtbot.waitUntil(lambda: branched(parent))
     child, other = parent.session
-    assert child.data is not None
-    assert other.data is not None
     with open_run(run.path) as before:
         time = 10 ** float(before.log10_time[12])
     assert child.heading == f"step = 0.25 from t = {time:.3g}"
@@ -506,7 +483,6 @@ def check_long_or_damaged_past(parent: Marginscope, descent: Path, qtbot: QtBot)
         qtbot.waitUntil(lambda: branched(parent))
     for one in parent.session:
         assert one.failure == ""
-        assert one.data is not None
         assert one.data.frames > 10
         assert not one.data.past.known
     assert parent.window.bar.text == ""
@@ -522,7 +498,6 @@ def check_the_library_shows_the_tree(parent: Marginscope, descent: Path, qtbot: 
     rewind(program, qtbot)
     qtbot.keyClick(program.window, Key.Key_L, CONTROL)
     panel = program.library.panel
-    assert panel is not None
     qtbot.waitUntil(lambda: len(panel.model.entries) == 2)
     qtbot.waitUntil(lambda: all(one.readable for one in panel.model.entries))
     one, two = program.session

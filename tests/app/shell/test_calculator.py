@@ -21,7 +21,6 @@ from tests.recording import recorded
 
 @pytest.fixture(scope="module")
 def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small run."""
     path = tmp_path_factory.mktemp("calculator") / "run.msrun"
     recorded(path, "recording.frames=30", "dynamics.until_log10_time=2", "data.n=16", "data.d=6")
     return path
@@ -29,7 +28,6 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(run_file: Path) -> Iterator[Run]:
-    """The run, open."""
     with open_run(run_file) as run:
         yield run
 
@@ -39,7 +37,6 @@ OTHERS: set[threading.Thread] = set()
 
 @pytest.fixture
 def calculator() -> Iterator[Calculator]:
-    """A calculator that is closed in the end."""
     OTHERS.clear()
     OTHERS.update(threading.enumerate())  # another window of this process may have one
     calculator = Calculator()
@@ -48,7 +45,6 @@ def calculator() -> Iterator[Calculator]:
 
 
 def threads() -> list[threading.Thread]:
-    """Those of calculators."""
     running = set(threading.enumerate()) - OTHERS
     return [thread for thread in running if thread.name == "calculator"]
 

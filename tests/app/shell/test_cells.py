@@ -16,7 +16,6 @@ CTRL, NONE = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
 
 
 def widths(program: Marginscope) -> list[int]:
-    """The widths of the runs that are open."""
     return [run.data.m for run in program.session if run.data is not None]
 
 
@@ -34,7 +33,6 @@ def test_other_runs_are_chosen_by_search_and_marks(
     assert ["12 runs, of which 2 are trained here" in words for words in told] == [True]
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
     dialog = program.training.dialog
-    assert dialog is not None
     assert set(dialog.chosen) == {"network.m=3__run.seed=0", "network.m=4__run.seed=0"}
     for words in ("m=6 seed=2", "m = 5 seed = 1", "m=3 seed=2"):
         dialog.search.clear()
@@ -66,7 +64,6 @@ def test_one_run_that_is_chosen_is_trained_alone(
     qtbot.waitUntil(lambda: trained(program))
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
     dialog = program.training.dialog
-    assert dialog is not None
     dialog.list.setCurrentRow(0)
     QTest.keyClick(dialog.list, Qt.Key.Key_Space)  # no longer marked
     assert dialog.chosen == ("network.m=4",)

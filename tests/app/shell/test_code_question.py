@@ -70,7 +70,6 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stranger:
 
 
 def press(dialog: QDialog, words: str) -> None:
-    """Press a button of the question."""
     button = next(one for one in dialog.findChildren(QPushButton) if one.text() == words)
     QTest.mouseClick(button, LEFT)
 
@@ -89,7 +88,6 @@ def questions(program: Marginscope) -> list[CodeDialog]:
 
 
 def answered(program: Marginscope, qtbot: QtBot) -> None:
-    """Wait until no question is left."""
     qtbot.waitUntil(lambda: not questions(program))
 
 
@@ -99,7 +97,6 @@ def test_a_dropped_study_runs_once_its_code_was_shown_and_trusted(
     seen: list[str] = []
 
     def read_and_trust(dialog: QDialog) -> None:
-        assert isinstance(dialog, CodeDialog)
         assert dialog.code.isReadOnly()
         assert dialog.code.font().fixedPitch()
         seen.append(dialog.code.toPlainText())
@@ -150,7 +147,6 @@ def test_a_file_that_changes_while_it_is_read_is_asked_about_again(
     shown: list[str] = []
 
     def change_and_trust(dialog: QDialog) -> None:
-        assert isinstance(dialog, CodeDialog)
         shown.append(dialog.code.toPlainText())
         if len(shown) == 1:
             stranger.code.write_text(stranger.source + "# changed\n")
@@ -214,7 +210,6 @@ def test_the_form_asks_about_an_edited_file(
     titles: list[str] = []
 
     def read_and_cancel(dialog: QDialog) -> None:
-        assert isinstance(dialog, CodeDialog)
         titles.append(dialog.names.itemAt(1).widget().accessibleName())
         cancel_it(dialog)
 
@@ -270,7 +265,6 @@ def test_a_run_file_with_code_opens_once_trusted_and_goes_on(
     digest.unlink()
     program.branches.rewind()
     steps = program.branches.dialog
-    assert steps is not None
     when_open(CodeDialog, trust_it)
     steps.accept()
     qtbot.waitUntil(digest.exists)
@@ -310,7 +304,6 @@ def test_the_whole_study_asks_before_it_runs_or_hunts(
     program = show_files()
     program.studies.show_window()
     runner = program.studies.runner
-    assert runner is not None
     runner.adopt(load_study(str(stranger.study)))
     qtbot.waitUntil(lambda: bool(runner.shown.runs.cells))
     asking = (runner.run, runner._estimate, runner.hunting.start)

@@ -38,7 +38,6 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 
 def opened(program: Marginscope, qtbot: QtBot) -> CommandPalette:
-    """The palette, by its shortcut."""
     keys(qtbot, program.window, Key.Key_P, CTRL_SHIFT)
     palette = program.commands.palette
     assert palette is not None
@@ -47,14 +46,12 @@ def opened(program: Marginscope, qtbot: QtBot) -> CommandPalette:
 
 
 def typed(palette: CommandPalette, text: str) -> list[SearchEntry]:
-    """What is found by a text that is typed."""
     palette.line.clear()
     QTest.keyClicks(palette.line, text)
     return palette.found
 
 
 def chosen(palette: CommandPalette, text: str, key: str) -> None:
-    """Type, go down to an entry, and press Return."""
     there = [one.key for one in typed(palette, text)]
     for _ in range(there.index(key)):
         QTest.keyClick(palette.line, Key.Key_Down)
@@ -140,7 +137,6 @@ def test_a_study_is_trained(program: Marginscope, qtbot: QtBot) -> None:
 
 @pytest.fixture
 def recorded(program: Marginscope) -> Path:
-    """A run in the user's folder, with a name and a tag."""
     path = program.places.runs / "other.msrun"
     record(path, small_problem(m=5))
     change_about(path, lambda about: replace(about, name="The odd one", tags=("talk",)))

@@ -48,7 +48,6 @@ def snapshots(program: Marginscope) -> tuple[RunSnapshot, ...]:
 
 
 def settled(program: Marginscope, qtbot: QtBot) -> None:
-    """Wait until all that is asked for is computed and shown."""
     qtbot.waitUntil(lambda: not program.compare._calculator.busy)
     if view(program)._comparison is not None and page(program).against.currentData() == "rank":
         return
@@ -58,7 +57,6 @@ def settled(program: Marginscope, qtbot: QtBot) -> None:
 
 @pytest.fixture
 def comparing(program: Marginscope, qtbot: QtBot) -> Marginscope:
-    """The window that compares its two runs, asked for by the key."""
     program.display.update_intent(playing=False)
     QTest.keyClick(program.window, Key.Key_M, Modifier.ControlModifier | Modifier.ShiftModifier)
     qtbot.waitUntil(lambda: program.window.pages.currentWidget() is program.compare.panel)
@@ -67,7 +65,6 @@ def comparing(program: Marginscope, qtbot: QtBot) -> Marginscope:
 
 
 def choose(program: Marginscope, box: QComboBox, data: str, qtbot: QtBot) -> None:
-    """Choose an entry with the keyboard."""
     box.setFocus()
     box.setCurrentIndex(max(box.findData(data) - 1, 0))
     if box.findData(data) == 0:
@@ -87,7 +84,6 @@ def traces(program: Marginscope, name: str) -> list[tuple[np.ndarray, np.ndarray
 
 def lines(program: Marginscope) -> list[tuple[np.ndarray, np.ndarray]]:
     answer = program.compare._known.answer if program.compare._known else None
-    assert answer is not None
     return [(line.places, line.values) for line in answer.lines]
 
 
@@ -181,7 +177,6 @@ def test_seeds_are_one_band(program: Marginscope, qtbot: QtBot, tmp_path: Path) 
     question = CompareQuestion(kind="bands")
     program.display.update_intent(compared=Compared(tuple(map(str, paths)), question))
     settled(program, qtbot)
-    assert program.compare._known is not None
     (line,) = program.compare._known.answer.lines
     assert line.members == (0, 1, 2)
     assert (line.low <= line.values).all()
@@ -303,7 +298,6 @@ def test_a_run_that_grows_grows_in_the_picture(
 
 def test_the_nearest_run_is_read_under_the_pointer(comparing: Marginscope, qtbot: QtBot) -> None:
     shown, plot = view(comparing), view(comparing).plot
-    assert shown._comparison is not None
     line = shown._comparison.lines[1]
     # Where the lines are far apart, so that it is clear which is meant.
     other = np.interp(

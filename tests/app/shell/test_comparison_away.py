@@ -52,7 +52,6 @@ def asked(
 
 
 def saved(program: Marginscope, dialog: CompareDialog, qtbot: QtBot) -> Path:
-    """Press Return, and wait for the file."""
     (path,) = dialog.targets()
     with qtbot.waitSignal(program.export.finished):
         QTest.keyClick(dialog, Key.Key_Return)
@@ -84,7 +83,6 @@ def test_the_figure_is_that_of_the_comparison(
     with subtests.test("copied"), qtbot.waitSignal(comparing.export.finished):
         keys(qtbot, comparing.window, Key.Key_C, CTRL | Modifier.ShiftModifier)
     data = QGuiApplication.clipboard().mimeData()
-    assert data is not None
     assert b"2 runs compared" in bytes(data.data("image/svg+xml").data())
     QGuiApplication.clipboard().clear()
 
@@ -111,7 +109,6 @@ def test_the_table_is_that_of_the_comparison(
     comparing: Marginscope, qtbot: QtBot, tmp_path: Path
 ) -> None:
     compared = comparing.display.intent.compared
-    assert compared is not None
     question = CompareQuestion("distance", "step", "differences")
     comparing.display.update_intent(compared=Compared(compared.runs, question))
     dialog = asked(comparing, qtbot, CTRL | Modifier.AltModifier)
@@ -131,7 +128,6 @@ def test_nodes_are_compared_at_the_moment_shown(
     comparing: Marginscope, qtbot: QtBot, tmp_path: Path, share: float
 ) -> None:
     compared = comparing.display.intent.compared
-    assert compared is not None
     cursor = span_of(comparing.session.snapshot()).moment(share)
     question = CompareQuestion("rotation", "rank")
     comparing.display.update_intent(cursor=cursor, compared=Compared(compared.runs, question))
@@ -148,7 +144,6 @@ def test_nodes_are_compared_at_the_moment_shown(
 
     qtbot.waitUntil(drawn_as_asked)
     known = comparing.compare._known
-    assert known is not None
     drawn = [x for line in known.answer.lines for x in line.values.tolist()]
     assert values == pytest.approx(drawn)
 
@@ -177,7 +172,6 @@ def test_an_impossible_width_is_a_sentence(comparing: Marginscope, qtbot: QtBot)
 
 def test_a_cancelled_comparison_writes_nothing(comparing: Marginscope, tmp_path: Path) -> None:
     compared = comparing.display.intent.compared
-    assert compared is not None
     runs, told = tuple(Path(name) for name in compared.runs), []
     job = CompareJob(runs, tmp_path / "x.svg", compared.question)
     assert job.work(lambda done, total: told.append((done, total)), lambda: len(told) > 2) == ""
@@ -191,7 +185,6 @@ def test_the_command_refuses_a_size(
     comparing: Marginscope, tmp_path: Path, capsys: pytest.CaptureFixture[str], size: str, said: str
 ) -> None:
     compared = comparing.display.intent.compared
-    assert compared is not None
     out = tmp_path / "x.pdf"
     assert main(["compare", *compared.runs, "--out", str(out), "--size", size]) == 2
     assert said in capsys.readouterr().err

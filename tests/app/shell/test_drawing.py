@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.data.drawing import MEND_FIRST, WAITS, points_of, with_points
@@ -43,7 +42,6 @@ def window(program: Marginscope, qtbot: QtBot) -> Iterator[DrawingWindow]:
     """The window to draw in, opened by its keys, with four points; it alone is painted."""
     keys(qtbot, program.window, Key.Key_F8, SHIFT)
     found = program.drawing.window
-    assert found is not None
     qtbot.waitUntil(found.isVisible)
     assert found.sketch.points == ISLAND
     begin_with_four(found)
@@ -88,7 +86,6 @@ def runs_of(program: Marginscope) -> list[Path]:
 def points_in(program: Marginscope) -> object:
     """The points that the form would train on; None for other data."""
     study = program.window.form.study()
-    assert study is not None
     return getattr(next(study.each()).experiment.data, "points", None)
 
 
@@ -158,7 +155,6 @@ def test_a_session_keeps_what_is_drawn(program: Marginscope, window: DrawingWind
     program.window.close()
     assert program.drawing.window is None
     form = parse_session(program.places.session.read_text()).scene.form
-    assert form is not None
     assert dict(form.kinds)["data"] == "points"
     assert dict(form.texts)["data.points"] == text_of(points)
 
@@ -172,7 +168,6 @@ def test_the_points_of_the_form_are_shown(
     rows: list[FieldRow] = program.window.form.sections["data"].rows
     (row,) = [row for row in rows if row.field.key == "data.points"]
     control = row.control
-    assert isinstance(control, QLineEdit)
     program.window.activateWindow()
     control.setFocus()
     control.selectAll()
@@ -204,13 +199,11 @@ def test_a_wrong_value_of_the_form_is_said(
 def test_a_recorded_run_gives_its_points(show_files: Opener, tmp_path: Path, qtbot: QtBot) -> None:
     path = tmp_path / "drawn.msrun"
     study = StudyEdits.of(with_points(Edits(parse_study(STUDY, "small")), FOUR)).outcome().study
-    assert study is not None
     run(resolve(next(study.each()).experiment), partial(Recorder, path))
     program = show_files(path)
     qtbot.waitUntil(lambda: runs_of(program) == [path] and trained(program))
     program.drawing.show()
     window = program.drawing.window
-    assert window is not None
     assert window.sketch.points == FOUR
     # Another point in the points of a run, whose settings say how many there were.
     click(window, -0.7, 0.7)
@@ -369,7 +362,6 @@ def test_many_points_are_in_the_form_whole(program: Marginscope, window: Drawing
     window.close()
     assert points_in(program) == points
     study = program.window.form.study()
-    assert study is not None
     again = next(parse_study(study.to_toml(), "t").each())
     assert again.experiment.data == PointsData(points=points)
     (row,) = [r for r in program.window.form.sections["data"].rows if r.field.rows]

@@ -21,7 +21,6 @@ from core.errors import InputError
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Path]:
     handler = open_log(tmp_path / "logs")
-    assert handler is not None
     yield tmp_path / "logs" / LOG_FILE
     LOG.removeHandler(handler)
     handler.close()

@@ -51,7 +51,6 @@ def show_one_view(program: Marginscope, qtbot: QtBot) -> None:
 
 
 def dialog_of(program: Marginscope, qtbot: QtBot) -> FigureDialog:
-    """The dialog of a figure, with its preview."""
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
     dialog = program.export.dialog
     assert isinstance(dialog, FigureDialog)
@@ -111,7 +110,6 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cancelling_ends_the_process(program: Marginscope, qtbot: QtBot) -> None:
     keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
     progress = program.export.progress
-    assert progress is not None
     qtbot.waitUntil(lambda: progress.isVisible() and bool(workers()))
     with qtbot.waitSignal(program.export.finished) as told:
         QTest.mouseClick(progress.cancel, LEFT)

@@ -10,7 +10,6 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.export.controller import CANCELLED
-from app.export.export_dialogs import FilmDialog
 from app.export.jobs import open_run_files
 from app.export.pictures import FilmJob
 from app.shell.application import Marginscope
@@ -26,7 +25,6 @@ SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
 
 @pytest.fixture(autouse=True)
 def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where films are saved."""
     folder = tmp_path / "films"
     folder.mkdir()
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(folder))
@@ -40,10 +38,8 @@ def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(program: Marginscope, qtbot: QtBot, seconds: float, suffix: str = ".gif") -> FilmJob:
-    """Ask for a film of the margins by keys and press Save; the job as it is done."""
     keys(qtbot, program.window, Qt.Key.Key_E, SHIFT)
     dialog = program.export.dialog
-    assert isinstance(dialog, FilmDialog)
     dialog.panel.setCurrentIndex(dialog.panel.findData("margins"))
     dialog.format.setCurrentIndex([".gif", ".webp"].index(suffix))
     dialog.seconds.setValue(seconds)
@@ -87,7 +83,6 @@ def test_cancelling_ends_the_process(program: Marginscope, qtbot: QtBot, films: 
         asked(program, qtbot, 300.0, ".webp")
     assert workers() and list(films.iterdir())
     progress = program.export.progress
-    assert progress is not None
     qtbot.waitUntil(progress.isVisible)
     assert progress.bar.maximum() == 6000
     with qtbot.waitSignal(program.export.finished) as told:

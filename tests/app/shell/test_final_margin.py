@@ -26,14 +26,12 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def ahead(open_program: Opener, study: Path, qtbot: QtBot) -> Marginscope:
-    """A window that computes where margins are going."""
     program = open_program(study, looks_ahead=True)
     qtbot.waitUntil(lambda: settled(program))
     return program
 
 
 def settled(program: Marginscope) -> bool:
-    """Whether the final margins of all runs are those of all frames and margins."""
     theory = program.theory
     return (
         trained(program)
@@ -152,11 +150,9 @@ def check_that_nothing_is_computed_twice_of_the_same_frames(
     run = list(program.session)[-1]
     known = program.theory.results(run.key)
     found, twice = known.final, known.proved["gamma_gl"]
-    assert found is not None
     doubled = replace(twice.bracket, upper=2.0 * twice.bracket.upper)
     proved = {"gamma_gl": replace(twice, bracket=doubled)}
     again = bracket_final_margin(Request(run.key, (), print), run.key, run.path, proved, found)
-    assert again.found is not None
     assert again.found.above_while is found.above_while
     assert again.found.above_always == 2.0 * found.above_always
 

@@ -46,7 +46,6 @@ def is_readable(path: Path) -> bool:
 
 
 def has(program: Marginscope, frames: int) -> Callable[[], bool]:
-    """Whether so many frames are shown by what draws them."""
     return lambda: len(program.session) == 1 and only(program).data.frames == frames
 
 
@@ -163,7 +162,6 @@ def test_a_loop_that_is_killed_is_told_once_and_its_frames_stay(
 
 
 def frames_in(path: Path) -> int:
-    """The frames on disk."""
     with open_run(path) as run:
         return run.frames
 

@@ -38,7 +38,6 @@ def threads() -> Iterator[list[int]]:
 
 
 def litter(count: int) -> None:
-    """Cycles, as exceptions and closures leave them."""
     for _ in range(count):
         one: list[object] = []
         one.append(one)

@@ -36,7 +36,6 @@ ALT = Qt.KeyboardModifier.AltModifier
 
 
 def wished(**wishes: object) -> Scene:
-    """A scene with some wishes."""
     return Scene(intent=replace(Intent(), **wishes))
 
 

@@ -160,7 +160,6 @@ def test_a_figure_is_few_hops_from_the_menu_to_the_thread(
     with on_calls(note):
         program.actions["figure"].trigger()
     dialog = program.export.dialog
-    assert dialog is not None
     qtbot.waitUntil(dialog.save.isEnabled)
     program.export._preview_timer.stop()
     latest.clear()

@@ -61,7 +61,6 @@ def hunted(tmp_path: Path) -> Path:
 
 
 def page_of(program: Marginscope, qtbot: QtBot) -> tuple[StudyWindow, HuntPage]:
-    """The page, chosen by its tab."""
     window = opened(program, qtbot)
     bar = window.tabs.tabBar()
     place = next(k for k in range(bar.count()) if bar.tabText(k) == HUNT)
@@ -71,14 +70,12 @@ def page_of(program: Marginscope, qtbot: QtBot) -> tuple[StudyWindow, HuntPage]:
 
 
 def typed(field: object, text: str) -> None:
-    """Another text in a field, by keys."""
     field.setFocus()
     field.selectAll()
     QTest.keyClicks(field, text)
 
 
 def chosen(box: ChoiceBox, words: str) -> None:
-    """Another entry of a choice, by the key of its first letters."""
     box.setFocus()
     QTest.keyClicks(box, words[:7])
     assert box.currentText() == words

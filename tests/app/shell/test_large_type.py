@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QLineEdit,
-    QMessageBox,
     QPushButton,
     QRadioButton,
     QScrollArea,
@@ -29,7 +28,6 @@ from app.scenes.scene import Scene
 from app.shell.application import Marginscope
 from app.shell.tour import TourController
 from app.training import controller
-from app.training.step_dialog import StepDialog
 from app.widgets.header import ViewHeader
 from app.widgets.inputs import text_width
 from app.widgets.labels import ElidedLabel
@@ -168,7 +166,6 @@ def train_descent(program: Marginscope, study: Path, qtbot: QtBot) -> None:
 
 
 def put_back(program: Marginscope, scene: Scene, qtbot: QtBot) -> None:
-    """Show what the window showed at first, in its first size."""
     program.scenes.show(scene)
     program.window.resize(1280, 800)
     qtbot.waitUntil(lambda: program.window.width() == 1280)
@@ -205,7 +202,6 @@ def check_window(program: Marginscope, points: float, qtbot: QtBot) -> None:
     program.actions["welcome"].setChecked(False)
     program.actions["tour"].trigger()
     card = program.tour.card
-    assert card is not None
     qtbot.waitUntil(card.isVisible)
     whole(qtbot, card)
     program.tour.stop()
@@ -215,7 +211,6 @@ def outside(program: Marginscope) -> list[str]:
     """The parts of the form that reach beyond what is seen of it, or cut what stands in them."""
     form = program.window.form
     area = form.findChild(QScrollArea)
-    assert isinstance(area, QScrollArea)
     found = []
     for widget in area.widget().findChildren(QWidget):
         if not widget.isVisible():
@@ -232,7 +227,6 @@ def check_form(program: Marginscope, kind: str, qtbot: QtBot) -> None:
     window = program.window
     columns = window.columns.saveState()
     kinds = window.form.sections["data"].kinds
-    assert kinds is not None
     kinds.setFocus()
     QTest.keyClick(kinds, Qt.Key.Key_Home)
     for _ in range(kinds.count()):
@@ -266,7 +260,6 @@ def test_a_field_that_is_too_narrow_for_its_text_stands_below_its_label(
 
 
 def check_small_screens(program: Marginscope, points: float) -> None:
-    """The window fits small screens with all its panels."""
     window = program.window
     window.status.show_work("Computing the margin of the kernel, 3 of 4 ...")
     width, height = (1024, 640) if points < 12.0 else (1280, 800)
@@ -280,7 +273,6 @@ def check_small_screens(program: Marginscope, points: float) -> None:
 
 
 def check_dialogs(program: Marginscope, keys: str, qtbot: QtBot) -> None:
-    """Open and close the windows of some actions."""
     before = set(QApplication.topLevelWidgets())
 
     def opened() -> list[QWidget]:
@@ -307,7 +299,6 @@ def check_branch(descent: Marginscope, qtbot: QtBot) -> None:
     descent.actions["rewind"].trigger()
     qtbot.waitUntil(lambda: QApplication.activeModalWidget() is not None)
     asked = QApplication.activeModalWidget()
-    assert isinstance(asked, StepDialog)
     whole(qtbot, asked)
     for text in ("half", "/ 4"):  # wrong, and right
         asked.line.setText(text)
@@ -319,7 +310,6 @@ def check_costs(descent: Marginscope, qtbot: QtBot) -> None:
     """The question before what is too large for the disk."""
     descent.actions["run"].trigger()
     asked = QApplication.activeModalWidget()
-    assert isinstance(asked, QMessageBox)
     assert "of 1.0 MB that are free" in asked.informativeText()
     whole(qtbot, asked)
     asked.reject()
@@ -328,7 +318,6 @@ def check_costs(descent: Marginscope, qtbot: QtBot) -> None:
 def check_library(descent: Marginscope, points: float, qtbot: QtBot) -> None:
     descent.actions["library"].setChecked(True)
     panel = descent.library.panel
-    assert panel is not None
     qtbot.waitUntil(lambda: len(panel.model.entries) == 4)
     assert descent.window.width() == 1280
     header = panel.table.horizontalHeader()
@@ -347,5 +336,4 @@ def check_library(descent: Marginscope, points: float, qtbot: QtBot) -> None:
 
 
 def header_words(panel: LibraryPanel, place: int) -> str:
-    """The heading of a column."""
     return str(panel.model.headerData(place, Qt.Orientation.Horizontal) or "")

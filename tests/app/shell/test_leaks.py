@@ -137,26 +137,22 @@ def test_questions_that_are_answered_leave_no_dialog(
             before = kept_dialogs(program)
             ask()
             dialog = QApplication.activeModalWidget()
-            assert isinstance(dialog, QDialog)
             dialog.reject()
             assert kept_dialogs(program) == before
     actions.start("open", ())  # of no runs, so that none is chosen
 
 
 def kept_dialogs(program: Marginscope) -> Counter[str]:
-    """The dialogs of a window by their kind, less those that wait to be deleted."""
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     return Counter(type(one).__name__ for one in program.window.findChildren(QDialog))
 
 
 def actions_on_buttons(part: QWidget) -> list[QAction]:
-    """Those that buttons of a part of the window show."""
     shown = [button.actions() for button in part.findChildren(QToolButton)]
     return [action for actions in shown for action in actions]
 
 
 def connections(action: QAction) -> int:
-    """What is called when it changes."""
     return action.receivers(SIGNAL("changed()"))
 
 

@@ -48,7 +48,6 @@ def runs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def library(open_program: Opener, runs: Path, study: Path, qtbot: QtBot) -> Marginscope:
-    """A window whose library is shown, by its key."""
     program = open_program(study)
     qtbot.waitUntil(lambda: trained(program))
     program.display.update_intent(views=("margins",))
@@ -72,7 +71,6 @@ def names(program: Marginscope) -> list[str]:
 
 
 def place(program: Marginscope, name: str, column: str = "name") -> QPoint:
-    """Where a run stands in the table."""
     table = panel(program).table
     row = next(k for k, one in enumerate(names(program)) if name in one)
     number = next(k for k, one in enumerate(COLUMNS) if one.name == column)
@@ -82,7 +80,6 @@ def place(program: Marginscope, name: str, column: str = "name") -> QPoint:
 
 
 def choose(program: Marginscope, qtbot: QtBot, *parts: str) -> QTableView:
-    """Click on runs, all but the first with Ctrl."""
     table = panel(program).table
     program.window.activateWindow()  # as a window manager does where a dialog was closed
     qtbot.waitUntil(program.window.isActiveWindow)
@@ -209,7 +206,6 @@ def check_that_runs_go_to_the_trash_come_back_and_are_removed(
     for button, left in (("Cancel", 1), ("Remove", 0)):
         qtbot.keyClick(table, Key.Key_Delete, SHIFT)
         box = library.window.findChild(QMessageBox, "purge")
-        assert box is not None
         pressed = next(
             one for one in box.findChildren(QPushButton) if one.text().replace("&", "") == button
         )
@@ -233,7 +229,6 @@ def check_that_the_trash_is_emptied_by_the_menu_of_the_table(
     assert isinstance(menu, QMenu)
     click(qtbot, menu, entry(menu, "Empty the trash ..."))
     box = library.window.findChild(QMessageBox, "purge")
-    assert box is not None
     assert "2 runs" in box.text()
     next(one for one in box.buttons() if one.text() == "Remove").click()
     qtbot.waitUntil(has(library, 0))
@@ -299,7 +294,6 @@ def check_that_the_library_is_closed_remembered_and_reached_by_the_menu(
     library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
     dock = library.library.dock
-    assert dock is not None
     dock.close()
     assert not library.actions["library"].isChecked()
     opened(qtbot, library.window, "View")
@@ -361,8 +355,6 @@ def test_runs_of_first_starts_are_known_by_their_settings(tmp_path: Path) -> Non
     cell = load_study(FIRST_STUDY).cells()[0]
     facts = read_facts(record(tmp_path / "a.msrun", resolve(cell.experiment), count=2))
     other = read_facts(record(tmp_path / "b.msrun", small_problem(), count=2))
-    assert facts is not None
-    assert other is not None
     assert facts.settings in first_settings()
     assert other.settings not in first_settings()
 

@@ -18,7 +18,6 @@ LINKED = ("rotations", "norms", "margins", "curves", "spectrum")
 
 
 def plots(program: Marginscope, name: str) -> list[Plot]:
-    """The plots of a view, from left to right."""
     return [panel.view(name).plot for panel in program.display.panels]
 
 
@@ -45,7 +44,6 @@ def wide(program: Marginscope, qtbot: QtBot) -> Marginscope:
 
 
 def _is_drawn(program: Marginscope, name: str) -> bool:
-    """Return whether a view of both runs shows the moment of the window."""
     frames = [run.frame for run in program.display.view.runs]
     views = [panel.view(name) for panel in program.display.panels]
     return [view.frame for view in views] == frames

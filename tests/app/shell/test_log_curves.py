@@ -74,7 +74,6 @@ def test_what_has_no_logarithm_is_named(
 ) -> None:
     pick(qtbot, program.window, "View", "Logarithmic curves")
     program.display.update_intent(curves=("distance", "train_error"))
-    assert view.data is not None
     later = view.data.background
     qtbot.waitUntil(lambda: not later.pending and view._traced == later.traced)
     error = view._values[1]

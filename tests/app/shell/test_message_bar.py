@@ -73,7 +73,6 @@ def test_nothing_moves_when_something_is_said(
         for part in (window.transport, window.form, window.side):
             assert not box.intersects(before.get(part, QRect()))
         label = bar.findChild(QLabel)
-        assert label is not None
         assert label.height() >= label.heightForWidth(label.width())
         # It is on top: the place belongs to it.
         assert bar.isAncestorOf(window.childAt(box.center()))

@@ -38,12 +38,10 @@ LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
 
 def answer(qtbot: QtBot, text: str) -> None:
-    """Type a text into the question that is asked, and press Return."""
     qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), QInputDialog))
     dialog = QApplication.activeModalWidget()
     assert isinstance(dialog, QInputDialog)
     line = dialog.findChild(QLineEdit)
-    assert line is not None
     line.selectAll()
     QTest.keyClicks(line, text)
     QTest.keyClick(line, Qt.Key.Key_Return)
@@ -119,7 +117,6 @@ def test_other_runs_have_no_interval(program: Marginscope, study: Path, qtbot: Q
 
 
 def ribbon(slider: TimeSlider, name: str) -> QPoint:
-    """Where the ribbon of a bookmark hangs."""
     place = next(x for x in range(slider.width()) if slider.bookmark_at(x) == name)
     return QPoint(place + 4, 5)
 

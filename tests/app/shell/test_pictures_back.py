@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QApplication,
     QFileDialog,
     QInputDialog,
@@ -304,22 +303,18 @@ def test_damaged_texts_are_read_or_refused() -> None:
 
 
 def accept(text: str) -> None:
-    """Type into the dialog that is open, and press Return."""
     for box in QApplication.topLevelWidgets():
         if isinstance(box, QInputDialog) and box.isVisible():
             line = box.findChild(QLineEdit)
-            assert line is not None
             line.selectAll()
             QTest.keyClicks(line, text)
             QTest.keyClick(line, Qt.Key.Key_Return)
 
 
 def press(words: str) -> None:
-    """Press a button of the box that is open."""
     for box in QApplication.topLevelWidgets():
         if isinstance(box, QMessageBox) and box.isVisible():
             button = next(b for b in box.buttons() if words in b.text())
-            assert isinstance(button, QAbstractButton)
             QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
@@ -339,7 +334,6 @@ def arranged(program: Marginscope, qtbot: QtBot) -> Scene:
 
 
 def frames(program: Marginscope) -> list[int]:
-    """The frames that are shown."""
     return [run.frame for run in program.display.view.runs]
 
 
@@ -368,7 +362,6 @@ def test_a_link_brings_the_picture_back(
 
 
 def at_rest(program: Marginscope) -> bool:
-    """Whether all is read, drawn and judged."""
     theory, display = program.theory, program.display
     judged = all(theory.results(run.key).judgement is not None for run in program.session)
     busy = theory.busy or program.open_runs.is_ticking
@@ -537,7 +530,6 @@ def test_a_window_that_nobody_has_touched_is_kept(
 ) -> None:
     program = open_program()
     soon = program.keeper.findChild(QTimer, "session")
-    assert isinstance(soon, QTimer)
     program.keeper.start()  # as `ready` does, and nothing changes after it
     assert soon.isActive()
     soon.setInterval(0)

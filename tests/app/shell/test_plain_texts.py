@@ -183,7 +183,6 @@ def test_no_text_of_a_file_is_html_in_other_windows(
     def library() -> None:
         program.library.set_shown(True)
         panel = program.library.panel
-        assert panel is not None
         qtbot.waitUntil(lambda: any(one.about.note == HOSTILE for one in panel.model.entries))
         program.library.actions.start("rename", tuple(panel.model.entries))
 
@@ -194,7 +193,6 @@ def test_no_text_of_a_file_is_html_in_other_windows(
         "library": library,
     }
     check_each(states, subtests)
-    assert program.studies.runner is not None
     program.studies.runner.window.close()
 
 

@@ -26,7 +26,6 @@ from tests.app.shell.shared_window import skip_style_sheet
 
 @pytest.fixture
 def dialog(program: Marginscope, qtbot: QtBot) -> PreviewDialog:
-    """The preview of the small study, opened by its shortcut."""
     QTest.keyClick(program.window, Qt.Key.Key_F8)
     found = program.preview.dialog
     assert found is not None
@@ -35,7 +34,6 @@ def dialog(program: Marginscope, qtbot: QtBot) -> PreviewDialog:
 
 
 def type_into(program: Marginscope, key: str, text: str) -> None:
-    """Replace what stands in a field of the form."""
     section, _ = key.split(".")
     (row,) = [row for row in program.window.form.sections[section].rows if row.field.key == key]
     row.control.setFocus()
@@ -45,9 +43,7 @@ def type_into(program: Marginscope, key: str, text: str) -> None:
 
 def test_it_shows_the_data_that_are_trained_on(program: Marginscope, dialog: PreviewDialog) -> None:
     assert dialog.isVisible()
-    assert dialog.preview is not None
     (first, *_) = program.session
-    assert first.data is not None
     assert np.array_equal(dialog.preview.dataset.x, first.data.run.dataset.x)
     assert dialog.facts.text() == "n = 12\nd = 6\n|x| = 1"
     assert dialog.note.text() == "12 points at 4 places."
@@ -73,7 +69,6 @@ def test_coordinates_are_chosen(dialog: PreviewDialog) -> None:
     dialog.boxes[1].setFocus()
     QTest.keyClick(dialog.boxes[1], Qt.Key.Key_Up)
     assert dialog.plot.side.labelText == "coordinate 3"
-    assert dialog.preview is not None
     assert np.array_equal(dialog.markers.points, dialog.preview.dataset.x[:, [0, 2]])
 
 
@@ -171,11 +166,9 @@ def test_a_data_file_is_offered_as_a_study_with_what_was_understood(
     program.files.open_files([str(path), "b.npz"])
     assert program.window.bar.text == "A study has one data file; b.npz was not opened."
     study = program.window.form.study()
-    assert study is not None
     assert next(study.each()).experiment.data.path == str(path)
     assert [run.path for run in program.session] == runs
     found = program.preview.dialog
-    assert found is not None
     qtbot.waitUntil(lambda: found.preview is not None)
     assert found.understood.isVisible()
     assert found.understood.text() == (

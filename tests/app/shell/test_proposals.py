@@ -52,24 +52,20 @@ class Chooser:
         self.program, self.qtbot, self.folder = program, qtbot, folder
 
     def forget(self) -> None:
-        """Take back what was chosen in an earlier part."""
         self.program.display.update_intent(views=(), curves=None, neuron_points="", plane=None)
 
     def train(self, name: str, text: str) -> None:
-        """Open a study and train it."""
         path = self.folder / name
         path.write_text(text)
         self.program.files.open_files([str(path)])
         self.qtbot.waitUntil(lambda: trained(self.program))
 
     def pick(self, *titles: str) -> None:
-        """Choose an entry of a menu."""
         pick(self.qtbot, self.program.window, *titles)
 
 
 @pytest.fixture
 def chooser(program: Marginscope, qtbot: QtBot, tmp_path: Path) -> Chooser:
-    """The shared window."""
     return Chooser(program, qtbot, tmp_path)
 
 
@@ -261,7 +257,6 @@ def name_a_plane_that_data_lack(chooser: Chooser) -> None:
         f'[data]\nkind = "points"\npoints = {corners}\n{rest}[window]\nplane = "means"\n',
     )
     (run,) = chooser.program.session
-    assert run.data is not None
     with pytest.raises(InputError):
         PLANES["means"].load()(run.data.run, ())
     assert plane_of(chooser.program) == "coordinates"

@@ -90,7 +90,6 @@ def test_no_name_for_readers_of_the_screen_has_the_mark_of_a_key(program: Margin
 
 
 def tab_to(program: Marginscope, name: str, qtbot: QtBot) -> Plot:
-    """A view's plot, come to with the Tab key."""
     program.window.resize(1280, 800)
     program.window.activateWindow()
     qtbot.waitUntil(program.window.isActiveWindow)

@@ -44,7 +44,6 @@ def worker(qtbot: QtBot, doubler: Doubler) -> Iterator[Worker]:
 
 @pytest.fixture
 def results(worker: Worker) -> list[int]:
-    """What it has told."""
     told: list[int] = []
     worker.result.connect(told.append)
     return told

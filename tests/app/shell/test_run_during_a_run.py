@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
@@ -20,18 +20,14 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 def box() -> QMessageBox | None:
-    """The question, if it is asked."""
     widget = QApplication.activeModalWidget()
     return widget if isinstance(widget, QMessageBox) else None
 
 
 def answer(qtbot: QtBot, words: str) -> None:
-    """Press a button of the question."""
     qtbot.waitUntil(lambda: box() is not None)
     asked = box()
-    assert asked is not None
     button = next(one for one in asked.buttons() if one.text().replace("&", "") == words)
-    assert isinstance(button, QAbstractButton)
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: box() is None)
 
@@ -109,7 +105,6 @@ def test_a_changed_study_is_named_so_everywhere(
     qtbot.waitUntil(lambda: trained(program))
     assert program.window.windowTitle() == f"m = 8 | m = 12 \u2013 {words} \u2013 Marginscope"
     for run in program.session:
-        assert run.data is not None
         assert run.data.run.title == words  # as figures, films and the library have it
         assert run.path.name.startswith("small-modified__data.n=14__network.m=")
         assert run.data.frames == 30

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QMessageBox
+from PySide6.QtWidgets import QApplication, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
@@ -41,7 +41,6 @@ def row(program: Marginscope, key: str) -> FieldRow:
 
 def type_into(program: Marginscope, key: str, text: str) -> None:
     control = row(program, key).control
-    assert isinstance(control, QLineEdit)
     control.setFocus()
     control.selectAll()
     QTest.keyClicks(control, text)
@@ -54,7 +53,6 @@ def box() -> QMessageBox | None:
 
 def answer(qtbot: QtBot, words: str) -> None:
     asked = box()
-    assert asked is not None
     button = next(one for one in asked.buttons() if one.text().replace("&", "") == words)
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: box() is None)
@@ -91,7 +89,6 @@ def test_what_is_large_is_asked(program: Marginscope, qtbot: QtBot) -> None:
     for key in (None, CANCEL):
         keys(qtbot, program.window, Qt.Key.Key_R, CTRL)
         asked = box()
-        assert asked is not None
         assert asked.text().endswith("?")
         told = asked.informativeText()
         assert "of memory, of 8.0 GB that are free; choose a smaller m or n." in told
@@ -110,7 +107,6 @@ def test_what_is_agreed_to_is_trained(
     monkeypatch.setattr(controller, "room_at", lambda _folder: replace(SMALL, disk=1e6))
     pick(qtbot, program.window, "Experiment", "New seed")
     asked = box()
-    assert asked is not None
     assert "of 1.0 MB that are free" in asked.informativeText()
     answer(qtbot, TRAIN)
     qtbot.waitUntil(lambda: [run.key for run in program.session] != before and trained(program))

@@ -50,7 +50,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tool(folder: Path, name: str, code: int = 0) -> Path:
-    """A tool that writes down what it was called with."""
     folder.mkdir(exist_ok=True)
     told = folder / f"{name}.told"
     path = folder / name

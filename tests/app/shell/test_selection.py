@@ -34,7 +34,6 @@ def view_of(program: Marginscope, which: int, name: str) -> RunView:
 
 
 def box(program: Marginscope, which: int, nodes: set[int]) -> frozenset[int]:
-    """Draw a box around some nodes of a run; the nodes that are in it."""
     plot = view_of(program, which, "neurons").plot
     points = view_of(program, which, "neurons").plot.points.astype(float)
     pixels = plot.pixels(points)

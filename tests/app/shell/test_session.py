@@ -42,7 +42,6 @@ def inspected(program: Marginscope) -> tuple[int, int] | None:
 
 
 def scrub(qtbot: QtBot, program: Marginscope, share: float) -> None:
-    """Press the slider at a share of its length."""
     slider = program.window.transport.slider
     place = slider.position_of(program.display.view.span.moment(share))
     qtbot.mouseClick(slider, LEFT, pos=QPoint(round(place), 12))
@@ -51,7 +50,6 @@ def scrub(qtbot: QtBot, program: Marginscope, share: float) -> None:
 def test_it_plays_and_is_held_at_a_pace_and_again(
     playing_program: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    """In one window that is trained and plays."""
     with subtests.test("it plays by itself and is held by space"):
         check_playing(playing_program, qtbot)
     with subtests.test("pace and loop"):
@@ -113,7 +111,6 @@ def test_the_slider_is_scrubbed_for_both_runs(program: Marginscope, qtbot: QtBot
     qtbot.keyClick(program.window, Qt.Key.Key_Space)
     scrub(qtbot, program, 0.5)
     for run, shown in zip(program.session, program.display.view.runs, strict=True):
-        assert run.data is not None
         assert shown.frame == run.data.frame_at(program.display.view.cursor)
         assert 10 < shown.frame < run.data.frames - 10
 
@@ -185,7 +182,6 @@ def test_nodes_that_were_boxed_are_pinned_in_their_own_run(
 def test_runs_are_trained_again_and_continued(
     plays: Marginscope, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
-    """In one window, one after the other."""
     for part in (train_new_seed, train_new_weights, continue_runs, train_what_was_edited):
         with subtests.test(part.__name__):
             part(plays, qtbot)
@@ -479,5 +475,4 @@ def test_a_name_that_is_nothing_leaves_a_study_to_run(open_program: Opener, qtbo
     program = open_program("nonsense")
     qtbot.waitUntil(lambda: "neither a recorded run" in program.window.bar.text)
     study = program.window.form.study()
-    assert study is not None
     assert study.id == "telgarsky22-figure-1"

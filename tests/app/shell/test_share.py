@@ -29,7 +29,6 @@ def asked(program: Marginscope, qtbot: QtBot) -> None:
 
 
 def facts_of_run(program: Marginscope) -> dict[str, str]:
-    """What the panel of numbers says of the run."""
     return {fact.name: fact.value for fact in program.window.inspector.run.facts()}
 
 
@@ -67,9 +66,7 @@ def test_the_time_is_marked_on_the_curve(
     asked(program, qtbot)
     view = margins_view(program, 1)
     data = view.data
-    assert data is not None
     reach = first_reach(data.margins[:, 0] / 0.002, data.log10_time)
-    assert reach is not None
     assert view.reach == reach
     (mark,) = view.plot.overlay.marks
     assert mark.label.startswith("90 % at t = ")
@@ -114,5 +111,4 @@ def test_figures_show_what_the_window_shows(program: Marginscope, qtbot: QtBot) 
     asked(program, qtbot)
     shown = program.export._snapshot()
     promised = shown.promises[0]
-    assert promised is not None
     assert promised.most == pytest.approx(0.0406)

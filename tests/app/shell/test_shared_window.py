@@ -17,7 +17,6 @@ from tests.app.shell.shared_window import compare, settle, state_of
 
 @pytest.fixture
 def pool(tmp_path_factory: pytest.TempPathFactory, qtbot: QtBot) -> Iterator[WindowPool]:
-    """A pool of its own, whose window no other test has used."""
     pool = WindowPool(tmp_path_factory)
     yield pool
     pool.close()

@@ -27,7 +27,6 @@ NATIVE = QKeySequence.SequenceFormat.NativeText
 
 @pytest.fixture
 def page(program: Marginscope, qtbot: QtBot) -> ShortcutDialog:
-    """The page, opened by its key."""
     return open_page(program, qtbot)
 
 
@@ -50,7 +49,6 @@ def press(page: ShortcutDialog, action: str, key: Qt.Key, modifiers: Qt.Keyboard
 
 
 def editor(page: ShortcutDialog) -> QKeySequenceEdit:
-    """Return the field that is open in the tree."""
     found = page.focusWidget()
     assert isinstance(found, QKeySequenceEdit)
     return found
@@ -61,13 +59,11 @@ def keys_of(page: ShortcutDialog, action: str) -> str:
 
 
 def push(page: ShortcutDialog, action: str, button: QPushButton) -> None:
-    """Choose an action, and press a button below the tree."""
     page.tree.setCurrentItem(page.rows[action])
     QTest.mouseClick(button, LEFT)
 
 
 def headings(page: ShortcutDialog) -> list[str]:
-    """Return the headings that are shown."""
     return [title for title, row in page.headings.items() if not row.isHidden()]
 
 
@@ -106,7 +102,6 @@ def test_keys_of_parts_stand_there_too(program: Marginscope, qtbot: QtBot) -> No
     """Where the library has the focus, a question mark that is typed is typed."""
     keys(qtbot, program.window, Key.Key_L, CTRL)
     library = program.library.panel
-    assert library is not None
     QTest.keyClicks(library.search, "?")
     assert library.search.text() == "?"
     assert program.shortcuts.dialog is None

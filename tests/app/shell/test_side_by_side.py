@@ -25,7 +25,6 @@ from tests.support.run_files import record, small_problem
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
-    """Five recorded runs."""
     paths = [tmp_path / f"run{m}.msrun" for m in range(3, 8)]
     for m, path in enumerate(paths, start=3):
         record(path, small_problem(m=m))
@@ -45,7 +44,6 @@ def widths(program: Marginscope) -> list[int]:
 
 
 def drawn(program: Marginscope) -> bool:
-    """Whether a frame of every run is shown."""
     return all(panel.frame >= 0 for panel in program.display.panels)
 
 

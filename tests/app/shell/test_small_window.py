@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QToolButton
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS, TOOL_BAR, TOOL_BAR_RIGHT
@@ -18,7 +18,6 @@ from tests.app.shell.conftest import Opener, trained
 
 
 def panels(program: Marginscope) -> tuple[bool, bool]:
-    """Whether the form and the inspector are seen."""
     window = program.window
     return window.form.isVisibleTo(window), window.side.isVisibleTo(window)
 
@@ -106,7 +105,6 @@ def test_what_was_folded_by_itself_was_not_chosen() -> None:
 
 
 def unreachable(program: Marginscope) -> set[str]:
-    """The tool bar's actions whose buttons are not seen."""
     bar, rect = program.window.tools, program.window.tools.rect()
     hidden = set()
     for key in (*TOOL_BAR, *TOOL_BAR_RIGHT):
@@ -127,7 +125,6 @@ def test_every_button_is_seen_at_usual_widths(
     named = {row.key for row in ROWS} & {*TOOL_BAR, *TOOL_BAR_RIGHT}
     assert len(named) > 14
     seed = program.window.tools.widgetForAction(program.actions["seed"])
-    assert isinstance(seed, QToolButton)
     beside = seed.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon
     assert beside == (width >= 1280)
 
@@ -139,7 +136,6 @@ def check_what_does_not_fit(program: Marginscope, width: int, qtbot: QtBot) -> N
     QApplication.processEvents()
     bar = program.window.tools
     extension = bar.extension
-    assert extension is not None
     assert (unreachable(program) == set()) == extension.isHidden()
     if not extension.isHidden():
         assert bar.rect().contains(extension.geometry())

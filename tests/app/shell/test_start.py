@@ -79,7 +79,6 @@ def test_the_window_is_seen_first_and_plays_figure_1(tmp_path: Path) -> None:
 
 @contextmanager
 def screen() -> Iterator[str]:
-    """A virtual screen, by the name of its display."""
     read, write = os.pipe()
     server = subprocess.Popen(
         ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],

@@ -21,7 +21,6 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 @pytest.fixture
 def page(program: Marginscope, qtbot: QtBot) -> StudyBrowser:
-    """The page, opened by its keys."""
     keys(qtbot, program.window, Key.Key_S, CTRL_SHIFT)
     dialog = program.studies.browser
     assert dialog is not None

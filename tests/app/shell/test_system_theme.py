@@ -27,7 +27,6 @@ class System:
             monkeypatch.setattr(f"app.shell.{module}.system_palette", lambda: self.palette)
 
     def turn(self, palette: str) -> None:
-        """Its user chooses another theme."""
         self.palette = palette
         scheme = Qt.ColorScheme.Dark if palette == "dark" else Qt.ColorScheme.Light
         QGuiApplication.styleHints().colorSchemeChanged.emit(scheme)

@@ -12,8 +12,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.export.export_dialogs import FilmDialog
-from app.export.figure_dialogs import FigureDialog
 from app.export.jobs import open_run_files
 from app.export.pictures import FigureJob, FilmJob, complete_job
 from app.shell.application import Marginscope
@@ -30,7 +28,6 @@ def documents(tmp_path, monkeypatch) -> None:
 
 
 def held(program: Marginscope, share: float) -> None:
-    """The display stands still at a share of the slider."""
     span = span_of(program.session.snapshot())
     program.display.update_intent(playing=False, cursor=span.moment(share))
 
@@ -47,7 +44,6 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     qtbot.waitUntil(lambda: plot.zoom is not None)
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
     dialog = program.export.dialog
-    assert isinstance(dialog, FigureDialog)
     QTest.keyClick(dialog.ranges, Qt.Key.Key_Space)
     assert dialog.ranges.isChecked() and dialog.moment.isChecked()
     job = dialog.job()
@@ -85,7 +81,6 @@ def test_at_the_end_there_is_no_moment_to_choose(program: Marginscope, qtbot: Qt
     held(program, 1.0)
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
     dialog = program.export.dialog
-    assert isinstance(dialog, FigureDialog)
     assert not dialog.moment.isEnabled() and not dialog.moment.isChecked()
     assert dialog.width() <= 1024 and dialog.height() <= 640
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
@@ -99,7 +94,6 @@ def test_the_loop_is_the_interval_of_a_film(program: Marginscope, qtbot: QtBot) 
     qtbot.waitUntil(lambda: program.display.intent.interval is not None)
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL | Qt.KeyboardModifier.ShiftModifier)
     dialog = program.export.dialog
-    assert dialog is not None
     QTest.mouseClick(dialog.copy, LEFT)
     words = shlex.split(QGuiApplication.clipboard().text())
     since, until = (words[words.index(name) + 1] for name in ("--since", "--until"))
@@ -117,7 +111,6 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     shift = CTRL | Qt.KeyboardModifier.ShiftModifier
     keys(qtbot, program.window, Qt.Key.Key_E, shift)
     dialog = program.export.dialog
-    assert isinstance(dialog, FilmDialog)
     assert dialog.panel.currentText() == "neurons"
     QTest.keyClick(dialog.panel, Qt.Key.Key_End)
     assert not dialog.range.isEnabled()  # no nodes are shown
@@ -137,7 +130,6 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     qtbot.waitUntil(lambda: len(program.display.panels[0].names) == 5)
     keys(qtbot, program.window, Qt.Key.Key_E, shift)
     dialog = program.export.dialog
-    assert isinstance(dialog, FilmDialog)
     QTest.keyClick(dialog.panel, Qt.Key.Key_End)
     assert "at most 4 panels together, and these are 5" in dialog.problem.text()
     assert not dialog.save.isEnabled()

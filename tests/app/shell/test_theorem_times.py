@@ -55,12 +55,10 @@ def rows_of(program: Marginscope) -> TimeRows:
 def times_of(program: Marginscope) -> np.ndarray:
     """log10 t of the frames of the run whose theory is shown: the one at the right."""
     run = list(program.session)[-1]
-    assert run.data is not None
     return run.data.log10_time
 
 
 def middle(rows: TimeRows, row: int, upper: bool, number: int) -> QPoint:
-    """The middle of a stretch, in the pixels of the rows."""
     return rows.box_of(row, upper, rows.lines[row].lane(upper)[number]).center().toPoint()
 
 
@@ -179,7 +177,6 @@ def check_that_another_run_of_the_panel_has_its_own(judged: Marginscope, qtbot: 
     panel.runs.activated.emit(0)
     assert "of m = 8" in judged.window.times.heading.text()
     first = next(iter(judged.session))
-    assert first.data is not None
     begins = float(coordinate(first.data.log10_time[stand_ins.BEGINS]))
     assert rows_of(judged).lines[0].conclusion[2].begin == begins
 
@@ -326,7 +323,6 @@ def test_what_is_decided_at_the_end_alone_says_so(holds: bool | None) -> None:
 
 
 def drawn(state: str, upper: bool) -> bytes:
-    """The pixels of a stretch in one colour."""
     picture = QImage(60, 14, QImage.Format.Format_Grayscale8)
     picture.fill(255)
     painter = QPainter(picture)

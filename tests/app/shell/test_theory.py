@@ -36,7 +36,6 @@ LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
 @pytest.fixture(scope="module")
 def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
-    """The problem of a small run."""
     path = tmp_path_factory.mktemp("theory") / "run.msrun"
     recorded(path, "recording.frames=10", "dynamics.until_log10_time=1", "data.n=16", "data.d=6")
     with open_run(path) as run:
@@ -51,7 +50,6 @@ def judged(program: Marginscope, qtbot: QtBot) -> Marginscope:
 
 
 def settled(program: Marginscope) -> bool:
-    """Whether all that was to be computed is shown."""
     theory = program.theory
     runs = list(program.session)
     return not theory.busy and all(
@@ -63,7 +61,6 @@ def settled(program: Marginscope) -> bool:
 
 
 def margins_view(program: Marginscope, place: int = 0) -> MarginsView:
-    """The view of margins of a run."""
     view = program.display.panels[place].view("margins")
     assert isinstance(view, MarginsView)
     return view
@@ -73,7 +70,6 @@ def margins_view(program: Marginscope, place: int = 0) -> MarginsView:
 
 
 def answers(worker: MarginWorker) -> list[tuple[int, str]]:
-    """Collects what a worker finds."""
     found: list[tuple[int, str]] = []
     worker.result.connect(lambda key, one: found.append((key, one.reference.name)))
     return found
@@ -272,7 +268,6 @@ def test_a_row_says_what_is_stated_since_when_and_by_how_much(
     panel = judged.window.theory
     row = panel.row("telgarsky22 Theorem 1")
     run = list(judged.session)[-1]
-    assert run.data is not None
     begins = raised(time_text(float(run.data.log10_time[stand_ins.BEGINS])))
     assert row.line.timing == f"From {begins} on, least slack .0115 (ratio 1.57) at {begins}"
     assert row.line.sentence.startswith(
@@ -367,7 +362,6 @@ def check_that_what_is_only_worth_knowing_is_marked_in_grey(
     slider = judged.window.transport.slider
     run = next(iter(judged.session))
     known = judged.theory.results(run.key).judgement
-    assert known is not None
     one = known.alarms[0]
     calm = replace(one, text="The run is at the edge of stability.", calm=True)
     place = QPoint(round(slider.position_of(float(coordinate(one.log10_time)))), 4)
@@ -400,7 +394,6 @@ def test_rows_and_alarms_in_a_window_of_their_own(
 
 
 def cards() -> list[HelpCard]:
-    """The open cards of definitions."""
     return [one for one in QApplication.topLevelWidgets() if isinstance(one, HelpCard)]
 
 

@@ -27,7 +27,6 @@ def program(program: Marginscope, monkeypatch: pytest.MonkeyPatch) -> Marginscop
 
 
 def begun(program: Marginscope, qtbot: QtBot) -> TourCard:
-    """The card of the tour, on Figure 1."""
     pick(qtbot, program.window, "Help", "Five-minute tour")
     card = program.tour.card
     assert card is not None and card.isVisible()

@@ -24,7 +24,6 @@ from tests.app.shell.shared_window import defer_painting
 
 
 def choose_view(qtbot: QtBot, program: Marginscope, title: str) -> None:
-    """Press an entry of the menu of views."""
     pick(qtbot, program.window, "View", "Views", title)
 
 
@@ -35,7 +34,6 @@ def drawn(program: Marginscope, qtbot: QtBot) -> None:
 
 
 def computed(program: Marginscope, qtbot: QtBot) -> None:
-    """Wait until nothing is left to compute, and all of it is drawn."""
     qtbot.waitUntil(lambda: not program.display.calculator.busy)
     qtbot.wait(50)
     drawn(program, qtbot)

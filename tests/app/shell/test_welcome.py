@@ -23,7 +23,6 @@ def page(program: Marginscope) -> WelcomePage:
 
 
 def emptied(program: Marginscope, qtbot: QtBot) -> WelcomePage:
-    """The page of a window whose runs were closed."""
     pick(qtbot, program.window, "File", "Close runs")
     qtbot.waitUntil(page(program).isVisible)
     return page(program)
@@ -73,7 +72,6 @@ def check_cards(where: WelcomePage, qtbot: QtBot) -> None:
 def open_studies_of_paper(program: Marginscope, where: WelcomePage, qtbot: QtBot) -> None:
     qtbot.mouseClick(card(where, "wei19"), LEFT)
     dialog = program.studies.browser
-    assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
     first = next(one.id for one in shipped_summaries() if one.source == "wei19")
     assert dialog.present() == first
@@ -94,7 +92,6 @@ def press_card_by_keys(program: Marginscope, where: WelcomePage, qtbot: QtBot) -
     assert program.window.focusWidget() is where.cards[0]
     qtbot.keyClick(where.cards[0], Qt.Key.Key_Space)
     dialog = program.studies.browser
-    assert dialog is not None
     qtbot.waitUntil(dialog.isVisible)
     dialog.close()
 

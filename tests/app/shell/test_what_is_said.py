@@ -91,7 +91,6 @@ def test_what_is_trained_and_what_is_shown_are_told_apart(
     program.playback.to_start()
     places = program.window.status.places
     run = list(program.session)[-1]
-    assert run.control is not None
     status = run.control.status
     qtbot.waitUntil(lambda: bool(places["step"].text()))
     words = places["step"].text().replace("\u202f", "")

@@ -90,7 +90,6 @@ def opened(program: Marginscope, qtbot: QtBot, jobs: int = 1) -> StudyWindow:
     """The window of the whole study, opened by its shortcut, with what is there read."""
     QTest.keyClick(program.window, Qt.Key.Key_F7)
     window = program.studies.runner.window
-    assert window is not None
     qtbot.waitUntil(lambda: not program.studies.runner.reader.busy)
     window.options.jobs.setFocus()
     window.options.jobs.selectAll()
@@ -101,7 +100,6 @@ def opened(program: Marginscope, qtbot: QtBot, jobs: int = 1) -> StudyWindow:
 
 
 def click(button: QPushButton) -> None:
-    """Press a button as a mouse does."""
     assert button.isEnabled()
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
@@ -440,7 +438,6 @@ def some(program: Marginscope) -> Callable[[], bool]:
 
 
 def states(window: StudyWindow) -> list[str]:
-    """What the table says of each cell."""
     model = window.table.model_
     names = [model.headerData(k, Qt.Orientation.Horizontal) for k in range(model.columnCount())]
     column = names.index("state")
@@ -533,7 +530,6 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
 
 
 def fail_cells(program: Marginscope, tmp_path: Path, qtbot: QtBot) -> None:
-    """The sentence of the first cell that fails is shown."""
     path = tmp_path / "failing.toml"
     path.write_text(text_of(0.5, [16, 1]))
     program.files.open_files([str(path)])

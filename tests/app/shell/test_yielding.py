@@ -74,7 +74,6 @@ def check_that_a_paused_run_is_not_computed(program: Marginscope, qtbot: QtBot) 
     qtbot.waitUntil(lambda: not program.session.training)
     assert program.session.live
     control = program.session.live[0].control
-    assert control is not None
     assert control.status.state is RunState.PAUSED
 
 

@@ -28,7 +28,6 @@ def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(run_file: Path) -> Iterator[DisplayData]:
-    """The whole run, read."""
     with open_run(run_file) as run:
         shown = DisplayData(run)
         while not shown.complete:

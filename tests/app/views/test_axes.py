@@ -320,7 +320,6 @@ SQUARE = Home(-1.0, 1.0, -1.0, 1.0)
 
 
 def unit(plot: Plot) -> tuple[float, float]:
-    """Pixels for a unit of the two axes."""
     (x0, y0), (x1, y1) = plot.pixels(np.array([[0.0, 0.0], [1.0, 1.0]]))
     return float(x1 - x0), float(y0 - y1)
 

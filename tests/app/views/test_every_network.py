@@ -55,7 +55,6 @@ def test_every_network_is_shown() -> None:
 
 
 def shown(folder: Path, settings: tuple[str, ...]) -> DisplayData:
-    """A recorded run, read to its end."""
     path = folder / "run.msrun"
     recorded(path, *settings)
     data = DisplayData(open_run(path))

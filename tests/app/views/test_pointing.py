@@ -10,10 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.state.display import DisplayData
 from app.views.curves import CurvesView
-from app.views.neurons import NeuronsView
 from app.views.pixels import nearest_point, resolved_text
 from app.views.run_panel import RunPanel
-from app.views.trace_view import TraceView
 from app.widgets.overlay import Pointed
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
@@ -37,7 +35,6 @@ def test_a_margin_is_read_where_the_pointer_is(
     qtbot: QtBot, panel: RunPanel, data: DisplayData
 ) -> None:
     view = panel.view("margins")
-    assert isinstance(view, TraceView)
     plot, frame = view.plot, 45
     value = float(data.margins[frame, 0])
     move(qtbot, plot, float(view.places[frame]), value)
@@ -70,7 +67,6 @@ def test_the_place_is_said_as_the_axis_has_it(
 ) -> None:
     set_options(panel, margin_axis=axis)
     view = panel.view("margins")
-    assert isinstance(view, TraceView)
     frame = 50
     move(qtbot, view.plot, float(view.places[frame]), float(data.margins[frame, 0]))
     text = said(view.plot).text.split("\n")[1]
@@ -110,7 +106,6 @@ def test_nodes_say_their_place_with_the_digits_of_the_screen(
     x, y = (number_in(part) for part in mark.numbers.strip("()").split(", "))
     wanted = data.positions(np.array([frame]))[0, 5]
     neurons = panel.view("neurons")
-    assert isinstance(neurons, NeuronsView)
     grain = neurons.plot.pixel_height() * 10.0**neurons.power
     assert (x, y) == pytest.approx(tuple(wanted.tolist()), abs=grain)
     (mark,) = panel.view("norms").plot.overlay.marks

@@ -29,7 +29,6 @@ LINE = (
 
 
 def predictor(panel: RunPanel, data: DisplayData) -> PredictorView:
-    """The view alone, at the frame of the panel, computed."""
     panel.set_views(("predictor",))
     compute(panel, data)
     view = panel.view("predictor")

@@ -28,7 +28,6 @@ from tests.app.options import set_options
 
 
 def trained(path: Path, points: dict[str, Any]) -> Path:
-    """A run of a few frames on such data."""
     tables = {
         "data": points,
         "network": {"m": 6, "init": "balanced"},
@@ -95,7 +94,6 @@ def test_a_tip_says_what_it_is(
     view.node_hovered.connect(told.append)
     move(qtbot, view.plot, *known(data)[5, :2])
     pointed = view.plot.overlay.pointed
-    assert pointed is not None
     assert pointed.text.splitlines()[0] == "extremal: maximum of G"
     assert pointed.text.splitlines()[2] == "active on 2 of 4"
     assert pointed.text.splitlines()[1] == "G = 0.2795"

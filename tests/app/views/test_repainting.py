@@ -26,21 +26,17 @@ SOLID = ("neurons", "rotations", "norms", "curves")
 
 @final
 class Paints(QObject):
-    """Counts the paintings of each widget that it watches."""
-
     def __init__(self) -> None:
         super().__init__()
         self.of: dict[QObject, int] = {}
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Qt's question whether to hold an event back."""
         if event.type() == QEvent.Type.Paint:
             self.of[watched] = self.of.get(watched, 0) + 1
         return False
 
 
 def lines(top: float) -> list[ReferenceMargin]:
-    """Three reference lines, one of them beyond the range."""
     brackets = [Bracket(at, at, at, True, "") for at in (0.5 * top, 0.9 * top, 9.0 * top)]
     return [
         ReferenceMargin(MadeUp(f"line {k}", 1.0, bracket), bracket, 0.0)
@@ -50,8 +46,6 @@ def lines(top: float) -> list[ReferenceMargin]:
 
 @pytest.fixture
 def watched(panel: RunPanel) -> RunPanel:
-    """The panel with reference lines, painted."""
-    assert panel.view("margins").data is not None
     panel.set_theory(lines(float(np.nanmax(panel.view("margins").data.margins[:, 0]))), [])
     for _ in range(3):
         QApplication.processEvents()
@@ -70,7 +64,6 @@ def test_each_plot_is_painted_once_a_frame(watched: RunPanel) -> None:
 
 
 def pixels(picture: QPixmap) -> np.ndarray:
-    """A picture's pixels, (height, width, 4)."""
     image = picture.toImage().convertToFormat(QImage.Format.Format_RGB32)
     return np.array(image.constBits()).reshape(image.height(), image.width(), 4)[:, :, :3]
 

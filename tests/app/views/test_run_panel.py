@@ -22,7 +22,6 @@ from tests.recording import recorded
 
 
 def lonely(data: DisplayData, frame: int) -> int:
-    """A node with no other one close by."""
     points = data.positions(np.array([frame]))[0]
     distances = np.linalg.norm(points[:, None] - points[None], axis=2)
     np.fill_diagonal(distances, np.inf)

@@ -62,7 +62,6 @@ def test_what_is_not_a_number_and_equal_places_keep_their_neighbours() -> None:
 
 
 def picture(panel: RunPanel, name: str) -> np.ndarray:
-    """A view's pixels, (height, width, 4), from 0 to 255."""
     image = panel.view(name).plot.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
     pixels = np.frombuffer(image.constBits(), dtype=np.uint8)
     return pixels.reshape(image.height(), image.width(), 4).astype(np.float64)

@@ -86,7 +86,6 @@ PARTS = ON_ONE_CORE | ON_ALL
 
 
 def main() -> None:
-    """Run all parts, or those named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=(*PARTS, []), help="default: all")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default: 5)")
@@ -121,7 +120,6 @@ def each(parts: Sequence[str], rounds: int) -> list[str]:
 
 
 def alone(part: str, rounds: int) -> None:
-    """One part, in this process."""
     if part in ON_ALL:
         ON_ALL[part](rounds)
         return

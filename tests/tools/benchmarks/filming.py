@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import tempfile
 import time
@@ -14,7 +13,6 @@ import numpy as np
 from PySide6.QtWidgets import QApplication
 
 from app.export.pictures import FilmJob
-from app.process import prepare
 from app.shell.application import Marginscope
 from tests.recording import recorded
 from tests.tools.benchmarks.measure import heading, row
@@ -23,6 +21,7 @@ from tests.tools.benchmarks.window import (
     ended,
     event_loop,
     opened,
+    prepare_offscreen,
     put_away,
     until,
     waited,
@@ -32,7 +31,7 @@ FRAMES, PIXELS = 300, (1280, 720)
 PICTURES = 80  # of one round, each at another moment
 
 
-def scrubbed(program: Marginscope, application: QApplication) -> list[float]:
+def scrubbed(program: Marginscope) -> list[float]:
     """Seconds for each of many moments from the request until all views are painted, less what this
     thread waited for a processor."""
     span = program.display.view.span
@@ -40,9 +39,9 @@ def scrubbed(program: Marginscope, application: QApplication) -> list[float]:
     for share in np.random.default_rng(0).uniform(size=PICTURES):
         begun = time.perf_counter() - waited()
         program.playback.seek(span.moment(float(share)))
-        application.processEvents()
+        QApplication.processEvents()
         while any(panel.pending for panel in program.display.panels):
-            application.processEvents()
+            QApplication.processEvents()
         taken.append(time.perf_counter() - waited() - begun)
         event_loop(0.01)  # as between two movements of a mouse; the others go on meanwhile
     return taken
@@ -65,11 +64,7 @@ def told(name: str, seconds: Sequence[float], asked: str = "") -> None:
 
 
 def main(rounds: int) -> None:
-    """Both, offscreen."""
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    prepare()
-    application = QApplication.instance() or QApplication([])
-    assert isinstance(application, QApplication)
+    prepare_offscreen()
     alone: list[float] = []
     filmed: list[float] = []
     with tempfile.TemporaryDirectory() as name:
@@ -79,28 +74,26 @@ def main(rounds: int) -> None:
         path = folder / "run.msrun"
         recorded(path, "network.m=256", "recording.frames=400")
         program = opened(folder / "user", str(study))
-        until(lambda: ended(program), application)
+        until(lambda: ended(program))
         program.files.open_files([str(path)])
-        until(lambda: not any(run.behind for run in program.session), application)
+        until(lambda: not any(run.behind for run in program.session))
         program.display.update_intent(playing=False, follow=False)
         theory = program.theory
         event_loop(2.0)
-        until(lambda: not theory.busy, application)
+        until(lambda: not theory.busy)
         job = FilmJob((path,), folder / "film.gif", seconds=FRAMES / 20, size=PIXELS)
         drawn: list[object] = []
         program.export.worker.progress.connect(drawn.append)
         for _ in range(rounds):
-            alone += scrubbed(program, application)
+            alone += scrubbed(program)
             program.export.start(job)
-            until(
-                partial(_more, drawn, len(drawn)), application
-            )  # libraries are loaded, axes drawn
-            filmed += scrubbed(program, application)
+            until(partial(_more, drawn, len(drawn)))  # libraries are loaded, axes drawn
+            filmed += scrubbed(program)
             assert program.export.busy, "the film was done before the scrubbing"
             program.export.cancel()
-            until(lambda: not program.export.busy, application)
+            until(lambda: not program.export.busy)
             event_loop(0.2)
-        put_away(program, application)
+        put_away(program)
     heading("scrubbing beside a film", "median", "99 %", "longest")
     told("a picture while scrubbing, four views", alone)
     told("  while a film of 300 frames is made", filmed, "not slowed down")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from tests.tools.benchmarks.measure import heading, row, spread
+from tests.tools.benchmarks.measure import heading, median_row, row
 from tests.watched import STARTED
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,17 +52,8 @@ def main(rounds: int) -> None:
             moved.append(seen["moved"] - seen["painted"])
             trained.append(seen["trained"] - seen["painted"])
     heading("the first start, without kernels")
-    row(
-        "window to a moving Figure 1",
-        f"{statistics.median(moved):.1f} s",
-        asked="5 s",
-        spread=spread(moved, "{:.1f}"),
-    )
-    row(
-        "until Figure 1 was trained here",
-        f"{statistics.median(trained):.1f} s",
-        spread=spread(trained, "{:.1f}"),
-    )
+    median_row("window to a moving Figure 1", moved, digits=1, asked="5 s")
+    median_row("until Figure 1 was trained here", trained, digits=1)
     row("all kernels, CPU", f"{compiling():.1f} s", asked="60 s")
 
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
-import statistics
 import tempfile
 import time
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication
-
-from app.process import prepare
 from app.shell.application import Marginscope
 from tests.support.foreign_loop import Apart
-from tests.tools.benchmarks.measure import heading, row, spread
-from tests.tools.benchmarks.window import event_loop, opened, put_away, until
+from tests.tools.benchmarks.measure import heading, median_row, row
+from tests.tools.benchmarks.window import event_loop, opened, prepare_offscreen, put_away, until
 
 LOOKS = 40
 REST_S = 8.0
@@ -24,40 +19,31 @@ REST_S = 8.0
 
 def main() -> None:
     """One window, one loop in a process of its own."""
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    prepare()  # as the program does
-    application = QApplication.instance() or QApplication([])
-    assert isinstance(application, QApplication)
+    prepare_offscreen()
     with tempfile.TemporaryDirectory() as name, Apart(Path(name) / "mine.msrun") as loop:
         loop.frames(5)
         program = opened(Path(name) / "user", str(loop.path))
-        until(partial(_reads, program, 6), application)
+        until(partial(_reads, program, 6))
         program.playback.set_follow(True)  # as `marginscope.show` opens a run
         event_loop(5.0)
-        late = [_late(program, loop, application) for _ in range(LOOKS)]
+        late = [_late(program, loop) for _ in range(LOOKS)]
         # The last frame's own work, such as where its margin is going, is done first.
-        until(lambda: not program.theory.final_margins.busy, application)
+        until(lambda: not program.theory.final_margins.busy)
         cpu, begun = time.process_time(), time.perf_counter()
         event_loop(REST_S)
         busy = (time.process_time() - cpu) / (time.perf_counter() - begun)
-        put_away(program, application)
+        put_away(program)
     heading("following another program's loop")
-    row(
-        "a frame is shown after",
-        f"{statistics.median(late):.2f} s",
-        asked="0.5 s",
-        spread=spread(late),
-        words=f"{LOOKS} frames",
-    )
+    median_row("a frame is shown after", late, asked="0.5 s", words=f"{LOOKS} frames")
     row("while the loop rests", f"{busy:.2%} of a core", asked="under 1 %")
 
 
-def _late(program: Marginscope, loop: Apart, application: QApplication) -> float:
+def _late(program: Marginscope, loop: Apart) -> float:
     """Seconds from a frame that is handed over to the window that shows it."""
     event_loop(0.2 + 0.5 * random.random())
     begun = time.perf_counter()
     frames = loop.frames(1)
-    until(partial(_shows, program, frames), application)
+    until(partial(_shows, program, frames))
     return time.perf_counter() - begun
 
 

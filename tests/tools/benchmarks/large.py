@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import statistics
 import tempfile
 import time
 from functools import partial
@@ -12,7 +10,6 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
-from app.process import prepare
 from app.scenes.scene_texts import link_of
 from app.shell.application import Marginscope
 from core.figures.film import film_frames
@@ -20,14 +17,22 @@ from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT
 from core.runs import open_run
 from tests.recording import recorded
-from tests.tools.benchmarks.measure import heading, row, spread
-from tests.tools.benchmarks.window import SMALL, ended, event_loop, opened, put_away, until
+from tests.tools.benchmarks.measure import heading, median_row, row
+from tests.tools.benchmarks.window import (
+    SMALL,
+    ended,
+    event_loop,
+    opened,
+    prepare_offscreen,
+    put_away,
+    until,
+)
 
 FRAMES, WIDTH = 1400, 4096  # of 0.7 MB each
 FILM_FRAMES, MEASURED = 300, 40
 
 
-def painted(program: Marginscope, path: Path, application: QApplication) -> float:
+def painted(program: Marginscope, path: Path) -> float:
     """Seconds until all views of a file's run have been painted."""
     drawn = [plot for panel in program.display.panels for plot in _plots(panel)]
     for plot in drawn:
@@ -42,7 +47,7 @@ def painted(program: Marginscope, path: Path, application: QApplication) -> floa
     begun = time.perf_counter()
     program.files.open_files([str(path)])
     while not shown():
-        application.processEvents()
+        QApplication.processEvents()
     return time.perf_counter() - begun
 
 
@@ -51,11 +56,7 @@ def _plots(panel: Any) -> list[Any]:
 
 
 def main(rounds: int) -> None:
-    """All of it, offscreen."""
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    prepare()
-    application = QApplication.instance() or QApplication([])
-    assert isinstance(application, QApplication)
+    prepare_offscreen()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "large.msrun"
@@ -71,42 +72,31 @@ def main(rounds: int) -> None:
         study = folder / "small.toml"
         study.write_text(SMALL)
         program = opened(folder / "user", str(study))
-        until(partial(ended, program), application)
+        until(partial(ended, program))
         event_loop(3.0)
         size = path.stat().st_size / 1e9
         small = min((folder / "user" / "runs").glob("*.msrun"))
         taken = []
         for _ in range(rounds):
-            taken.append(painted(program, path, application))
-            painted(program, small, application)
+            taken.append(painted(program, path))
+            painted(program, small)
             event_loop(1.0)
         heading("large runs, and films", "ours", "beside")
-        row(
-            "first picture of a large run",
-            f"{statistics.median(taken):.2f} s",
-            f"{size:.2f} GB",
-            asked="0.5 s",
-            spread=spread(taken),
-        )
+        median_row("first picture of a large run", taken, f"{size:.2f} GB", asked="0.5 s")
         for name, m in (("large", 0), ("usual", 256)):
             one = folder / f"{name}.msrun"
             if m:
                 recorded(one, f"network.m={m}", "recording.frames=400")
-            taken = [linked(program, one, application) for _ in range(rounds)]
-            row(
-                f"a link into a {name} run",
-                f"{statistics.median(taken):.2f} s",
-                asked="1 s",
-                spread=spread(taken),
-            )
-        put_away(program, application)
+            taken = [linked(program, one) for _ in range(rounds)]
+            median_row(f"a link into a {name} run", taken, asked="1 s")
+        put_away(program)
         film(folder)
 
 
-def linked(program: Marginscope, path: Path, application: QApplication) -> float:
+def linked(program: Marginscope, path: Path) -> float:
     """Seconds until a link shows a moment late in a run."""
     program.files.open_files([str(path)])
-    until(lambda: not any(run.behind for run in program.session), application)
+    until(lambda: not any(run.behind for run in program.session))
     program.display.update_intent(playing=False)
     program.playback.to_typed("10^1.5")
     link = link_of(program.scenes.shareable_scene())
@@ -116,7 +106,7 @@ def linked(program: Marginscope, path: Path, application: QApplication) -> float
     begun = time.perf_counter()
     program.files.open_files([link])
     while [run.frame for run in program.display.view.runs] != wanted:
-        application.processEvents()
+        QApplication.processEvents()
     return time.perf_counter() - begun
 
 

@@ -14,7 +14,7 @@ from core.library.index import Row, run_files
 from core.library.library import Library
 from tests.support.made_up_library import chosen, entry
 from tests.tools.benchmarks import palette
-from tests.tools.benchmarks.measure import heading, row, spread
+from tests.tools.benchmarks.measure import heading, median_row, row
 
 COUNT = 10_000
 SETTINGS = 18  # and three more: as many as a run of the first study has
@@ -103,23 +103,13 @@ def main(rounds: int) -> None:
         words = _median(lambda: chosen(fresh.pop(), WORDS), rounds)
         library.close()
         seconds = [_typed(entries) for _ in range(rounds)]
-    row(
-        "listed; again",
-        f"{statistics.median(first[1:]):.2f} s",
-        f"{again:.2f} s",
-        asked="1 s",
-        spread=spread(first[1:]),
-    )
+    median_row("listed; again", first[1:], f"{again:.2f} s", asked="1 s")
     row(
         "filtered by a condition; by words",
         f"{1e3 * condition:.0f} ms",
         f"{1e3 * words:.0f} ms",
         asked="100 ms",
     )
-    row(
-        "filtered, sorted and painted in the window",
-        f"{1e3 * statistics.median(seconds):.0f} ms",
-        asked="100 ms",
-        spread=spread(seconds, "{:.0f}", 1e3),
-    )
+    painted = "filtered, sorted and painted in the window"
+    median_row(painted, seconds, digits=0, unit="ms", scale=1e3, asked="100 ms")
     palette.main(entries)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 
 import numpy as np
 
 from core.reference.global_margin import global_margin
 from core.reference.watch import Watch
-from tests.tools.benchmarks.measure import heading, row, spread
+from tests.tools.benchmarks.measure import heading, median_row
 
 
 def global_margins(rounds: int) -> None:
@@ -24,12 +23,11 @@ def global_margins(rounds: int) -> None:
             begun = time.perf_counter()
             bracket = global_margin(x, y, Watch()).bracket
             seconds.append(time.perf_counter() - begun)
-        row(
+        median_row(
             f"gamma_gl of parity, d = 20, n = {n}",
-            f"{statistics.median(seconds):.2f} s",
+            seconds,
             f"{bracket.value:.6f}",
             f"{bracket.gap:.1e}",
             asked=asked,
-            spread=spread(seconds),
             words=f"certified: {bracket.certified}",
         )

@@ -101,6 +101,24 @@ def row(
     _keep(Line(name, ours, spread, beside, ratio, asked, words))
 
 
+def median_row(
+    name: str,
+    values: Sequence[float],
+    beside: str = "",
+    ratio: str = "",
+    *,
+    digits: int = 2,
+    unit: str = "s",
+    scale: float = 1.0,
+    asked: str = "",
+    words: str = "",
+) -> None:
+    """Print the median of the rounds with their least and largest, as `row` does."""
+    form = f"{{:.{digits}f}}"
+    ours = f"{form.format(scale * statistics.median(values))} {unit}"
+    row(name, ours, beside, ratio, asked=asked, spread=spread(values, form, scale), words=words)
+
+
 def heading(name: str, ours: str = "ours", beside: str = "", ratio: str = "") -> None:
     """Print what the columns of the next lines are; a table of its own on the page."""
     print()

@@ -19,7 +19,6 @@ IMPORT = "import time; t = time.perf_counter(); import marginscope; print(time.p
 
 
 def main(rounds: int) -> None:
-    """All of it."""
     torch.set_num_threads(1)
     heading("the public module", "ours", "bare", "cost")
     importing(rounds)

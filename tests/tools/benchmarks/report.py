@@ -98,7 +98,6 @@ def as_kept(parts: Iterable[str]) -> str:
 
 
 def lines_of(texts: Iterable[str]) -> list[Line]:
-    """Lines that were kept."""
     return [Line(**json.loads(text)) for text in texts]
 
 

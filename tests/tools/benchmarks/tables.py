@@ -15,7 +15,7 @@ from core.training.trajectory import run
 from tests.problems import problem
 from tests.recording import recorded
 from tests.tools.benchmarks.flows import Nowhere
-from tests.tools.benchmarks.measure import heading, row, spread
+from tests.tools.benchmarks.measure import heading, median_row, row, spread
 
 
 def tables(rounds: int) -> None:
@@ -34,14 +34,8 @@ def tables(rounds: int) -> None:
                 begun = time.process_time()
                 OBSERVABLES["test_error"].trace(opened)
                 testing.append(time.process_time() - begun)
-    row(
-        "table of Figure 1, m = 256",
-        f"{statistics.median(whole):.2f} s",
-        f"{statistics.median(testing):.2f} s",
-        asked="2 s",
-        spread=spread(whole),
-        words="CPU; beside it the test error alone",
-    )
+    beside, words = f"{statistics.median(testing):.2f} s", "CPU; beside it the test error alone"
+    median_row("table of Figure 1, m = 256", whole, beside, asked="2 s", words=words)
 
 
 def recordings(rounds: int) -> None:

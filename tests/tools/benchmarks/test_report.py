@@ -20,7 +20,6 @@ CURVE = Curve("n", "ours", "us", (1.0, 10.0), (2.0, 3.0), (1.5, 2.5), (2.5, 4.0)
 def kept(
     part: str, folder: Path, monkeypatch: pytest.MonkeyPatch, known: dict[str, str], ours: str
 ) -> None:
-    """What a part would keep."""
     monkeypatch.setattr(report, "machine", lambda: known)
     for name, place in report.environment(part).items():
         monkeypatch.setenv(name, place)

@@ -103,7 +103,6 @@ class Paints(QObject):
     count = 0
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Qt's question whether to hold an event back."""
         self.count += event.type() == QEvent.Type.Paint
         return False
 

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
@@ -27,7 +27,7 @@ from core.runs import Recorder
 from core.training.trajectory import run
 from tests.app.shell.test_start import started
 from tests.problems import problem
-from tests.tools.benchmarks.measure import heading, row, spread
+from tests.tools.benchmarks.measure import heading, median_row, row, spread
 
 # Long enough (about five seconds) that opening and closing do not matter.
 WATCHED = """
@@ -55,7 +55,15 @@ frames = 60
 BRANCHES, END, LATER = 100, "dynamics.until_log10_time", "2.2"
 
 
-def until(true: Callable[[], bool], application: QApplication, seconds: float = 600.0) -> float:
+@cache
+def prepare_offscreen() -> QApplication:
+    """Return the application, prepared as the program does; the cache keeps it alive."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    prepare()
+    return QApplication([])
+
+
+def until(true: Callable[[], bool], seconds: float = 600.0) -> float:
     """Let the window live until something holds; the seconds it took."""
     begun = time.perf_counter()
     while not true():
@@ -86,14 +94,14 @@ def ended(program: Marginscope) -> bool:
     return len(program.session) > 0 and not program.session.live
 
 
-def put_away(program: Marginscope, application: QApplication) -> None:
+def put_away(program: Marginscope) -> None:
     """Close the window and let Qt delete it."""
     program.window.close()
     program.worker.close()
     program.window.deleteLater()
     program.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    application.processEvents()
+    QApplication.processEvents()
 
 
 def first_paint(rounds: int) -> None:
@@ -103,15 +111,10 @@ def first_paint(rounds: int) -> None:
         with tempfile.TemporaryDirectory() as name:
             begun, seen = started(Path(name), QT_QPA_PLATFORM="offscreen")
             seconds.append(seen[0]["time"] - begun)
-    row(
-        "process start to the window",
-        f"{statistics.median(seconds):.2f} s",
-        asked="1.5 s",
-        spread=spread(seconds),
-    )
+    median_row("process start to the window", seconds, asked="1.5 s")
 
 
-def watched_training(application: QApplication, rounds: int) -> None:
+def watched_training(rounds: int) -> None:
     """The same run recorded alone and under the window, in turn.
 
     The second row is what the clock says less what the training thread waited for a processor,
@@ -131,19 +134,18 @@ def watched_training(application: QApplication, rounds: int) -> None:
             alone.append(time.perf_counter() - begun)
             bare = alone[-1] - (waited() - before)
             program = opened(folder / "user", str(study))
-            until(lambda p=program: len(p.session) > 0 and bool(p.session.live), application)
+            until(lambda p=program: len(p.session) > 0 and bool(p.session.live))
             before = waited(training())
-            watched.append(until(partial(ended, program), application))
+            watched.append(until(partial(ended, program)))
             both.append((watched[-1] - (waited(training()) - before)) / bare)
-            put_away(program, application)
+            put_away(program)
     pairs = [one / other for one, other in zip(watched, alone, strict=True)]
-    row(
+    median_row(
         "training while watched, m = 256",
-        f"{statistics.median(watched):.2f} s",
+        watched,
         f"{statistics.median(alone):.2f} s alone",
         f"{statistics.median(pairs) - 1:+.1%}",
         asked="at most +10 %",
-        spread=spread(watched),
     )
     row(
         "  less its waits for a processor",
@@ -192,11 +194,10 @@ class Gaps:
         self.work.append(now[1] - before[1])
 
     def stop(self) -> None:
-        """No more."""
         self._timer.stop()
 
 
-def gaps_while_training(application: QApplication) -> None:
+def gaps_while_training() -> None:
     """How long the window leaves the mouse alone with all views shown while something trains."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -204,12 +205,12 @@ def gaps_while_training(application: QApplication) -> None:
         study.write_text(WATCHED)
         program = opened(folder / "user", str(study))
         program.display.update_intent(views=tuple(VIEWS))
-        until(lambda: any(run.data is not None for run in program.session), application)
+        until(lambda: any(run.data is not None for run in program.session))
         event_loop(1.0)  # all views are made
         gaps = Gaps()
-        until(partial(ended, program), application, 600.0)
+        until(partial(ended, program), 600.0)
         gaps.stop()
-        put_away(program, application)
+        put_away(program)
     late = sum(gap > 0.05 for gap in gaps.gaps)
     row(
         "gaps with seven views while training",
@@ -220,20 +221,20 @@ def gaps_while_training(application: QApplication) -> None:
     )
 
 
-def idleness(application: QApplication, folder: Path, study: Path) -> None:
+def idleness(folder: Path, study: Path) -> None:
     """The share of a core that the window takes when everything has been played and judged.
 
     Margins and verdicts are computed for some seconds after a run's end; half a minute is for them.
     """
     program = opened(folder / "idle", str(study))
-    until(partial(ended, program), application)
+    until(partial(ended, program))
     program.playback.to_end()
     program.display.update_intent(playing=False, follow=False)
     event_loop(30.0)
     cpu, wall = time.process_time(), time.perf_counter()
     event_loop(5.0)
     busy = (time.process_time() - cpu) / (time.perf_counter() - wall)
-    put_away(program, application)
+    put_away(program)
     row("idle window", f"{busy:.2%} of a core", asked="under 1 %")
 
 
@@ -243,19 +244,19 @@ def resident() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def at_rest(program: Marginscope, application: QApplication) -> float:
+def at_rest(program: Marginscope) -> float:
     """Resident memory in MB once all is judged and shown: a judge at work holds a run of its own,
     of eighteen megabytes, and statements have a row each."""
     theory = program.theory
     for _ in range(3):  # it begins a moment after the last change
         event_loop(1.0)
-        until(lambda: not theory.busy, application)
+        until(lambda: not theory.busy)
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     gc.collect()
     return resident()
 
 
-def turns(application: QApplication, folder: Path, study: Path, count: int) -> None:
+def turns(folder: Path, study: Path, count: int) -> None:
     """Play, scrub, open, compare, undo and branch, again and again; memory at a quarter and at the
     end.
 
@@ -263,35 +264,35 @@ def turns(application: QApplication, folder: Path, study: Path, count: int) -> N
     of statements that were judged are otherwise kept to the end.
     """
     program = opened(folder / "turns", str(study))
-    until(partial(ended, program), application)
+    until(partial(ended, program))
     files = [str(path) for path in sorted((folder / "turns" / "runs").glob("*.msrun"))]
     quarter = 0.0
     for turn in range(count):
         program.playback.play_from_start()
-        application.processEvents()
+        QApplication.processEvents()
         program.playback.seek(-1.0 + 3.0 * (turn % 17) / 17.0)
-        application.processEvents()
+        QApplication.processEvents()
         program.display.update_intent(linked=turn % 2 == 0)
         program.scenes.commit()
         program.scenes.undo()
         if turn % 4 == 0:
             program.files.open_files(files)
-            application.processEvents()
+            QApplication.processEvents()
         if turn % 8 == 0:
             program.compare.set_shown(True)
-            application.processEvents()
+            QApplication.processEvents()
             program.compare.set_shown(False)
         if turn % BRANCHES == BRANCHES - 1:
             program.branches.offer()
             program.window.form.sections["dynamics"].edited.emit(END, LATER)
             program.training.run()
-            until(partial(ended, program), application)
+            until(partial(ended, program))
             program.files.open_files(files)
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
         if turn == count // 4:
-            quarter = at_rest(program, application)
-    grown = at_rest(program, application) - quarter
-    put_away(program, application)
+            quarter = at_rest(program)
+    grown = at_rest(program) - quarter
+    put_away(program)
     row(
         f"{count} turns of play, scrub, open, compare, branch, undo",
         f"{grown:+.1f} MB",
@@ -301,18 +302,14 @@ def turns(application: QApplication, folder: Path, study: Path, count: int) -> N
 
 
 def main(rounds: int = 3, count: int = 2000) -> None:
-    """All of it, offscreen."""
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    prepare()  # as the program does
-    application = QApplication.instance() or QApplication([])
-    assert isinstance(application, QApplication)
+    prepare_offscreen()
     heading("the window", "ours", "beside", "cost")
     first_paint(rounds)
-    watched_training(application, rounds)
-    gaps_while_training(application)
+    watched_training(rounds)
+    gaps_while_training()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         study = folder / "small.toml"
         study.write_text(SMALL)
-        idleness(application, folder, study)
-        turns(application, folder, study, count)
+        idleness(folder, study)
+        turns(folder, study, count)

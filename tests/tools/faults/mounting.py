@@ -40,7 +40,6 @@ class Disk:
         self.place = place
 
     def resize(self, kilobytes: int) -> None:
-        """Make it larger or smaller."""
         assert _mount("-o", f"remount,rw,size={kilobytes}k", str(self.place))
 
     def lock(self) -> None:

@@ -74,7 +74,6 @@ def pipe(folder: Path, number: int) -> Tally:
         if chance.random() < 0.5:
             program.wait_until(program.told)
         for stream in (program.process.stdout, program.process.stderr)[: 1 + number % 2]:
-            assert stream is not None
             stream.close()
         err = "" if number % 2 else program.process.stderr.read()
         code = program.process.wait(120)

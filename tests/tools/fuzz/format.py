@@ -33,7 +33,6 @@ class Format(ABC):
         return files | {name: self.damage(files[name], chance)}
 
     def damage(self, data: bytes, chance: random.Random) -> bytes:
-        """One file, damaged."""
         return damaged_bytes(data, chance)
 
     def each(self, files: dict[str, bytes]) -> list[str]:

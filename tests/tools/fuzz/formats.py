@@ -117,8 +117,6 @@ class CrashedRun(Format):
 
 @final
 class StudyFile(Format):
-    """Shipped studies in pieces."""
-
     name, count = "study", 900
 
     def files(self, folder: Path) -> dict[str, bytes]:
@@ -143,8 +141,6 @@ class StudyFile(Format):
 
 @final
 class NpzData(Format):
-    """Data as NPZ, packed or not."""
-
     name, count = "NPZ", 600
 
     def files(self, folder: Path) -> dict[str, bytes]:
@@ -172,8 +168,6 @@ class NpzData(Format):
 
 @final
 class CsvData(Format):
-    """Data as CSV."""
-
     name, count = "CSV", 600
 
     def files(self, folder: Path) -> dict[str, bytes]:

@@ -178,8 +178,6 @@ class SearchText(OneOfTexts):
 
 @final
 class FormulaText(OneOfTexts):
-    """Formulas of fields and of derived settings."""
-
     name, count = "formula", 300
     texts = ("3.2 * d / (m + d)", "min(2 d, d^2) - ln(n)", "round(sqrt(2 * d)) ^ -2", "m")
 

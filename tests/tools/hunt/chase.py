@@ -285,7 +285,6 @@ def _tell(found: Found) -> None:
 
 
 def main() -> None:
-    """Child process."""
     seed, first, last, step = map(int, sys.argv[1:5])
     keep: Any = Path(sys.argv[5]) if len(sys.argv) > 5 else None
     chased(seed, range(first, last, step), keep, _tell)

@@ -97,7 +97,6 @@ def vanished(run: Run, index: int) -> bool:
 def no_companion(run: Run, index: int) -> bool:
     """The mirror flow beside the run ends or diverges before the frame, or u = 0."""
     companion = companion_of(run)
-    assert companion is not None
     found = companion.at(index)
     parts = run.network.unpack(run.parameters(index))
     nothing = not (parts["a"] * parts["b"]).any()

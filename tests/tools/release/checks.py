@@ -28,7 +28,6 @@ def require(holds: bool, sentence: str) -> None:
 
 
 def git(folder: Path, *words: str) -> str:
-    """What a git command prints."""
     done = subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 

@@ -81,7 +81,6 @@ def test_the_source_archive_is_the_commit_and_always_the_same(tree: Path, tmp_pa
     assert checks.members(places[0]) == wanted
     with tarfile.open(places[0]) as archive:
         file = archive.extractfile("x-2.0.0/PKG-INFO")
-        assert file is not None
         assert file.read() == b"Name: x\n"
     assert checks.members(wheel) == {"x-2.0.0.dist-info/METADATA", "x/__init__.py"}
 

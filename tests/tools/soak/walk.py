@@ -109,11 +109,9 @@ class Walk(QObject):
     # ------------------------------------------------------------------------------ on and off
 
     def go(self) -> None:
-        """Walk on."""
         self._timer.start()
 
     def rest(self) -> None:
-        """Do nothing more."""
         self._timer.stop()
 
     def quiet(self) -> bool:
