@@ -264,9 +264,10 @@ def margins_of(f: Array, y: Array) -> Array:
 class TwoLayer(Network):
     """f(x) = sum_j alpha_j phi(<u_j, x~>) for weights that depend on the trained parameters.
 
-    A parametrisation gives `effective`, its linearisation `push` and the transpose `pull`. They
-    take NumPy arrays and torch tensors, of any floating type. `code` is the number of the compiled
-    twin in core.compiled.network; without one the general engines train the network.
+    A parametrisation gives `effective`, its linearisation `push` and the transpose `pull`; the
+    defaults of both are for weights that are the parameters themselves. They take NumPy arrays and
+    torch tensors, of any floating type. `code` is the number of the compiled twin in
+    core.compiled.network; without one the general engines train the network.
     """
 
     code: int
@@ -290,13 +291,13 @@ class TwoLayer(Network):
     def effective(self, flat: Any) -> tuple[Any, Any]:
         """(alpha (m,) or (m, k), U (m, D)) of the two-layer network that `flat` stands for."""
 
-    @abstractmethod
     def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
         """(d alpha, d U), the derivative of `effective` along a flat direction."""
+        return self.effective(direction)
 
-    @abstractmethod
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
         """The gradient in the trained parameters, flat, from that in (alpha, U)."""
+        return joined([d_alpha, d_U[:, : self.d], *d_U[:, self.d :].T])
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         alpha, U = self.effective(flat)

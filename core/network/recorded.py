@@ -330,6 +330,5 @@ class Recorded(TwoLayer):
         return alpha, with_biases(V, parts["b"]) if self.form.biases else V
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        outer = [d_alpha] if self.form.outer else []
-        biases = [d_U[:, -1]] if self.form.biases else []
-        return joined([*outer, d_U[:, : self.d], *biases])
+        slope = super().pull(flat, d_alpha, d_U)
+        return slope if self.form.outer else slope[d_alpha.size :]
