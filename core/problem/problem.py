@@ -98,7 +98,9 @@ def read_arrays(
         raise InputError('network.init_path is missing; with network.init = "file" name an NPZ.')
     path = Path(section.init_path) if folder is None else folder / section.init_path
     with NpzFile(path, "network.init_path") as file:
-        widths = {shape[0] for shape in file.shapes.values() if shape and shape[0] > 0}
+        # Layers inside a network may be narrower than it.
+        outer = [file.shapes[name] for name in ("a", "A") if name in file.shapes]
+        widths = {shape[0] for shape in outer or file.shapes.values() if shape and shape[0] > 0}
         width = section.m if section.m is not None else min(widths, default=1)
         # Before the arrays of that size are made, of which only the shapes are used.
         check_size(section.model_copy(update={"m": width}), x.shape[1], k)
