@@ -199,11 +199,12 @@ class SampleMargin(Reference):
     `too_many` says that there are more than `most_examples`, with their number n.
     """
 
+    plain_relu = False  # only for networks of ReLU nodes on x itself
     most_examples: float = math.inf
     too_many = "There are more than {most} examples, too many for this margin's exact method."
 
     def applies(self, problem: Problem) -> bool:
-        return binary(problem)
+        return binary(problem) and (problem.network.plain_relu or not self.plain_relu)
 
     def key(self, problem: Problem) -> str:
         return data_key(problem)
