@@ -8,7 +8,7 @@ through a parametrisation. `Network` is what dynamics, run files, observables an
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -141,15 +141,17 @@ class Network(ABC):
         Row by row as J (J' e_i), without J (n, size) itself: right for any network. Networks whose
         kernel has a closed form override this.
         """
-        n, k = inputs.shape[0], self.k
-        rows = np.empty((n * k, n * k))
-        for index in range(n * k):
-            i, c = divmod(index, k)
-            g = np.ones(1) if k == 1 else np.eye(k)[c : c + 1]
-            slope = np.asarray(self.gradient(flat, inputs[i : i + 1], g))
-            rows[index] = np.ravel(self.derivative(flat, inputs, slope))
+        slopes = self.output_slopes(flat, inputs)
+        rows = np.array([np.ravel(self.derivative(flat, inputs, slope)) for slope in slopes])
         # Symmetric to the last digit, as eigenvalue routines take it to be.
         return 0.5 * (rows + rows.T)
+
+    def output_slopes(self, flat: Array, inputs: Array) -> Iterator[Array]:
+        """Yield the gradient (size,) of each output of each example, the class fastest."""
+        units = [np.ones(1)] if self.k == 1 else np.eye(self.k)[:, None]
+        for i in range(inputs.shape[0]):
+            for unit in units:
+                yield np.asarray(self.gradient(flat, inputs[i : i + 1], unit))
 
     def imbalance(self, flat: Array) -> Array:
         """Per node, the difference of squared norms that gradient flow conserves; empty if none.

@@ -326,9 +326,20 @@ def points_for_test(problem: Problem) -> TestSet | None:
     section = problem.experiment.data
     if section.embedded:
         return None
-    seed = problem.experiment.run.seed if section.seed is None else section.seed
-    source = section.distribution(None)
-    if not data.directions:  # a data set read from a run file does not know its teacher
-        data = source.sample(np.random.default_rng(seed))
     # A stream of its own: by the seed alone the test points would be the training examples.
-    return source.test_set(np.random.default_rng([seed, 1]), data)
+    generator = np.random.default_rng([_data_seed(problem), 1])
+    return section.distribution(None).test_set(generator, with_directions(problem))
+
+
+def with_directions(problem: Problem) -> Dataset:
+    """The data set, drawn again where one that was read from a run file does not know its law."""
+    data = problem.dataset
+    if data.directions:
+        return data
+    source = problem.experiment.data.distribution(None)
+    return source.sample(np.random.default_rng(_data_seed(problem)))
+
+
+def _data_seed(problem: Problem) -> int:
+    seed: int | None = problem.experiment.data.seed
+    return problem.experiment.run.seed if seed is None else seed
