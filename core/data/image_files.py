@@ -6,7 +6,8 @@ import gzip
 import math
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar, Literal, final
 
@@ -147,7 +148,6 @@ class ImageSection(FileSection):
 
     own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
     plane: ClassVar[str] = "components"  # single pixels show little of a picture
-    read: ClassVar[Callable[[Path], tuple[Images, Images | None]]]
     if TYPE_CHECKING:
         classes: tuple[int, ...]
         scale: Scale
@@ -159,7 +159,11 @@ class ImageSection(FileSection):
 
     def read_from(self, path: Path) -> ImageFiles:
         choice = Choice(self.classes, self.n, self.scale)
-        return ImageFiles(type(self).read, path, choice, self.d)
+        return ImageFiles(self.read, path, choice, self.d)
+
+    @abstractmethod
+    def read(self, path: Path) -> tuple[Images, Images | None]:
+        """Return the images at a path, for training and perhaps for the test."""
 
 
 @final
@@ -167,7 +171,6 @@ class MnistData(ImageSection):
     title: ClassVar[str] = "MNIST from the user's disk: idx files, plain or .gz"
     source: ClassVar[str] = "wei19, section F.2"
     names: ClassVar[str] = "the folder of its idx files"
-    read = staticmethod(read_mnist)
 
     kind: Literal["mnist"] = "mnist"
     path: str | None = setting(
@@ -183,6 +186,9 @@ class MnistData(ImageSection):
     )
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    def read(self, path: Path) -> tuple[Images, Images | None]:
+        return read_mnist(path)
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
         side = math.isqrt(d)
@@ -291,7 +297,6 @@ class CifarData(ImageSection):
     title: ClassVar[str] = "CIFAR-10 from the user's disk: binary or Python batches"
     source: ClassVar[str] = "batchnorm, appendix A (cats and dogs); frei23, section F.2 (ten)"
     names: ClassVar[str] = "the folder of its batches"
-    read = staticmethod(read_cifar)
 
     kind: Literal["cifar10"] = "cifar10"
     path: str | None = setting(
@@ -311,6 +316,9 @@ class CifarData(ImageSection):
     )
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
+
+    def read(self, path: Path) -> tuple[Images, Images | None]:
+        return read_cifar(path)
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
         return (3, 32, 32)

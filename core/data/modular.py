@@ -104,7 +104,6 @@ class ModularData(DataSection, Distribution):
 
     @property
     def classes(self) -> int:
-        """p, one for each sum."""
         return self.p
 
     @model_validator(mode="before")

@@ -88,7 +88,6 @@ class Curvature:
 
     @property
     def size(self) -> int:
-        """Number of trained parameters."""
         return self._flat.size
 
     def dense(self, whole: bool = True) -> Array:

@@ -347,7 +347,6 @@ class _Lanczos:
         return values, lambda number: rows[:, :number].T @ basis, self._ahead * np.abs(rows[-1])
 
     def largest(self) -> float:
-        """Return the largest Ritz value."""
         return float(self._tridiagonal()[0][0])
 
     def top(self, count: int) -> Top:

@@ -104,19 +104,15 @@ class _Borrowed(Pool):
         self.workers, self.shared = pool.workers, pool.shared
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
-        """Hand it on."""
         return self._pool.submit(tasks)
 
     def renew(self) -> None:
-        """Replace dead workers."""
         self._pool.renew()
 
     def has_workers(self) -> bool:
-        """Return False while no worker is left."""
         return self._pool.has_workers()
 
     def lost(self) -> MarginscopeError:
-        """Return the pool's error."""
         return self._pool.lost()
 
     def close(self, at_once: bool = False) -> None:
@@ -234,7 +230,6 @@ class Hunt:
                 yield self._status_of(status)
 
     def _status_of(self, sweep: SweepStatus) -> HuntStatus:
-        """Return the hunt's status during a sweep."""
         return replace(
             self.status(),
             running=sweep.running,
@@ -347,7 +342,6 @@ class Hunt:
         return sorted(others, key=lambda one: one.index)
 
     def status(self) -> HuntStatus:
-        """Where the hunt stands."""
         best = self.tried[self._kept[0][1]].value if self._kept else math.nan
         failed = sum(one.row.state == "failed" for one in self.tried.values())
         return HuntStatus(len(self.tried), failed, best)

@@ -112,7 +112,6 @@ class Network(ABC):
 
     @property
     def size(self) -> int:
-        """Number of trained parameters."""
         return sum(block.size for block in self.layout)
 
     def inputs(self, x: Array) -> Array:
@@ -144,7 +143,7 @@ class Network(ABC):
         slopes = self.output_slopes(flat, inputs)
         rows = np.array([np.ravel(self.derivative(flat, inputs, slope)) for slope in slopes])
         # Symmetric to the last digit, as eigenvalue routines take it to be.
-        return 0.5 * (rows + rows.T)
+        return np.asarray(0.5 * (rows + rows.T))
 
     def output_slopes(self, flat: Array, inputs: Array) -> Iterator[Array]:
         """Yield the gradient (size,) of each output of each example, the class fastest."""

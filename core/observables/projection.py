@@ -132,7 +132,6 @@ def class_means(run: Run, numbers: tuple[int, ...]) -> Axes:
 
 
 def components(run: Run, numbers: tuple[int, ...]) -> Axes:
-    """The principal components of the training inputs."""
     return Axes(principal_axes(run.dataset.x), ("component 1", "component 2"))
 
 

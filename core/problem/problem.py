@@ -234,7 +234,6 @@ class Problem:
 
 
 def with_dynamics(problem: Problem, dynamics: Section) -> Problem:
-    """The problem with another dynamics section."""
     experiment = problem.experiment.model_copy(update={"dynamics": dynamics})
     return replace(problem, experiment=experiment)
 

@@ -293,7 +293,6 @@ class SavedMargin:
 
 
 def saved_margins_folder() -> Path:
-    """Return the folder of the files."""
     from platformdirs import user_cache_path
 
     chosen = os.environ.get("MARGINSCOPE_CACHE")
@@ -301,7 +300,6 @@ def saved_margins_folder() -> Path:
 
 
 def saved_margin_path(reference: Reference, problem: Problem) -> Path:
-    """Return the path of the file of a margin."""
     # The version: what another method has found is not this one's bracket.
     what = json.dumps([reference.name, reference.version, reference.key(problem)])
     return saved_margins_folder() / f"{hashlib.sha256(what.encode()).hexdigest()}.json"
