@@ -176,12 +176,16 @@ def scalars_of(run: Run) -> tuple[Observable, ...]:
     return shown_of(run, Shape.SCALAR)
 
 
+def usual_of(run: Run) -> tuple[Observable, ...]:
+    """The scalar observables that a run's table has where none is named."""
+    return tuple(item for item in scalars_of(run) if not item.on_request)
+
+
 def last_values(run: Run) -> dict[str, float]:
     """Every usual scalar at the last frame; empty for a run without frames."""
     if run.frames == 0:
         return {}
-    usual = (item for item in scalars_of(run) if not item.on_request)
-    return {item.name: float(item.at(run, run.frames - 1)) for item in usual}
+    return {item.name: float(item.at(run, run.frames - 1)) for item in usual_of(run)}
 
 
 # ------------------------------------------------------------------------------------------ help

@@ -13,8 +13,7 @@ import pytest
 
 from core.observables.extremal import ALIGNED
 from core.observables.observable import Shape
-from core.observables.registry import OBSERVABLES, last_values, scalars_of, shown_of
-from core.observables.table import usual
+from core.observables.registry import OBSERVABLES, last_values, scalars_of, shown_of, usual_of
 from core.problem.problem import Problem, resolve
 from core.reference.registry import REFERENCES, compute
 from core.reference.watch import Watch
@@ -147,7 +146,7 @@ def test_row_space_form_changes_none_of_them(tmp_path: Path) -> None:
 def test_they_are_asked_for_by_name_and_only_where_they_are_defined(tmp_path: Path) -> None:
     with closing(recorded(tmp_path / "a.msrun")) as run:
         assert {one.name for one in scalars_of(run)} >= NAMES
-        assert not {one.name for one in usual(run)} & NAMES
+        assert not {one.name for one in usual_of(run)} & NAMES
         assert not last_values(run).keys() & NAMES
         assert "extremal_cosine" in {one.name for one in shown_of(run, Shape.NODE)}
     labelled = {
