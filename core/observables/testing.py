@@ -53,12 +53,15 @@ class Weights:
         inner = bound_of_sum(self.alpha, other.U - self.U)
         return outer + inner
 
-    def outputs(self, phi: Any, inputs: Any, block: int) -> Array:
-        """f at inputs (N, D) in float64, so many at a time."""
+    def outputs(self, phi: Any, inputs: Array) -> Array:
+        """f at inputs (N, D), in float64."""
+        return np.asarray(phi(inputs @ self.U.T) @ self.alpha, dtype=np.float64)
+
+    def of_many(self, phi: Any, inputs: Any, block: int) -> Array:
+        """f at inputs (N, D), so many at a time."""
         f = np.empty(inputs.shape[0])
         for begin in range(0, f.size, block):
-            part = slice(begin, begin + block)
-            f[part] = phi(inputs[part] @ self.U.T) @ self.alpha
+            f[begin : begin + block] = self.outputs(phi, inputs[begin : begin + block])
         return f
 
     def single(self) -> Weights:
@@ -157,10 +160,10 @@ def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any 
     if known is not None:
         right, least = known.right.copy(), known.least - known.weights.distance(weights)
     open_ = np.flatnonzero(~(least > SURE))
-    f = weights.single().outputs(phi, tested.inputs[open_], block)
+    f = weights.single().of_many(phi, tested.inputs[open_], block)
     room = weights.error * tested.lengths[open_]
     close = np.flatnonzero(~(np.abs(f) > room))
-    f[close] = weights.outputs(phi, of_size_one(inputs[open_[close]]), block)
+    f[close] = weights.of_many(phi, of_size_one(inputs[open_[close]]), block)
     right[open_] = y[open_] * f > 0.0
     size = np.maximum(np.abs(f) - room, 0.0)
     least[open_] = size / np.maximum(tested.lengths[open_], 1e-300)
