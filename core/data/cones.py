@@ -84,7 +84,6 @@ class ConesData(DataSection, Law):
 
     @property
     def single(self) -> bool:
-        """Whether one class is intended."""
         return self.labels == "single"
 
     @property
@@ -184,7 +183,6 @@ class TwoConesData(DataSection, Law):
 
     @property
     def single(self) -> bool:
-        """One class is the point of the construction."""
         return True
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ from core.data.dataset import (
     TestSet,
 )
 from core.data.parity import all_corners
-from core.data.section import D_MEANING, MAX_D, MAX_N, N_MEANING, DataSection
+from core.data.section import D_MEANING, MAX_D, MAX_N, N_MEANING, DataSection, set_sizes
 from core.errors import InputError, RuleError
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
@@ -147,11 +147,7 @@ class DyadicData(DataSection, Distribution):
 
     @model_validator(mode="after")
     def _two_each(self) -> DyadicData:
-        if self.n != 2 * self.d:
-            raise RuleError(
-                f"n = {self.n}, and the dyadic set has 2 d = {2 * self.d} examples; leave n out",
-                keys=("n", "d"),
-            )
+        set_sizes(self, {"n": 2 * self.d}, "the dyadic set has 2 d = {size} examples", "d")
         return self
 
     def sample(self, generator: Generator) -> Dataset:

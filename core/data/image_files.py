@@ -6,15 +6,24 @@ import gzip
 import math
 import struct
 import zlib
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, ClassVar, Literal, final
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from core.data.images import CLASSES_MEANING, UNIT_MAX, Choice, ImageFiles, Images, check_classes
+from core.data.images import (
+    CLASSES_MEANING,
+    UNIT_MAX,
+    Choice,
+    ImageFiles,
+    Images,
+    Scale,
+    check_classes,
+)
 from core.data.pickled import PickleError, read_pickle
 from core.data.section import CONTENT_MEANING, N_MEANING, FileSection
 from core.errors import InputError
@@ -134,14 +143,35 @@ def _read_idx(file: BinaryIO | gzip.GzipFile, path: Path, magic: int) -> NDArray
     return np.frombuffer(content, dtype=np.uint8).reshape(shape)
 
 
+class ImageSection(FileSection):
+    """Images of the user's disk, of chosen classes."""
+
+    own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
+    plane: ClassVar[str] = "components"  # single pixels show little of a picture
+    if TYPE_CHECKING:
+        classes: tuple[int, ...]
+        scale: Scale
+
+    @model_validator(mode="after")
+    def _classes(self) -> ImageSection:
+        check_classes(self.classes)
+        return self
+
+    def read_from(self, path: Path) -> ImageFiles:
+        choice = Choice(self.classes, self.n, self.scale)
+        return ImageFiles(self.read, path, choice, self.d)
+
+    @abstractmethod
+    def read(self, path: Path) -> tuple[Images, Images | None]:
+        """Return the images at a path, for training and perhaps for the test."""
+
+
 @final
-class MnistData(FileSection):
+class MnistData(ImageSection):
     title: ClassVar[str] = "MNIST from the user's disk: idx files, plain or .gz"
     source: ClassVar[str] = "wei19, section F.2"
     names: ClassVar[str] = "the folder of its idx files"
-    own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
 
-    plane: ClassVar[str] = "components"  # single pixels show little of a picture
     kind: Literal["mnist"] = "mnist"
     path: str | None = setting(
         None,
@@ -157,13 +187,8 @@ class MnistData(FileSection):
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
-    @model_validator(mode="after")
-    def _classes(self) -> MnistData:
-        check_classes(self.classes)
-        return self
-
-    def read_from(self, path: Path) -> ImageFiles:
-        return ImageFiles(read_mnist, path, Choice(self.classes, self.n, self.scale), self.d)
+    def read(self, path: Path) -> tuple[Images, Images | None]:
+        return read_mnist(path)
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
         side = math.isqrt(d)
@@ -268,13 +293,11 @@ def _python(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 @final
-class CifarData(FileSection):
+class CifarData(ImageSection):
     title: ClassVar[str] = "CIFAR-10 from the user's disk: binary or Python batches"
     source: ClassVar[str] = "batchnorm, appendix A (cats and dogs); frei23, section F.2 (ten)"
     names: ClassVar[str] = "the folder of its batches"
-    own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
 
-    plane: ClassVar[str] = "components"  # single pixels show little of a picture
     kind: Literal["cifar10"] = "cifar10"
     path: str | None = setting(
         None,
@@ -294,13 +317,8 @@ class CifarData(FileSection):
     content: str | None = setting(None, meaning=CONTENT_MEANING, advanced=True)
     seed: int | None = setting(None, meaning=SEED_MEANING, ge=0, le=MAX_SEED)
 
-    @model_validator(mode="after")
-    def _classes(self) -> CifarData:
-        check_classes(self.classes)
-        return self
-
-    def read_from(self, path: Path) -> ImageFiles:
-        return ImageFiles(read_cifar, path, Choice(self.classes, self.n, self.scale), self.d)
+    def read(self, path: Path) -> tuple[Images, Images | None]:
+        return read_cifar(path)
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
         return (3, 32, 32)

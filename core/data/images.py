@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from core.data.dataset import Array, Dataset, Distribution
+from core.data.labels import as_labels
 from core.data.section import N_MEANING, DataSection, check_sizes
 from core.errors import InputError, RuleError
 from core.settings import MAX_ELEMENTS, MAX_SEED, SEED_MEANING, setting
@@ -137,8 +138,8 @@ class Choice:
 
 def _numbered(labels: NDArray[np.int64], classes: tuple[int, ...]) -> Array:
     places = {number: place for place, number in enumerate(classes)}
-    numbers = np.array([places[label] for label in labels.tolist()], dtype=np.float64)
-    return 2.0 * numbers - 1.0 if len(classes) == 2 else numbers
+    numbers = np.array([places[label] for label in labels.tolist()], dtype=np.int64)
+    return as_labels(numbers, len(classes))
 
 
 @final
@@ -240,8 +241,8 @@ class DigitsData(DataSection, Distribution):
         if self.labels == "true":
             return drawn
         # After the images, which are those that the same seed has with their own labels.
-        numbers = generator.integers(drawn.classes, size=drawn.n).astype(np.float64)
-        return replace(drawn, y=2.0 * numbers - 1.0 if drawn.classes == 2 else numbers)
+        numbers = generator.integers(drawn.classes, size=drawn.n)
+        return replace(drawn, y=as_labels(numbers, drawn.classes))
 
     def picture_shape(self, d: int) -> tuple[int, ...]:
         return (8, 8)

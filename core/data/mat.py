@@ -48,8 +48,6 @@ CLASSES = {
 @final
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A matrix of numbers: its shape, and where its element begins in the file."""
-
     shape: tuple[int, ...]
     place: int
 
@@ -86,7 +84,6 @@ class MatFile(AbstractContextManager["MatFile"]):
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Shape of each matrix of numbers by its name."""
         return {name: matrix.shape for name, matrix in self._matrices.items()}
 
     def read(self, name: str) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from core.data.dataset import Array, Dataset, Distribution, TestSet
-from core.data.section import N_MEANING, DataSection
+from core.data.section import N_MEANING, DataSection, set_sizes
 from core.errors import RuleError
 from core.settings import MAX_SEED, SEED_MEANING, Section, setting
 
@@ -104,7 +104,6 @@ class ModularData(DataSection, Distribution):
 
     @property
     def classes(self) -> int:
-        """p, one for each sum."""
         return self.p
 
     @model_validator(mode="before")
@@ -125,14 +124,8 @@ class ModularData(DataSection, Distribution):
         if self.p % 2 == 0:
             raise RuleError(f"p = {self.p} is even; choose an odd p such as 5 or 23", keys=("p",))
         sizes = {"d": 2 * self.p, "n": pair_count(self.p, self.fraction)}
-        for name, size in sizes.items():
-            stated = getattr(self, name)
-            if stated != size:
-                raise RuleError(
-                    f"{name} = {stated}, and p = {self.p} with fraction = {self.fraction:g} has "
-                    f"{name} = {size}; leave {name} out",
-                    keys=(name, "p"),
-                )
+        there = f"p = {self.p} with fraction = {self.fraction:g} has {{name}} = {{size}}"
+        set_sizes(self, sizes, there, "p")
         return self
 
     def sample(self, generator: Generator) -> Dataset:

@@ -44,7 +44,6 @@ class Origin:
         return f"{self.what}: line {line} of {self.path}" if self.is_file else f"Line {line}"
 
     def error(self, sentence: str) -> InputError:
-        """Return an error with a whole sentence."""
         return InputError(sentence if self.is_file else f"{sentence} {NOTHING}")
 
     @property
@@ -66,14 +65,12 @@ class Origin:
 
     @property
     def empty(self) -> str:
-        """The sentence for a text without rows."""
         if self.path is None:
             return "There is no text with points in the clipboard."
         return f"{self.what}: {self.path} needs one column named y for the labels; it is empty."
 
     @property
     def header_only(self) -> str:
-        """The sentence for a text that ends with its header."""
         if self.path is None:
             return "There is a header and no points below it."
         return f"{self.what}: {self.path} has no rows below its header."

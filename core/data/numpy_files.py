@@ -89,7 +89,6 @@ class NpzFile(AbstractContextManager["NpzFile"]):
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Shape of each array by its name."""
         return {name: header.shape for name, header in self._headers.items()}
 
     def read(self, name: str) -> Array:
@@ -241,11 +240,9 @@ class NpyFiles(AbstractContextManager["NpyFiles"]):
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Shape of each array by its name."""
         return {name: header.shape for name, header in self._headers.items()}
 
     def read(self, name: str) -> Array:
-        """Return the values of an array in float64."""
         path = self._paths[name]
         try:
             with path.open("rb") as file:

@@ -76,7 +76,6 @@ class _Dtype:
         self.order = "=" if order == "|" else order
 
     def dtype(self) -> np.dtype[Any]:
-        """Return NumPy's type."""
         if not re.fullmatch("[ui][1248]|f[48]", self.code):
             raise PickleError(f"it has an array of type {self.code[:20]}, which is not read")
         if self.order not in ("=", "<", ">"):

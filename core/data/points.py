@@ -12,9 +12,9 @@ from numpy.random import Generator
 from pydantic import model_validator
 
 from core.data.dataset import UNDERSTOOD, Array, Dataset, Distribution
-from core.data.labels import SIGNS
-from core.data.numbers import MINUS, Origin, number_of
-from core.data.section import MAX_D, MAX_N, TARGETS, DataSection
+from core.data.labels import label_value
+from core.data.numbers import Origin
+from core.data.section import MAX_D, MAX_N, TARGETS, DataSection, set_sizes
 from core.data.text_lines import Wanted
 from core.data.text_table import Bounds, read_table
 from core.errors import RuleError
@@ -135,16 +135,8 @@ class PointsData(DataSection, Distribution):
     def _sizes(self) -> PointsData:
         if fault := fault_of(self.points, self.real):
             raise RuleError(fault, keys=("points",))
-        for name, there in (("n", len(self.points)), ("d", len(self.points[0]) - 1)):
-            stated = getattr(self, name)
-            if stated is None:
-                # Frozen for all others: who makes it says how many there are.
-                object.__setattr__(self, name, there)
-            elif stated != there:
-                raise RuleError(
-                    f"{name} = {stated}, and the points have {name} = {there}; leave {name} out",
-                    keys=(name, "points"),
-                )
+        sizes = {"n": len(self.points), "d": len(self.points[0]) - 1}
+        set_sizes(self, sizes, "the points have {name} = {size}", "points")
         return self
 
     def sample(self, generator: Generator) -> Dataset:
@@ -220,8 +212,7 @@ def label_of(text: str) -> float | None:
     >>> label_of("+"), label_of("-1"), label_of("0"), label_of("2")
     (1.0, -1.0, -1.0, None)
     """
-    text = text.replace(MINUS, "-")
-    value = SIGNS.get(text, number_of(text))
+    value = label_value(text)
     if value not in (-1.0, 0.0, 1.0):
         return None
     return 1.0 if value == 1.0 else -1.0

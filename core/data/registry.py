@@ -23,7 +23,7 @@ from core.data.modular import ModularData
 from core.data.parity import MixtureData, ParityData, XorData
 from core.data.points import PointsData
 from core.data.regression import OrthonormalData, RegressionData, SpuriousData, TeacherData
-from core.data.section import DataSection, check_range
+from core.data.section import DataSection, range_fault
 from core.errors import InputError
 from core.settings import Registry, kind_of
 
@@ -60,7 +60,8 @@ def draw(section: DataSection, generator: Generator, folder: Path | None) -> Dat
     so or y are targets.
     """
     dataset = section.distribution(folder).sample(generator)
-    check_range(dataset, section.rescaling)
+    if fault := range_fault(dataset, section.rescaling):
+        raise InputError(f"data: {fault}")
     if section.single or dataset.real or np.unique(dataset.y).size > 1:
         return dataset
     raise InputError(

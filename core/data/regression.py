@@ -11,7 +11,7 @@ from numpy.random import Generator
 from pydantic import model_validator
 
 from core.data.dataset import Array, Dataset, Directions, Distribution, Law
-from core.data.section import D_MEANING, MAX_N, N_MEANING, DataSection
+from core.data.section import D_MEANING, MAX_N, N_MEANING, DataSection, set_sizes
 from core.errors import InputError, RuleError
 from core.settings import MAX_SEED, SEED_MEANING, setting
 
@@ -195,16 +195,7 @@ class OrthonormalData(TargetData, Distribution):
             raise RuleError(
                 f"the target {far:g} is not between -{LARGEST:g} and {LARGEST:g}", keys=("y",)
             )
-        for name in ("n", "d"):
-            stated = getattr(self, name)
-            if stated is None:
-                # Frozen for all others: who makes it says how many there are.
-                object.__setattr__(self, name, count)
-            elif stated != count:
-                raise RuleError(
-                    f"{name} = {stated}, and there are {count} targets; leave {name} out",
-                    keys=(name, "y"),
-                )
+        set_sizes(self, {"n": count, "d": count}, "there are {size} targets", "y")
         return self
 
     def sample(self, generator: Generator) -> Dataset:

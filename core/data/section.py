@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from core.data.dataset import Array, Dataset, Distribution, Scaling
-from core.errors import InputError
+from core.errors import InputError, RuleError
 from core.settings import Section
 
 # --------------------------------------------------------------------------------------- scaling
@@ -192,12 +192,6 @@ def _fault(what: str, has: str, sizes: Array, wrong: NDArray[np.bool_], remedy: 
     )
 
 
-def check_range(dataset: Dataset, remedy: str) -> None:
-    """Raise InputError where squares of the numbers leave float64; `remedy` is for points."""
-    if fault := range_fault(dataset, remedy):
-        raise InputError(f"data: {fault}")
-
-
 def unscaled_note(dataset: Dataset, remedy: str) -> str:
     """Return a sentence about columns that reach far beyond 1, and the remedy; else "".
 
@@ -261,6 +255,20 @@ class DataSection(Section):
     def picture_shape(self, d: int) -> tuple[int, ...]:
         """(h, w) or (3, h, w) of examples that are pictures of d pixels; else empty."""
         return ()
+
+
+def set_sizes(section: DataSection, sizes: Mapping[str, int], there: str, key: str) -> None:
+    """Set those of n and d that are left out and follow another key.
+
+    Raises RuleError for another number; `there` is a clause about `{name}` and `{size}`.
+    """
+    for name, size in sizes.items():
+        stated = getattr(section, name)
+        if stated is None:
+            object.__setattr__(section, name, size)  # frozen for all but its own validator
+        elif stated != size:
+            clause = there.format(name=name, size=size)
+            raise RuleError(f"{name} = {stated}, and {clause}; leave {name} out", keys=(name, key))
 
 
 class FileSection(DataSection):

@@ -129,7 +129,6 @@ class Clock:
         return np.asarray(steps[steps > self._start.step])
 
     def log10_time(self, step: int) -> float:
-        """log10 t of a step."""
         if step == self._start.step:
             return self._start.log10_time
         return float(np.log10(self._offset + self._step_size * step))

@@ -94,7 +94,6 @@ class Companion:
 
     @property
     def log10_time(self) -> float:
-        """log10 t where the companion is."""
         return float(self._flow.kernel_state.ln_t / np.log(10.0))
 
     def work(self, budget: int) -> int:

@@ -88,7 +88,6 @@ class Curvature:
 
     @property
     def size(self) -> int:
-        """Number of trained parameters."""
         return self._flat.size
 
     def dense(self, whole: bool = True) -> Array:
@@ -302,8 +301,7 @@ def _of_matrix(matrix: Array, count: int) -> Top:
     size = len(matrix)
     count = min(count, size)
     if not np.isfinite(matrix).all():
-        nothing = np.full(count, np.nan)
-        return Top(nothing, np.full((count, size), np.nan), nothing, size)
+        return Top.unknown(count, size, size)
     # Of a matrix with entries from 1.6 down to 1e-171 the default driver found no eigenvalue. "evd"
     # did not converge for one of entries from 1e4 to 4e8.
     values, vectors = eigh(matrix, driver="ev")

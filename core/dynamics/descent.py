@@ -79,28 +79,20 @@ class GeneralDescent(FullBatch):
         self._inputs = self.problem.inputs.astype(self.dtype)
 
     def _take_steps(self, budget: int) -> int:
-        network, loss, progress = self.problem.network, self.problem.loss, self._progress
-        y = self.problem.dataset.y
-        for _ in range(budget):
-            if progress.mark == self.schedule.size:
-                return kernel.DONE
-            if progress.buffered == self._buffer.shape[0]:
-                return kernel.BUFFER_FULL
-            with np.errstate(over="ignore", invalid="ignore"):
-                f = np.asarray(network.outputs(self._flat, self._inputs))
-                measure = float(loss.divergence(loss.scores(f, y)).sum())
-                if not measure <= self._limit:
-                    return kernel.DIVERGED
-                g = loss.output_gradient(f, y).astype(self.dtype) / y.size
-                slope = network.gradient(self._flat, self._inputs, g)
-                self._flat = self._shrink * self._flat - self.dtype.type(self.step_size) * slope
-            self._progress.worst = max(self._progress.worst, measure)
-            progress.step += 1
-            if progress.step == self.schedule[progress.mark]:
-                self._buffer[progress.buffered] = self._flat
-                progress.buffered += 1
-                progress.mark += 1
-        return kernel.DONE if progress.mark == self.schedule.size else kernel.GOING
+        return self._step_singly(budget, self._take_step)
+
+    def _take_step(self) -> int:
+        network, loss, y = self.problem.network, self.problem.loss, self.problem.dataset.y
+        with np.errstate(over="ignore", invalid="ignore"):
+            f = np.asarray(network.outputs(self._flat, self._inputs))
+            measure = float(loss.divergence(loss.scores(f, y)).sum())
+            if not measure <= self._limit:
+                return kernel.DIVERGED
+            g = loss.output_gradient(f, y).astype(self.dtype) / y.size
+            slope = network.gradient(self._flat, self._inputs, g)
+            self._flat = self._shrink * self._flat - self.dtype.type(self.step_size) * slope
+        self._progress.worst = max(self._progress.worst, measure)
+        return kernel.GOING
 
 
 @final

@@ -94,7 +94,6 @@ def is_shaped(problem: Problem) -> bool:
 
 
 def descent(problem: Problem) -> Integrator:
-    """The engine for full-batch descent."""
     if is_shaped(problem):
         return Stochastic(problem)
     if not isinstance(problem.network, TwoLayer):

@@ -7,6 +7,7 @@ objective is R(W) + lambda |W|^2 (wei19, section 2).
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,26 @@ class FullBatch(EqualSteps):
     def _take_steps(self, budget: int) -> int:
         """At most `budget` steps; returns a code of core.compiled.descent."""
 
+    def _step_singly(self, budget: int, step: Callable[[], int]) -> int:
+        """Take steps one by one, each of which returns GOING, or why it was not taken."""
+        progress = self._progress
+        for _ in range(budget):
+            if progress.mark == self.schedule.size:
+                return kernel.DONE
+            if progress.buffered == self._buffer.shape[0]:
+                return kernel.BUFFER_FULL
+            if (code := step()) != kernel.GOING:
+                return code
+            progress.step += 1
+            if progress.step == self.schedule[progress.mark]:
+                self._buffer[progress.buffered] = self._parameters()
+                progress.buffered += 1
+                progress.mark += 1
+        return kernel.DONE if progress.mark == self.schedule.size else kernel.GOING
+
+    def _parameters(self) -> np.ndarray:
+        return self._flat
+
     def _begin(self) -> None:
         problem = self.problem
         start = problem.physical_start()
@@ -68,9 +89,6 @@ class FullBatch(EqualSteps):
     def _current_step(self) -> int:
         return int(self._progress.step)
 
-    def _frame(self, flat: np.ndarray, step: int) -> Frame:
-        return self._frame_of(flat.copy(), step)
-
     def state(self) -> State:
         """The time of step 0, and the largest loss measure so far: the frame says the rest."""
         return saved.taken(self._parts())
@@ -81,7 +99,7 @@ class FullBatch(EqualSteps):
     def advance(self) -> Chunk:
         if not self._started:
             self._started = True
-            first = self._frame(self._flat, self.problem.start.step)
+            first = self._frame_of(self._flat.copy(), self.problem.start.step)
             done = self.planned == 1
             return self._chunk((first,), Outcome.COMPLETED if done else Outcome.GOING)
         before = int(self._progress.mark)
@@ -91,23 +109,19 @@ class FullBatch(EqualSteps):
             self.pace.stop()
         rows = range(int(self._progress.buffered))
         steps = self.schedule[before:]
-        frames = tuple(self._frame(self._buffer[row], int(steps[row])) for row in rows)
+        frames = tuple(self._frame_of(self._buffer[row].copy(), int(steps[row])) for row in rows)
         self._progress.buffered = 0
-        if code in (kernel.DIVERGED, kernel.DEAD) or not self._finite(frames):
-            return self._ended_early(frames, dead=code == kernel.DEAD)
+        kept = tuple(frame for frame in frames if np.isfinite(frame.parameters).all())
+        if code in (kernel.DIVERGED, kernel.DEAD) or len(kept) < len(frames):
+            return self._ended_early(kept, dead=code == kernel.DEAD)
         return self._chunk(frames, Outcome.COMPLETED if code == kernel.DONE else Outcome.GOING)
 
-    @staticmethod
-    def _finite(frames: tuple[Frame, ...]) -> bool:
-        return all(np.isfinite(frame.parameters).all() for frame in frames)
-
-    def _ended_early(self, frames: tuple[Frame, ...], dead: bool) -> Chunk:
-        kept = tuple(frame for frame in frames if np.isfinite(frame.parameters).all())
+    def _ended_early(self, kept: tuple[Frame, ...], dead: bool) -> Chunk:
         threshold = max(self._initial, self.problem.dataset.n) * 1.5
         # Died of its own accord, not thrown off by a long step: nothing moves any more, for ever.
         if dead and self._progress.worst <= threshold:
             rest = self.schedule[self._progress.mark :]
-            still = tuple(self._frame(self._flat, int(step_)) for step_ in rest)
+            still = tuple(self._frame_of(self._flat.copy(), int(step_)) for step_ in rest)
             facts = {"step": self._current_step(), "why": "no unit is active on any example"}
             self._progress.step = self.schedule[-1]
             return self._chunk(kept + still, Outcome.COMPLETED, ("stationary", facts))

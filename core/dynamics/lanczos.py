@@ -71,6 +71,12 @@ class Top:
     def largest(self) -> float:
         return float(self.values[0])
 
+    @staticmethod
+    def unknown(count: int, size: int, products: int) -> Top:
+        """Return NaN for the eigenvalues of an operator that is not finite."""
+        nothing = np.full(count, np.nan)
+        return Top(nothing, np.full((count, size), np.nan), nothing, products)
+
 
 def top_eigenvalues(
     product: Product,
@@ -209,8 +215,7 @@ class _Locked:
         """Return the largest of all that is locked."""
         count, size = self._count, self.vectors.shape[1]
         if not self.finite:
-            nothing = np.full(count, np.nan)
-            return Top(nothing, np.full((count, size), np.nan), nothing, self._products)
+            return Top.unknown(count, size, self._products)
         values = self.values[:count].copy()
         over = np.zeros(count) if self.is_whole else np.maximum(self._above - values, 0.0)
         return Top(values, self.vectors[:count].copy(), over + self._coupling, self._products)
@@ -342,14 +347,12 @@ class _Lanczos:
         return values, lambda number: rows[:, :number].T @ basis, self._ahead * np.abs(rows[-1])
 
     def largest(self) -> float:
-        """Return the largest Ritz value."""
         return float(self._tridiagonal()[0][0])
 
     def top(self, count: int) -> Top:
         """Return the largest so far, with their residuals as bounds."""
         if not self.finite:
-            nothing = np.full(count, np.nan)
-            return Top(nothing, np.full((count, self._basis.shape[1]), np.nan), nothing, self.steps)
+            return Top.unknown(count, self._basis.shape[1], self.steps)
         values, vectors, residuals = self.ritz()
         return Top(values[:count].copy(), vectors(count), residuals[:count], self.steps)
 

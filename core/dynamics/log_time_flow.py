@@ -194,11 +194,12 @@ class LogTimeFlow(Integrator):
         while True:
             before = int(self.kernel_state.mark)
             code = self._advance_once()
-            frames += self._frames(before)
+            new = self._frames(before)
+            frames, event = frames + new, self._stuck(new)
             if code in (state.BUFFER_FULL, state.DONE):
                 self._kept = saved.taken(self.parts())
             more = code in (state.BUFFER_FULL, state.STICKS)
-            if not more or time.perf_counter() >= deadline:
+            if event is not None or not more or time.perf_counter() >= deadline:
                 break
         if code == state.GOING:
             self.pace.stop()
@@ -210,7 +211,7 @@ class LogTimeFlow(Integrator):
             payload = {"step": self._step(), "log10_time": self._log10_time()}
             return self._chunk(frames, Outcome.STALLED, ("stalled", payload))
         outcome = Outcome.COMPLETED if code == state.DONE else Outcome.GOING
-        return self._chunk(frames, outcome, self._stuck(frames))
+        return self._chunk(frames, outcome, event)
 
     def _advance_once(self) -> int:
         """Advance the companion to the next frame, and then the flow; return the scheme's code."""
@@ -304,15 +305,12 @@ class LogTimeFlow(Integrator):
                 self._companion = None
         begun = int(self._clock[BEGUN])
         times = self.marks[before : before + count].tolist()
+        found = [dict(zip(DIAGNOSTICS, row[2:], strict=True)) for row in rows]
+        for one in found:
+            if np.isinf(one["fewest_atoms"]):  # no step ended since the frame before
+                del one["fewest_atoms"]
         return tuple(
-            Frame(
-                begun + int(row[0]),
-                times[i],
-                row[1],
-                theta[i],
-                None,
-                dict(zip(DIAGNOSTICS, row[2:], strict=True)),
-            )
+            Frame(begun + int(row[0]), times[i], row[1], theta[i], None, found[i])
             for i, row in enumerate(rows)
         )
 
@@ -339,7 +337,7 @@ class LogTimeFlow(Integrator):
         return self._chunk(frames + still, Outcome.COMPLETED, ("stationary", facts))
 
     def _stuck(self, frames: tuple[Frame, ...]) -> Event | None:
-        """What is told once, where the network hardly moves and does not fit the data."""
+        """What is told once, at the first frame where a network hardly moves and does not fit."""
         if self.kernel_state.stuck != state.HARDLY or self._warned or not frames:
             return None
         self._warned = True

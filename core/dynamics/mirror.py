@@ -129,7 +129,6 @@ def mirror_step(problem: Problem) -> float | None:
 
 
 def mirror_flow(problem: Problem) -> Integrator:
-    """The mirror flow of a problem: exact for the scalar network."""
     if problem.network.fixed_features:
         return ScalarMirror(problem)
     return SteppedMirror(problem)

@@ -135,9 +135,6 @@ class Proximal:
         alpha, beta = y[:, None] * slopes * z, y[:, None] * slopes * w.a[None, :]
         return Model(gradient, alpha, beta, self.loss.curvature(p) / n, r, jump)
 
-    def _landed(self, w: Weights, sides: Signs) -> Weights:
-        return Weights(w.a, self._along_kinks(w.U, sides))
-
     def _along_kinks(self, r: Array, sides: Signs) -> Array:
         """r_j less what lies in the span of node j's kinks, where it does not move."""
         rest, kinks = r.copy(), sides == 0
@@ -176,7 +173,8 @@ class Proximal:
                 if result is None:
                     return None
                 move, then, forces = result
-                w, size = self._landed(w.plus(move), then), move.norm()
+                w, size = w.plus(move), move.norm()
+                w = Weights(w.a, self._along_kinks(w.U, then))
                 there = size <= SMALL * scale and np.array_equal(then, sides)
                 if there and self._objective(w, start, dt) <= most * (1.0 + ROUNDING):
                     return w, sides

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import final
+from typing import NoReturn, final
 
 from core.dynamics.engines import check_device, check_precision, descent
 from core.dynamics.flow import Flow
@@ -67,7 +67,7 @@ ENGINES: Registry[Engines] = Registry(
 )
 
 
-def _not_trained(problem: Problem) -> Problem:
+def _refuse(problem: Problem) -> NoReturn:
     raise InputError(
         'dynamics.kind = "recorded" stands for the steps of another program, which cannot be '
         "taken here",
@@ -76,12 +76,7 @@ def _not_trained(problem: Problem) -> Problem:
     )
 
 
-def _no_engine(problem: Problem) -> Integrator:
-    _not_trained(problem)
-    raise AssertionError("not reached")
-
-
-ENGINES.aside["recorded"] = Engines(RecordedLoop, _no_engine, start=_not_trained)
+ENGINES.aside["recorded"] = Engines(RecordedLoop, _refuse, start=_refuse)
 
 
 def register(engines: Engines) -> None:

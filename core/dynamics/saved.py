@@ -64,7 +64,6 @@ def _names(parts: Mapping[str, object]) -> str:
 
 
 def finite(name: str, values: NDArray[Any]) -> None:
-    """Raise InputError unless all values are finite."""
     if not np.isfinite(values).all():
         raise refused(f"{name} holds a value that is not finite")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +30,7 @@ MOST_SHORTENED = 100  # times: 1/lambda_0 was up to 1e25 times too long
 
 def jacobian(network: Network, flat: Array, inputs: Array) -> Array:
     """d f / d flat, (n, size), or (n k, size) with the class running fastest, row by row."""
-    n, k = inputs.shape[0], network.k
-    rows = np.zeros((n * k, network.size))
-    for index in range(n * k):
-        i, c = divmod(index, k)
-        g = np.ones(1) if k == 1 else np.eye(k)[c : c + 1]
-        rows[index] = network.gradient(flat, inputs[i : i + 1], g)
-    return rows
+    return np.array(list(network.output_slopes(flat, inputs)))
 
 
 def lambda_0(problem: Problem, flat: Array | None = None) -> float:
@@ -109,7 +103,7 @@ def default_step(problem: Problem) -> float:
     """
     value = lambda_0(problem)
     step = 1.0 / value if np.isfinite(value) and value > 0.0 else 1.0
-    return _safe(problem, _capped(problem, step, 1.0, growth_rate))
+    return _safe(problem, _capped(problem, step, 1.0, np.mean))
 
 
 @final
@@ -179,19 +173,12 @@ def objective_gradient(problem: Problem, flat: Array) -> Array:
     return np.asarray(gradient / problem.dataset.n + 2.0 * l2 * flat)
 
 
-def _capped(
-    problem: Problem, step: float, most: float, rate_of: Callable[[Problem], float]
-) -> float:
+def _capped(problem: Problem, step: float, most: float, rate_of: Callable[[Array], Any]) -> float:
     if problem.experiment.network.small_start:
-        rate = rate_of(problem)
+        rate = float(rate_of(pulls(problem)))
         most = 0.1 * most / rate if np.isfinite(rate) and rate > 0.0 else most
         return min(step, most)
     return min(step, most) if problem.network.starts_small else step
-
-
-def largest_pull(problem: Problem) -> float:
-    """max_i |l'_i| |x_i| at f = 0."""
-    return float(pulls(problem).max())
 
 
 def rounded_down(value: float) -> float:
@@ -241,6 +228,6 @@ def stochastic_step(problem: Problem) -> float:
     """
     value = largest_curvature(problem)
     step = 0.2 / value if np.isfinite(value) and value > 0.0 else 0.2
-    step = _capped(problem, step, 0.2, largest_pull)
+    step = _capped(problem, step, 0.2, np.max)
     safe = _safe(problem, 5.0 * step)
     return ShortenedStep(rounded_down(0.2 * safe)) if isinstance(safe, ShortenedStep) else step

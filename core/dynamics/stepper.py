@@ -94,7 +94,6 @@ class Stepper(EqualSteps):
         return self._step
 
     def _examples_a_step(self, n: int) -> int:
-        """How many examples one step looks at."""
         return n
 
     @abstractmethod
@@ -106,7 +105,6 @@ class Stepper(EqualSteps):
         """The parameters where they stand, an array of its own."""
 
     def state(self) -> State | None:
-        """What the dynamics carried at the last frame."""
         return self._kept
 
     def _resume(self) -> None:

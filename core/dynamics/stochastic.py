@@ -39,7 +39,9 @@ class Stochastic(Stepper):
                 check_batch(size, problem.dataset.n)
             except ValueError as error:
                 raise InputError(f"{error}.") from error
-        super().__init__(problem, _step_of(problem, dynamics))
+        full = isinstance(dynamics, GradientDescent)
+        self._safe_step = default_step if full else stochastic_step
+        super().__init__(problem, dynamics.step or self._safe_step(problem))
         batch, full = size or problem.dataset.n, size == 0
         rule = Rule(self.step_size, total=self._scheduled())
         if isinstance(dynamics, Adam):
@@ -105,15 +107,4 @@ class Stochastic(Stepper):
     def suggested_step(self) -> float:
         if isinstance(self._dynamics, Adam):
             return rounded_down(self.step_size / 10.0)
-        safe = default_step if isinstance(self._dynamics, GradientDescent) else stochastic_step
-        return rounded_down(min(safe(self.problem), self.step_size / 2.0))
-
-
-def _step_of(
-    problem: Problem, dynamics: StochasticGradientDescent | Adam | GradientDescent
-) -> float:
-    """The step that is stated, or the one that is safe at the start."""
-    if dynamics.step is not None:
-        return dynamics.step
-    safe = default_step if isinstance(dynamics, GradientDescent) else stochastic_step
-    return safe(problem)
+        return rounded_down(min(self._safe_step(self.problem), self.step_size / 2.0))

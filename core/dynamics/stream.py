@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.dynamics import saved
 from core.errors import InputError
-from core.problem.problem import Problem
+from core.problem.problem import Problem, with_directions
 
 Array = NDArray[np.float64]
 # Four megabytes of examples at once, however long they are.
@@ -32,14 +32,11 @@ class FreshSource:
     """
 
     def __init__(self, problem: Problem) -> None:
-        section, training = problem.experiment.data, problem.dataset
+        section = problem.experiment.data
         if not section.known_law:
             raise self._nothing(section.kind)
         self._kind, self._source = section.kind, section.distribution(None)
-        if not training.directions:  # a data set read from a run file does not know its teacher
-            seed = problem.experiment.run.seed if section.seed is None else section.seed
-            training = self._source.sample(np.random.default_rng(seed))
-        self._training = training
+        self._training = with_directions(problem)
         self.draw(np.random.default_rng(0), 1)  # so that it is refused before anything runs
 
     @staticmethod

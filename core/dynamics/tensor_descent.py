@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import final
 
+import numpy as np
+
 from core.compiled import descent as kernel
 from core.dynamics.full_batch import FullBatch
 from core.network.activation import RELU
@@ -32,30 +34,21 @@ class TensorDescent(FullBatch):
 
     def _take_steps(self, budget: int) -> int:
         with self._report_full_memory():
-            return self._advance_schedule(budget)
+            return self._step_singly(budget, self._take_step)
 
-    def _advance_schedule(self, budget: int) -> int:
-        progress, stepper = self._progress, self._stepper
-        can_die = self._can_die()
-        for _ in range(budget):
-            if progress.mark == self.schedule.size:
-                return kernel.DONE
-            if progress.buffered == self._buffer.shape[0]:
-                return kernel.BUFFER_FULL
-            slope, worst, moves = stepper.slope()
-            if not worst <= self._limit:
-                return kernel.DIVERGED
-            progress.worst = max(progress.worst, worst)
-            if can_die and not moves and not stepper.is_active():
-                self._flat = stepper.parameters()
-                return kernel.DEAD
-            stepper.move(slope, float(self._shrink))
-            progress.step += 1
-            if progress.step == self.schedule[progress.mark]:
-                self._buffer[progress.buffered] = stepper.parameters()
-                progress.buffered += 1
-                progress.mark += 1
-        return kernel.DONE if progress.mark == self.schedule.size else kernel.GOING
+    def _take_step(self) -> int:
+        slope, worst, moves = self._stepper.slope()
+        if not worst <= self._limit:
+            return kernel.DIVERGED
+        self._progress.worst = max(self._progress.worst, worst)
+        if not moves and self._can_die() and not self._stepper.is_active():
+            self._flat = self._parameters()
+            return kernel.DEAD
+        self._stepper.move(slope, float(self._shrink))
+        return kernel.GOING
+
+    def _parameters(self) -> np.ndarray:
+        return self._stepper.parameters()
 
     def _can_die(self) -> bool:
         """Return True if units that are active on no example never move again."""

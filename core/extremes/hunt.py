@@ -20,7 +20,7 @@ from typing import final
 
 import numpy as np
 
-from core.errors import InputError, MarginscopeError
+from core.errors import InputError
 from core.extremes.objective import VALUE, Asked, Objective
 from core.extremes.search import Candidate, Search, Space
 from core.files import write_whole
@@ -29,11 +29,10 @@ from core.studies.cell_table import Row
 from core.studies.code import trusted_codes
 from core.studies.tables import MAX_CELLS, Cell
 from core.study_file.weight import check_room
-from core.sweep.cell import Task
 from core.sweep.control import SweepControl, SweepStatus
 from core.sweep.loop import sweep
 from core.sweep.plan import HUNT_SUFFIX, LONGEST_NAME, Ledger, Plan, digest_of, read_ledger, task_of
-from core.sweep.pools import Pool, Rows
+from core.sweep.pools import Pool
 
 BEST = 10  # runs whose files are kept
 DIVERGED = "diverged"
@@ -93,36 +92,6 @@ class Tried:
         """Of a run that ended as it should; NaN for one that has no number."""
         fine = self.row.state == "done" and self.row.reason != DIVERGED
         return self.row.moments.get(VALUE, math.nan) if fine else math.nan
-
-
-@final
-class _Borrowed(Pool):
-    """A pool that outlives the sweeps that use it, unless one of them is stopped."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self.workers, self.shared = pool.workers, pool.shared
-
-    def submit(self, tasks: Sequence[Task]) -> Rows:
-        """Hand it on."""
-        return self._pool.submit(tasks)
-
-    def renew(self) -> None:
-        """Replace dead workers."""
-        self._pool.renew()
-
-    def has_workers(self) -> bool:
-        """Return False while no worker is left."""
-        return self._pool.has_workers()
-
-    def lost(self) -> MarginscopeError:
-        """Return the pool's error."""
-        return self._pool.lost()
-
-    def close(self, at_once: bool = False) -> None:
-        """Only to end what is running."""
-        if at_once:
-            self._pool.close(at_once=True)
 
 
 @final
@@ -217,7 +186,7 @@ class Hunt:
         self._take_in(generation, ())
         if new:
             made = self._plan(new, pool.shared)
-            for status in sweep(made, _Borrowed(pool), control):
+            for status in sweep(made, pool, control, keep_pool=True):
                 self._take_in(generation, new)
                 yield self._status_of(status)
             self._take_in(generation, new)
@@ -230,11 +199,10 @@ class Hunt:
         ]
         if missing:
             made = self._plan(missing, pool.shared)
-            for status in sweep(made, _Borrowed(pool), SweepControl()):
+            for status in sweep(made, pool, SweepControl(), keep_pool=True):
                 yield self._status_of(status)
 
     def _status_of(self, sweep: SweepStatus) -> HuntStatus:
-        """Return the hunt's status during a sweep."""
         return replace(
             self.status(),
             running=sweep.running,
@@ -347,7 +315,6 @@ class Hunt:
         return sorted(others, key=lambda one: one.index)
 
     def status(self) -> HuntStatus:
-        """Where the hunt stands."""
         best = self.tried[self._kept[0][1]].value if self._kept else math.nan
         failed = sum(one.row.state == "failed" for one in self.tried.values())
         return HuntStatus(len(self.tried), failed, best)

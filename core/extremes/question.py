@@ -30,7 +30,6 @@ class Frames:
 
     @property
     def words(self) -> str:
-        """In a few letters."""
         moment = self.take if self.at is None else f"log10 t = {self.at:g}"
         return f"{moment} after {self.after} > 0" if self.after else moment
 

@@ -96,7 +96,6 @@ class Ground:
         return int(self._order[number]) if number < self._order.size else None
 
     def any(self, rng: Generator) -> int:
-        """A seed of the range."""
         first, last = self.seeds
         return int(rng.integers(first, last, endpoint=True))
 

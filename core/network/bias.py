@@ -18,7 +18,6 @@ from core.network.parametrisation import (
     Block,
     Shape,
     TwoLayer,
-    joined,
     squared_norms,
 )
 from core.network.section import FILE_MEANING, NORMAL_MEANING, NetworkSection
@@ -84,22 +83,12 @@ class Bias(TwoLayer):
     def inputs(self, x: Array) -> Array:
         return with_ones(x)
 
-    def _parts(self, flat: Any) -> tuple[Any, Any, Any]:
-        end = self.m + self.m * self.d
-        return flat[: self.m], flat[self.m : end].reshape(self.m, self.d), flat[end:]
-
     def effective(self, flat: Any) -> tuple[Any, Any]:
-        a, V, b = self._parts(flat)
+        a, V, b = self.unpack(flat).values()
         return a, with_biases(V, b)
 
-    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
-        return self.effective(direction)
-
-    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        return joined([d_alpha, d_U[:, :-1], d_U[:, -1]])
-
     def imbalance(self, flat: Array) -> Array:
-        a, V, b = self._parts(flat)
+        a, V, b = self.unpack(flat).values()
         return np.asarray(a**2 - squared_norms(V) - b**2)
 
 
@@ -166,14 +155,6 @@ class Multiclass(TwoLayer):
     def effective(self, flat: Any) -> tuple[Any, Any]:
         parts = self.unpack(flat)
         return parts["A"], with_biases(parts["V"], parts["b"]) if self.biases else parts["V"]
-
-    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
-        return self.effective(direction)
-
-    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        if not self.biases:
-            return joined([d_alpha, d_U])
-        return joined([d_alpha, d_U[:, :-1], d_U[:, -1]])
 
     def imbalance(self, flat: Array) -> Array:
         A, U = self.effective(flat)

@@ -184,7 +184,6 @@ class Custom(Network):
 
     @staticmethod
     def initial(section: CustomNetwork, shape: Shape, generator: Generator) -> dict[str, Array]:
-        """What the file's initial() gives."""
         return _started(_namespace(section.code or ""), shape, generator)
 
     def _check(self, example: dict[str, Array], shape: Shape) -> None:

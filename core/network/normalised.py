@@ -58,32 +58,28 @@ class Normalised(TwoLayer):
         a, b = scale * signs(generator, shape.m), scale * signs(generator, shape.m)
         return {"a": a, "b": b, "V": on_sphere(generator, shape.m, shape.d)}
 
-    def _parts(self, flat: Any) -> tuple[Any, Any, Any]:
-        m = self.m
-        return flat[:m], flat[m : 2 * m], flat[2 * m :].reshape(m, self.d)
-
     def _unit(self, V: Any) -> tuple[Any, Any]:
         norms = ((V * V).sum(axis=1) ** 0.5)[:, None]
         return V / norms, norms
 
     def effective(self, flat: Any) -> tuple[Any, Any]:
-        a, b, V = self._parts(flat)
+        a, b, V = self.unpack(flat).values()
         return a * b, self._unit(V)[0]
 
     def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
-        (a, b, V), (da, db, dV) = self._parts(flat), self._parts(direction)
+        (a, b, V), (da, db, dV) = (self.unpack(one).values() for one in (flat, direction))
         unit, norms = self._unit(V)
         return a * db + b * da, (dV - unit * (unit * dV).sum(axis=1)[:, None]) / norms
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        a, b, V = self._parts(flat)
+        a, b, V = self.unpack(flat).values()
         unit, norms = self._unit(V)
         across = (d_U - unit * (unit * d_U).sum(axis=1)[:, None]) / norms
         return joined([b * d_alpha, a * d_alpha, across])
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         """The inner weights' part loses what lies along each node's own v_j."""
-        a, b, V = (part.reshape(self.m, -1) for part in self._parts(flat))
+        a, b, V = (part.reshape(self.m, -1) for part in self.unpack(flat).values())
         U, norms = self._unit(V)
         z = U @ inputs.T
         outer, w = np.hypot(a, b) * self.activation(z), a * b * self.activation.slopes(z) / norms
@@ -157,10 +153,6 @@ class BatchNorm(TwoLayer):
     def inputs(self, x: Array) -> Array:
         return np.asarray(x - self.mean)
 
-    def _parts(self, flat: Any) -> tuple[Any, Any, Any]:
-        m = self.m
-        return flat[:m], flat[m : 2 * m], flat[2 * m :].reshape(m, self.d)
-
     def statistics(self, V: Any) -> tuple[Any, Any]:
         """(N (m, 1), V Sigma (m, d)); N = 1 and zeros where nothing is normalised."""
         if not self.normalise:
@@ -174,28 +166,28 @@ class BatchNorm(TwoLayer):
         return ((VS * V).sum(axis=1) + self.eps)[:, None] ** 0.5, VS
 
     def effective(self, flat: Any) -> tuple[Any, Any]:
-        a, c, V = self._parts(flat)
+        a, c, V = self.unpack(flat).values()
         return a, c[:, None] * V / self.statistics(V)[0]
 
     def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
-        (_, c, V), (da, dc, dV) = self._parts(flat), self._parts(direction)
+        (_, c, V), (da, dc, dV) = (self.unpack(one).values() for one in (flat, direction))
         N, VS = self.statistics(V)
         along = (VS * dV).sum(axis=1)[:, None]
         return da, dc[:, None] * V / N + c[:, None] * (dV / N - V * along / N**3)
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        _, c, V = self._parts(flat)
+        _, c, V = self.unpack(flat).values()
         N, VS = self.statistics(V)
         along = (V * d_U).sum(axis=1)[:, None]
         return joined([d_alpha, along / N, c[:, None] / N * (d_U - VS * along / N**2)])
 
     def imbalance(self, flat: Array) -> Array:
-        a, c, _ = self._parts(flat)
+        a, c, _ = self.unpack(flat).values()
         return np.asarray(a**2 - c**2)
 
     def gram(self, flat: Array, inputs: Array) -> Array:
         """The inner weights' part loses what lies along Sigma v_j."""
-        a, c, V = (part.reshape(self.m, -1) for part in self._parts(flat))
+        a, c, V = (part.reshape(self.m, -1) for part in self.unpack(flat).values())
         N, VS = self.statistics(V)
         z = self.effective(flat)[1] @ inputs.T
         h, o = self.activation(z), self.activation.slopes(z)

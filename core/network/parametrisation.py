@@ -8,7 +8,7 @@ through a parametrisation. `Network` is what dynamics, run files, observables an
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -112,7 +112,6 @@ class Network(ABC):
 
     @property
     def size(self) -> int:
-        """Number of trained parameters."""
         return sum(block.size for block in self.layout)
 
     def inputs(self, x: Array) -> Array:
@@ -141,15 +140,17 @@ class Network(ABC):
         Row by row as J (J' e_i), without J (n, size) itself: right for any network. Networks whose
         kernel has a closed form override this.
         """
-        n, k = inputs.shape[0], self.k
-        rows = np.empty((n * k, n * k))
-        for index in range(n * k):
-            i, c = divmod(index, k)
-            g = np.ones(1) if k == 1 else np.eye(k)[c : c + 1]
-            slope = np.asarray(self.gradient(flat, inputs[i : i + 1], g))
-            rows[index] = np.ravel(self.derivative(flat, inputs, slope))
+        slopes = self.output_slopes(flat, inputs)
+        rows = np.array([np.ravel(self.derivative(flat, inputs, slope)) for slope in slopes])
         # Symmetric to the last digit, as eigenvalue routines take it to be.
-        return 0.5 * (rows + rows.T)
+        return np.asarray(0.5 * (rows + rows.T))
+
+    def output_slopes(self, flat: Array, inputs: Array) -> Iterator[Array]:
+        """Yield the gradient (size,) of each output of each example, the class fastest."""
+        units = [np.ones(1)] if self.k == 1 else np.eye(self.k)[:, None]
+        for i in range(inputs.shape[0]):
+            for unit in units:
+                yield np.asarray(self.gradient(flat, inputs[i : i + 1], unit))
 
     def imbalance(self, flat: Array) -> Array:
         """Per node, the difference of squared norms that gradient flow conserves; empty if none.
@@ -264,9 +265,10 @@ def margins_of(f: Array, y: Array) -> Array:
 class TwoLayer(Network):
     """f(x) = sum_j alpha_j phi(<u_j, x~>) for weights that depend on the trained parameters.
 
-    A parametrisation gives `effective`, its linearisation `push` and the transpose `pull`. They
-    take NumPy arrays and torch tensors, of any floating type. `code` is the number of the compiled
-    twin in core.compiled.network; without one the general engines train the network.
+    A parametrisation gives `effective`, its linearisation `push` and the transpose `pull`; the
+    defaults of both are for weights that are the parameters themselves. They take NumPy arrays and
+    torch tensors, of any floating type. `code` is the number of the compiled twin in
+    core.compiled.network; without one the general engines train the network.
     """
 
     code: int
@@ -290,13 +292,13 @@ class TwoLayer(Network):
     def effective(self, flat: Any) -> tuple[Any, Any]:
         """(alpha (m,) or (m, k), U (m, D)) of the two-layer network that `flat` stands for."""
 
-    @abstractmethod
     def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
         """(d alpha, d U), the derivative of `effective` along a flat direction."""
+        return self.effective(direction)
 
-    @abstractmethod
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
         """The gradient in the trained parameters, flat, from that in (alpha, U)."""
+        return joined([d_alpha, d_U[:, : self.d], *d_U[:, self.d :].T])
 
     def outputs(self, flat: Any, inputs: Any, offset: Any = None) -> Any:
         alpha, U = self.effective(flat)

@@ -16,7 +16,6 @@ from core.network.parametrisation import (
     Network,
     Shape,
     TwoLayer,
-    joined,
     squared_norms,
 )
 from core.network.section import FILE_MEANING, NetworkSection
@@ -148,12 +147,6 @@ class Quadratic(TwoLayer):
     def effective(self, flat: Any) -> tuple[Any, Any]:
         outer = self.m * self.k
         return flat[:outer].reshape(self.m, self.k), flat[outer:].reshape(self.m, self.d)
-
-    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
-        return self.effective(direction)
-
-    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        return joined([d_alpha, d_U])
 
     def norm_power(self, flat: Array) -> float:
         """N = sum_j |theta_j|^3."""

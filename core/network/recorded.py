@@ -37,7 +37,8 @@ class Phi:
     """phi, phi' and phi'' at any z; `degree` is that of phi(c z) = c^degree phi(z) for c > 0, 0
     for none.
 
-    `code` and `slope` are those of `core.network.activation.Activation`.
+    At a kink phi' is the slope on the left (docs/theory.md, 2.4). `code` and `slope` are those of
+    `core.network.activation.Activation`.
 
     >>> phi_of("tanh")(np.array([0.0])).tolist(), phi_of("tanh").slopes(np.array([0.0])).tolist()
     ([0.0], [1.0])
@@ -49,7 +50,7 @@ class Phi:
 
     name: str
     function: Callable[[Array], Array]
-    derivative: Callable[[Array], Array]
+    slopes: Callable[[Array], Array]
     degree: int = 0
     code: int = OTHER
     slope: float = 0.0
@@ -62,10 +63,6 @@ class Phi:
 
     def __call__(self, z: Any) -> Any:
         return self.function(z)
-
-    def slopes(self, z: Any) -> Any:
-        """phi'(z); at a kink that on the left (docs/theory.md, 2.4)."""
-        return self.derivative(z)
 
     def curvatures(self, z: Any) -> Any:
         """phi''(z); at a kink that on the left.
@@ -330,6 +327,5 @@ class Recorded(TwoLayer):
         return alpha, with_biases(V, parts["b"]) if self.form.biases else V
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        outer = [d_alpha] if self.form.outer else []
-        biases = [d_U[:, -1]] if self.form.biases else []
-        return joined([*outer, d_U[:, : self.d], *biases])
+        slope = super().pull(flat, d_alpha, d_U)
+        return slope if self.form.outer else slope[d_alpha.size :]

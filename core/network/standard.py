@@ -141,12 +141,6 @@ class Standard(TwoLayer):
     def effective(self, flat: Any) -> tuple[Any, Any]:
         return flat[: self.m], flat[self.m :].reshape(self.m, self.d)
 
-    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
-        return self.effective(direction)
-
-    def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
-        return joined([d_alpha, d_U])
-
     def imbalance(self, flat: Array) -> Array:
         a, V = self.effective(flat)
         return np.asarray(a**2 - squared_norms(V))
@@ -276,9 +270,6 @@ class Scalar(TwoLayer):
 
     def effective(self, flat: Any) -> tuple[Any, Any]:
         return flat[: self.m], flat[self.m :, None] * self._V(flat)
-
-    def push(self, flat: Any, direction: Any) -> tuple[Any, Any]:
-        return self.effective(direction)
 
     def pull(self, flat: Any, d_alpha: Any, d_U: Any) -> Any:
         return joined([d_alpha, (d_U * self._V(flat)).sum(axis=1)])

@@ -274,7 +274,8 @@ def _margin(run: Run, scan: _Scan, index: int) -> str:
     before, now = scan.margin, monotone_margin(run, index)
     scan.margin = now
     fall = before - now
-    if not (before > 0.0 and fall > tolerance(run, index, before)):
+    # NaN where all weights are 0, of which there is no tolerance.
+    if not (before > 0.0 and fall > 0.0 and fall > tolerance(run, index, before)):
         return ""
     descent = isinstance(run.experiment.dynamics, GradientDescent)
     text = MARGIN_TEXT.format(fall) + f", from {before:.6g} to {now:.6g}."

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.network.activation import RELU
 from core.network.parametrisation import TwoLayer
 from core.network.standard import SMALL, StandardNetwork
-from core.observables.nodes import node_norms, unit_rows
+from core.observables.nodes import node_norms, patterns, unit_rows
 from core.observables.observable import SHARE, Observable, Shape, once
 from core.reference.extremal import Extremal, extremal_vectors, has_extremal, pattern_count
 from core.runs import Run
@@ -58,8 +58,7 @@ def cosine(run: Run, index: int) -> Array:
 
 def active(run: Run, index: int) -> NDArray[np.bool_]:
     """Whether a node is active on any example: <u_j, x~_i> > 0 for some i, (m,)."""
-    U = run.network.nodes(run.parameters(index))[1]
-    return np.asarray((U @ run.inputs.T > 0.0).any(axis=1))
+    return np.asarray(patterns(run, run.parameters(index)).any(axis=1))
 
 
 def aligned_share(run: Run, index: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,7 +15,7 @@ from core.network.parametrisation import TwoLayer
 from core.observables.alarms import tolerance
 from core.observables.certificates import has_error, integration_error
 from core.observables.margins import ATOM, hard_margin, smoothed_margin
-from core.reference.gated import GatedLimit, Gates, Kept, gated_limit, gates_and_nodes, leaky_limit
+from core.reference.gated import Kept, gated_limit, gates_and_nodes, leaky_limit
 from core.reference.margin import ReferenceMargin
 from core.reference.watch import Watch
 from core.runs import Run
@@ -277,19 +277,17 @@ def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[floa
 def _while(run: Run, index: int, kept: Kept, watch: Watch, precision: float) -> While:
     flat = np.asarray(run.parameters(index), dtype=np.float64)
     gates, nodes = gates_and_nodes(run.problem, flat, kept)
-    data = run.dataset
-    limit = gated_limit(run.inputs, data.y, gates, watch, precision, kept)
+    limit = gated_limit(run.inputs, run.dataset.y, gates, watch, precision, kept)
     frame = since(run, index, kept, watch)
-    times = float(run.log10_time[frame])
-    factor = _longest(run)
+    weights = np.bincount(limit.gate, limit.weights, minlength=len(nodes)).astype(np.float64)
     return While(
         kept,
-        factor * limit.upper,
+        _longest(run) * limit.upper,
         limit.lower,
         frame,
-        times,
+        float(run.log10_time[frame]),
         _examples(limit.q),
-        _carriers(limit, gates, nodes),
+        _carriers(weights, gates.signs, nodes),
     )
 
 
@@ -299,13 +297,14 @@ def _examples(q: Array) -> tuple[tuple[int, float], ...]:
 
 
 def _carriers(
-    limit: GatedLimit, gates: Gates, nodes: tuple[tuple[int, ...], ...]
+    weights: Array, signs: Array, nodes: Sequence[tuple[int, ...]]
 ) -> tuple[Carrier, ...]:
-    weights = np.bincount(limit.gate, limit.weights, minlength=len(nodes)).astype(np.float64)
     shares = weights / max(float(weights.sum()), 1e-300)
     order = np.argsort(-shares, kind="stable")
     return tuple(
-        Carrier(nodes[k], int(gates.signs[k]), float(shares[k])) for k in order if shares[k] > ATOM
+        Carrier(nodes[k], int(np.sign(signs[k])), float(shares[k]))
+        for k in order
+        if shares[k] > ATOM
     )
 
 
@@ -318,13 +317,7 @@ def _while_leaky(run: Run, index: int, watch: Watch) -> While:
     watch.look()
     lower, upper, q = leaky_limit(run.inputs, data.y, alpha, slopes)
     lengths = (((slopes * (q * data.y)) @ run.inputs) ** 2).sum(axis=1) * alpha**2
-    shares = lengths / max(float(lengths.sum()), 1e-300)
-    order = np.argsort(-shares, kind="stable")
-    carriers = tuple(
-        Carrier((int(j),), int(np.sign(alpha[j])), float(shares[j]))
-        for j in order
-        if shares[j] > ATOM
-    )
+    carriers = _carriers(lengths, alpha, [(j,) for j in range(len(alpha))])
     frame = since(run, index, Kept.GATES, watch)
     time = float(run.log10_time[frame])
     return While(Kept.GATES, upper, lower, frame, time, _examples(q), carriers)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.network.parametrisation import margins_of
+from core.network.recorded import why_no_output
 from core.observables.observable import (
     HOMOGENEOUS,
     LABELLED,
@@ -140,6 +141,8 @@ def dual_margin(run: Run, index: int) -> float:
 
 
 def train_error(run: Run, index: int) -> float:
+    if why_no_output(run.experiment.network):
+        return float("nan")
     # "not p > 0" and not "p <= 0": a network that is not a number must not count as perfect.
     return float(np.mean(~(flat_margins(run, index) > 0.0)))
 

@@ -114,21 +114,24 @@ def class_means(run: Run, numbers: tuple[int, ...]) -> Axes:
 
     For several classes the principal directions of their means.
     """
-    x, y = run.dataset.x, run.dataset.y
-    means = np.array([x[y == label].mean(axis=0) for label in np.unique(y)])
-    if len(means) < 2 or np.abs(means - means[0]).max() <= 1e-12 * np.abs(x).max():
+    x, labels = run.dataset.x, run.dataset.labels
+    kinds = np.unique(labels)
+    means = np.array([x[labels == kind].mean(axis=0) for kind in kinds])
+    if len(means) < 2:
+        raise InputError("All examples are of one class; choose another plane.")
+    if np.abs(means - means[0]).max() <= 1e-12 * np.abs(x).max():
         raise InputError("The means of the classes are equal; choose another plane.")
     rest = principal_axes(x)
     if len(means) == 2:
         # Not made positive: the class +1 is at the right.
+        low, high = (run.dataset.words(kind).replace("-", "\u2212") for kind in kinds.tolist())
         rows = orthonormal([means[1] - means[0], means[1] + means[0], *rest])
-        return Axes(rows, ("mean of +1 minus mean of \u22121", "across, within the means"))
+        return Axes(rows, (f"mean of {high} minus mean of {low}", "across, within the means"))
     rows = orthonormal([*principal_axes(means), *rest])
     return Axes(rows, ("class means 1", "class means 2"))
 
 
 def components(run: Run, numbers: tuple[int, ...]) -> Axes:
-    """The principal components of the training inputs."""
     return Axes(principal_axes(run.dataset.x), ("component 1", "component 2"))
 
 

@@ -99,7 +99,6 @@ OBSERVABLES: Registry[Observable] = Registry(
 
 
 def of_shape(shape: Shape) -> tuple[Observable, ...]:
-    """All observables of a shape."""
     return tuple(item for item in OBSERVABLES.values() if item.shape is shape)
 
 

@@ -83,12 +83,8 @@ def largest(run: Run, index: int) -> float:
     return float(top_value(run, index)[0, 0])
 
 
-def second(run: Run, index: int) -> float:
-    return float(eigenvalues(run, index)[0, 1])
-
-
-def third(run: Run, index: int) -> float:
-    return float(eigenvalues(run, index)[0, 2])
+def _entry(row: int, place: int, run: Run, index: int) -> float:
+    return float(eigenvalues(run, index)[row, place])
 
 
 def gauss_newton(run: Run, index: int) -> float:
@@ -142,14 +138,6 @@ def off(run: Run, index: int) -> float:
     return float(top_value(run, index)[1, 0])
 
 
-def second_off(run: Run, index: int) -> float:
-    return float(eigenvalues(run, index)[1, 1])
-
-
-def third_off(run: Run, index: int) -> float:
-    return float(eigenvalues(run, index)[1, 2])
-
-
 def stability_off(run: Run, index: int) -> float:
     return 0.5 * step_size(run) * off(run, index)
 
@@ -195,22 +183,22 @@ OBSERVABLES = (
         "second eigenvalue of the Hessian",
         "lambda_2 of the Hessian of R, to 1e-4 of the largest",
         SOURCE,
-        second,
+        partial(_entry, 0, 1),
         tex=r"\lambda_2(\nabla^2R)",
         normalisation=NORMALISATION,
         costly=True,
-        error=second_off,
+        error=partial(_entry, 1, 1),
     ),
     of_hessian(
         "hessian_3",
         "third eigenvalue of the Hessian",
         "lambda_3 of the Hessian of R, to 1e-4 of the largest",
         SOURCE,
-        third,
+        partial(_entry, 0, 2),
         tex=r"\lambda_3(\nabla^2R)",
         normalisation=NORMALISATION,
         costly=True,
-        error=third_off,
+        error=partial(_entry, 1, 2),
     ),
     of_hessian(
         "gauss_newton",

@@ -13,6 +13,7 @@ from core.data.dataset import TestSet
 from core.losses import LeastSquares
 from core.network.activation import LEAKY, RELU
 from core.network.parametrisation import Network, TwoLayer, margins_of
+from core.network.recorded import why_no_output
 from core.observables.margins import scale
 from core.observables.observable import LABELLED, SHARE, Observable, has_labels, memoised, once
 from core.problem.problem import points_for_test
@@ -208,7 +209,7 @@ def _seen(run: Run) -> tuple[Array, Array | None] | None:
 def test_values(run: Run, index: int) -> TestValues:
     """Test error and test loss of a frame; NaN where there are no test points."""
     points = points_of(run)
-    if points is None:
+    if points is None or why_no_output(run.experiment.network):
         return NOTHING
     flat, network, factor = run.parameters(index), run.network, scale(run, index)
     kept = _seen(run)

@@ -98,7 +98,9 @@ def read_arrays(
         raise InputError('network.init_path is missing; with network.init = "file" name an NPZ.')
     path = Path(section.init_path) if folder is None else folder / section.init_path
     with NpzFile(path, "network.init_path") as file:
-        widths = {shape[0] for shape in file.shapes.values() if shape and shape[0] > 0}
+        # Layers inside a network may be narrower than it.
+        outer = [file.shapes[name] for name in ("a", "A") if name in file.shapes]
+        widths = {shape[0] for shape in outer or file.shapes.values() if shape and shape[0] > 0}
         width = section.m if section.m is not None else min(widths, default=1)
         # Before the arrays of that size are made, of which only the shapes are used.
         check_size(section.model_copy(update={"m": width}), x.shape[1], k)
@@ -232,7 +234,6 @@ class Problem:
 
 
 def with_dynamics(problem: Problem, dynamics: Section) -> Problem:
-    """The problem with another dynamics section."""
     experiment = problem.experiment.model_copy(update={"dynamics": dynamics})
     return replace(problem, experiment=experiment)
 
@@ -324,9 +325,20 @@ def points_for_test(problem: Problem) -> TestSet | None:
     section = problem.experiment.data
     if section.embedded:
         return None
-    seed = problem.experiment.run.seed if section.seed is None else section.seed
-    source = section.distribution(None)
-    if not data.directions:  # a data set read from a run file does not know its teacher
-        data = source.sample(np.random.default_rng(seed))
     # A stream of its own: by the seed alone the test points would be the training examples.
-    return source.test_set(np.random.default_rng([seed, 1]), data)
+    generator = np.random.default_rng([_data_seed(problem), 1])
+    return section.distribution(None).test_set(generator, with_directions(problem))
+
+
+def with_directions(problem: Problem) -> Dataset:
+    """The data set, drawn again where one that was read from a run file does not know its law."""
+    data = problem.dataset
+    if data.directions:
+        return data
+    source = problem.experiment.data.distribution(None)
+    return source.sample(np.random.default_rng(_data_seed(problem)))
+
+
+def _data_seed(problem: Problem) -> int:
+    seed: int | None = problem.experiment.data.seed
+    return problem.experiment.run.seed if seed is None else seed

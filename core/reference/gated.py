@@ -146,14 +146,8 @@ def gated_limit(
     >>> round(limit.lower, 6), round(limit.upper, 6), limit.q.round(6).tolist()
     (0.25, 0.25, [0.5, 0.5])
     """
-    n = len(y)
-    if not len(gates.signs):
-        nothing = np.zeros(0)
-        return GatedLimit(
-            0.0, 0.0, np.full(n, 1.0 / n), np.zeros((0, x.shape[1])), np.zeros(0, np.intp), nothing
-        )
     search = _Search(x, y, gates, kept)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS if len(gates.signs) else 0):
         if search.round(tolerance) or watch.late:
             break
         watch.look()
@@ -195,7 +189,8 @@ class _Search:
         self._unit = float(np.linalg.norm(x, axis=1).max()) or 1.0
         self._master = Master(n, unit=self._unit)
         self._u, self._gate = np.zeros((0, d)), np.zeros(0, dtype=np.intp)
-        self._best_q, self._upper = np.full(n, 1.0 / n), np.inf
+        # Without gates the optimum is 0.
+        self._best_q, self._upper = np.full(n, 1.0 / n), np.inf if len(gates.signs) else 0.0
         self._q = self._best_q
         self._solution: Solution | None = None
         self._gap, self._since = np.inf, 0

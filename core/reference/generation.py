@@ -34,11 +34,9 @@ class Atoms:
         return self.alpha[:, None] * y * np.maximum(self.beta @ x.T, 0.0)
 
     def take(self, which: Array | NDArray[np.bool_]) -> Atoms:
-        """Some of them."""
         return Atoms(self.alpha[which], self.beta[which])
 
     def plus(self, other: Atoms) -> Atoms:
-        """These and others."""
         alpha = np.concatenate([self.alpha, other.alpha])
         return Atoms(alpha, np.vstack([self.beta, other.beta]))
 

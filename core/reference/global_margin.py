@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.problem.problem import Problem
 from core.reference.generation import Atoms, Generated, Generation, nearest_to_use
 from core.reference.hull import pair_bound, rounding, why_not
-from core.reference.margin import Bracket, SampleMargin, binary, exact, nothing, unresolved
+from core.reference.margin import Bracket, SampleMargin, exact, nothing, unresolved
 from core.reference.pricing import MOST_DIMENSIONS, Proof, prove
 from core.reference.watch import Watch
 
@@ -312,9 +312,7 @@ class GlobalMargin(SampleMargin):
     label = "gamma_gl / 2"
     where = "data of two classes, standard, scalar and normalised networks"
     factor = 0.5
-
-    def applies(self, problem: Problem) -> bool:
-        return binary(problem) and problem.network.plain_relu
+    plain_relu = True
 
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         return global_margin(problem.dataset.x, problem.dataset.y, watch).bracket

@@ -96,14 +96,12 @@ class KernelMargin(SampleMargin):
     )
     source = "telgarsky22, Assumption 1.3 (the kernel's weights); wei19, section 2"
     label = "RKHS margin"
+    plain_relu = True
     version = 2
     most_examples = MOST_POINTS
     where = (
         "networks without biases that have both layers (standard, scalar, normalised), two classes"
     )
-
-    def applies(self, problem: Problem) -> bool:
-        return binary(problem) and problem.network.plain_relu
 
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         data = problem.dataset

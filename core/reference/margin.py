@@ -199,11 +199,12 @@ class SampleMargin(Reference):
     `too_many` says that there are more than `most_examples`, with their number n.
     """
 
+    plain_relu = False  # only for networks of ReLU nodes on x itself
     most_examples: float = math.inf
     too_many = "There are more than {most} examples, too many for this margin's exact method."
 
     def applies(self, problem: Problem) -> bool:
-        return binary(problem)
+        return binary(problem) and (problem.network.plain_relu or not self.plain_relu)
 
     def key(self, problem: Problem) -> str:
         return data_key(problem)
@@ -292,7 +293,6 @@ class SavedMargin:
 
 
 def saved_margins_folder() -> Path:
-    """Return the folder of the files."""
     from platformdirs import user_cache_path
 
     chosen = os.environ.get("MARGINSCOPE_CACHE")
@@ -300,7 +300,6 @@ def saved_margins_folder() -> Path:
 
 
 def saved_margin_path(reference: Reference, problem: Problem) -> Path:
-    """Return the path of the file of a margin."""
     # The version: what another method has found is not this one's bracket.
     what = json.dumps([reference.name, reference.version, reference.key(problem)])
     return saved_margins_folder() / f"{hashlib.sha256(what.encode()).hexdigest()}.json"

@@ -12,7 +12,7 @@ from core.data.constructions import DyadicData, Wei19Data
 from core.data.dataset import Array
 from core.data.parity import ParityData
 from core.problem.problem import Problem
-from core.reference.margin import Bracket, Reference, SampleMargin, absent, binary, data_key, exact
+from core.reference.margin import Bracket, Reference, SampleMargin, absent, data_key, exact
 from core.reference.watch import Watch
 
 
@@ -183,12 +183,12 @@ class CollapseMargin(SampleMargin):
     )
     source = "telgarsky22, Assumption 3.1 and Theorem 3.2"
     label = "gamma_nc / (2 r)"
+    plain_relu = True
     where = 'data.kind = "cones"'
     factor = 1.0
 
     def applies(self, problem: Problem) -> bool:
-        data = problem.experiment.data
-        return isinstance(data, ConesData) and binary(problem) and problem.network.plain_relu
+        return isinstance(problem.experiment.data, ConesData) and super().applies(problem)
 
     def key(self, problem: Problem) -> str:
         section: Any = problem.experiment.data

@@ -26,7 +26,7 @@ import numpy as np
 from core.data.dataset import Array
 from core.problem.problem import Problem
 from core.reference.hull import coordinates, nearest, why_not
-from core.reference.margin import Bracket, SampleMargin, binary, data_key, nothing, unresolved
+from core.reference.margin import Bracket, SampleMargin, data_key, nothing, unresolved
 from core.reference.watch import Watch
 
 # As many give it to 1 or 2 % on Figure 1's data (docs/theory.md, 7.3).
@@ -213,6 +213,7 @@ class TangentMargin(SampleMargin):
     )
     source = "telgarsky22, Assumption 1.3 and Appendix A"
     label = "gamma_ntk"
+    plain_relu = True
     failure = FAILURE
     version = 4
     most_examples = MOST_EXAMPLES
@@ -220,9 +221,6 @@ class TangentMargin(SampleMargin):
     where = (
         "networks without biases that have both layers (standard, scalar, normalised), two classes"
     )
-
-    def applies(self, problem: Problem) -> bool:
-        return binary(problem) and problem.network.plain_relu
 
     def key(self, problem: Problem) -> str:
         return data_key(problem, NODES, SEED, WORK)

@@ -176,12 +176,14 @@ def _compiled(work: _Work) -> Iterator[SweepStatus]:
     work.begin = time.perf_counter()
 
 
-def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus]:
+def sweep(
+    plan: Plan, pool: Pool, control: SweepControl, keep_pool: bool = False
+) -> Iterator[SweepStatus]:
     """Run what a plan has left, one status after every look; the last one has `ended`.
 
     A failed cell is a row of the ledger and stops nothing. Stopping ends the workers at once; what
     they were at is recorded anew next time. DiskError when the disk is full, MarginscopeError when
-    a cluster's scheduler is lost. Closes the pool.
+    a cluster's scheduler is lost. Closes the pool, or with `keep_pool` only to end what is running.
     """
     work = _Work(plan, pool, control)
     at_once = True
@@ -203,7 +205,8 @@ def sweep(plan: Plan, pool: Pool, control: SweepControl) -> Iterator[SweepStatus
     finally:
         for future in work.running:
             future.cancel()
-        pool.close(at_once=at_once)
+        if at_once or not keep_pool:
+            pool.close(at_once=at_once)
         work.save(now=True)
         work.running.clear()
         control.publish(ended=True)

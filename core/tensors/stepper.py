@@ -17,7 +17,6 @@ from core.problem.problem import Problem
 
 
 def cuda_is_present() -> bool:
-    """Whether torch sees a CUDA device."""
     return bool(torch.cuda.is_available())
 
 
@@ -119,7 +118,6 @@ class Stepper:
         return slope, worst, largest != 0.0
 
     def move(self, slope: Tensor, shrink: float) -> None:
-        """Take one step."""
         self.flat.mul_(shrink).sub_(slope)
 
     @torch.no_grad()
@@ -129,5 +127,4 @@ class Stepper:
         return any(bool((x @ U.T).amax() > 0.0) for x, _ in self._blocks)
 
     def parameters(self) -> NDArray[np.floating]:
-        """Return a copy of W."""
         return np.array(self.flat.cpu().numpy())

@@ -25,22 +25,18 @@ def normalised(run: Run) -> bool:
 
 
 def by_sgd(run: Run) -> bool:
-    """The batch-norm network under SGD."""
     return normalised(run) and isinstance(run.experiment.dynamics, StochasticGradientDescent)
 
 
 def by_descent(run: Run) -> bool:
-    """The batch-norm network under full-batch descent."""
     return normalised(run) and isinstance(run.experiment.dynamics, GradientDescent)
 
 
 def on_dyadic(run: Run) -> bool:
-    """The batch-norm network on the dyadic set."""
     return normalised(run) and isinstance(run.experiment.data, DyadicData)
 
 
 def network_of(run: Run) -> BatchNorm:
-    """The run's network."""
     assert isinstance(run.network, BatchNorm)
     return run.network
 

@@ -107,7 +107,6 @@ def width(run: Run, needed: Any, formula: str) -> Hypothesis:
 
 
 def loss_is(run: Run, *kinds: str) -> Hypothesis:
-    """The loss is one of some kinds."""
     kind = run.loss.kind
     return Hypothesis("loss", " or ".join(kinds), kind, kind in kinds)
 
@@ -270,7 +269,6 @@ def where_proved(context: Context, name: str, comparison: Comparison) -> Compari
 
 
 def undecided(sense: str, bound: float, measured: float, why: str, view: str = "") -> Comparison:
-    """Nothing can be said, and why."""
     return Comparison(sense, bound, measured, None, view, why=why)
 
 
@@ -336,7 +334,6 @@ def log_times(run: Run) -> Array:
 
 
 def last_log10_time(run: Run) -> float:
-    """log10 t of the last frame."""
     return float(run.log10_time[run.frames - 1])
 
 

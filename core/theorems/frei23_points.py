@@ -35,7 +35,6 @@ def leaky(run: Run) -> bool:
 
 
 def leaky_flow(run: Run) -> bool:
-    """The leaky network under gradient flow or its descent."""
     return leaky(run) and common.follows_gradient(run)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,10 +111,6 @@ def features_stay(context: Context) -> Comparison:
         why = "the initial features have no margin"
         return common.undecided(">=", bound, float(trace.min()), why, "pbar_margin")
     return common.throughout(">=", bound, trace, "pbar_margin")
-
-
-def theorem_3_6_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
-    return growth_hypotheses(context, "R(w(tau))")
 
 
 def margin_grows(context: Context) -> Comparison:
@@ -253,7 +250,7 @@ STATEMENTS = (
         r"\frac{\mathrm{d}}{\mathrm{d}t} \frac{\psi(w_t)}{|\hat{w}_t|^L} \geq 0, \quad t \geq \tau",
         homogeneous_flow,
         "networks homogeneous in some parameters, gradient flow",
-        theorem_3_6_hypotheses,
+        partial(growth_hypotheses, risk="R(w(tau))"),
         margin_grows,
     ),
     of_homogeneity(

@@ -62,7 +62,6 @@ def needed_width(factor: float, count: Any, context: Context, gamma: float) -> A
 
 
 def is_sgd(run: Run) -> bool:
-    """The standard network under stochastic gradient descent."""
     return standard(run) and run.experiment.dynamics.kind == "sgd"
 
 

@@ -16,12 +16,10 @@ of_wei19 = partial(Statement, "wei19")
 
 
 def on_d(run: Run) -> bool:
-    """The distribution D."""
     return isinstance(run.experiment.data, Wei19Data)
 
 
 def kernel_on_d(run: Run) -> bool:
-    """A kernel predictor on D."""
     return on_d(run) and run.experiment.dynamics.kind == "kernel"
 
 
@@ -32,7 +30,6 @@ def trained(run: Run) -> bool:
 
 
 def net_on_d(run: Run) -> bool:
-    """A trained network with the logistic loss on D."""
     return on_d(run) and trained(run) and run.loss.kind == "logistic"
 
 
@@ -188,7 +185,6 @@ def generalisation(context: Context) -> Comparison:
 
 
 def perturbed(run: Run) -> bool:
-    """The perturbed Wasserstein flow."""
     return bool(run.experiment.dynamics.kind == "perturbed")
 
 

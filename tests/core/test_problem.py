@@ -149,6 +149,17 @@ def test_initial_parameters_from_a_file(tmp_path: Path) -> None:
     assert at.start.parameters.tolist() == [1, 2, 3, 1, 1, 1, 1, 1, 1]
 
 
+def test_the_width_from_a_file_is_that_of_the_outer_weights(tmp_path: Path) -> None:
+    """Layers inside a head may be narrower than it is."""
+    np.savez(tmp_path / "data.npz", x=np.eye(2), y=[1, -1])
+    head = "kind = 'head'\nhidden = 3\n"
+    drawn = mine(tmp_path, "path = 'data.npz'", f"{head}m = 5")
+    np.savez(tmp_path / "init.npz", **drawn.network.unpack(drawn.start.parameters))
+    read = mine(tmp_path, "path = 'data.npz'", f"{head}init = 'file'\ninit_path = 'init.npz'")
+    assert read.experiment.network.m == 5
+    assert np.array_equal(read.start.parameters, drawn.start.parameters)
+
+
 @pytest.mark.parametrize(
     ("arrays", "network", "words"),
     [

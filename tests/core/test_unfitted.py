@@ -10,6 +10,7 @@ import pytest
 
 from core.cli.main import main
 from core.dynamics.integrator import Event
+from core.dynamics.log_time_flow import LogTimeFlow
 from core.dynamics.registry import integrator
 from core.problem.problem import Problem
 from core.run_files.frame import Frame
@@ -48,6 +49,31 @@ def test_too_few_nodes_are_told_once() -> None:
     assert (told["wrong"], told["of"]) == (wrong, 64)
     assert f"{wrong} of 64 examples are not classified" in told["note"]
     assert "network.m" in told["note"]
+
+
+def test_what_is_told_does_not_depend_on_where_chunks_end() -> None:
+    """Short chunks, and one chunk of the whole run; other machines cut elsewhere."""
+    at = problem("dynamics.until_log10_time=3.05", "recording.frames=60", m=3)
+    told = []
+    for seconds in (0.01, 1000.0):
+        flow = integrator(at)
+        assert isinstance(flow, LogTimeFlow)
+        flow.pace.seconds = seconds
+        told.append([one.event for one in chunks(flow) if one.event is not None])
+    assert told[0] == told[1] and len(told[0]) == 1
+
+
+def test_frames_within_one_step_have_the_atoms_of_none() -> None:
+    """Euler steps are not cut at frames; the number of atoms is that of steps between frames."""
+    frames, _ = followed(
+        problem("dynamics.until_log10_time=1", "recording.frames=2000", "dynamics.scheme=euler")
+    )
+    steps = [frame.step for frame in frames]
+    shared = [k for k in range(2, len(steps)) if steps[k] == steps[k - 1]]
+    assert shared
+    counts = {k: (frames[k].diagnostics or {}).get("fewest_atoms") for k in range(1, len(frames))}
+    assert all(counts[k] is None for k in shared)
+    assert all(count is None or count in range(1, 65) for count in counts.values())
 
 
 def test_what_is_fitted_is_not_told() -> None:

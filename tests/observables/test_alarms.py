@@ -10,6 +10,7 @@ import pytest
 import marginscope as ms
 from core.observables import alarms as module
 from core.observables.alarms import alarms, monotone_margin
+from core.observables.registry import OBSERVABLES
 from core.runs import open_run
 from tests.recording import recorded
 
@@ -112,3 +113,28 @@ def test_states_of_a_loop_that_were_not_finite_are_marked(tmp_path: Path) -> Non
             (2, "not_finite", 4),
         ]
         assert "left out: 2, first a at t = 2." in found[0].text
+
+
+def test_weights_that_become_zero_are_no_alarm_of_the_margin(tmp_path: Path) -> None:
+    """A network that is 0 has no margin that could have fallen, and no tolerance of one."""
+    x, y = np.eye(2), np.array([1.0, 1.0])
+    V, a = np.eye(2), np.ones(2)
+    path = tmp_path / "a.msrun"
+    with ms.record(path, x, y, loss="exponential", V0=V, a0=a, dynamics="gd", eta=0.1) as r:
+        r.frame(1, V=0.0 * V, a=0.0 * a)
+    with open_run(path) as run:
+        assert monotone_margin(run, 0) > 0.0 and np.isnan(monotone_margin(run, 1))
+        assert "margin" not in {alarm.kind for alarm in alarms(run)}
+
+
+def test_errors_of_a_network_whose_activation_is_not_known_are_not_known(tmp_path: Path) -> None:
+    """f has no value, and a share of wrong answers that is 1 would be one."""
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((6, 2)), np.array([1.0, -1.0] * 3)
+    V, a, path = rng.standard_normal((4, 2)), rng.standard_normal(4), tmp_path / "a.msrun"
+    test = {"x_test": x, "y_test": y}
+    with ms.record(path, x, y, loss="logistic", V0=V, a0=a, activation=None, **test):
+        pass
+    with open_run(path) as run:
+        for name in ("train_error", "test_error", "test_error_se", "hard_margin"):
+            assert np.isnan(OBSERVABLES[name].at(run, 0)), name

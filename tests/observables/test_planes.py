@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from core.cli.main import main
+from core.data.dataset import Dataset
 from core.dynamics import rows
 from core.errors import InputError
 from core.observables import projection as module
@@ -112,7 +113,7 @@ def test_row_space_runs_lie_where_plain_ones_do(
 def test_several_classes() -> None:
     generator = np.random.default_rng(3)
     x, y = generator.normal(size=(30, 6)), np.arange(30) % 3
-    data = SimpleNamespace(x=x, y=y, classes=3)
+    data = Dataset(x, y.astype(np.float64), classes=3)
     axes = module.class_means(SimpleNamespace(dataset=data), ())
     means = np.array([x[y == c].mean(axis=0) for c in range(3)])
     expected = np.linalg.svd(means - means.mean(axis=0))[2][:2]
@@ -145,7 +146,7 @@ def test_nodes_that_have_not_moved_and_means_that_are_equal(
         monkeypatch.setattr(module, "_vectors", lambda run, index: still)
         with pytest.raises(InputError, match="No node has moved yet"):
             Projection(run, NodePlane("motion", ()))
-    equal = SimpleNamespace(x=np.full((4, 3), 0.5), y=np.array([1.0, -1.0, 1.0, -1.0]))
+    equal = Dataset(np.full((4, 3), 0.5), np.array([1.0, -1.0, 1.0, -1.0]))
     with pytest.raises(InputError, match="means of the classes are equal"):
         module.class_means(SimpleNamespace(dataset=equal), ())
 
@@ -170,3 +171,16 @@ def test_a_figure_and_a_film_on_a_plane(
     assert main(["figure", str(run.path), "--out", figure, "--plane", "sideways"]) == 2
     words = capsys.readouterr().err
     assert "--plane" in words and "is no plane; give motion" in words
+
+
+def test_one_class_has_no_plane_of_means_and_real_targets_have_their_signs() -> None:
+    x = np.random.default_rng(0).standard_normal((6, 3))
+    with pytest.raises(InputError, match="All examples are of one class"):
+        module.class_means(SimpleNamespace(dataset=Dataset(x, np.ones(6))), ())
+    y = np.array([0.5, -1.0, 2.0, -0.25, 3.0, -2.0])
+    axes = module.class_means(SimpleNamespace(dataset=Dataset(x, y, real=True)), ())
+    apart = x[::2].mean(axis=0) - x[1::2].mean(axis=0)
+    np.testing.assert_allclose(axes.rows[0], apart / np.linalg.norm(apart))
+    assert axes.labels[0] == "mean of y > 0 minus mean of y <= 0"
+    labelled = module.class_means(SimpleNamespace(dataset=Dataset(x, np.sign(y))), ())
+    assert labelled.labels[0] == "mean of +1 minus mean of \u22121"
