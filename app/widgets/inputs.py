@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import final
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QPalette, QWheelEvent
+from PySide6.QtGui import (
+    QAction,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPaintEvent,
+    QPalette,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
@@ -17,7 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.style import line_of
+from app.style import icon_of_colours, line_of
 from app.widgets.plain_text import plain_label, plain_tip
 
 # On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
@@ -101,13 +109,41 @@ def text_width(control: QLineEdit | QComboBox) -> int:
 
 @final
 class ValueEdit(QLineEdit):
-    """A line of text; Escape asks for the value from before."""
+    """Line of text; Escape asks for the value from before. That of a path offers a dialog."""
 
     restore_requested = Signal()
+    browse_requested = Signal()
+    """The folder button, or the empty line of a path, was clicked."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFixedHeight(line_height(self))
+        self.browse: QAction | None = None
+
+    def add_browse(self) -> None:
+        """Add a folder button at the right end."""
+        self.browse = QAction("Browse ...", self)
+        self.browse.triggered.connect(self.browse_requested)
+        self._show_folder()
+        self.addAction(self.browse, QLineEdit.ActionPosition.TrailingPosition)
+
+    def _show_folder(self) -> None:
+        assert self.browse is not None
+        colours = self.palette()
+        muted = colours.color(QPalette.ColorRole.PlaceholderText).name()
+        self.browse.setIcon(icon_of_colours("open", muted, muted))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange and self.browse is not None:
+            self._show_folder()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        left, inside = event.button() is Qt.MouseButton.LeftButton, self.rect()
+        if self.browse is not None and left and not (self.text() or self.isReadOnly()):
+            if inside.contains(event.position().toPoint()):
+                self.browse_requested.emit()
 
     def event(self, event: QEvent) -> bool:
         # The window undoes what was typed here, with all else, and not the field for itself.
