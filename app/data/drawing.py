@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.flag import Flag
 from app.scenes.controller import SceneController
 from app.state.edits import Edits
-from app.training.controller import MEND_FIRST, TrainingController
+from app.state.retraining import MEND_FIRST
+from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words, text_of
 from app.training.study_edits import StudyEdits

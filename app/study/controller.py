@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.places import Places
-from app.training.controller import MEND_FIRST, TrainingController
+from app.state.retraining import MEND_FIRST
+from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
 from core.figures.palette import PALETTES, Palette

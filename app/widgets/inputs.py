@@ -140,10 +140,10 @@ class ValueEdit(QLineEdit):
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
-        left, inside = event.button() is Qt.MouseButton.LeftButton, self.rect()
-        if self.browse is not None and left and not (self.text() or self.isReadOnly()):
-            if inside.contains(event.position().toPoint()):
-                self.browse_requested.emit()
+        left = event.button() is Qt.MouseButton.LeftButton
+        inside = self.rect().contains(event.position().toPoint())
+        if self.browse is not None and left and inside and not self.text():
+            self.browse_requested.emit()
 
     def event(self, event: QEvent) -> bool:
         # The window undoes what was typed here, with all else, and not the field for itself.
