@@ -131,8 +131,8 @@ class CommandController(QObject):
                     key,
                     kind,
                     plain(action.text()),
-                    _detail(action),
-                    reason=_off(action),
+                    "" if (reason := _off(action)) else _detail(action),
+                    reason=reason,
                     words=data if isinstance(data := action.data(), str) else "",
                 )
                 for key, kind, action in self._in_menus()
@@ -144,7 +144,7 @@ class CommandController(QObject):
     def _of_actions(self) -> Iterator[Entry]:
         for menu, rows in MENUS.items():
             for row in rows:
-                if row is None or row.key == OWN:
+                if row is None or row.key == OWN or not self._actions[row.key].isVisible():
                     continue
                 action = self._actions[row.key]
                 yield entry(
@@ -232,7 +232,10 @@ def _state(action: QAction) -> str:
 
 
 def _off(action: QAction) -> str:
-    return "" if action.isEnabled() else "It cannot be chosen now."
+    if action.isEnabled():
+        return ""
+    tip = action.toolTip()
+    return tip if tip != plain(action.text()) else "It cannot be chosen now."
 
 
 def plain(text: str) -> str:

@@ -32,6 +32,7 @@ from app.playback.inspector import Inspector
 from app.playback.status import StatusLine
 from app.playback.transport import TransportBar
 from app.qt_workarounds import ActionButtonSync
+from app.settings import MOST_RECENT
 from app.shell.welcome_page import WelcomePage
 from app.study.chooser import StudyChooser
 from app.style import panel_width
@@ -94,9 +95,11 @@ class MainWindow(QMainWindow):
         self.pages = PageStack(self.loading, self)
         for page in (self.welcome, self.views):
             self.pages.addWidget(page)
-        self.recent = QMenu("Open &recent", self)
+        self.recent = QMenu("Open &recent", self, toolTipsVisible=True)
+        self._opened: Sequence[str] = ()
+        self._recorded: Sequence[tuple[str, str]] = ()
         self.margin_axes = QMenu("Curves a&gainst", self)
-        self.view_choice = QMenu("&Views", self)
+        self.view_choice = QMenu("&Views", self, toolTipsVisible=True)
         self.bookmarks = QMenu("&Go to a bookmark", self)
         self.layouts = QMenu("La&youts", self)
         self.selections = QMenu("Se&lections", self)
@@ -177,14 +180,26 @@ class MainWindow(QMainWindow):
         self.pages.set_page(self.views if runs else self.welcome)
 
     def set_recent(self, paths: Sequence[str]) -> None:
-        """The files of the menu of recent ones."""
+        """Set the files that were opened last."""
+        self._opened = paths
+        self._fill_recent()
+        self.welcome.set_recent(paths)
+
+    def set_recorded(self, runs: Sequence[tuple[str, str]]) -> None:
+        """Set the runs recorded last, (path, name), which fill up a short menu of recent files."""
+        self._recorded = runs
+        self._fill_recent()
+
+    def _fill_recent(self) -> None:
+        known = dict(self._recorded)
+        files = [(path, known.get(path) or Path(path).name) for path in self._opened]
+        files += [one for one in self._recorded if one[0] not in self._opened]
         self.recent.clear()
-        for path in paths:
-            action = self.recent.addAction(menu_text(Path(path).name))
+        for path, name in files[:MOST_RECENT]:
+            action = self.recent.addAction(menu_text(name))
             action.setData(path)
             action.setToolTip(plain_tip(path))
-        self.recent.setEnabled(bool(paths))
-        self.welcome.set_recent(paths)
+        self.recent.setEnabled(bool(files))
 
     def set_colours(self, palette: Palette) -> None:
         """Another palette for the parts that paint themselves."""

@@ -38,6 +38,7 @@ from app.shell.record import RecordController
 from app.shell.settings import SettingsController
 from app.shell.shortcuts import ShortcutController
 from app.shell.tour import TourController
+from app.state.documents import site
 from app.state.session import Session
 from app.study.controller import StudyController
 from app.theory.controller import TheoryController
@@ -185,6 +186,7 @@ class Parts(QObject):
         self.actions["system"].setChecked(settings.follows_system)
         self.window.set_recent(settings.recent)
         self.actions["last"].setEnabled(self.keeper.previous is not None)
+        self.actions["site"].setVisible(site() is not None)
         self.actions["restores"].setChecked(settings.restores)
         self.scenes.set_actions(self.actions, self.appearance.auto_folding)
         self.action_state.set_actions(self.actions)
@@ -242,7 +244,7 @@ def _handlers(parts: Parts) -> actions.Handlers:
             "coordinates": parts.action_state.choose_coordinates,
             "compare": parts.compare.set_shown,
         },
-        **{"unpin": parts.display.unpin},
+        **{"unpin": parts.help.leave_or_unpin},
         **{"library": parts.library.set_shown, "dark": parts.appearance.set_dark},
         **{"system": parts.appearance.set_follows_system, "lecture": parts.appearance.set_lecture},
         **{"form": parts.appearance.set_form, "times": parts.appearance.set_times},

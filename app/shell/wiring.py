@@ -38,6 +38,8 @@ def connect(parts: Parts) -> None:
     worker.status.connect(parts.readout.show_message)
     worker.status.connect(display.set_waiting)
     parts.theory.status.connect(window.status.show_work)
+    parts.theory.margin_work_changed.connect(parts.action_state.show_margin_work)
+    parts.library.librarian.listed.connect(parts.action_state.show_recorded)
     parts.theory.alarms_changed.connect(window.transport.slider.set_alarms)
     window.status.cancel_requested.connect(parts.actions["margins_stop"].trigger)
     _connect_library(parts)

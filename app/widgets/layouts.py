@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLayout, QWidget
+from PySide6.QtWidgets import QApplication, QBoxLayout, QGridLayout, QLayout, QWidget
 
 Layout = TypeVar("Layout", bound=QBoxLayout | QGridLayout)
 Box = TypeVar("Box", bound=QBoxLayout)
@@ -46,3 +46,13 @@ def add_all(layout: Box, *parts: Part) -> Box:
         else:
             layout.addWidget(item, share)
     return layout
+
+
+# Of a title bar beside the title: icon, buttons and margins of common window managers.
+AROUND_TITLE = 220
+
+
+def widen_for_title(dialog: QWidget) -> None:
+    """Give a dialog the least width at which its title bar shows the whole title."""
+    title = f"{dialog.windowTitle()} - {QApplication.applicationDisplayName()}"
+    dialog.setMinimumWidth(dialog.fontMetrics().horizontalAdvance(title) + AROUND_TITLE)
