@@ -23,6 +23,7 @@ from app.shell.wiring import connect
 from app.state.session import MOST_CELLS
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
+from app.widgets.screen_room import resize_on_screen
 
 # For windows that are covered or minimised when they open, and so are not painted.
 UNPAINTED_MS = 500
@@ -59,6 +60,8 @@ class Marginscope(Parts):
         self.appearance.apply()
         if geometry := self.settings.values.geometry_bytes:
             self.window.restoreGeometry(QByteArray(geometry))
+        if not (self.window.isMaximized() or self.window.isFullScreen()):
+            resize_on_screen(self.window, self.window.size())
         self._warn()
         self.action_state.show_runs()
         self.action_state.show_transport()

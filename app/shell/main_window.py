@@ -45,6 +45,7 @@ from app.widgets.message_bar import MessageBar
 from app.widgets.page_stack import PageStack
 from app.widgets.plain_text import menu_text, plain_label, plain_tip
 from app.widgets.run_grid import RunGrid
+from app.widgets.screen_room import resize_on_screen
 from app.widgets.tool_bar import ToolBar
 from core.figures.palette import Palette
 
@@ -74,7 +75,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle("Marginscope")
         self.setAcceptDrops(True)
-        self.resize(1280, 800)
+        resize_on_screen(self, QSize(1280, 800))
         self.may_close = True
         self._button_keys = ButtonKeyActivation(self)
         self._was_painted = False

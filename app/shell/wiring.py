@@ -44,6 +44,7 @@ def connect(parts: Parts) -> None:
     window.status.cancel_requested.connect(parts.actions["margins_stop"].trigger)
     _connect_library(parts)
     commands.study_chosen.connect(parts.training.choose)
+    commands.study_offered.connect(parts.training.offer)
     worker.ready.connect(commands.ready)
 
 

@@ -17,7 +17,7 @@ MOVES = {
     Qt.Key.Key_PageDown: PAGE,
 }
 TABS = (Qt.Key.Key_Tab, Qt.Key.Key_Backtab)
-SHIFT = Qt.KeyboardModifier.ShiftModifier
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 
 @final
@@ -26,6 +26,8 @@ class SearchLine(QLineEdit):
 
     moved = Signal(int)
     accepted = Signal(bool)
+    run_requested = Signal()
+    """Ctrl+Return was pressed."""
     left = Signal()
 
     def __init__(self, hint: str, parent: QWidget, alone: bool = False) -> None:
@@ -43,6 +45,9 @@ class SearchLine(QLineEdit):
                 return True
             if key in MOVES:
                 self.moved.emit(MOVES[key])
+                return True
+            if key in ACCEPTS and event.modifiers() & CONTROL:
+                self.run_requested.emit()
                 return True
             if key in ACCEPTS:
                 self.accepted.emit(bool(event.modifiers() & SHIFT))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ BAD = GOOD + "3,zz,-1\n"
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Iterator[Path]:
+def files(tmp_path: Path) -> Path:
     """A folder with a good table and a bad one."""
     (tmp_path / "good.csv").write_text(GOOD)
     (tmp_path / "bad.csv").write_text(BAD)

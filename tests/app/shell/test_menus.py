@@ -85,3 +85,22 @@ def test_escape_and_a_cross_leave_the_welcome_page(program: Marginscope) -> None
     assert not welcome.isVisible()
     program.files.replace(())
     assert not welcome.close_button.isVisible()
+
+
+def test_what_a_bare_letter_has_set_is_said(program: Marginscope, qtbot: QtBot) -> None:
+    window = program.window
+    window.activateWindow()
+    before = program.display.intent.loop
+    QTest.keyClick(window.transport.slider, Qt.Key.Key_L)
+    assert program.display.intent.loop is not before
+    assert window.bar.text == f"Loop is {'off' if before else 'on'}. L changes it back."
+    program.display.update_intent(cursor=0.5)
+    QTest.keyClick(window.transport.slider, Qt.Key.Key_I)
+    assert program.display.intent.interval is not None
+    assert window.bar.text.startswith("Loop from here (I).")
+    qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
+    program.scenes.undo()
+    assert program.display.intent.interval is None
+    window.bar.clear()
+    QTest.keyClick(window.transport.slider, Qt.Key.Key_Home)  # no letter
+    assert window.bar.text == ""
