@@ -135,7 +135,7 @@ class ActionStateController(QObject):
                 kind = VIEWS[action.data()]
                 fits = not runs or any(map(kind.fits, runs))
                 action.setEnabled(fits or action.isChecked())
-                action.setToolTip(kind.title if fits else kind.needs)
+                action.setToolTip(plain_tip(kind.title if fits else kind.needs))
 
     def show_recorded(self, listing: Listing) -> None:
         """Offer the last runs of the library under Open recent, after the files opened last."""
