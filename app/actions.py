@@ -235,6 +235,10 @@ REASONS = {
     "last": "No session was left before this one.",
     "undo": "Nothing was changed that could be taken back.",
     "redo": "Nothing was taken back.",
+    "name": "No node is selected.",
+    "loop_all": "No interval is set.",
+    "margins_again": "No reference margin was cancelled.",
+    "margins_stop": "No reference margin is being computed.",
     "selection_back": "No other nodes were pinned before.",
     "selection_forward": "No other nodes were pinned after these.",
 }
@@ -266,6 +270,7 @@ def make_actions(window: QMainWindow, handlers: Handlers) -> dict[str, QAction]:
         action = QAction(row.text, window)
         action.setObjectName(row.key)
         action.setCheckable(row.checkable)
+        action.setIconVisibleInMenu(not row.checkable)  # it would stand in place of the tick
         # Not of the application: the window of a whole study has keys of its own.
         action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         # Tool bars show it beside an icon, where mnemonics and dots have no meaning.
@@ -310,10 +315,18 @@ def fill_menus(window: QMainWindow, actions: Mapping[str, QAction]) -> dict[str,
 
 
 def enable(
-    actions: Mapping[str, QAction], *, shown: bool, live: bool, compared: bool = False
+    actions: Mapping[str, QAction],
+    *,
+    shown: bool,
+    live: bool,
+    compared: bool = False,
+    pinned: bool = False,
+    interval: bool = False,
 ) -> None:
-    """Enable what is possible now: of a comparison there are figures and data, but neither
-    films nor pages."""
+    """Enable what is possible now; a comparison has figures and data, but no films or pages.
+
+    `pinned`, `interval`: nodes are pinned, and an interval is set.
+    """
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
     for key in ENDED_ONLY:
@@ -322,3 +335,5 @@ def enable(
         actions[key].setEnabled(shown or (compared and key in OF_COMPARED))
     for key in OF_RUNS_ALONE:
         actions[key].setEnabled(shown and not compared)
+    actions["name"].setEnabled(shown and pinned)
+    actions["loop_all"].setEnabled(shown and interval)

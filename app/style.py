@@ -193,11 +193,13 @@ def icon(name: str, palette: Palette) -> QIcon:
     Raises KeyError for a name without a drawing.
     """
     shade = shades(palette)
+    return icon_of_colours(name, shade["foreground"], shade["disabled"])
+
+
+def icon_of_colours(name: str, normal: str, disabled: str) -> QIcon:
+    """A line icon in two colours, such as "#ff0000"."""
     result = QIcon()
     for size in ICON_SIZES:
-        for mode, colour in (
-            (QIcon.Mode.Normal, shade["foreground"]),
-            (QIcon.Mode.Disabled, shade["disabled"]),
-        ):
+        for mode, colour in ((QIcon.Mode.Normal, normal), (QIcon.Mode.Disabled, disabled)):
             result.addPixmap(QPixmap.fromImage(_image(name, colour, size)), mode)
     return result

@@ -116,6 +116,8 @@ QCheckBox::indicator:checked { background: @accent; border-color: @accent; image
 QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: @accent; }
 QCheckBox::indicator:disabled { background: @field; border-color: @line; }
 
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
+
 QToolBar { background: @background; border: 0px; spacing: 4px; padding: 4px 8px; }
 QToolButton#qt_toolbar_ext_button { padding: 0px; margin: 0px; border: 0px; }
 QToolBar::separator { background: @line; width: 1px; margin: 4px 8px; }

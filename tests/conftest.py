@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app import qt_workarounds
 from app.qt_application import QtApplication
+from app.widgets import screen_room
 from tests.guards import no_leaks
 
 __all__ = ["no_leaks"]
@@ -81,6 +83,14 @@ def pytest_sessionfinish() -> None:
     """
     if QGuiApplication.instance() is not None:
         QGuiApplication.clipboard().clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def large_screen() -> Iterator[None]:
+    """Give windows the room of a usual screen: that of the platform `offscreen` has 800 pixels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(screen_room, "room_of", lambda _: QSize(1920, 1200))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.flag import Flag
 from app.scenes.controller import SceneController
-from app.training.controller import MEND_FIRST, TrainingController
+from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words, text_of
+from app.training.studies import MEND_FIRST
 from app.training.study_edits import Edits, StudyEdits
 from core.data.files import DATA_FILTER
 from core.data.points import ISLAND, MAX_NUMBERS, MAX_POINTS, Pasted, Points, PointsData, fault_of

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import final
 
-from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -38,6 +38,7 @@ from app.widgets.inputs import ChoiceBox, push_button, set_property
 from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.message_bar import MessageBar
+from app.widgets.screen_room import resize_on_screen
 from core.data.points import MAX_POINTS, NAMES, Points, fault_of, parse_points, points_csv, shape
 from core.errors import InputError
 from core.figures.palette import Palette
@@ -99,7 +100,7 @@ class DrawingWindow(QWidget):
         super().__init__(None, Qt.WindowType.Window)
         self.setObjectName("drawing")
         self.setWindowTitle("Draw data")
-        self.resize(940, 600)
+        resize_on_screen(self, QSize(940, 600))
         self.history = SketchHistory(self)
         self._seed = -1  # of the shape chosen last
         self.bar = MessageBar(self)

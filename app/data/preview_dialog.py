@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRect, Qt
+from PySide6.QtCore import QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QImage, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QDialog,
@@ -23,6 +23,7 @@ from app.widgets.keyboard import PlotFocus
 from app.widgets.labels import heading_label, plain_label, problem_label, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.plot_item import Home, Plot
+from app.widgets.screen_room import resize_on_screen
 from core.data.dataset import UNDERSTOOD
 from core.data.preview import Plane, Preview
 from core.figures.palette import Palette
@@ -61,7 +62,7 @@ class PreviewDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Data before training")
         self.setModal(False)
-        self.resize(720, 520)
+        resize_on_screen(self, QSize(720, 520))
         self._palette = palette
         self._preview: Preview | None = None
         self._note = self._chosen = ""

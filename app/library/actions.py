@@ -27,7 +27,7 @@ from app.state.session import MOST_RUNS, Session
 from app.training.files import FileController
 from app.widgets.dialogs import Question, Role
 from app.widgets.labels import quiet_label
-from app.widgets.layouts import add_all, space
+from app.widgets.layouts import add_all, space, widen_for_title
 from core.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class TextDialog(QDialog):
         question, hint = words
         self.action, self.before = action, before
         self.setWindowTitle("Library of runs")
+        widen_for_title(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         label = QLabel(question, self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.line = QLineEdit(before, self)

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 from app.state.resolve import TimeSpan
 from app.widgets.labels import show_tip
 from app.widgets.screen_text import raised
-from core.figures.numbers import MINUS, clock_text, power_text
+from core.figures.numbers import MINUS, clock_text, number_text, power_text
 from core.figures.palette import Palette
 from core.numbers import whole_text
 from core.problem.schedule import coordinate, inverse_coordinate
@@ -36,9 +36,12 @@ if TYPE_CHECKING:  # loads the numerical libraries
     from core.observables.alarms import Alarm
 
 MARGIN = 16
+MIDDLE = 12.0  # of the groove, from the top
 GROOVE = 4
 RADIUS = 7
 MOST_TICKS = 12
+CLOSE = 0.02  # of the slider's length
+PLAIN = 4.0  # log10 t below which a time is written without a power of ten
 NEAR = 6.0  # pixels around an alarm that count as it
 ALARM = 13.0  # pixels from the top where the alarms are clicked
 
@@ -50,10 +53,10 @@ def alarm_text(alarm: Alarm, steps: bool = False) -> str:
 
 
 def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
-    """Moments worth a label: whole powers of ten, thinned out until at most MOST_TICKS are left.
+    """Return moments with labels: both ends, and whole powers of ten, at most MOST_TICKS of them.
 
     >>> ticks(-1.2, 1.5)
-    ((-1.0, '.1'), (0.0, '1'), (1.0, '10'))
+    ((-1.2, '.063'), (-1.0, '.1'), (0.0, '1'), (1.0, '10'), (1.5, '45'))
     """
     first, last = (float(inverse_coordinate(moment)) for moment in (low, high))
     # Powers of ten of log10 t itself: in this coordinate those of t lie ever closer together.
@@ -67,7 +70,18 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
         exponents = [x for x in exponents if x % step == 0]
     exponents = exponents[:: max(1, math.ceil(len(exponents) / MOST_TICKS))]
     labels = [(float(coordinate(x)), raised(power_text(x, 0))) for x in exponents]
-    return tuple((place, text) for place, text in labels if low <= place <= high + 1e-6)
+    inner = [(place, text) for place, text in labels if low <= place <= high + 1e-6]
+    close = CLOSE * (high - low)  # a power of ten there is the label of the end
+    start = [(low, _end_text(first))] if not inner or inner[0][0] > low + close else []
+    end = [(high, _end_text(last))] if not inner or inner[-1][0] < high - close else []
+    return (*start, *inner, *end)
+
+
+def _end_text(log10_time: float) -> str:
+    """Return the time at an end of the slider, as short as the labels of powers of ten."""
+    if abs(log10_time) < PLAIN:
+        return number_text(10.0**log10_time, 2)
+    return raised(power_text(log10_time, 1))
 
 
 @final
@@ -270,7 +284,7 @@ class TimeSlider(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        middle = 12.0
+        middle = MIDDLE
         painter.setPen(Qt.PenStyle.NoPen)
         self._line(painter, middle, self._span.high, self._palette.grid)
         self._line(painter, middle, self._span.edge, self._palette.muted)
@@ -278,7 +292,7 @@ class TimeSlider(QWidget):
         if self._empty:
             painter.end()
             return
-        self._labels(painter, middle)
+        self._labels(painter)
         self._paint_bookmarks(painter, middle)
         self._paint_alarms(painter, middle)
         centre = QPointF(self.position_of(self._value), middle)
@@ -332,17 +346,21 @@ class TimeSlider(QWidget):
             painter.drawPolygon(QPolygonF(corners))
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
-    def _labels(self, painter: QPainter, middle: float) -> None:
+    def shown_labels(self) -> tuple[tuple[float, str, QRectF], ...]:
+        """Return the labels that have room: place, text and box; those of the ends come first."""
         metrics = self.fontMetrics()
-        painter.setPen(QColor(self._palette.muted))
-        taken = -math.inf
-        for place, text in self._ticks:
-            x = self.position_of(place)
-            width = metrics.horizontalAdvance(text)
+        shown: list[tuple[float, str, QRectF]] = []
+        for place, text in (*self._ticks[:1], *self._ticks[:0:-1]):
+            x, width = self.position_of(place), metrics.horizontalAdvance(text)
             # Kept inside: the labels of both ends would be cut at the edges.
             left = min(max(x - width / 2, 0.0), self.width() - width)
-            if left < taken + 8:  # it would touch the one before
-                continue
-            painter.drawLine(QPointF(x, middle + 5), QPointF(x, middle + 8))
-            painter.drawText(QPointF(left, middle + 9 + metrics.ascent()), text)
-            taken = left + width
+            box = QRectF(left, MIDDLE + 9.0, width, metrics.height())
+            if not any(box.adjusted(-8.0, 0.0, 8.0, 0.0).intersects(one) for *_, one in shown):
+                shown.append((x, text, box))
+        return tuple(shown)
+
+    def _labels(self, painter: QPainter) -> None:
+        painter.setPen(QColor(self._palette.muted))
+        for x, text, box in self.shown_labels():
+            painter.drawLine(QPointF(x, MIDDLE + 5.0), QPointF(x, MIDDLE + 8.0))
+            painter.drawText(QPointF(box.left(), box.top() + self.fontMetrics().ascent()), text)

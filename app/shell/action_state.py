@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import final
+from operator import attrgetter
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QActionGroup
@@ -14,6 +15,7 @@ from app.flag import Flag
 from app.playback.display import DisplayController
 from app.playback.inspector import definition
 from app.playback.readout import Readout
+from app.settings import MOST_RECENT
 from app.shell.appearance import AppearanceController
 from app.shell.main_window import MainWindow
 from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, VIEW_OPTIONS
@@ -21,9 +23,13 @@ from app.state.view_options import MOST_CURVES
 from app.state.views import VIEWS
 from app.widgets.inputs import WholeBox
 from app.widgets.labels import menu_text, plain_tip, window_title
+from app.widgets.layouts import widen_for_title
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.studies.changes import is_modified
 from core.studies.study import Study
+
+if TYPE_CHECKING:
+    from core.library.library import Listing
 
 OF_STUDY = "study"  # the entry of a menu for what the study opens with
 PIN_TWO = "Pin two nodes of a run, by a click on each: they span the plane."
@@ -69,6 +75,8 @@ class ActionStateController(QObject):
         self._display.intent_changed.connect(self.show_wishes)
         self._display.runs_changed.connect(self.show_runs)
         self._window.form.changed.connect(self._on_edited)
+        self._window.view_choice.aboutToShow.connect(self.enable_views)
+        self.show_margin_work(cancelled=False, busy=False)
         self.show_wishes()
 
     # -------------------------------------------------------------------------------- state
@@ -104,13 +112,46 @@ class ActionStateController(QObject):
         session = self._display.session
         compared = self._display.view.wishes.compared is not None
         shown, live = len(session) > 0, bool(session.live)
-        actions.enable(self._actions, shown=shown, live=live, compared=compared)
+        wishes = self._display.view.wishes
+        actions.enable(
+            self._actions,
+            shown=shown,
+            live=live,
+            compared=compared,
+            pinned=any(run.pinned for run in self._display.view.runs),
+            interval=wishes.interval is not None,
+        )
+
+    def show_margin_work(self, cancelled: bool, busy: bool) -> None:
+        """Enable the actions on reference margins: some were cancelled, or are being computed."""
+        self._actions["margins_again"].setEnabled(cancelled)
+        self._actions["margins_stop"].setEnabled(busy)
+
+    def enable_views(self) -> None:
+        """Disable the views that have nothing to show of the open runs, and say why."""
+        runs = [run.data for run in self._display.session if run.data is not None]
+        for action in self._window.view_choice.actions():
+            if action.isCheckable():
+                kind = VIEWS[action.data()]
+                fits = not runs or any(map(kind.fits, runs))
+                action.setEnabled(fits or action.isChecked())
+                action.setToolTip(plain_tip(kind.title if fits else kind.needs))
+
+    def show_recorded(self, listing: Listing) -> None:
+        """Offer the last runs of the library under Open recent, after the files opened last."""
+        from app.library.columns import name_of
+
+        there = [one for one in listing.entries if one.readable and not one.trashed]
+        last = sorted(there, key=attrgetter("modified"), reverse=True)[:MOST_RECENT]
+        names = [(str(one.path), ", ".join((one.facts.title, name_of(one)))) for one in last]
+        self._window.set_recorded(names)
 
     def show_runs(self) -> None:
         """Update title, page and actions to the open runs."""
         session = self._display.session
         shown = len(session) > 0
         self._enable()
+        self.enable_views()
         held = any(run.control is not None and run.control.pause_requested for run in session.live)
         self._actions["pause"].setChecked(held)
         window = self._window
@@ -304,6 +345,7 @@ class CoordinatesDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Coordinates")
+        widen_for_title(self)
         layout = QFormLayout(self)
         layout.setContentsMargins(16, 16, 16, 16)
         layout.setSpacing(8)

@@ -18,11 +18,13 @@ from app.places import Places
 from app.qt_workarounds import GarbageCollector
 from app.shell.action_state import OPTIONS
 from app.shell.components import Components
+from app.shell.documents import site
 from app.shell.serving import bring_up
 from app.state.session import MOST_CELLS
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from app.training.first_start import FIRST_STUDY
+from app.widgets.screen_room import resize_on_screen
 
 # For windows that are covered or minimised when they open, and so are not painted.
 UNPAINTED_MS = 500
@@ -59,6 +61,8 @@ class Marginscope(Components):
         self.appearance.apply()
         if geometry := self.settings.values.geometry_bytes:
             self.window.restoreGeometry(QByteArray(geometry))
+        if not (self.window.isMaximized() or self.window.isFullScreen()):
+            resize_on_screen(self.window, self.window.size())
         self._show_warnings()
         self.action_state.show_runs()
         self.action_state.show_transport()
@@ -166,6 +170,7 @@ class Marginscope(Components):
         made["dark"].setChecked(self.display.intent.palette == "dark")
         made["system"].setChecked(settings.follows_system)
         made["restores"].setChecked(settings.restores)
+        made["site"].setVisible(site() is not None)
         made["last"].setEnabled(self.keeper.previous is not None)
         made["library"].triggered.connect(self.library.focus_search)
         self.library.visibility_changed.connect(made["library"].setChecked)
@@ -249,7 +254,7 @@ class Marginscope(Components):
             # View
             "coordinates": self.action_state.choose_coordinates,
             "compare": self.compare.set_shown,
-            "unpin": self.display.unpin,
+            "unpin": self.help.leave_or_unpin,
             "library": self.library.set_shown,
             "dark": self.appearance.set_dark,
             "system": self.appearance.set_follows_system,

@@ -36,7 +36,7 @@ ABOVE = 48  # of the window, above the palette
 MOST_FOUND = 200
 HINT = "Find an action, study, run, observable, view, layout or bookmark"
 NOTHING = "Nothing is called so. Fewer letters find more."
-KEYS = "Up and Down choose, Return does it, Shift+Return opens a run beside, Escape closes"
+KEYS = "Return opens, Ctrl+Return runs a study, Shift+Return opens a run beside, Escape closes"
 DOTS = Qt.TextElideMode.ElideRight
 
 
@@ -125,10 +125,10 @@ def _draw_title(
 class CommandPalette(QFrame):
     """Closes with Escape, by a choice, or when something else is clicked.
 
-    chosen(key, beside): what Return or a click was pressed at.
+    chosen(key, beside, runs): what Return or a click was pressed at; `runs` with Ctrl.
     """
 
-    chosen = Signal(str, bool)
+    chosen = Signal(str, bool, bool)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)  # which a click elsewhere closes
@@ -140,6 +140,7 @@ class CommandPalette(QFrame):
         self.line = SearchLine(HINT, self, alone=True)
         self.line.moved.connect(self._move)
         self.line.accepted.connect(self._accept)
+        self.line.run_requested.connect(self._on_run_requested)
         self.line.left.connect(self.close)
         self.line.textChanged.connect(self._search)
         self.found: list[SearchEntry] = []
@@ -214,7 +215,10 @@ class CommandPalette(QFrame):
     def _on_clicked(self, _index: Any) -> None:
         self._accept(beside=False)
 
-    def _accept(self, beside: bool) -> None:
+    def _on_run_requested(self) -> None:
+        self._accept(beside=False, runs=True)
+
+    def _accept(self, beside: bool, runs: bool = False) -> None:
         one = self.present()
         if one is None:
             return
@@ -222,7 +226,7 @@ class CommandPalette(QFrame):
             self.told.setText(one.reason)
             return
         self.close()
-        self.chosen.emit(one.key, beside)
+        self.chosen.emit(one.key, beside, runs)
 
 
 def _option(view: QListWidget) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
@@ -27,6 +28,8 @@ ACTION, STUDY, CURVE, RUN = "action", "study", "curve", "run"
 OWN = "palette"  # the action that opens it
 NO_RUN = "No run is shown."
 NOT_OF_THESE = "The runs that are shown do not have it: it is for {where}."
+OFFERED = "The study is open in the experiment panel. Press Run to train it."
+EMPHASIS = re.compile(r"(\*\*|\*|`)(?=\S)(.+?)(?<=\S)\1")  # of Markdown
 SEPARATED = " \u00b7 "
 
 
@@ -34,10 +37,12 @@ SEPARATED = " \u00b7 "
 class CommandController(QObject):
     """`used`: the keys of what was chosen, the latest first.
 
-    study_chosen(id): a shipped study. open_requested(names, beside): runs.
+    study_chosen(id): a shipped study to be trained. study_offered(id): one for the form.
+    open_requested(names, beside): runs.
     """
 
     study_chosen = Signal(str)
+    study_offered = Signal(str)
     open_requested = Signal(list, bool)
 
     def __init__(
@@ -121,7 +126,7 @@ class CommandController(QObject):
                     f"{STUDY}:{one.id}",
                     "Study",
                     one.title,
-                    " ".join(one.note.split()),
+                    EMPHASIS.sub(r"\2", " ".join(one.note.split())),
                     words=f"{one.id} {one.source}",
                 )
                 for one in shipped_summaries()
@@ -131,8 +136,8 @@ class CommandController(QObject):
                     key,
                     kind,
                     plain(action.text()),
-                    _detail(action),
-                    reason=_off(action),
+                    "" if (reason := _off(action)) else _detail(action),
+                    reason=reason,
                     words=data if isinstance(data := action.data(), str) else "",
                 )
                 for key, kind, action in self._in_menus()
@@ -144,7 +149,7 @@ class CommandController(QObject):
     def _of_actions(self) -> Iterator[SearchEntry]:
         for menu, rows in MENUS.items():
             for row in rows:
-                if row is None or row.key == OWN:
+                if row is None or row.key == OWN or not self._actions[row.key].isVisible():
                     continue
                 action = self._actions[row.key]
                 yield make_entry(
@@ -194,13 +199,16 @@ class CommandController(QObject):
 
     # ------------------------------------------------------------------------------- chosen
 
-    def _chosen(self, key: str, beside: bool) -> None:
+    def _chosen(self, key: str, beside: bool, runs: bool) -> None:
         self.used = (key, *(one for one in self.used if one != key))[:MOST_USED]
         sort, _, name = key.partition(":")
         if sort == ACTION:
             self._actions[name].trigger()
-        elif sort == STUDY:
+        elif sort == STUDY and runs:
             self.study_chosen.emit(name)
+        elif sort == STUDY:
+            self.study_offered.emit(name)
+            self._window.bar.show_notice(OFFERED)
         elif sort == CURVE:
             self._view.show_curve(name)
         elif sort == RUN:
@@ -232,7 +240,10 @@ def _state(action: QAction) -> str:
 
 
 def _off(action: QAction) -> str:
-    return "" if action.isEnabled() else "It cannot be chosen now."
+    if action.isEnabled():
+        return ""
+    tip = action.toolTip()
+    return tip if tip != plain(action.text()) else "It cannot be chosen now."
 
 
 def plain(text: str) -> str:

@@ -198,6 +198,7 @@ class Components(QObject):
         welcome.own_data_requested.connect(self.drawing.show)
         welcome.paper_chosen.connect(self.studies.browse_paper)
         self.commands.study_chosen.connect(self.training.choose)
+        self.commands.study_offered.connect(self.training.offer)
         self.theory.alarms_changed.connect(window.transport.slider.set_alarms)
 
     def _connect_features(self) -> None:
@@ -209,6 +210,8 @@ class Components(QObject):
         self.drawing.runs_superseded.connect(self.library.actions.trash_superseded)
         self.readout.set_names(self.selections.name_of)
         self.readout.set_reach(self.theory.reach_of)
+        self.theory.margin_work_changed.connect(self.action_state.show_margin_work)
+        self.library.librarian.listed.connect(self.action_state.show_recorded)
         self.selections.names_changed.connect(self.readout.schedule_update)
         self.compare.visibility_changed.connect(self.help.leave_welcome)
         self.compare.help_requested.connect(self.help.explain)

@@ -31,10 +31,7 @@ SYMBOLS = {
 }
 WIDTH, MOST_HEIGHT = 400, 520
 NOTHING = "There is no definition of this yet: run a study, or open a run, first."
-NO_SITE = (
-    "The web site of the documents was not made here; make docs, typed in the source's folder, "
-    "makes it. Help, Documents has the texts in the window."
-)
+NO_SITE = "The offline web site is not installed. Documents, in the menu Help, has the same pages."
 
 
 @final
@@ -51,6 +48,7 @@ class HelpController(QObject):
         self._window, self._display = window, display
         self.documents: DocumentsWindow | None = None
         self._welcomes = False
+        window.welcome.close_requested.connect(self.leave_welcome)
 
     # ------------------------------------------------------------------------------- welcome
 
@@ -61,12 +59,20 @@ class HelpController(QObject):
         if shown and self._display.intent.compared is not None:
             self._display.update_intent(compared=None)
         self._welcomes = shown
+        self._window.welcome.close_button.setVisible(shown and len(self._display.session) > 0)
         self._window.pages.set_over(self._window.welcome if shown else None)
         self.welcome_shown.emit(shown)
 
     def leave_welcome(self, _now: object = None) -> None:
         """Show the runs again."""
         self.set_welcome_shown(False)
+
+    def leave_or_unpin(self) -> None:
+        """Leave the welcome page if it covers runs, else unpin all nodes."""
+        if self._welcomes and len(self._display.session) > 0:
+            self.leave_welcome()
+        else:
+            self._display.unpin()
 
     # ----------------------------------------------------------------------------- documents
 

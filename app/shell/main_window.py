@@ -34,6 +34,7 @@ from app.playback.inspector import Inspector
 from app.playback.status import StatusLine
 from app.playback.transport import TransportBar
 from app.qt_workarounds import ActionButtonSync, extension_button
+from app.settings import MOST_RECENT
 from app.shell.run_grid import RunGrid
 from app.shell.welcome_page import WelcomePage
 from app.study.chooser import StudyChooser
@@ -45,6 +46,7 @@ from app.widgets.keyboard import ButtonKeyActivation
 from app.widgets.labels import menu_text, plain_label, plain_tip
 from app.widgets.layouts import PageStack, add_all, space
 from app.widgets.message_bar import MessageBar
+from app.widgets.screen_room import resize_on_screen
 from core.figures.palette import Palette
 
 MORE = "More tools"
@@ -129,7 +131,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle("Marginscope")
         self.setAcceptDrops(True)
-        self.resize(1280, 800)
+        resize_on_screen(self, QSize(1280, 800))
         self.may_close = True
         self._button_keys = ButtonKeyActivation(self)
         self._was_painted = False
@@ -150,9 +152,11 @@ class MainWindow(QMainWindow):
         self.pages = PageStack(self.loading, self)
         for page in (self.welcome, self.views):
             self.pages.addWidget(page)
-        self.recent = QMenu("Open &recent", self)
+        self.recent = QMenu("Open &recent", self, toolTipsVisible=True)
+        self._opened: Sequence[str] = ()
+        self._recorded: Sequence[tuple[str, str]] = ()
         self.margin_axes = QMenu("Curves a&gainst", self)
-        self.view_choice = QMenu("&Views", self)
+        self.view_choice = QMenu("&Views", self, toolTipsVisible=True)
         self.bookmarks = QMenu("&Go to a bookmark", self)
         self.layouts = QMenu("La&youts", self)
         self.selections = QMenu("Se&lections", self)
@@ -233,14 +237,26 @@ class MainWindow(QMainWindow):
         self.pages.set_page(self.views if runs else self.welcome)
 
     def set_recent(self, paths: Sequence[str]) -> None:
-        """The files of the menu of recent ones."""
+        """Set the files that were opened last."""
+        self._opened = paths
+        self._fill_recent()
+        self.welcome.set_recent(paths)
+
+    def set_recorded(self, runs: Sequence[tuple[str, str]]) -> None:
+        """Set the runs recorded last, (path, name), which fill up a short menu of recent files."""
+        self._recorded = runs
+        self._fill_recent()
+
+    def _fill_recent(self) -> None:
+        known = dict(self._recorded)
+        files = [(path, known.get(path) or Path(path).name) for path in self._opened]
+        files += [one for one in self._recorded if one[0] not in self._opened]
         self.recent.clear()
-        for path in paths:
-            action = self.recent.addAction(menu_text(Path(path).name))
+        for path, name in files[:MOST_RECENT]:
+            action = self.recent.addAction(menu_text(name))
             action.setData(path)
             action.setToolTip(plain_tip(path))
-        self.recent.setEnabled(bool(paths))
-        self.welcome.set_recent(paths)
+        self.recent.setEnabled(bool(files))
 
     def set_colours(self, palette: Palette) -> None:
         """Another palette for the parts that paint themselves."""

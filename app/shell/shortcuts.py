@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
@@ -32,6 +33,9 @@ NO_KEYS = "no keys any more"
 CLASH = "The settings give {keys} to {winner}: {others}."
 CHOOSE = "Choose others in Help, Keyboard shortcuts."
 MOST_SENTENCES = 2
+BARE = re.compile(r"(Shift\+)?[A-Z]")  # a letter without Ctrl or Alt
+ON_OFF = "{name} is {state}. {keys} changes it back."
+DONE = "{name} ({keys}). {undo} takes it back."
 
 
 @final
@@ -52,6 +56,21 @@ class ShortcutController(QObject):
         self._actions = actions
         for key in custom_keys(self._keys):
             set_keys(actions[key], self._keys[key])
+        for row in ROWS:
+            if not row.text.endswith("..."):  # a dialog is seen
+                actions[row.key].triggered.connect(self._on_triggered)
+
+    def _on_triggered(self) -> None:
+        """Name the state that a bare letter has set: it may have been meant for a text."""
+        action = self.sender()
+        if not isinstance(action, QAction) or not BARE.fullmatch(action.shortcut().toString()):
+            return
+        name, keys = NAMES[action.objectName()], native_text(self._keys[action.objectName()])
+        if action.isCheckable():
+            words = ON_OFF.format(name=name, state="on" if action.isChecked() else "off", keys=keys)
+        else:
+            words = DONE.format(name=name, keys=keys, undo=native_text(self._keys["undo"]))
+        self._window.bar.show_notice(words)
 
     @property
     def own(self) -> dict[str, str]:

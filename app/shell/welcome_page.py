@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSizePolicy,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -71,13 +72,14 @@ SIDES = 24
 @final
 class WelcomePage(QScrollArea):
     """run_requested, open_requested: a button. paper_chosen(name), own_data_requested: a card.
-    file_chosen([path]): one of the recent files."""
+    file_chosen([path]): one of the recent files. close_requested: back to the runs."""
 
     run_requested = Signal()
     open_requested = Signal()
     paper_chosen = Signal(str)
     file_chosen = Signal(list)
     own_data_requested = Signal()
+    close_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -118,6 +120,13 @@ class WelcomePage(QScrollArea):
         self.cards: tuple[Card, ...] = ()
         self._columns = 0
         self.setWidget(content)
+        self.close_button = QToolButton(self)
+        self.close_button.setText("\u00d7")
+        self.close_button.setAutoRaise(True)
+        self.close_button.setToolTip("Back to the runs (Esc)")
+        self.close_button.setAccessibleName("Back to the runs")
+        self.close_button.clicked.connect(self.close_requested)
+        self.close_button.hide()
         self.set_study("")
         self.set_recent(())
 
@@ -158,6 +167,9 @@ class WelcomePage(QScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
+        side = max(SIDES, self.close_button.sizeHint().height())
+        self.close_button.setFixedSize(side, side)
+        self.close_button.move(self.viewport().width() - side - 8, 8)
 
     def _arrange(self) -> None:
         room = self.viewport().width() - 2 * SIDES

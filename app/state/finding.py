@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 # How well a text fits, from the best on.
-WHOLE, BEGINS, INITIALS, INSIDE, ASIDE, LOOSE, NONE = range(7)
+WHOLE, BEGINS, INITIALS, INSIDE, ASIDE, WITHIN, LOOSE, NONE = range(8)
 ENOUGH = 20  # found by their words; letters that are only strewn over a title are not looked for
 LONGEST = 200
 Search = Callable[[str], object]
@@ -48,7 +48,8 @@ def make_entry(
 
 def find(text: str, entries: Iterable[SearchEntry], used: Sequence[str] = ()) -> list[SearchEntry]:
     """The entries that all words of a text are in, the best first: the title itself; words that
-    begin words of the title; letters that do, one after another; words inside; words of the rest.
+    begin words of the title; letters that do, one after another; words inside; words that begin
+    words of the rest; what is inside of those.
 
     Among equals what can be had stands first, then what was used before, the latest foremost; then
     their order. Where this finds few, titles that have the letters one after another come last.
@@ -101,11 +102,14 @@ def _rank(
     worst = BEGINS
     low = one.low
     for word, search in zip(words, begun, strict=True):
-        if word in low:
-            if not search(low):
-                worst = max(worst, INSIDE)
-        elif word in one.words:
-            worst = ASIDE
+        if search(low):
+            continue
+        if word in low and len(word) > 1:
+            worst = max(worst, INSIDE)
+        elif search(one.words):
+            worst = max(worst, ASIDE)
+        elif word in low or word in one.words:
+            worst = WITHIN  # a single letter is in nearly every word
         else:
             return INITIALS if first.search(low) else NONE
     return worst

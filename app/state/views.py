@@ -44,13 +44,14 @@ class ViewKind:
 
     `maker` takes (palette, parent) and gives an `app.views.view.RunView`. "module:name" is loaded
     when the view is first shown, so that the window opens before pyqtgraph and the views are there.
-    `fits` says whether it has something to show of a run.
+    `fits` returns True if it has something to show of a run; `needs` names what that takes.
     """
 
     name: str
     title: str
     maker: str | Callable[[Any, Any], Any]
     fits: Callable[[DisplayData], bool] = _always
+    needs: str = ""
 
     def load(self) -> Callable[[Any, Any], Any]:
         """Return the factory of the widget."""
@@ -61,21 +62,25 @@ class ViewKind:
         return made
 
 
+INNER = "Only for networks of nodes with weights from the inputs"
+NODES = "Only for networks of nodes"
+LABELS = "Only for networks of nodes, and data with labels"
+ADDITION = "Only for quadratic networks on addition modulo p"
 # The views of the paper's figure.
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 HERE = f"{app.__name__}.views"
 # Their order is that on the screen, whatever the order in which they were chosen.
 VIEWS: Registry[ViewKind] = Registry(
     attrgetter("name"),
-    ViewKind("neurons", "Neurons", f"{HERE}.neurons:NeuronsView", _inner),
-    ViewKind("rotations", "Rotations", f"{HERE}.sorted_nodes:rotations_view", _inner),
-    ViewKind("norms", "Norms", f"{HERE}.sorted_nodes:norms_view", _nodes),
-    ViewKind("margins", "Margins", f"{HERE}.margins:MarginsView", _margins),
-    ViewKind("curves", "Curves", f"{HERE}.curves:CurvesView", _nodes),
-    ViewKind("spectrum", "Spectrum", f"{HERE}.curves:SpectrumView", _inner),
+    ViewKind("neurons", "Neurons", f"{HERE}.neurons:NeuronsView", _inner, INNER),
+    ViewKind("rotations", "Rotations", f"{HERE}.sorted_nodes:rotations_view", _inner, INNER),
+    ViewKind("norms", "Norms", f"{HERE}.sorted_nodes:norms_view", _nodes, NODES),
+    ViewKind("margins", "Margins", f"{HERE}.margins:MarginsView", _margins, LABELS),
+    ViewKind("curves", "Curves", f"{HERE}.curves:CurvesView", _nodes, NODES),
+    ViewKind("spectrum", "Spectrum", f"{HERE}.curves:SpectrumView", _inner, INNER),
     ViewKind("predictor", "Predictor", f"{HERE}.predictor:PredictorView"),
-    ViewKind("waves", "Waves", f"{HERE}.waves:WavesView", _waves),
-    ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _waves),
+    ViewKind("waves", "Waves", f"{HERE}.waves:WavesView", _waves, ADDITION),
+    ViewKind("phases", "Phases", f"{HERE}.waves:PhasesView", _waves, ADDITION),
 )
 
 # What is shown where nothing is said, by the number of input coordinates.

@@ -178,30 +178,35 @@ class CellTable(RunTable):
         self.model_ = CellModel()  # model() is QTableView's
         super().__init__(self.model_, "Cells of the study", parent)
         self._paths: Mapping[str, Path] = {}
-        self._fitted = False
         # Before sorting is enabled, which sorts by the column of the indicator at once; -1 is the
         # grid's order.
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         # By default Qt measures a thousand rows of every column.
         self.horizontalHeader().setResizeContentsPrecision(LOOKED_AT)
         self.setSortingEnabled(True)
+        self.model_.layoutChanged.connect(self._widen)
+        self.verticalScrollBar().valueChanged.connect(self._widen)
         self.setToolTip("Double click a cell to open its run; with Shift beside what is shown")
 
     def show_cells(
         self, cells: Sequence[Cell], paths: Mapping[str, Path], columns: Sequence[str]
     ) -> None:
-        self._paths, self._fitted = paths, False
+        self._paths = paths
         self.model_.set_cells(cells, columns)
         self.resizeColumnsToContents()
         self.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
 
     def show_rows(self, rows: Mapping[str, Row]) -> None:
-        """What came of the cells; columns are as wide as the first rows want them."""
+        """Show what came of the cells."""
         self.model_.set_rows(rows)
-        # Once: with each cell that is done columns would move under the pointer.
-        if rows and not self._fitted:
-            self._fitted = True
-            self.resizeColumnsToContents()
+        self._widen()
+
+    def _widen(self) -> None:
+        """Widen the columns whose numbers would be cut; none becomes narrower under the pointer."""
+        for column in range(self.model_.columnCount() - 1):  # the last one has sentences
+            wanted = self.sizeHintForColumn(column)
+            if wanted > self.columnWidth(column):
+                self.setColumnWidth(column, wanted)
 
     def set_danger(self, colour: str) -> None:
         """The colour of cells that failed."""

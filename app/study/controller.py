@@ -9,9 +9,10 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.places import Places
-from app.training.controller import MEND_FIRST, TrainingController
+from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.files import FileController
+from app.training.studies import MEND_FIRST
 from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study
 

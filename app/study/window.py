@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -27,6 +27,7 @@ from app.widgets.inputs import ChoiceBox, push_button
 from app.widgets.labels import ElidedLabel, plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.message_bar import MessageBar
+from app.widgets.screen_room import resize_on_screen
 from app.widgets.screen_text import shown_number
 from app.widgets.study_picture import StudyPicture
 from core.figures.palette import Palette
@@ -147,7 +148,7 @@ class StudyWindow(QWidget):
         super().__init__(None, Qt.WindowType.Window)
         self.setObjectName("study")
         self.setWindowTitle("Whole study")
-        self.resize(1180, 800)
+        resize_on_screen(self, QSize(1180, 800))
         self.bar = MessageBar(self)
         self.options = StudyOptions(cores, self)
         self.progress = SweepProgress(self)

@@ -44,6 +44,7 @@ class TheoryController(QObject):
     """
 
     status = Signal(str)  # what is being computed, or ""
+    margin_work_changed = Signal(bool, bool)  # some were cancelled, some are being computed
     alarms_changed = Signal(object)  # tuple of core.observables.alarms.Alarm, of all runs shown
 
     def __init__(
@@ -297,6 +298,7 @@ class TheoryController(QObject):
 
     def _show(self) -> None:
         self._soon.stop()
+        self.margin_work_changed.emit(self._cancelled and bool(self._results), self.margins.busy)
         self._show_panel()
         self._show_lines()
 

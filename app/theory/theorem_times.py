@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import final
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -121,6 +121,10 @@ class TimeRows(QWidget):
         """Return the x of a moment, exactly below the slider's."""
         return self._slider.position_of(moment) + self._offset()
 
+    def moment_at(self, x: float) -> float:
+        """Return the moment at a place, that of the slider above."""
+        return self._slider.moment_at(x - self._offset())
+
     def box_of(self, row: int, upper: bool, stretch: Stretch) -> QRectF:
         """Return the rectangle of a stretch."""
         height = self.row_height()
@@ -147,13 +151,31 @@ class TimeRows(QWidget):
     # ---------------------------------------------------------------------------------- mouse
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        found = self.stretch_at(event.position().x(), event.position().y())
+        """Go to the clicked time; a name at the left is none."""
+        place = event.position()
+        if event.button() is Qt.MouseButton.LeftButton and self._is_time(place):
+            self._point_at(place)
+            self.moment_requested.emit(self.moment_at(place.x()))
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Go to where the stretch begins."""
+        found = self._point_at(event.position())
         if event.button() is Qt.MouseButton.LeftButton and found is not None:
-            line, upper, stretch = found
-            lane = line.lane(upper)
-            self.place = (self.lines.index(line), upper, lane.index(stretch))
-            self.moment_requested.emit(stretch.begin)
-            self.update()
+            self.moment_requested.emit(found.begin)
+
+    def _is_time(self, place: QPointF) -> bool:
+        row = int(place.y() // self.row_height())
+        return 0 <= row < len(self.lines) and place.x() >= self.x_of(-math.inf)
+
+    def _point_at(self, place: QPointF) -> Stretch | None:
+        """Let the keyboard go on from the stretch at a place, if one is there."""
+        found = self.stretch_at(place.x(), place.y())
+        if found is None:
+            return None
+        line, upper, stretch = found
+        self.place = (self.lines.index(line), upper, line.lane(upper).index(stretch))
+        self.update()
+        return stretch
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         place = event.position()

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.state.headings import heading_of
 from app.widgets.labels import quiet_label
-from app.widgets.layouts import add_all, space
+from app.widgets.layouts import add_all, space, widen_for_title
 from core.numbers import whole_text
 from core.studies.study import Study
 from core.studies.tables import name_of
@@ -40,6 +40,7 @@ class CellsDialog(QDialog):
     def __init__(self, study: Study, chosen: Collection[str], most: int, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Choose runs")
+        widen_for_title(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._study, self._most = study, most
         names = [name_of(place) for place in islice(study.places(), MOST_LOOKED_AT)]

@@ -15,6 +15,7 @@ from app.playback.display import DisplayController
 from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun
 from app.training import studies
 from app.training.cells_dialog import CellsDialog
+from app.training.data_check import DataFileCheck
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words
 from app.training.recipes import PlannedRun, plans_of
@@ -31,9 +32,6 @@ from core.study_file.weight import concerns, refusal, room_at, weigh
 from core.training.control import Control
 from core.trust import UntrustedCodeError
 
-MEND_FIRST = "Mend the values marked in the experiment panel first."
-ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."
-QUEUED = "{title} is trained next, as soon as what is trained now has ended."
 TYPING_MS = 200  # after the last letter, the size is estimated
 
 
@@ -75,6 +73,7 @@ class TrainingController(QObject):
         self._repeat: Repeat = self.restart
         self._cells: tuple[str, frozenset[str]] = "", frozenset()
         self._proposals = studies.Proposals()
+        self._data_check = DataFileCheck(form, self._session, self)
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._typing.timeout.connect(self._show_size)
         form.changed.connect(self._typing.start)
@@ -148,7 +147,7 @@ class TrainingController(QObject):
     def _edited(self) -> Study | None:
         study = self._form.study()
         if study is None:
-            self.message.emit(MEND_FIRST)
+            self.message.emit(studies.MEND_FIRST)
         return study
 
     def show_study(self, study: Study) -> None:
@@ -193,7 +192,7 @@ class TrainingController(QObject):
         if study is None:
             return
         if study.count < 2:
-            self.message.emit(ONE_RUN)
+            self.message.emit(studies.ONE_RUN)
             return
         try:
             cells = self._cells_of(study)
@@ -201,8 +200,7 @@ class TrainingController(QObject):
             self.message.emit(in_words(error.sentence))
             return
         self.message.emit("")
-        names = [cell.name for cell in cells]
-        self.dialog = CellsDialog(study, names, MOST_RUNS, self._form.window())
+        self.dialog = CellsDialog(study, [c.name for c in cells], MOST_RUNS, self._form.window())
         self.dialog.cells_chosen.connect(self._train_cells)
         self.dialog.destroyed.connect(self._on_dialog_destroyed)
         self.dialog.open()
@@ -232,25 +230,27 @@ class TrainingController(QObject):
         """Show in the form what Run would take, nothing while its values are wrong."""
         study = self._form.study()
         experiments = () if study is None else self.experiments_of(study)
+        self._data_check.show(study, experiments)
         if not experiments:
             self._form.show_size("", ())
             return
-        weight, room = weigh(experiments), room_at(self._places.runs)
-        problem = refusal(weight, room)
-        self._form.show_size(weight.words, [problem] if problem else concerns(weight, room))
+        words, problem, warnings = self._judge_size(experiments)
+        self._form.show_size(words, [problem] if problem else warnings)
 
     def confirm_size(self, experiments: Sequence[Experiment], train: Repeat) -> bool:
         """Return True if the runs fit. Otherwise report why, or ask and call `train` on consent."""
         if not experiments:  # values that are not allowed are reported by `start_training`
             return True
-        weight, room = weigh(experiments), room_at(self._places.runs)
-        if problem := refusal(weight, room):
+        _, problem, warnings = self._judge_size(experiments)
+        if problem:
             self.refuse(problem)
-            return False
-        warnings = concerns(weight, room)
-        if warnings:
+        elif warnings:
             self._questions.ask_size([in_words(one) for one in warnings], train)
-        return not warnings
+        return not (problem or warnings)
+
+    def _judge_size(self, experiments: Sequence[Experiment]) -> tuple[str, str, Sequence[str]]:
+        weight, room = weigh(experiments), room_at(self._places.runs)
+        return weight.words, refusal(weight, room), concerns(weight, room)
 
     def refuse(self, sentence: str) -> None:
         """Report at the field it names, and in the bar, why the form cannot be trained."""
@@ -268,8 +268,10 @@ class TrainingController(QObject):
             self.refuse(error.sentence)
             self._questions.ask_trust(error, partial(self.request_training, study))
             return
-        if self.confirm_size(experiments, partial(self._replace_if_confirmed, study)):
-            self._replace_if_confirmed(study)
+        train = partial(self._replace_if_confirmed, study)
+        read = partial(self._data_check.train_if_good, study, experiments, train, self.refuse)
+        if self.confirm_size(experiments, read):
+            read()
 
     def _replace_if_confirmed(self, study: Study) -> None:
         live = self._session.live
@@ -282,7 +284,7 @@ class TrainingController(QObject):
     def queue(self, study: Study) -> None:
         """Train a study once no run is trained; only the latest one waits."""
         self._queued = study
-        self.message.emit(QUEUED.format(title=study.title))
+        self.message.emit(studies.QUEUED.format(title=study.title))
         self._on_finished()
 
     def drop_queue(self) -> None:
@@ -290,8 +292,7 @@ class TrainingController(QObject):
         self._queued = None
 
     def _on_finished(self, _key: int = 0) -> None:
-        study = self._queued
-        if study is not None and not self._session.live:
+        if (study := self._queued) is not None and not self._session.live:
             self._queued = None
             self.start_training(study)
 
@@ -308,9 +309,8 @@ class TrainingController(QObject):
         except InputError as error:
             self.message.emit(in_words(error.sentence))
             return
-        if words := next(
-            filter(None, (studies.why_not_trained(one.experiment) for one in cells)), ""
-        ):
+        reasons = filter(None, (studies.why_not_trained(one.experiment) for one in cells))
+        if words := next(reasons, ""):
             self.message.emit(words)
             return
         edits = self._form.edits
@@ -360,9 +360,8 @@ class TrainingController(QObject):
 
     def pause(self, held: bool) -> None:
         """Pause the training, or resume it."""
-        for run in self._session.live:
-            assert run.control is not None
-            (run.control.pause if held else run.control.resume)()
+        for control in [run.control for run in self._session.live if run.control is not None]:
+            (control.pause if held else control.resume)()
         self._worker.wake()
 
     def stop(self) -> None:
@@ -370,9 +369,8 @@ class TrainingController(QObject):
         self._stop(self._session.live)
 
     def _stop(self, runs: Sequence[OpenRun]) -> None:
-        for run in runs:
-            assert run.control is not None
-            run.control.stop()
+        for control in [run.control for run in runs if run.control is not None]:
+            control.stop()
         self._worker.wake()
 
     def close_runs(self) -> None:
@@ -396,3 +394,4 @@ class TrainingController(QObject):
         """Start nothing more: the window is closed."""
         self.drop_queue()
         self._typing.stop()
+        self._data_check.close()

@@ -70,6 +70,7 @@ class ExperimentForm(QWidget):
         self._edits: StudyEdits | None = None
         self._before: QWidget | None = None  # what Tab goes on from to the first field
         self._outcome = EditOutcome(None, {})
+        self._finding = ("", "", "")  # key, note, problem: of a file that a setting names
         self.branch = BranchLine(self)  # first, as in the order of Tab
         self._content = content = QWidget(self)
         column = space(QVBoxLayout(content), (16, 8, 16, 16), 16)
@@ -150,9 +151,11 @@ class ExperimentForm(QWidget):
     def _show_problems(self) -> None:
         if self._edits is None:
             return
-        problems = {key: in_words(text) for key, text in self._outcome.problems.items()}
+        key, note, problem = self._finding
+        problems = {key: in_words(problem)} if problem else {}
+        problems |= {key: in_words(text) for key, text in self._outcome.problems.items()}
         study = self._outcome.study
-        notes = {} if study is None else self._edits.notes(study)
+        notes = {} if study is None else {key: note, **self._edits.notes(study)}
         for section in self.sections.values():
             section.show_problems(problems, self._edits)
             section.show_notes(notes)
@@ -168,6 +171,12 @@ class ExperimentForm(QWidget):
         self.scale.setText(f"{words}." if words else "")
         self.scale.setToolTip(plain_tip(tip if words else ""))
         set_property(self.scale, "problem", bool(warnings))
+
+    def show_finding(self, key: str, note: str, problem: str) -> None:
+        """Show at a field what the file that it names holds, or what is wrong with that file."""
+        if self._finding != (key, note, problem):
+            self._finding = key, note, problem
+            self._show_problems()
 
     def refuse(self, sentence: str) -> None:
         """Say at the field that it names why what stands there cannot be trained, till it is

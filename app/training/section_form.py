@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import final
 
 from PySide6.QtCore import QObject, QSignalBlocker, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QLabel, QPushButton, QWidget
 
 from app.training.fields import PATHS, VARIED, Field, section_of
@@ -71,10 +71,9 @@ class FieldRow(QObject):
         control.textEdited.connect(self._on_edited)
         control.returnPressed.connect(self._on_return)
         control.restore_requested.connect(self._on_restore)
-        if self.field.name in PATHS:
-            browse = QAction("Browse ...", control)
-            browse.triggered.connect(self._on_browse)
-            control.addAction(browse, ValueEdit.ActionPosition.TrailingPosition)
+        if self.field.name in PATHS and editable:
+            control.add_browse()
+            control.browse_requested.connect(self._on_browse)
         return control
 
     # ------------------------------------------------------------------------------- showing

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QVBo
 
 from app.training.fields import LABELS
 from app.widgets.labels import quiet_label
-from app.widgets.layouts import add_all, space
+from app.widgets.layouts import add_all, space, widen_for_title
 from core.figures.numbers import number_text
 from core.problem.schedule import NUMBER
 
@@ -51,6 +51,7 @@ class StepDialog(QDialog):
         super().__init__(parent)
         self._now = step
         self.setWindowTitle("Rewind with another step")
+        widen_for_title(self)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         question = QLabel(
             f"The same weights once more from {where}, with another step than {number_text(step)}:",

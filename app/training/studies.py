@@ -142,6 +142,9 @@ NO_DYNAMICS = (
     "How another program has trained this run is not known; choose the dynamics in the experiment "
     "panel to train the network here."
 )
+MEND_FIRST = "Mend the values marked in the experiment panel first."
+ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."
+QUEUED = "{title} is trained next, as soon as what is trained now has ended."
 OF_MANY = (
     "The study has {count} runs, of which {some} are trained here; Choose runs ... takes others, "
     "and Whole study ... trains them all."

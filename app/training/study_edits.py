@@ -19,6 +19,7 @@ from app.training.fields import (
     axis_text,
     fields_of,
     refusal,
+    section_of,
     section_of_key,
     text_of,
     value_of,
@@ -52,6 +53,8 @@ class Edits:
 
 DERIVED = "="  # before a formula
 BETWEEN = ";"  # names of variants
+# A text waits under its key, OF_KIND and the kind that has the key to itself, or SHARED.
+OF_KIND, SHARED = " of ", "the others"
 MOST_SHOWN = 3  # values of a formula
 MOST_LOOKED_AT = 60  # cells that they are taken from
 
@@ -192,14 +195,36 @@ class StudyEdits:
         self._texts.pop(key, None)
 
     def set_kind(self, section: str, kind: str) -> None:
-        """Another kind of a section; keys that both kinds have keep their values."""
+        """Choose another kind of a section; keys that both kinds share keep their values."""
         self._kinds[section] = kind
         self._note(f"{section}.kind")
-        # From the start again: keys that a kind dropped are there once more when it goes.
+        self._apply_kinds()
+
+    def _apply_kinds(self) -> None:
+        """Derive the study from the chosen kinds, and exchange the texts of keys that are theirs.
+
+        It starts from the base: keys that a kind dropped are there again once the kind goes.
+        """
+        before = {section: self.kind(section) for section in KINDS}
         self._switched = self.base
         for part, chosen in self._kinds.items():
             if chosen != self._kind_before(part) or f"{part}.kind" in self.base.axes:
                 self._switched = self._switched.with_value(f"{part}.kind", chosen)
+        for section, old in before.items():
+            if (new := self.kind(section)) != old:
+                self._exchange_texts(section, old, new)
+
+    def _exchange_texts(self, section: str, old: str, new: str) -> None:
+        """Set aside what was typed for keys that one of two kinds has to itself (`Section.own`)."""
+        of_old, of_new = (section_of(section, kind).own for kind in (old, new))
+        for name in {*of_old, *of_new}:
+            key = f"{section}.{name}"
+            if key in self._texts:
+                owner = old if name in of_old else SHARED
+                self._texts[f"{key}{OF_KIND}{owner}"] = self._texts.pop(key)
+            owner = new if name in of_new else SHARED
+            if (aside := f"{key}{OF_KIND}{owner}") in self._texts:
+                self._texts[key] = self._texts.pop(aside)
 
     def _note(self, key: str) -> None:
         self._latest = [other for other in self._latest if other != key] + [key]
@@ -207,10 +232,9 @@ class StudyEdits:
     def keep_kinds(self, section: str) -> None:
         """Vary over the kinds again that the study came with."""
         self._kinds.pop(section, None)
-        for part, chosen in dict(self._kinds).items():
-            self.set_kind(part, chosen)
-        if not self._kinds:
-            self._switched = self.base
+        for part in self._kinds:
+            self._note(f"{part}.kind")
+        self._apply_kinds()
 
     def outcome(self) -> EditOutcome:
         """The study that follows from all edits, or what is wrong with them."""

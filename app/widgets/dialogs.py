@@ -9,6 +9,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import Qt
 from PySide6.QtWidgets import QInputDialog, QLabel, QLineEdit, QMessageBox, QWidget
 
+from app.widgets.layouts import widen_for_title
+
 Role = QMessageBox.ButtonRole
 
 
@@ -79,6 +81,7 @@ def line_dialog(parent: QWidget, key: str, title: str, label: str, text: str = "
     dialog.setWindowTitle(title)
     dialog.setLabelText(label)
     dialog.setTextValue(text)
+    widen_for_title(dialog)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     for shown in dialog.findChildren(QLabel):
         shown.setTextFormat(Qt.TextFormat.PlainText)

@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import final
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QPalette, QValidator, QWheelEvent
+from PySide6.QtGui import (
+    QAction,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPaintEvent,
+    QPalette,
+    QValidator,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
@@ -22,7 +31,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.style import line_of
+from app.style import icon_of_colours, line_of
 from app.widgets.labels import plain_tip
 
 # On the grid of the window (app.style): a line is 24 pixels high, and larger ones go by fours.
@@ -65,13 +74,41 @@ def text_width(control: QLineEdit | QComboBox) -> int:
 
 @final
 class ValueEdit(QLineEdit):
-    """Line of text; Escape requests the value from before."""
+    """Line of text; Escape requests the value from before. That of a path offers a dialog."""
 
     restore_requested = Signal()
+    browse_requested = Signal()
+    """The folder button, or the empty line of a path, was clicked."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFixedHeight(line_height(self))
+        self.browse: QAction | None = None
+
+    def add_browse(self) -> None:
+        """Add a folder button at the right end."""
+        self.browse = QAction("Browse ...", self)
+        self.browse.triggered.connect(self.browse_requested)
+        self._show_folder()
+        self.addAction(self.browse, QLineEdit.ActionPosition.TrailingPosition)
+
+    def _show_folder(self) -> None:
+        assert self.browse is not None
+        colours = self.palette()
+        muted = colours.color(QPalette.ColorRole.PlaceholderText).name()
+        self.browse.setIcon(icon_of_colours("open", muted, muted))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange and self.browse is not None:
+            self._show_folder()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        left = event.button() is Qt.MouseButton.LeftButton
+        inside = self.rect().contains(event.position().toPoint())
+        if self.browse is not None and left and inside and not self.text():
+            self.browse_requested.emit()
 
     def event(self, event: QEvent) -> bool:
         # The window undoes what was typed here, with all else, and not the field for itself.
@@ -171,7 +208,7 @@ MOVES = {
     Qt.Key.Key_PageDown: PAGE,
 }
 TABS = (Qt.Key.Key_Tab, Qt.Key.Key_Backtab)
-SHIFT = Qt.KeyboardModifier.ShiftModifier
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 
 @final
@@ -183,6 +220,8 @@ class SearchLine(QLineEdit):
 
     moved = Signal(int)
     accepted = Signal(bool)
+    run_requested = Signal()
+    """Ctrl+Return was pressed."""
     left = Signal()
 
     def __init__(self, hint: str, parent: QWidget, alone: bool = False) -> None:
@@ -200,6 +239,9 @@ class SearchLine(QLineEdit):
                 return True
             if key in MOVES:
                 self.moved.emit(MOVES[key])
+                return True
+            if key in ACCEPTS and event.modifiers() & CONTROL:
+                self.run_requested.emit()
                 return True
             if key in ACCEPTS:
                 self.accepted.emit(bool(event.modifiers() & SHIFT))

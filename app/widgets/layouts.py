@@ -6,6 +6,7 @@ from typing import TypeVar, final
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtWidgets import (
+    QApplication,
     QBoxLayout,
     QFrame,
     QGridLayout,
@@ -116,3 +117,13 @@ class PageStack(QStackedWidget):
         if self.indexOf(page) < 0:
             self.addWidget(page)
         self.setCurrentWidget(page)
+
+
+# Of a title bar beside the title: icon, buttons and margins of common window managers.
+AROUND_TITLE = 220
+
+
+def widen_for_title(dialog: QWidget) -> None:
+    """Give a dialog the least width at which its title bar shows the whole title."""
+    title = f"{dialog.windowTitle()} - {QApplication.applicationDisplayName()}"
+    dialog.setMinimumWidth(dialog.fontMetrics().horizontalAdvance(title) + AROUND_TITLE)

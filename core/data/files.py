@@ -194,6 +194,7 @@ class FileData(FileSection):
     )
     source: ClassVar[str] = "the user's own"
     names: ClassVar[str] = "an NPZ or CSV file"
+    own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
     rescaling: ClassVar[str] = (
         'set data.scale = "standard", "unit" or "max_norm", or give the columns in another unit'
     )

@@ -224,6 +224,8 @@ def _authorise(action: int, first: str | None, second: str | None, *_: str | Non
 
 def _sentence(path: Path, error: Exception) -> RunFileError:
     code = getattr(error, "sqlite_errorcode", 0)
+    if code == sqlite3.SQLITE_NOTADB and path.suffix == ".msrun":
+        return damaged(path, "it does not begin as one")
     if code == sqlite3.SQLITE_NOTADB:
         return RunFileError(f"{path} is not a run file; run files end in .msrun.")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

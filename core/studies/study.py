@@ -295,12 +295,16 @@ class Study:
         return tomli_w.dumps({"title": self.title, "source": self.source, **given, **self.results})
 
 
-def parse_study(text: str, identifier: str, folder: Path | None = None) -> Study:
-    """A Study from the text of a study file; `folder` is what paths inside are relative to.
+def parse_study(
+    text: str, identifier: str, folder: Path | None = None, *, file_name: str = ""
+) -> Study:
+    """Return the study of a study file's text; `folder` is what paths inside are relative to.
+
+    `file_name` stands for the identifier in sentences about text that is not TOML.
 
     Raises InputError for text that is not TOML, for unknown keys and kinds, and for wrong values.
     """
-    file = table_of(StudyFile, parse_toml(text, identifier), identifier)
+    file = table_of(StudyFile, parse_toml(text, file_name or identifier), identifier)
     tables = file.given(SECTIONS)
     axes = study_tables.axes(file.axes, identifier)
     sizes = study_tables.sizes(file.sizes, identifier)
@@ -389,4 +393,4 @@ def load_study(name: str) -> Study:
     if not is_there(path):
         raise InputError(f"There is no study file {name}; check the path.")
     text = read_text(path, MAX_STUDY_BYTES, "study file").replace("\r\n", "\n")
-    return parse_study(text, path.stem, path.resolve().parent)
+    return parse_study(text, path.stem, path.resolve().parent, file_name=path.name)

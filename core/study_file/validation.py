@@ -27,19 +27,33 @@ LARGEST = 2**63  # TOML's integers are of 64 bits
 QUOTED = re.compile(r"""\"[^"\n]*+\"|'[^'\n]*+'""")
 # Without a way back (++), so that a text is gone through once.
 DOTTED = re.compile(rf"(?:[A-Za-z0-9_-]++|{QUOTED.pattern}|[ \t]*+\.[ \t]*+)++")
+POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """The tables of a TOML text. Raises InputError, its sentence beginning with `where`."""
+    """Return the tables of a TOML text. Raises InputError with the line, beginning with `where`."""
     if any(_parts(run) > MOST_PARTS for run in DOTTED.findall(text)):
         raise InputError(f"{where} is not read: a key has more than {MOST_PARTS} parts.")
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError, MemoryError) as error:
-        raise InputError(f"{where} is not a TOML file: {reason(error)}.") from error
+        raise InputError(f"{where}{_located(reason(error), text)}.") from error
     _check(document, where, "", 0)
     return document
+
+
+def _located(reason: str, text: str) -> str:
+    """Return a parser's objection after the line that it names.
+
+    >>> _located("Invalid value (at line 2, column 9)", ""), _located("nested too deeply", "")
+    (', line 2: invalid value', ' is not a TOML file: nested too deeply')
+    """
+    found = POSITION.search(reason)
+    if found is None:
+        return f" is not a TOML file: {reason}"
+    line = found[1] or str(1 + text.rstrip().count("\n"))
+    return f", line {line}: {reason[0].lower()}{reason[1 : found.start()]}"
 
 
 def _parts(run: str) -> int:

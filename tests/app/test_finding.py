@@ -54,6 +54,14 @@ def test_the_title_itself_comes_before_longer_ones() -> None:
     assert keys("margins", some, ("a",)) == ["b", "a"]
 
 
+def test_words_that_are_begun_come_before_letters_inside_of_others() -> None:
+    some = [
+        make_entry("norm", "Study", "Batch norm", "widths = 64"),
+        make_entry("width", "Run", "Another", "m = 64"),
+    ]
+    assert keys("m = 64", some) == ["width", "norm"]
+
+
 def brute(text: str, one: SearchEntry) -> bool:
     """Whether all words are somewhere, or the letters stand in the title in their order."""
     everywhere = f"{one.title}\n{one.kind}\n{one.detail}".lower()

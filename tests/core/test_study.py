@@ -121,7 +121,9 @@ def test_wrong_settings_are_refused_with_a_sentence(setting: str, words: str) ->
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[data\n", "not a TOML file"),
+        ("[data\n", "mine, line 1: expected ']'"),
+        ("title = 'x'\ndata = \n", "mine, line 2: invalid value"),
+        ("title = 'x'\n[data]\nk = [1", "mine, line 3: "),
         ("colour = 1", "colour does not exist"),
         ("titel = 'x'", "did you mean 'title'"),
         ("title = 3", "title must be text"),

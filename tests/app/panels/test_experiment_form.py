@@ -81,7 +81,7 @@ def row(form: ExperimentForm, key: str):
 
 def enter(form: ExperimentForm, key: str, text: str) -> None:
     edit = control(form, key)
-    QTest.mouseClick(edit, Qt.MouseButton.LeftButton)
+    edit.setFocus()  # a click into the empty field of a path opens a dialog
     QTest.keyClick(edit, Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     if text:
         QTest.keyClicks(edit, text)
@@ -226,10 +226,25 @@ def test_a_file_can_be_browsed_for(form: ExperimentForm, monkeypatch, tmp_path) 
     choose(form, "data.kind", "file")
     chosen = (str(tmp_path / "a, b.npz"), "")
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: chosen)
-    (browse,) = control(form, "data.path").findChildren(QToolButton)
+    edit = control(form, "data.path")
+    (browse,) = edit.findChildren(QToolButton)
+    assert not browse.icon().isNull()
     QTest.mouseClick(browse, Qt.MouseButton.LeftButton)
     assert study_of(form).tables["data"]["path"] == chosen[0]
-    assert control(form, "data.path").text() == chosen[0]
+    assert edit.text() == chosen[0]
+
+
+def test_a_click_into_the_empty_field_of_a_path_browses(
+    form: ExperimentForm, monkeypatch, tmp_path
+) -> None:
+    choose(form, "data.kind", "file")
+    paths = iter([str(tmp_path / "a.csv")])
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *given: (next(paths), ""))
+    edit = control(form, "data.path")
+    QTest.mouseClick(edit, Qt.MouseButton.LeftButton)
+    assert edit.text() == str(tmp_path / "a.csv")
+    QTest.mouseClick(edit, Qt.MouseButton.LeftButton)  # places the cursor, as in any line
+    assert edit.text() == str(tmp_path / "a.csv")
 
 
 # ----------------------------------------------------------------------------- wrong values
@@ -355,15 +370,28 @@ def test_another_kind_switches_the_fields_and_back_nothing_is_lost(form: Experim
         "targets",
         "label",
     ]
-    assert control(form, "data.n").text() == "100"
     choose(form, "dynamics.kind", "gd")
     assert study_of(form).tables["dynamics"]["kind"] == "gd"
-    assert study_of(form).tables["data"] == {"kind": "file", "d": 20, "n": 100}
     choose(form, "data.kind", "parity")
     choose(form, "dynamics.kind", "flow")
     assert control(form, "data.k").text() == "3"
     cell = study_of(form).cells()[0].experiment
     assert (cell.data.n, cell.data.k, cell.dynamics.until_log10_time) == (100, 3, 2.0)
+
+
+def test_data_of_a_file_begin_without_the_sizes_of_the_kind_before(form: ExperimentForm) -> None:
+    enter(form, "data.n", "100")
+    choose(form, "data.kind", "file")
+    assert study_of(form).tables["data"] == {"kind": "file"}
+    sizes = [row(form, f"data.{name}").control for name in ("d", "n")]
+    assert [edit.text() for edit in sizes] == ["", ""]
+    assert [edit.placeholderText() for edit in sizes] == ["as in the data", "all that there are"]
+    sizes[1].setFocus()
+    QTest.keyClicks(sizes[1], "7")
+    choose(form, "data.kind", "parity")
+    assert study_of(form).tables["data"]["n"] == 100
+    choose(form, "data.kind", "file")
+    assert study_of(form).tables["data"] == {"kind": "file", "n": 7}
 
 
 def test_an_axis_of_kinds_is_one_entry_and_can_be_left(qtbot) -> None:

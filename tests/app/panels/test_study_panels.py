@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +178,21 @@ def test_rows_stay_sorted_and_selected_as_cells_come(
     table.show_rows(rows)
     (selected,) = table.selectionModel().selectedRows()
     assert table.model_.name(selected.row()) == chosen
+
+
+def test_no_number_of_the_table_is_cut(qtbot: QtBot, study: Study, rows: dict[str, Row]) -> None:
+    table = CellTable()
+    qtbot.addWidget(table)
+    cells, columns = study.cells(), ("risk", "train_error")
+    table.resize(900, 200)
+    table.show_cells(cells, paths(study), columns)
+    table.show()
+    first = cells[0].name
+    table.show_rows({first: rows[first]})
+    long = {name: replace(row, values={"risk": 3.924e-13}) for name, row in rows.items()}
+    table.show_rows({**long, first: rows[first]})
+    for column in range(table.model_.columnCount() - 1):
+        assert table.columnWidth(column) >= table.sizeHintForColumn(column)
 
 
 def test_a_cell_runs_until_its_row_comes_or_the_study_rests(

@@ -51,11 +51,17 @@ def typed(palette: CommandPalette, text: str) -> list[SearchEntry]:
     return palette.found
 
 
-def chosen(palette: CommandPalette, text: str, key: str) -> None:
+def chosen(
+    palette: CommandPalette,
+    text: str,
+    key: str,
+    modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier,
+) -> None:
+    """Type, go down to an entry, and press Return."""
     there = [one.key for one in typed(palette, text)]
     for _ in range(there.index(key)):
         QTest.keyClick(palette.line, Key.Key_Down)
-    QTest.keyClick(palette.line, Key.Key_Return)
+    QTest.keyClick(palette.line, Key.Key_Return, modifier)
     assert not palette.isVisible()
 
 
@@ -66,7 +72,9 @@ def of_kind(palette: CommandPalette, kind: str) -> list[SearchEntry]:
 def test_everything_is_in_it(program: Marginscope, qtbot: QtBot) -> None:
     palette = opened(program, qtbot)
     there = {one.key: one for one in palette._entries}
-    assert {f"action:{row.key}" for row in ROWS} - set(there) == {"action:palette"}
+    hidden = {row.key for row in ROWS if not program.actions[row.key].isVisible()}
+    missing = {f"action:{key}" for key in ("palette", *hidden)}
+    assert {f"action:{row.key}" for row in ROWS} - set(there) == missing
     assert {f"study:{one.id}" for one in shipped_summaries()} <= set(there)
     qtbot.waitUntil(lambda: len(of_kind(palette, "Run")) == 2)
     assert there["action:open"].shortcut == "Ctrl+O"
@@ -127,12 +135,25 @@ def test_curves_views_and_layouts(program: Marginscope, qtbot: QtBot) -> None:
     assert "spectrum" not in program.display.view.wishes.views
 
 
-def test_a_study_is_trained(program: Marginscope, qtbot: QtBot) -> None:
+def test_a_study_is_opened_and_trained_with_control(program: Marginscope, qtbot: QtBot) -> None:
     before = [run.key for run in program.session]
-    chosen(opened(program, qtbot), "telgarsky22-theorem-2-2", "study:telgarsky22-theorem-2-2")
+    key = "study:telgarsky22-theorem-2-2"
+    chosen(opened(program, qtbot), "telgarsky22-theorem-2-2", key)
+    edits = program.window.form.edits
+    assert edits is not None and edits.base.id == "telgarsky22-theorem-2-2"
+    assert [run.key for run in program.session] == before
+    assert program.window.bar.text == commands.OFFERED
+    control = Qt.KeyboardModifier.ControlModifier
+    chosen(opened(program, qtbot), "telgarsky22-theorem-2-2", key, control)
     assert program.window.chooser.box.currentText().startswith("Telgarsky 2022, Theorem 2.2")
     qtbot.waitUntil(lambda: bool(program.session) and [r.key for r in program.session] != before)
     program.training.stop()
+
+
+def test_no_marks_of_markdown_are_shown(program: Marginscope, qtbot: QtBot) -> None:
+    studies = of_kind(opened(program, qtbot), "Study")
+    (cohen,) = [one for one in studies if one.key == "study:cohen21-edge-squared"]
+    assert "Talwalkar, Gradient descent on neural networks" in cohen.detail
 
 
 @pytest.fixture

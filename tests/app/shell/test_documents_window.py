@@ -128,14 +128,21 @@ def test_the_web_site_is_opened_in_the_browser(
     monkeypatch.setattr(QDesktopServices, "openUrl", browse)
     page = tmp_path / "index.html"
     monkeypatch.setattr(state, "SITE", (str(page),))  # an absolute name leaves the package
-    pick(qtbot, program.window, "Help", "Web site of the documents")
+    program.help.show_site()
     assert asked == [] and program.window.bar.text == NO_SITE
+    action, is_made = program.actions["site"], program.actions["site"].isVisible()
+    action.setVisible(True)
     page.write_text("<html></html>")
     pick(qtbot, program.window, "Help", "Web site of the documents")
     assert asked == [page]
     works[0] = False
     pick(qtbot, program.window, "Help", "Web site of the documents")
     assert str(page) in program.window.bar.text
+    action.setVisible(is_made)
+
+
+def test_the_web_site_is_offered_where_it_was_made(program: Marginscope) -> None:
+    assert program.actions["site"].isVisible() is (state.site() is not None)
 
 
 def test_documents_that_are_not_there_are_told(

@@ -5,15 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import ROWS, TOOL_BAR, TOOL_BAR_RIGHT
 from app.settings import load_settings
 from app.shell.appearance import is_open
 from app.shell.application import Marginscope
+from app.shell.main_window import MainWindow
+from app.study.window import StudyWindow
+from app.widgets import screen_room
+from app.widgets.screen_room import TITLE_BAR, room_of
+from core.figures.palette import LIGHT
 from tests.app.shell.conftest import Opener, trained
 
 
@@ -149,3 +154,28 @@ def check_what_does_not_fit(program: Marginscope, width: int, qtbot: QtBot) -> N
         QTest.mouseClick(extension, Qt.MouseButton.LeftButton)
         qtbot.waitUntil(lambda: unreachable(program) == set())
         QTest.mouseClick(extension, Qt.MouseButton.LeftButton)
+
+
+def test_no_window_opens_larger_than_its_screen(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen_room, "room_of", lambda _: QSize(1024, 608))
+    for made in (MainWindow(LIGHT), StudyWindow(LIGHT, 2)):
+        qtbot.addWidget(made)
+        assert made.width() <= 1024 and made.height() <= 608
+
+
+def test_the_frame_of_a_window_is_on_the_screen_too(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    room = window.screen().availableGeometry().size()
+    assert room_of(window) == QSize(room.width(), room.height() - TITLE_BAR)
+
+
+@pytest.mark.usefixtures("restyles")
+def test_a_restored_window_fits_the_screen(
+    open_program: Opener, plain_study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen_room, "room_of", lambda _: QSize(1024, 608))
+    program = open_program(plain_study)
+    assert program.window.width() <= 1024 and program.window.height() <= 608

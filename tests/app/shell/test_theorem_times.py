@@ -116,13 +116,21 @@ def test_it_lies_on_the_axis_of_the_slider(judged: Marginscope, qtbot: QtBot) ->
 # -------------------------------------------------------------------------- mouse and keyboard
 
 
-def test_a_click_goes_to_where_a_stretch_begins(judged: Marginscope, qtbot: QtBot) -> None:
+def test_a_click_goes_to_the_clicked_time(judged: Marginscope, qtbot: QtBot) -> None:
+    rows = rows_of(judged)
+    for place in (middle(rows, 0, False, 2), middle(rows, 1, True, 1)):
+        qtbot.mouseClick(rows, LEFT, pos=place)
+        assert judged.display.view.cursor == rows.moment_at(place.x())
+        assert rows.x_of(judged.display.view.cursor) == pytest.approx(place.x(), abs=1e-6)
+
+
+def test_a_double_click_goes_to_where_a_stretch_begins(judged: Marginscope, qtbot: QtBot) -> None:
     rows, times = rows_of(judged), times_of(judged)
-    qtbot.mouseClick(rows, LEFT, pos=middle(rows, 0, False, 2))
+    qtbot.mouseDClick(rows, LEFT, pos=middle(rows, 0, False, 2))
     assert judged.display.view.cursor == float(coordinate(times[stand_ins.BEGINS]))
-    qtbot.mouseClick(rows, LEFT, pos=middle(rows, 1, True, 1))
+    qtbot.mouseDClick(rows, LEFT, pos=middle(rows, 1, True, 1))
     assert judged.display.view.cursor == float(coordinate(times[stand_ins.FITS]))
-    qtbot.mouseClick(rows, LEFT, pos=middle(rows, 1, True, 0))
+    qtbot.mouseDClick(rows, LEFT, pos=middle(rows, 1, True, 0))
     assert judged.display.view.runs[-1].frame == 0
     before = judged.display.view.cursor
     qtbot.mouseClick(rows, LEFT, pos=QPoint(20, 8))  # its name, which is no time

@@ -97,3 +97,17 @@ def test_what_is_trained_and_what_is_shown_are_told_apart(
     assert words == f"trained to step {status.step}"
     assert places["time"].text() == clock_text(status.log10_time).replace("-", MINUS)
     assert program.window.transport.time.text() == "t = 0"
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(
+    program: Marginscope, tmp_path: Path
+) -> None:
+    garbage, wrong = tmp_path / "garbage.msrun", tmp_path / "bad.toml"
+    garbage.write_bytes(b"garbage\0\1")
+    wrong.write_text("title = 'bad'\nm = \n")
+    for path, words in (
+        (garbage, "garbage.msrun is damaged or not a run file: it does not begin as one;"),
+        (wrong, "bad.toml, line 2: invalid value."),
+    ):
+        program.files.open_files([str(path)])
+        assert words in program.window.bar.text

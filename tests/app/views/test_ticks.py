@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from pytestqt.qtbot import QtBot
 
+from app.playback.time_slider import TimeSlider
+from app.state.resolve import TimeSpan
 from app.widgets.axis import far_times, plain, powers
 from app.widgets.screen_text import raised
+from core.figures.palette import LIGHT
 from core.problem.schedule import coordinate
 
 
@@ -44,3 +50,22 @@ def test_every_axis_has_ticks(maker, low: float, high: float) -> None:
     assert all(text for _, text in ticks)
     places = [place for place, _ in ticks]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [(4.0, 5.0, ("10\u2074", "10\u2075")), (-0.6, 3.3, (".25", "2000")), (0.2, 0.6, ("1.6", "4"))],
+)
+def test_both_ends_of_the_slider_have_labels(
+    qtbot: QtBot, low: float, high: float, ends: tuple[str, str]
+) -> None:
+    slider = TimeSlider(LIGHT)
+    qtbot.addWidget(slider)
+    slider.resize(320, 40)
+    first, last = float(coordinate(low)), float(coordinate(high))
+    slider.set_span(TimeSpan(first, last, last, False))
+    labels = sorted(slider.shown_labels())
+    assert (labels[0][1], labels[-1][1]) == ends
+    boxes = [box for *_, box in labels]
+    assert all(one.right() < other.left() for one, other in pairwise(boxes))
+    assert boxes[0].left() >= 0.0 and boxes[-1].right() <= slider.width()

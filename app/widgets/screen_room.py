@@ -1,0 +1,21 @@
+"""Sizes of windows, kept to what their screen has room for."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QWidget
+
+TITLE_BAR = 32  # pixels of a window that was not shown yet, whose frame is not known
+
+
+def room_of(window: QWidget) -> QSize:
+    """Return the largest size of a window that its screen has room for, with its frame."""
+    frame = window.frameGeometry().size() - window.geometry().size()
+    if frame.isNull():
+        frame = QSize(0, TITLE_BAR)
+    return window.screen().availableGeometry().size() - frame
+
+
+def resize_on_screen(window: QWidget, size: QSize) -> None:
+    """Give a window a size, or what its screen has room for."""
+    window.resize(size.boundedTo(room_of(window)))

@@ -1,0 +1,94 @@
+"""A data file in the form: read while it is typed, and before the open runs are closed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.shell.application import Marginscope
+from app.training.data_check import PATH, DataFileCheck
+from app.training.section_form import FieldRow
+
+GOOD = "x1,x2,class\n1,2,1\n3,4,-1\n2,2,1\n5,1,-1\n"
+BAD = GOOD + "3,zz,-1\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with a good table and a bad one."""
+    (tmp_path / "good.csv").write_text(GOOD)
+    (tmp_path / "bad.csv").write_text(BAD)
+    return tmp_path
+
+
+def choose_file(program: Marginscope, path: Path) -> FieldRow:
+    """Choose data of a file in the form; return the row of the path."""
+    form = program.window.form
+    form.sections["data"].kind_chosen.emit("data", "file")
+    row = next(row for row in form.sections["data"].rows if row.field.key == PATH)
+    row.edited.emit(PATH, str(path))
+    return row
+
+
+def test_what_was_read_of_a_file_is_said_in_one_line(
+    program: Marginscope, files: Path, qtbot: QtBot
+) -> None:
+    row = choose_file(program, files / "good.csv")
+    qtbot.waitUntil(row.note.isVisible)
+    said = "4 rows, 2 coordinates; separated by commas; label column 'class' (last)."
+    assert row.note.text() == said
+    assert not row.problem.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("bad.csv", "path: line 6 of {}"), ("missing.csv", "path: there is no file {}")],
+)
+def test_a_wrong_file_is_marked_as_it_is_typed_and_leaves_the_open_runs_alone(
+    program: Marginscope, files: Path, qtbot: QtBot, name: str, sentence: str
+) -> None:
+    runs = [run.key for run in program.session]
+    row = choose_file(program, files / name)
+    qtbot.waitUntil(row.problem.isVisible)
+    wrong = row.problem.text()
+    assert wrong.startswith(sentence.format(files / name))
+    assert row.control.property("wrong")
+    said: list[str] = []
+    program.training.message.connect(said.append)
+    program.training.run()
+    assert [run.key for run in program.session] == runs
+    assert said == [wrong]
+    program.training.message.disconnect(said.append)
+    # Once the file is right, the next edit reads it again.
+    (files / name).write_text(GOOD)
+    row.edited.emit("data.label", "class")
+    qtbot.waitUntil(row.note.isVisible)
+    assert not row.problem.isVisible()
+
+
+def test_run_waits_until_the_file_was_read(program: Marginscope, files: Path, qtbot: QtBot) -> None:
+    runs = [run.key for run in program.session]
+    row = choose_file(program, files / "bad.csv")
+    program.training.run()  # before the form has asked for anything
+    qtbot.waitUntil(row.problem.isVisible)
+    assert [run.key for run in program.session] == runs
+    choose_file(program, files / "good.csv")
+    program.training.run()
+    qtbot.waitUntil(lambda: [run.key for run in program.session] != runs)
+
+
+def test_an_empty_path_is_wrong_only_once_run_is_pressed(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    runs = [run.key for run in program.session]
+    form = program.window.form
+    form.sections["data"].kind_chosen.emit("data", "file")
+    row = next(row for row in form.sections["data"].rows if row.field.key == PATH)
+    check = program.training.findChild(DataFileCheck)
+    qtbot.waitUntil(lambda: bool(check._findings))
+    assert not row.problem.isVisible()
+    program.training.run()
+    assert "missing" in row.problem.text()
+    assert [run.key for run in program.session] == runs
