@@ -331,10 +331,9 @@ def _connect(path: Path, real: Path) -> Connection:
 
 
 def _connected_without_locks(path: Path, real: Path) -> Connection:
-    """A connection to a file that has no `-wal`, where its file system or its recorder locks none.
+    """Connect to a file without a `-wal` whose file system or recorder has no locks.
 
-    A finished file does not change. One that is not may be growing, or have a rollback journal that
-    a crash has left, and is read as a private copy.
+    A finished file is read in place; one that grows or has a rollback journal, as a private copy.
     """
     left, finished = is_left(real), False
     try:
