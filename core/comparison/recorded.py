@@ -31,11 +31,11 @@ from core.studies.cells import flattened
 from core.studies.statistics import is_seed
 from core.studies.tables import value_text
 from core.study_file.dynamics import RecordedLoop
+from core.terminal.text import shortened
 
 # ----------------------------------------------------------------------------- settings that differ
 
 MOST_IN_LABEL = 3
-LONGEST = 48  # characters of a value, and of a title
 ABSENT = "\u2013"
 CONTENT = ".content"  # how the keys of checksums end
 HORIZON = "dynamics.until_log10_time"
@@ -80,7 +80,7 @@ def differing(
     words = _words(columns, len(settings))
     given = any(key.endswith(CONTENT) for key in columns)
     if given and all(titles) and len(set(titles)) == len(settings):
-        words = [_short(title) for title in titles]
+        words = [shortened(title) for title in titles]
     labels = _distinct(words, stems)
     keys = tuple(columns)
     shown = [_shown(key, columns[key]) for key in keys]
@@ -116,11 +116,6 @@ def _text(table: Mapping[str, Any], key: str) -> str:
     return " ".join(value_text(value).split())
 
 
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-
-
 def _shown(key: str, column: Sequence[str]) -> list[str]:
     """Return the values of a setting as tables have them.
 
@@ -128,7 +123,7 @@ def _shown(key: str, column: Sequence[str]) -> list[str]:
     ['no. 1', 'no. 2', 'no. 1']
     """
     if not key.endswith(CONTENT):
-        return [_short(text) for text in column]
+        return [shortened(text) for text in column]
     numbers = {text: f"no. {k}" for k, text in enumerate(dict.fromkeys(column), 1)}
     return [text if text == ABSENT else numbers[text] for text in column]
 
@@ -152,7 +147,7 @@ def _words(columns: Columns, count: int) -> list[str]:
     result = []
     for k in range(count):
         parts = [
-            _until(columns[key][k]) if key == HORIZON else f"{name} = {_short(columns[key][k])}"
+            _until(columns[key][k]) if key == HORIZON else f"{name} = {shortened(columns[key][k])}"
             for key, name in zip(keys, names, strict=True)
         ]
         result.append(", ".join(parts[:MOST_IN_LABEL]) + more)

@@ -10,6 +10,7 @@ from core.figures.primitives import NO_BREAK, plain
 from core.runs import Run
 from core.runs.settings import known_settings, unknown_settings
 from core.study_file.dynamics import DYNAMICS, RecordedLoop
+from core.terminal.text import shortened
 
 Fields = dict[str, Any]
 
@@ -49,7 +50,6 @@ SETTINGS = (
 # Where a run was computed, how often it was recorded and what files were called is not what it is.
 NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path", "data.understood")
 CONTENT = ".content"  # how the keys of checksums of given arrays end
-LONGEST = 60
 
 
 def fields(run: Run) -> Fields:
@@ -105,12 +105,12 @@ def headings(runs: Sequence[Run]) -> tuple[str, ...]:
     for run in runs:
         values = fields(run)
         parts = [phrase(key, values[key]) for key in keys if values[key] is not None]
-        texts.append(", ".join(parts) or plain(run.path.stem)[:LONGEST])
-    titles = [plain(run.title)[:LONGEST] for run in runs]
+        texts.append(", ".join(parts) or plain(shortened(run.path.stem)))
+    titles = [plain(shortened(run.title)) for run in runs]
     if any(key.endswith(CONTENT) for key in _differing(runs)) and all(titles):
         texts = titles if len(set(titles)) == len(titles) else texts
     if len(set(texts)) < len(texts):
-        names = [plain(run.path.stem)[:LONGEST] for run in runs]
+        names = [plain(shortened(run.path.stem)) for run in runs]
         texts = [f"{text} ({name})" for text, name in zip(texts, names, strict=True)]
     return tuple(text + _ending(run) for text, run in zip(texts, runs, strict=True))
 
@@ -151,5 +151,5 @@ def titles(runs: Sequence[Run]) -> tuple[str, str]:
     words = []
     for attribute in ("title", "source"):
         texts = dict.fromkeys(plain(getattr(run, attribute)) for run in runs)
-        words.append("; ".join(text[:LONGEST] for text in texts if text))
+        words.append("; ".join(filter(None, texts)))
     return words[0], words[1]
