@@ -113,7 +113,7 @@ def captions(
     Parameters
     ----------
     letters : sequence of (str, str)
-        Letters of the panels of a kind, and the kind.
+        Letters of the panels of a kind, "" for a single panel, and the kind.
     palette : Palette
         Colours of the figure.
     data : str
@@ -128,7 +128,8 @@ def captions(
     stronger = "darker" if palette.name == "light" else "lighter"
     # No-break spaces keep the letters together with what they stand before.
     parts = [
-        f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}{CAPTIONS[kind]}" for names, kind in letters
+        (f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}" if names else "") + CAPTIONS[kind]
+        for names, kind in letters
     ]
     text = "; ".join(parts) + "."
     filled = {

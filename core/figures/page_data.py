@@ -76,7 +76,8 @@ class Pages:
 
     def letter(self, row: int, kind: str) -> str:
         """The letter of a panel."""
-        return letter_of(row * len(self.kinds) + self.kinds.index(kind))
+        place = row * len(self.kinds) + self.kinds.index(kind)
+        return letter_of(place, len(self.kinds) * len(self.material.runs))
 
 
 def frames_of(runs: Sequence[Run], most: int) -> tuple[Frames, ...]:

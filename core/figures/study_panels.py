@@ -22,6 +22,7 @@ from core.figures.primitives import (
     Dash,
     Dots,
     Ink,
+    Key,
     KeyEntry,
     Level,
     Marker,
@@ -162,9 +163,7 @@ def _anchor(lines: Sequence[Line]) -> tuple[float, float] | None:
 # ----------------------------------------------------------------------------------------- keys
 
 
-def _key(
-    layout: PanelLayout, lines: Sequence[Line], colours: Sequence[str]
-) -> tuple[KeyEntry, ...] | TimeKey:
+def _key(layout: PanelLayout, lines: Sequence[Line], colours: Sequence[str]) -> Key:
     if ordered(lines) and layout.kind != "crossing":
         texts = tuple(_number(float(line.value)) for line in lines)
         rows = np.stack([rgba(colour) for colour in colours])
