@@ -21,7 +21,7 @@ from app.widgets.inputs import heading_label, line_height, quiet_label
 from app.widgets.layouts import add_all, space
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.scrolled import fill_scrolled
-from core.figures.numbers import MINUS, power_text
+from core.numbers import MINUS, power_text
 
 if TYPE_CHECKING:
     from app.state.node_values import NodeFacts

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from core.figures.numbers import MINUS, time_text
+from core.numbers import MINUS, time_text
 from core.problem.schedule import coordinate
 
 if TYPE_CHECKING:  # they load the numerical libraries

@@ -14,12 +14,11 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 from app.widgets.inputs import heading_label, quiet_label, rich_label
 from app.widgets.layouts import add_all, space
 from app.widgets.plain_text import plain_tip, rich_tip
-from app.widgets.screen_text import RAISED
 from app.widgets.scrolled import fill_scrolled
 from app.widgets.symbols import rich
 from app.widgets.verdict_mark import Look, hue_of, paint_mark
-from core.figures.numbers import MINUS
 from core.figures.palette import Palette
+from core.numbers import MINUS, RAISED
 from core.studies.study import Study
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from app.state.session import OpenRun
 from app.theory.judge import Judgement
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.symbols import greek, rich
-from core.figures.numbers import time_text
+from core.numbers import time_text
 
 if TYPE_CHECKING:
     from core.observables.final_margin import FinalMargin

@@ -17,8 +17,8 @@ from app.widgets.plain_text import rich_tip
 from app.widgets.screen_text import raised, shown_number
 from app.widgets.symbols import greek, rich, short_name
 from app.widgets.verdict_mark import LOOKS, MET, Look, hue_of, paint_mark
-from core.figures.numbers import time_text
 from core.figures.palette import Palette
+from core.numbers import time_text
 from core.studies.papers import PAPERS
 
 if TYPE_CHECKING:

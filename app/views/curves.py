@@ -21,9 +21,9 @@ from app.widgets.overlay import Overlay
 from app.widgets.screen_text import raised
 from app.widgets.symbols import rich
 from app.widgets.ticks import logarithmic, plain
-from core.figures.numbers import number_text
 from core.figures.palette import Palette
 from core.figures.ticks import LOG, CurveScale, scale_of, scaled
+from core.numbers import number_text
 
 if TYPE_CHECKING:
     from core.figures.margin_curves import Placed

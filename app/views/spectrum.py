@@ -17,8 +17,8 @@ from app.widgets.header import HeaderEntry, TimeColours
 from app.widgets.overlay import Overlay
 from app.widgets.screen_text import raised
 from app.widgets.ticks import logarithmic
-from core.figures.numbers import number_text
 from core.figures.palette import Colours, Palette, time_colours
+from core.numbers import number_text
 
 MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is what is decomposed
 SIGMA = "\u03c3"

@@ -10,7 +10,7 @@ from html.entities import html5
 from typing import TYPE_CHECKING
 
 from app.widgets.screen_text import raised, shown_number
-from core.figures.numbers import MINUS, number_text
+from core.numbers import MINUS, number_text
 
 if TYPE_CHECKING:
     from core.reference.margin import Bracket, ReferenceMargin

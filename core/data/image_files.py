@@ -142,6 +142,7 @@ class MnistData(FileSection):
     own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
 
     plane: ClassVar[str] = "components"  # single pixels show little of a picture
+    words: ClassVar[str] = "MNIST"
     kind: Literal["mnist"] = "mnist"
     path: str | None = setting(
         None,
@@ -275,6 +276,7 @@ class CifarData(FileSection):
     own: ClassVar[tuple[str, ...]] = ("d", "n", "path")
 
     plane: ClassVar[str] = "components"  # single pixels show little of a picture
+    words: ClassVar[str] = "CIFAR-10"
     kind: Literal["cifar10"] = "cifar10"
     path: str | None = setting(
         None,

@@ -21,13 +21,14 @@ from core.figures.layout import MM_PER_POINT, wrapped
 from core.figures.material import Material, gather
 from core.figures.names import LEAST_SIZE, MOST_SIZE, kinds_of
 from core.figures.neurons import trail_frames
-from core.figures.numbers import clock_text, math_text
+from core.figures.numbers import math_text
 from core.figures.options import USUAL, FigureOptions, check_look
 from core.figures.primitives import MM_PER_INCH, Box, Dots, FigureScene, Ink, Panel, Text
 from core.figures.scene import check_runs, last_frame, suited
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import Pixels, check_film_path, film_writer, frame_durations
 from core.files import replacing
+from core.numbers import time_text
 from core.runs import Run
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def _top(
     """Return the height of a film's top, its heading, and its clock."""
     em, time = points * MM_PER_POINT, material.time
     # The clock keeps the place of its widest text, so that nothing shifts as its digits change.
-    widest = max(len(clock_text(end, time.steps)) for end in (time.low, time.high))
+    moments = np.linspace(time.low, time.high, 64).tolist()
+    widest = max(len(time_text(one, time.steps, padded=True)) for one in moments)
     clock = Text(width - (0.58 * widest + 1.0) * 1.25 * em, 2.0 * em, "", 1.25 * points)
     runs = material.runs
     heading = headings(runs)[0] if len(runs) == 1 else titles(runs)[0]
@@ -209,7 +211,7 @@ class Drawer:
                 if axes is None:
                     place.remove()
             if self._clock is not None:
-                text = math_text(clock_text(log10_time, self._material.time.steps))
+                text = math_text(time_text(log10_time, self._material.time.steps, padded=True))
                 clock = figure_text(self._figure, scene, replace(self._clock, text=text))
                 self._figure.draw_artist(clock)
                 clock.remove()

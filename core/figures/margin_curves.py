@@ -11,7 +11,7 @@ import numpy as np
 
 from core.figures.layout import MM_PER_POINT
 from core.figures.names import POINTS
-from core.figures.numbers import linear_ticks, math_text, time_text
+from core.figures.numbers import linear_ticks, math_text
 from core.figures.palette import Palette, reference_colour, rgba
 from core.figures.primitives import (
     Array,
@@ -28,6 +28,7 @@ from core.figures.primitives import (
 )
 from core.figures.time_axis import Across, keys_of
 from core.network.recorded import ZERO, why_no_output
+from core.numbers import time_text
 from core.observables.observable import Landmark
 from core.observables.registry import OBSERVABLES, observable_of
 from core.reference.margin import ReferenceMargin

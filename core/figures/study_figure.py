@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import NO_BREAK, Box, FigureScene, Key, Panel, Text, TimeKey, plain
 from core.figures.scene import MOST_ROWS, build_scene
 from core.figures.study_panels import study_panel
-from core.runs import open_run
+from core.runs import Run, open_run
 from core.studies.cell_table import Known
 from core.studies.cells import StudyCell, cell_by_row, open_cell, studies_in
 from core.studies.formulas import FUNCTIONS
@@ -167,7 +167,7 @@ def settings_text(cells: Sequence[StudyCell]) -> str:
         values = {str(cell.settings.get(key)) for cell in cells}
         value = cells[0].settings.get(key)
         if len(values) == 1 and value is not None:
-            parts.append(phrase(key, value).replace("_", " "))
+            parts.append(phrase(key, value))
     text = ", ".join(parts).replace(" = ", NO_BREAK + "=" + NO_BREAK)
     return f"Settings: {text}. " if text else ""
 
@@ -210,7 +210,7 @@ def has_figure(study: Study) -> bool:
 def figure_of_runs(
     study: Study,
     paths: Sequence[Path],
-    keep: Callable[[Any], Any],
+    keep: Callable[[Run], Run],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
     known: Known | None = None,
@@ -236,7 +236,7 @@ def _by_rows(
     layout: FigureLayout,
     paths: Sequence[Path],
     known: Known,
-    keep: Callable[[Any], Any],
+    keep: Callable[[Run], Run],
 ) -> dict[Path, StudyCell]:
     """The cells of the grid whose files and rows are there, none of them opened yet.
 
