@@ -1,4 +1,4 @@
-"""Numbers as the program prints them for people, and as people type them.
+"""Numbers and moments as the program prints them for people, and as people type them.
 
 One convention, whatever the system's language: a decimal point, and narrow spaces between groups of
 three digits from five digits on.
@@ -105,3 +105,142 @@ def natural_key(text: str) -> list[tuple[int, str]]:
     """
     parts = re.split(r"(\d{1,18})", text)
     return [(int(part), part) if k % 2 else (-1, part) for k, part in enumerate(parts)]
+
+
+# ------------------------------------------------------------ numbers, powers of ten, and moments
+
+MINUS = "\u2212"
+# Beyond these a number is written with a power of ten.
+LARGE, SMALL = 1e4, 1e-4
+PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def dropped_zero(text: str) -> str:
+    """Without the zero before the point, and with a real minus sign."""
+    sign = MINUS if text.startswith("-") else ""
+    text = text.lstrip("-")
+    if text.startswith("0."):
+        text = text[1:]
+    return sign + text
+
+
+def fixed(value: float, decimals: int) -> str:
+    text = f"{value:.{decimals}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def number_text(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, trailing zeros dropped.
+
+    >>> number_text(0.01238), number_text(14.21), number_text(1000.0), number_text(0.0)
+    ('.0124', '14.2', '1000', '0')
+    >>> number_text(6.6e5), number_text(1.04e-7), number_text(float("nan"))
+    ('6.6 10^5', '1.04 10^-7', 'none')
+    """
+    if math.isnan(value):
+        return "none"
+    if value == 0.0:
+        return "0"
+    # Rounded first: 9.996 with three digits is 10, which has another exponent.
+    rounded = float(f"{value:.{digits - 1}e}")
+    if math.isinf(rounded):  # also where the largest floats are rounded up
+        return "infinite" if value > 0 else f"{MINUS}infinite"
+    # A power of ten has its own exponent, however log10 rounds it.
+    exponent = math.floor(math.log10(abs(rounded)) + 1e-12)
+    if SMALL <= abs(rounded) < LARGE:
+        return dropped_zero(fixed(rounded, max(digits - 1 - exponent, 0)))
+    mantissa = dropped_zero(fixed(float(f"{rounded:e}".split("e")[0]), digits - 1))
+    return f"10^{exponent}" if mantissa == "1" else f"{mantissa} 10^{exponent}"
+
+
+def count_text(value: float) -> str:
+    """A count or a rate with two or three digits and a prefix.
+
+    >>> count_text(3210), count_text(212_400), count_text(87), count_text(9.97), count_text(1.06e6)
+    ('3.2 k', '212 k', '87', '10', '1.1 M')
+    """
+    for size, prefix in PREFIXES:
+        scaled = value / size
+        # What would be shown as 1000 has the next prefix, and what as 10.0 has no decimals.
+        if abs(scaled) >= 0.9995:
+            return f"{dropped_zero(fixed(scaled, 1 if abs(scaled) < 9.95 else 0))} {prefix}"
+    return dropped_zero(fixed(value, 1 if abs(value) < 9.95 else 0))
+
+
+def power_text(exponent: float, digits: int = 3) -> str:
+    """Return 10 to a power, as any number where the power is not whole.
+
+    >>> [power_text(x) for x in (2.31, 2.0, 1.0, 0.0, -1.0, -2.0, 0.5)]
+    ['204', '10^2', '10', '1', '.1', '10^-2', '3.16']
+    >>> power_text(7.25), power_text(-400.5), power_text(2000.0), power_text(2.5e6)
+    ('1.78 10^7', '3.16 10^-401', '10^2000', '10^(2.5 10^6)')
+    """
+    if abs(exponent) >= LARGE:
+        return f"10^({number_text(exponent)})"
+    whole = round(exponent)
+    if abs(exponent - whole) < 1e-9 and not -1 <= whole <= 1:
+        return f"10^{whole}"
+    return _power(exponent, digits)
+
+
+def _power(exponent: float, digits: int = 3, padded: bool = False) -> str:
+    """Return 10 to a power as a number, `padded` with zeros to so many digits."""
+    # A decimal that ends in 5 may be a little less in binary, and would be rounded down.
+    exponent += 1e-9
+    small = math.log10(SMALL) <= exponent < math.log10(LARGE)
+    whole = 0 if small else math.floor(exponent)
+    value = float(f"{10.0 ** (exponent - whole):.{digits - 1}e}")
+    if not small and value >= 10.0:  # as 9.996 is with three digits
+        value, whole = value / 10.0, whole + 1
+    decimals = max(digits - 1 - math.floor(math.log10(value) + 1e-12), 0)
+    text = dropped_zero(f"{value:.{decimals}f}" if padded else fixed(value, decimals))
+    if small:
+        return text
+    return f"10^{whole}" if text == "1" else f"{text} 10^{whole}"
+
+
+def time_text(log10_time: float, steps: bool = False, padded: bool = False) -> str:
+    """Return a moment as people write it; `steps`: t counts steps.
+
+    `padded` moments have three digits each, so that a running display does not jump.
+
+    >>> time_text(2.305), time_text(float("-inf")), time_text(4.0), time_text(7.25)
+    ('t = 202', 't = 0', 't = 10^4', 't = 1.78 10^7')
+    >>> time_text(2.0e3), time_text(1e4), time_text(0.0, padded=True)
+    ('log10 t = 2000', 'log10 t = 10^4', 't = 1.00')
+    >>> time_text(2.0, True), time_text(float("-inf"), True), time_text(8.25, True)
+    ('step 100', 'step 0', 'step 1.78 10^8')
+    """
+    if steps and log10_time < 7.0:
+        return f"step {10.0**log10_time:.0f}"
+    if log10_time == -math.inf:
+        return "t = 0"
+    if abs(log10_time) >= 1000.0:
+        return f"log10 t = {number_text(log10_time, 4)}"
+    return f"{'step' if steps else 't ='} {_power(log10_time, padded=padded and not steps)}"
+
+
+# ------------------------------------------------------------------------------- raised powers
+
+RAISED = str.maketrans(
+    "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
+)
+# There are raised digits in Unicode but no raised point: 10^2.31 stays as it is.
+WHOLE_POWER = re.compile(r"(?<=10)\^(-?\d+)(?![\d.])")
+SQUARE = re.compile(r"\^2(?![\d.])")
+
+
+def raised(text: str) -> str:
+    """Whole powers raised, and a cross before a power of ten; other powers stay as they are.
+
+    >>> raised("1.04 10^-7") == "1.04 \u00d7 10\u207b\u2077", raised("t = 10^2.31")
+    (True, 't = 10^2.31')
+    """
+    crossed = re.sub(r"(?<=\d) (?=10\^)", " \u00d7 ", text)
+    return SQUARE.sub("\u00b2", WHOLE_POWER.sub(_raise, crossed)).replace("^-", "^" + MINUS)
+
+
+def _raise(match: re.Match[str]) -> str:
+    return match[1].translate(RAISED)

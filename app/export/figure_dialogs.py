@@ -35,8 +35,8 @@ from core.figures.names import (
     Sheet,
     check_sheet,
 )
-from core.figures.numbers import time_text
 from core.figures.options import FigureOptions
+from core.numbers import time_text
 
 FIGURE_FORMATS = {".pdf": "PDF", ".svg": "SVG", ".png": "PNG"}
 PAGE_FORMATS = {".html": "HTML, for any browser"}

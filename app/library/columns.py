@@ -10,8 +10,7 @@ from typing import final
 
 from app.widgets.screen_text import raised, shown_number
 from core.library.entry import Entry, Setting, shown
-from core.numbers import size_text
-from core.problem.schedule import time_text
+from core.numbers import size_text, time_text
 
 Key = float | str
 DASH = "\u2013"
@@ -96,7 +95,9 @@ def _share(entry: Entry) -> str:
 def _time_to_90(entry: Entry) -> str:
     if math.isinf(entry.log10_time_to_90):
         return "not reached"
-    return DASH if math.isnan(entry.log10_time_to_90) else raised(time_text(entry.log10_time_to_90))
+    if math.isnan(entry.log10_time_to_90):
+        return DASH
+    return raised(time_text(entry.log10_time_to_90).removeprefix("t = "))
 
 
 PICTURE = LibraryColumn(

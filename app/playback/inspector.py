@@ -20,7 +20,7 @@ from app.widgets.inputs import line_height
 from app.widgets.labels import ElidedLabel, quiet_label
 from app.widgets.layouts import add_all, fill_scrolled, space
 from app.widgets.screen_text import raised, shown_number
-from core.figures.numbers import MINUS, power_text
+from core.numbers import MINUS, power_text
 
 if TYPE_CHECKING:
     from app.state.node_values import NodeFacts

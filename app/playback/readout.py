@@ -17,7 +17,7 @@ from app.playback.status import StatusLine
 from app.state.background_values import GroupQuestion
 from app.state.session import OpenRun
 from core.errors import MarginscopeError
-from core.figures.numbers import number_text, time_text
+from core.numbers import number_text, time_text
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.settings import NOT_RECORDED
 from core.study_file.dynamics import KernelPredictor

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from app.state.session import OpenRun, RecordingState
-from core.figures.numbers import number_text
-from core.problem.schedule import time_text
+from core.numbers import number_text, time_text
 from core.training.control import FinishReason, RunState
 
 ENDINGS = {
@@ -79,7 +78,7 @@ def lost_sentence(run: OpenRun, problem: str = "") -> str:
     frames = run.data.run.frames  # of the file: they may still be read for the screen
     end = time_text(float(run.data.run.log10_time[frames - 1]))
     stay = "stays" if frames == 1 else "stay"
-    return f"{words} {_count(frames)} up to t = {end} {stay} in its file."
+    return f"{words} {_count(frames)} up to {end} {stay} in its file."
 
 
 def _count(frames: int) -> str:

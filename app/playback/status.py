@@ -15,13 +15,13 @@ from app.style import tabular
 from app.widgets.inputs import line_height
 from app.widgets.labels import ElidedLabel, menu_text, plain_label, plain_tip
 from app.widgets.layouts import space
-from core.figures.numbers import MINUS, clock_text, count_text
-from core.numbers import duration_text, whole_text
+from app.widgets.screen_text import raised
+from core.numbers import count_text, duration_text, time_text, whole_text
 
 # The longest texts that are usual: each place is this wide from the start, so nothing jumps.
 WIDEST = {
     "step": "trained to step 000\u202f000\u202f000",
-    "time": "t = 10^-0.00",
+    "time": "t = 0.00 \u00d7 10\u207b\u2070",
     "rate": "000 k steps/s",
     "left": "00 min left",
 }
@@ -117,9 +117,8 @@ class StatusLine(QWidget):
         `rate` is in steps a second, `eta` in seconds, `saved` the path of the run file.
         """
         self.places["step"].setText("" if step is None else f"trained to step {whole_text(step)}")
-        # Not raised: whole powers would jump among those with decimals.
-        clock = "" if log10_time is None else clock_text(log10_time)
-        self.places["time"].setText(clock.replace("-", MINUS))
+        clock = "" if log10_time is None else raised(time_text(log10_time, padded=True))
+        self.places["time"].setText(clock)
         speed = f"{count_text(rate)} steps/s" if math.isfinite(rate) else ""
         self.places["rate"].setText(speed)
         left = f"{duration_text(eta)} left" if math.isfinite(eta) else ""

@@ -27,9 +27,8 @@ from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 from app.state.resolve import TimeSpan
 from app.widgets.labels import show_tip
 from app.widgets.screen_text import raised
-from core.figures.numbers import MINUS, clock_text, number_text, power_text
 from core.figures.palette import Palette
-from core.numbers import whole_text
+from core.numbers import power_text, time_text, whole_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
 if TYPE_CHECKING:  # loads the numerical libraries
@@ -48,7 +47,7 @@ ALARM = 13.0  # pixels from the top where the alarms are clicked
 
 def alarm_text(alarm: Alarm, steps: bool = False) -> str:
     """Write an alarm with its moment; `steps` says that t counts steps."""
-    when = "" if steps else f", {clock_text(alarm.log10_time)}".replace("-", MINUS)
+    when = "" if steps else f", {raised(time_text(alarm.log10_time))}"
     return f"{alarm.text}\nstep {whole_text(alarm.step)}{when}"
 
 
@@ -69,7 +68,7 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
         exponents = [float(x) for x in range(math.ceil(first), math.floor(last + 1e-6) + 1)]
         exponents = [x for x in exponents if x % step == 0]
     exponents = exponents[:: max(1, math.ceil(len(exponents) / MOST_TICKS))]
-    labels = [(float(coordinate(x)), raised(power_text(x, 0))) for x in exponents]
+    labels = [(float(coordinate(x)), raised(power_text(x))) for x in exponents]
     inner = [(place, text) for place, text in labels if low <= place <= high + 1e-6]
     close = CLOSE * (high - low)  # a power of ten there is the label of the end
     start = [(low, _end_text(first))] if not inner or inner[0][0] > low + close else []
@@ -79,9 +78,7 @@ def ticks(low: float, high: float) -> tuple[tuple[float, str], ...]:
 
 def _end_text(log10_time: float) -> str:
     """Return the time at an end of the slider, as short as the labels of powers of ten."""
-    if abs(log10_time) < PLAIN:
-        return number_text(10.0**log10_time, 2)
-    return raised(power_text(log10_time, 1))
+    return raised(power_text(log10_time, 2))
 
 
 @final
@@ -237,7 +234,7 @@ class TimeSlider(QWidget):
         elif not self._empty:
             alarm = self.alarm_at(event.position().x())
             here = float(inverse_coordinate(moment))
-            words = clock_text(here, self._steps).replace("-", MINUS)
+            words = raised(time_text(here, self._steps, padded=True))
             words = words if alarm is None else alarm[1]
             if alarm is None and (name := self.bookmark_at(event.position().x())):
                 words = f"{name}\n{words}"

@@ -19,8 +19,9 @@ from app.state.resolve import NEAR, ResolvedView, clamped, resolve, span_of, ste
 from app.state.view_options import PACES
 from app.widgets.keyboard import ButtonKeyActivation
 from app.widgets.layouts import add_all, space
-from core.figures.numbers import MINUS, clock_text
+from app.widgets.screen_text import raised
 from core.figures.palette import Palette
+from core.numbers import time_text
 from core.problem.schedule import coordinate, parse_time
 
 BUTTONS = ("start", "back", "play", "forward", "end", "loop")
@@ -60,7 +61,7 @@ class TransportBar(QWidget):
         self.slider = TimeSlider(palette, self)
         self.slider.requested.connect(self.moment_requested)
         self._steps = False  # t counts steps
-        self._shown_time = clock_text(float("-inf"))
+        self._shown_time = time_text(float("-inf"))
         self._show_time()
 
     def add_buttons(self, actions: Mapping[str, QAction]) -> None:
@@ -100,7 +101,7 @@ class TransportBar(QWidget):
         index = self.pace.findData(view.wishes.pace)
         if index != self.pace.currentIndex():
             self.pace.setCurrentIndex(index)
-        self._shown_time = clock_text(log10_time, steps).replace("-", MINUS)
+        self._shown_time = raised(time_text(log10_time, steps, padded=True))
         if not (self.time.hasFocus() and self.time.isModified()):  # not while the user types
             self._show_time()
 

@@ -32,10 +32,11 @@ from app.state.session import OpenRun
 from app.state.view_options import typed_time
 from app.widgets.dialogs import line_dialog
 from app.widgets.labels import menu_text
+from app.widgets.screen_text import raised
 from core.errors import InputError, MarginscopeError
-from core.figures.numbers import MINUS, clock_text
 from core.library.about import change_about, read_about
 from core.library.entry import About, Bookmark
+from core.numbers import time_text
 from core.observables.node_sets import NodeSet
 from core.problem.schedule import inverse_coordinate
 
@@ -188,7 +189,7 @@ class BookmarkController(NamedController):
         """Return a moment as people read it; t counts the steps of some runs."""
         run = next(iter(self._display.session), None)
         steps = run is not None and run.counts_steps
-        return clock_text(log10_time, steps).replace("-", MINUS)
+        return raised(time_text(log10_time, steps, padded=True))
 
     def _moment(self) -> float:
         """Return log10 of the time that is shown; -inf at the start."""

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.numbers import raised
 from core.studies.changes import MOST_NAMED, changes_between, is_modified, origin_of
 from core.studies.study import Study
 from core.studies.tables import Cell, value_text
+from core.study_file.words import numbered, setting_words
 
 if TYPE_CHECKING:
     from core.runs import Run
@@ -32,23 +34,21 @@ def heading_of(cell_name: str) -> str:
     """Return a cell's name as a heading.
 
     >>> heading_of("network.m=16"), heading_of("network.m=16__dynamics.step=0.1")
-    ('m = 16', 'm = 16, step = 0.1')
-    >>> heading_of("variant=with-batch-norm"), heading_of("variant=lambda---1e-4--m---8")
-    ('variant = with batch norm', 'lambda = 1e-4, m = 8')
+    ('m = 16', 'm = 16, step .1')
+    >>> heading_of("variant=with-batch-norm"), heading_of("variant=lambda---1e-2--m---8")
+    ('with batch norm', '\u03bb = 1e-2, m = 8')
     """
     return ", ".join(_parts(cell_name))
 
 
 def _parts(cell_name: str) -> list[str]:
-    parts = []
-    for part in cell_name.split("__"):
-        key, equals, value = part.partition("=")
-        if equals and key == "variant":
-            words = _variant(value)
-            parts.append(words if "=" in words else f"variant = {words}")
-        elif equals:
-            parts.append(f"{key.rsplit('.', 1)[-1]} = {value}")
-    return parts
+    pairs = [part.partition("=") for part in cell_name.split("__")]
+    keys = {key for key, _, _ in pairs}
+    return [
+        raised(setting_words(key, _variant(value) if key == "variant" else value))
+        for key, equals, value in pairs
+        if equals and not (key == "data.kind" and "data.points" in keys)
+    ]
 
 
 def _variant(name: str) -> str:
@@ -61,35 +61,35 @@ def _variant(name: str) -> str:
 
 
 def headings_of(cell_names: Sequence[str]) -> list[str]:
-    """Return headings of runs side by side: their differences, or the whole name without any.
+    """Return headings of runs side by side: what differs between them, or all of it.
 
     >>> headings_of(["network.m=16__run.seed=0", "network.m=16__run.seed=1"])
-    ['seed = 0', 'seed = 1']
-    >>> headings_of(["network.m=16__run.seed=0"])
-    ['m = 16, seed = 0']
+    ['seed 0', 'seed 1']
+    >>> headings_of(["network.m=16__run.seed=0"] * 2)
+    ['m = 16, seed 0', 'm = 16, seed 0 (2)']
     """
     whole = [_parts(name) for name in cell_names]
     common = set.intersection(*map(set, whole)) if len(whole) > 1 else set()
     own = [[part for part in parts if part not in common] for parts in whole]
-    return [", ".join(mine or parts) for mine, parts in zip(own, whole, strict=True)]
+    return numbered(", ".join(mine or parts) for mine, parts in zip(own, whole, strict=True))
 
 
 def headings_of_files(paths: Sequence[Path]) -> list[str]:
-    """Return headings of files opened side by side: the differences between runs of one study."""
+    """Return headings of runs that are opened: the same as when they were trained."""
     stems = [MOMENT.sub("", path.stem).partition("__") for path in paths]
     alike = len({study for study, _, _ in stems}) == 1
     cells = [cell for _, _, cell in stems]
     named = headings_of(cells) if alike else list(map(heading_of, cells))
-    return [name or "".join(stem) for name, stem in zip(named, stems, strict=True)]
+    return numbered(name or "".join(stem) for name, stem in zip(named, stems, strict=True))
 
 
 def network_words(run: Run) -> str:
-    """Return the kind of a run's network, or its activation if only recordings have the kind."""
+    """Return the network of a run; one that only recordings have is called by its activation."""
     network = run.experiment.network
     activation = getattr(network, "activation", "") if network.kind == "recorded" else ""
     if activation == "unknown":
         return "network of an unknown activation"
-    return f"{activation.replace('_', ' ') or network.kind} network"
+    return setting_words("network.kind", activation or network.kind)
 
 
 def description_of(run: Run, has_nodes: bool) -> str:
@@ -98,7 +98,7 @@ def description_of(run: Run, has_nodes: bool) -> str:
     parts = [experiment.dynamics.words, f"n = {sizes.n}", f"d = {sizes.d}"]
     if has_nodes:
         parts = [network_words(run), *parts, f"m = {run.network.m}"]
-        parts.append(f"{experiment.loss.kind} loss".replace("_", " "))
+        parts.append(setting_words("loss.kind", experiment.loss.kind))
     if sizes.classes > 2:
         parts.append(f"{sizes.classes} classes")
     lead = "recorded by another program: " if run.recorded else ""

@@ -14,8 +14,8 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.widgets.verdict_mark import Hue, hue_of
-from core.figures.numbers import MINUS, time_text
 from core.figures.palette import Palette
+from core.numbers import MINUS, time_text
 from core.problem.schedule import coordinate
 
 if TYPE_CHECKING:  # they load the numerical libraries

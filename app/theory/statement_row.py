@@ -22,9 +22,15 @@ from app.widgets.inputs import line_height
 from app.widgets.labels import rich_label, rich_tip
 from app.widgets.layouts import add_all, space
 from app.widgets.screen_text import greek, raised, rich, short_name, shown_number
-from app.widgets.verdict_mark import MET, VERDICT_STYLES, VerdictStyle, hue_of, paint_mark
-from core.figures.numbers import time_text
+from app.widgets.verdict_mark import (
+    MET,
+    VERDICT_STYLES,
+    VerdictStyle,
+    hue_of,
+    paint_mark,
+)
 from core.figures.palette import Palette
+from core.numbers import time_text
 from core.studies.papers import PAPERS
 
 if TYPE_CHECKING:

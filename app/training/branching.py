@@ -296,11 +296,11 @@ def _words(error: MarginscopeError | OSError, moment: Moment) -> str:
 
 
 def _moment(run: OpenRun, frame: int) -> Moment:
-    from core.problem.schedule import time_text
+    from core.numbers import time_text
 
     assert run.data is not None
     data = run.data
     time = float(data.log10_time[frame])
-    words = f"step {data.steps[frame]}" if data.run.counts_steps else f"t = {time_text(time)}"
+    words = f"step {data.steps[frame]}" if data.run.counts_steps else time_text(time)
     cursor = float(data.coordinate[frame]) if math.isfinite(time) else START
     return Moment(run.key, run.path, run.heading, frame, words, cursor)

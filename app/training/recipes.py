@@ -135,10 +135,11 @@ def plans_of(
 ) -> list[PlannedRun]:
     """Plan a run for each cell; files are named by what differs from the study `base`."""
     runs, plans = tuple(open_runs), []
-    for cell, heading in zip(cells, headings_of([cell.name for cell in cells]), strict=True):
+    names = [file_name(study, cell, base) for cell in cells]
+    headings = headings_of([name.partition("__")[2] for name in names])
+    for cell, name, heading in zip(cells, names, headings, strict=True):
         until = float(coordinate(cell.experiment.dynamics.until_log10_time))
         recipe = recipe_of(study, with_playback_frames(cell.experiment), runs)
-        name = file_name(study, cell, base)
         plans.append(PlannedRun(name, heading or study.title, until, recipe))
     return plans
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QVBo
 from app.training.fields import LABELS
 from app.widgets.labels import quiet_label
 from app.widgets.layouts import add_all, space, widen_for_title
-from core.figures.numbers import number_text
+from core.numbers import number_text
 from core.problem.schedule import NUMBER
 
 LETTERS, SIDE = 60, 16  # how wide it is, in letters of the middle size

@@ -22,9 +22,9 @@ from app.widgets.header import HeaderEntry, Sign, TimeColours
 from app.widgets.levels import LevelLine
 from app.widgets.overlay import Overlay
 from app.widgets.screen_text import raised, rich
-from core.figures.numbers import number_text
 from core.figures.palette import Colours, Palette, time_colours
 from core.figures.ticks import LOG, CurveScale, scale_of, scaled
+from core.numbers import number_text
 
 if TYPE_CHECKING:
     from core.figures.margin_curves import Placed

@@ -22,8 +22,8 @@ from app.widgets.overlay import Pointed
 from app.widgets.plot_item import NO_POINTS, Drag, Home
 from app.widgets.screen_text import raised
 from core.figures.camera import eased, looks, signed_root, signed_square, unit_power
-from core.figures.numbers import number_text
 from core.figures.palette import Palette, dimmed
+from core.numbers import number_text
 
 LEVELS = 4  # shades of trails for each class; the nodes themselves have more
 SHADES = 12

@@ -21,7 +21,6 @@ from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import NO_POINTS, Home
 from app.widgets.screen_text import raised
-from core.figures.numbers import MINUS, number_text
 from core.figures.palette import Palette
 from core.figures.predictor import (
     LEVELS,
@@ -34,6 +33,7 @@ from core.figures.predictor import (
     sign_colours,
 )
 from core.network.recorded import why_no_output
+from core.numbers import MINUS, number_text
 
 TITLE = "predictor f"
 LINE = 1.5  # pixels

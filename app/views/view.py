@@ -19,8 +19,8 @@ from app.widgets.keyboard import PlotFocus
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Plot
-from core.figures.numbers import clock_text
 from core.figures.palette import Palette
+from core.numbers import time_text
 
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
@@ -202,7 +202,7 @@ class RunView(QWidget):
         data, overlay = self.data, self.plot.overlay
         told = [overlay.note]
         if data is not None and 0 <= self.frame < data.frames:
-            told.insert(0, clock_text(float(data.log10_time[self.frame]), data.run.counts_steps))
+            told.insert(0, time_text(float(data.log10_time[self.frame]), data.run.counts_steps))
             told += [overlay.corner[0]] if overlay.corner else []
             readings = [one.text for one in overlay.readings if math.isfinite(one.value)]
             told += readings or [self.header.key]

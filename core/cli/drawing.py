@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +20,10 @@ from core.files import scratch
 from core.observables.planes import COORDINATES, NodePlane, parse_plane
 from core.runs import Run, open_run, runs_in
 from core.studies.study import load_study, shipped_ids
+from core.terminal.bar import say
 
 if TYPE_CHECKING:
-    from core.figures.palette import Palette
-    from core.figures.primitives import FigureScene
+    from core.studies.study import Study
 
 # Options of `figure` that say something of the panels of runs.
 OF_RUNS = (
@@ -63,6 +64,7 @@ def figure(arguments: argparse.Namespace) -> int:
     from core.figures.export import check_figure_path, save_figure
     from core.figures.palette import DARK, LIGHT
     from core.figures.scene import build_scene
+    from core.sweep.folder import folder_figure, kept_once
 
     listed = ",".join(PANELS) if arguments.panels is None else arguments.panels
     panels = [name.strip() for name in listed.split(",") if name.strip()]
@@ -77,7 +79,18 @@ def figure(arguments: argparse.Namespace) -> int:
         # What is said of panels is about single runs; a study's own layout is only the default.
         named = any(getattr(arguments, name) not in (None, [], False) for name in OF_RUNS)
         named = named or sheet != Sheet()
-        scene = None if named else study_figure(arguments, stack, palette)
+        found = None if named else study_folder(arguments, stack)
+        draw = None
+        if found is not None:
+            folder, fresh = found
+            draw = partial(folder_figure, folder, kept_once(stack.enter_context), palette, fresh)
+        scene = None if draw is None else draw(claims=False)
+        if scene is not None and draw is not None and not (fresh or arguments.no_claims):
+            # First without verdicts, which may take minutes.
+            save_figure(scene, out, dpi=arguments.dpi)
+            if not arguments.quiet:
+                say(f"{out} is drawn; judging the claims, which are written below it.")
+            scene = draw(claims=True)
         if scene is None:
             runs = open_all(arguments.targets, stack, arguments.quiet)
             options = options_of(arguments, runs, palette, plane, sheet)
@@ -87,16 +100,15 @@ def figure(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def study_figure(
-    arguments: argparse.Namespace, stack: ExitStack, palette: Palette
-) -> FigureScene | None:
-    """The figure of a study with a layout, or of a folder of its runs; None for all else."""
-    from core.sweep.folder import folder_figure
-
+def study_folder(
+    arguments: argparse.Namespace, stack: ExitStack
+) -> tuple[Path, list[Study]] | None:
+    """Return the folder of a study's runs, and the study if it was trained now; None for files."""
     if len(arguments.targets) != 1:
         return None
     target = arguments.targets[0]
-    folder, given = Path(target), []
+    folder = Path(target)
+    given: list[Study] = []
     if not folder.is_dir():
         if target not in shipped_ids() and folder.suffix != ".toml":
             return None
@@ -105,7 +117,7 @@ def study_figure(
             return None
         folder = stack.enter_context(scratch("figure"))
         run_for_figure(target, folder, arguments.quiet)
-    return folder_figure(folder, stack.enter_context, palette, given)
+    return folder, given
 
 
 def movie(arguments: argparse.Namespace) -> int:

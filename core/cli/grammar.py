@@ -211,6 +211,9 @@ def _figure(commands: Any) -> None:
     command.add_argument("--font", type=number, default=7.0, help="points (default: 7)")
     command.add_argument("--letters", default="sans", choices=FAMILIES)
     command.add_argument("--no-caption", action="store_true", help="neither title nor caption")
+    command.add_argument(
+        "--no-claims", action="store_true", help="a study's figure without verdicts on its claims"
+    )
     _look_options(command)
     command.add_argument("--dpi", type=whole, default=300, help="of a PNG (default: 300)")
     command.add_argument("--dark", action="store_true", help="the dark palette")

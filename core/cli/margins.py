@@ -22,7 +22,7 @@ from core.cli.output import (
     say,
 )
 from core.errors import InputError
-from core.figures.numbers import time_text
+from core.numbers import time_text
 from core.problem.problem import Problem
 from core.problem.schedule import parse_time
 from core.reference.margin import Reference, ReferenceMargin

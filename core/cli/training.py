@@ -8,8 +8,8 @@ from pathlib import Path
 
 from core.cli.output import print_line, progress, say
 from core.errors import InputError
+from core.numbers import time_text
 from core.problem.problem import Problem
-from core.problem.schedule import time_text
 from core.runs import RecordedRun, Recorder, estimated_bytes, open_run
 from core.runs.meta import Changes, changes_text
 from core.stopping import answered_elsewhere, first_signal
@@ -158,7 +158,7 @@ def branch_run(arguments: argparse.Namespace) -> int:
     if note_of(problem):
         say(note_of(problem))
     code = _record_one(problem, path, arguments.force, arguments.quiet)
-    words = f"{path.name} branches from frame {index} of {source.name}, t = {time}"
+    words = f"{path.name} branches from frame {index} of {source.name}, {time}"
     say(f"{words}: {changes_text(changes)}.")
     return code
 

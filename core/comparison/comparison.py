@@ -22,7 +22,7 @@ from core.comparison.alignment import (
     turns_back,
 )
 from core.comparison.question import AGAINST, CompareQuestion
-from core.problem.schedule import moment_text
+from core.numbers import time_text
 
 NONE: Array = np.empty(0)
 MOST_NAMED = 3  # runs in a sentence
@@ -72,7 +72,7 @@ class Comparison:
         if not self.question.ranked:
             return ""
         ended = self.log10_time == float("inf")
-        return "the end" if ended else moment_text(self.log10_time, self.steps)
+        return "the end" if ended else time_text(self.log10_time, self.steps)
 
 
 def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:

@@ -19,7 +19,6 @@ from core.comparison.question import SORTED, CompareQuestion, check_count
 from core.errors import InputError
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES, numbers_of, observable_in, observable_of
-from core.problem.schedule import time_text
 from core.program import headless_program
 from core.reference.margin import load_margin, saved_margin_path
 from core.reference.registry import REFERENCES
@@ -31,16 +30,18 @@ from core.studies.cells import flattened
 from core.studies.statistics import is_seed
 from core.studies.tables import value_text
 from core.study_file.dynamics import RecordedLoop
+from core.study_file.words import label_of, numbered, setting_words
+from core.terminal.text import shortened
 
 # ----------------------------------------------------------------------------- settings that differ
 
 MOST_IN_LABEL = 3
-LONGEST = 48  # characters of a value, and of a title
 ABSENT = "\u2013"
 CONTENT = ".content"  # how the keys of checksums end
 HORIZON = "dynamics.until_log10_time"
 
 Columns = Mapping[str, Sequence[str]]
+Settings = Sequence[Mapping[str, Any]]
 
 
 @final
@@ -55,17 +56,13 @@ class Differing:
     families: tuple[str, ...]
 
 
-def differing(
-    settings: Sequence[Mapping[str, Any]], stems: Sequence[str], titles: Sequence[str] = ()
-) -> Differing:
+def differing(settings: Sequence[Mapping[str, Any]], titles: Sequence[str] = ()) -> Differing:
     """Return what differs between runs, and names for them.
 
     Parameters
     ----------
     settings : sequence of mappings
         Dotted key to value, one mapping a run.
-    stems : sequence of str
-        Names of the files, for runs that nothing else tells apart.
     titles : sequence of str
         Titles of the runs. All different, they name runs whose given arrays differ.
 
@@ -77,36 +74,30 @@ def differing(
     every = dict.fromkeys(key for table in settings for key in table)
     texts = {key: [_text(table, key) for table in settings] for key in every}
     columns = {key: column for key, column in texts.items() if len(set(column)) > 1}
-    words = _words(columns, len(settings))
+    words = _words(columns, settings)
     given = any(key.endswith(CONTENT) for key in columns)
     if given and all(titles) and len(set(titles)) == len(settings):
-        words = [_short(title) for title in titles]
-    labels = _distinct(words, stems)
+        words = [shortened(title) for title in titles]
+    if not columns:
+        words = [shortened(title) for title in titles] or words
+    labels = numbered(word or "run" for word in words)
     keys = tuple(columns)
     shown = [_shown(key, columns[key]) for key in keys]
     rows = tuple(tuple(column[k] for column in shown) for k in range(len(settings)))
-    return Differing(keys, rows, tuple(labels), tuple(_families(columns, labels)))
+    return Differing(keys, rows, tuple(labels), tuple(_families(columns, settings)))
 
 
-def _families(columns: Columns, labels: Sequence[str]) -> list[str]:
+def _families(columns: Columns, settings: Settings) -> list[str]:
     """A name for each run, equal for runs that differ in seeds only."""
     plain = {key: column for key, column in columns.items() if not is_seed(key)}
-    members = [tuple(column[k] for column in plain.values()) for k in range(len(labels))]
+    members = [tuple(column[k] for column in plain.values()) for k in range(len(settings))]
     firsts = [members.index(member) for member in members]
-    words = _words(plain, len(labels))
+    words = _words(plain, settings)
     each = sorted(set(firsts))
     if len(each) == 1:
-        return [""] * len(labels)
-    names = _distinct([words[k] for k in each], [labels[k] for k in each])
+        return [""] * len(settings)
+    names = numbered(words[k] or "run" for k in each)
     return [names[each.index(first)] for first in firsts]
-
-
-def _distinct(words: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Words, with other names where two are equal."""
-    return [
-        word if word and words.count(word) == 1 else f"{word}, {other}".removeprefix(", ")
-        for word, other in zip(words, others, strict=True)
-    ]
 
 
 def _text(table: Mapping[str, Any], key: str) -> str:
@@ -116,11 +107,6 @@ def _text(table: Mapping[str, Any], key: str) -> str:
     return " ".join(value_text(value).split())
 
 
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-
-
 def _shown(key: str, column: Sequence[str]) -> list[str]:
     """Return the values of a setting as tables have them.
 
@@ -128,44 +114,32 @@ def _shown(key: str, column: Sequence[str]) -> list[str]:
     ['no. 1', 'no. 2', 'no. 1']
     """
     if not key.endswith(CONTENT):
-        return [_short(text) for text in column]
+        return [shortened(text) for text in column]
     numbers = {text: f"no. {k}" for k, text in enumerate(dict.fromkeys(column), 1)}
     return [text if text == ABSENT else numbers[text] for text in column]
 
 
-def _words(columns: Columns, count: int) -> list[str]:
-    """Each run's settings by the last part of their names, or by the whole where two share it.
-
-    The horizon is named where nothing else tells some of them apart.
-    """
+def _words(columns: Columns, settings: Settings) -> list[str]:
+    """Return each run's settings in words; the horizon where nothing else tells some apart."""
     keys = [key for key in columns if not key.endswith(CONTENT)]
     lasting = [key for key in keys if key != HORIZON]
     told, all_told = (
-        len({tuple(columns[key][k] for key in some) for k in range(count)})
+        len({tuple(columns[key][k] for key in some) for k in range(len(settings))})
         for some in (lasting, keys)
     )
     keys = lasting if told == all_told else keys
-    short = [key.rpartition(".")[2] for key in keys]
-    names = [key if short.count(one) > 1 else one for key, one in zip(keys, short, strict=True)]
     rest = len(keys) - MOST_IN_LABEL
     more = f" and {rest} more" if rest > 0 else ""
-    result = []
-    for k in range(count):
-        parts = [
-            _until(columns[key][k]) if key == HORIZON else f"{name} = {_short(columns[key][k])}"
-            for key, name in zip(keys, names, strict=True)
-        ]
-        result.append(", ".join(parts[:MOST_IN_LABEL]) + more)
-    return result
+    return [
+        ", ".join(shortened(_named(key, table)) for key in keys[:MOST_IN_LABEL]) + more
+        for table in settings
+    ]
 
 
-def _until(text: str) -> str:
-    r"""A horizon in words.
-
-    >>> _until("2"), _until(ABSENT)
-    ('until t = 100', '\u2013')
-    """
-    return text if text == ABSENT else f"until t = {time_text(float(text))}"
+def _named(key: str, table: Mapping[str, Any]) -> str:
+    if table.get(key) is None:
+        return f"{label_of(key)} {ABSENT}"
+    return setting_words(key, table[key])
 
 
 # ------------------------------------------------------------------------------------ recorded runs
@@ -187,8 +161,7 @@ def most_of(run: Run) -> float:
 
 def differing_of(runs: Sequence[Run]) -> Differing:
     """The settings in which some runs differ, and what they are called by them."""
-    stems, titles = [run.path.stem for run in runs], [run.title for run in runs]
-    return differing([_settings(run) for run in runs], stems, titles)
+    return differing([_settings(run) for run in runs], [run.title for run in runs])
 
 
 def _settings(run: Run) -> dict[str, Any]:

@@ -34,6 +34,7 @@ class Wei19Data(DataSection, Law):
     title: ClassVar[str] = "distribution D: the signal in two coordinates, random bits in the rest"
     source: ClassVar[str] = "wei19, equation (2.1) and Theorem 2.1"
 
+    words: ClassVar[str] = "distribution of Wei et al."
     kind: Literal["wei19"] = "wei19"
     d: int = setting(20, meaning=D_MEANING, ge=2, le=MAX_D)
     n: int = setting(100, meaning=N_MEANING, ge=1, le=MAX_N)
@@ -196,6 +197,7 @@ class NearOrthogonalData(DataSection, Distribution):
     source: ClassVar[str] = "frei23, Theorem 3.2 (which needs 3 n coherence <= gamma^3)"
     own: ClassVar[tuple[str, ...]] = ("d", "n")
 
+    words: ClassVar[str] = "nearly orthogonal inputs"
     kind: Literal["near_orthogonal"] = "near_orthogonal"
     d: int = setting(40, meaning=f"{D_MEANING}, at least n", ge=2, le=4096)
     n: int = setting(20, meaning=f"{N_MEANING}, half of each class", ge=2, le=4096)

@@ -199,6 +199,7 @@ class FileData(FileSection):
         'set data.scale = "standard", "unit" or "max_norm", or give the columns in another unit'
     )
 
+    words: ClassVar[str] = "own data"
     kind: Literal["file"] = "file"
     path: str | None = setting(
         None,

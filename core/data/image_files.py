@@ -172,6 +172,7 @@ class MnistData(ImageSection):
     source: ClassVar[str] = "wei19, section F.2"
     names: ClassVar[str] = "the folder of its idx files"
 
+    words: ClassVar[str] = "MNIST"
     kind: Literal["mnist"] = "mnist"
     path: str | None = setting(
         None,
@@ -298,6 +299,7 @@ class CifarData(ImageSection):
     source: ClassVar[str] = "batchnorm, appendix A (cats and dogs); frei23, section F.2 (ten)"
     names: ClassVar[str] = "the folder of its batches"
 
+    words: ClassVar[str] = "CIFAR-10"
     kind: Literal["cifar10"] = "cifar10"
     path: str | None = setting(
         None,

@@ -203,6 +203,7 @@ class DigitsData(DataSection, Distribution):
     own: ClassVar[tuple[str, ...]] = ("d", "n")
 
     plane: ClassVar[str] = "components"  # single pixels show little of a picture
+    words: ClassVar[str] = "scanned digits"
     kind: Literal["digits"] = "digits"
     classes: tuple[int, ...] = setting((3, 8), meaning=f"{CLASSES_MEANING}; none: all ten")
     d: int = setting(64, meaning="always 64 pixels", ge=64, le=64, advanced=True)

@@ -82,6 +82,7 @@ class ModularData(DataSection, Distribution):
     known_law: ClassVar[bool] = False
     others: ClassVar[Mapping[str, str]] = {"network": "quadratic", "loss": "cross_entropy"}
 
+    words: ClassVar[str] = "addition modulo p"
     kind: Literal["modular"] = "modular"
     p: int = setting(
         5, meaning="modulus, odd: there are p classes and p^2 pairs", ge=FEWEST, le=MOST

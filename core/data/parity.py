@@ -147,6 +147,7 @@ class MixtureData(DataSection, Law):
     source: ClassVar[str] = "frei23, equation (4) and section F.1"
 
     plane: ClassVar[str] = "means"  # its signal lies along +-mu
+    words: ClassVar[str] = "Gaussian mixture"
     kind: Literal["gaussian_mixture"] = "gaussian_mixture"
     d: int = setting(1000, meaning=D_MEANING, ge=1, le=MAX_D)
     n: int = setting(100, meaning=f"{N_MEANING}, half of them in each cluster", ge=2, le=MAX_N)
@@ -208,6 +209,7 @@ class XorData(DataSection, Law):
     title: ClassVar[str] = "noisy 2-XOR: x = z + N(0, I), z one of +-mu_1, +-mu_2"
     source: ClassVar[str] = "frei23, section 5"
 
+    words: ClassVar[str] = "noisy XOR"
     kind: Literal["xor"] = "xor"
     d: int = setting(1000, meaning=D_MEANING, ge=2, le=MAX_D)
     n: int = setting(100, meaning=N_MEANING, ge=2, le=MAX_N)

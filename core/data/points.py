@@ -105,6 +105,7 @@ class PointsData(DataSection, Distribution):
     own: ClassVar[tuple[str, ...]] = ("d", "n")
     known_law: ClassVar[bool] = False
 
+    words: ClassVar[str] = "drawn points"
     kind: Literal["points"] = "points"
     points: Points = setting(
         ISLAND,

@@ -33,6 +33,7 @@ class TeacherData(DataSection, Law):
     title: ClassVar[str] = "labels of a random two-layer ReLU network, kept where |f(x)| >= margin"
     source: ClassVar[str] = "wei19, sections F.1 (10 units, margin .01) and F.3 (6 units, .1)"
 
+    words: ClassVar[str] = "labels of a teacher"
     kind: Literal["teacher"] = "teacher"
     d: int = setting(20, meaning=D_MEANING, ge=1, le=100_000)
     n: int = setting(200, meaning=N_MEANING, ge=1, le=MAX_N)
@@ -152,6 +153,7 @@ class SpuriousData(TargetData, Distribution):
     own: ClassVar[tuple[str, ...]] = ("d", "n")
     known_law: ClassVar[bool] = False
 
+    words: ClassVar[str] = "points with a spurious minimum"
     kind: Literal["spurious"] = "spurious"
     points: Literal["paper", "symmetric"] = setting(
         "paper",
@@ -179,6 +181,7 @@ class OrthonormalData(TargetData, Distribution):
     own: ClassVar[tuple[str, ...]] = ("d", "n")
     known_law: ClassVar[bool] = False
 
+    words: ClassVar[str] = "orthonormal inputs"
     kind: Literal["orthonormal"] = "orthonormal"
     y: tuple[float, ...] = setting((1.0, 0.5, -0.8, -0.4), meaning="the targets, one an input")
     d: int | None = setting(None, meaning="follows the targets", ge=1, advanced=True)

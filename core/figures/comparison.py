@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +12,7 @@ from core.comparison.question import AGAINST, BANDS, CompareQuestion
 from core.errors import InputError
 from core.figures.layout import FOOT, LINE, MARGIN, title_texts, wrapped
 from core.figures.names import COLUMN, PAGE, POINTS
-from core.figures.numbers import linear_ticks, math_number, math_words, power_text
+from core.figures.numbers import linear_ticks, math_number, math_words
 from core.figures.palette import LIGHT, Palette, rgba, run_colours
 from core.figures.primitives import (
     Axis,
@@ -27,6 +26,7 @@ from core.figures.primitives import (
     Text,
     plain,
 )
+from core.figures.ticks import powers
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import observable_of
 
@@ -131,14 +131,8 @@ def _across(comparison: Comparison) -> tuple[Axis, list[Array]]:
 
 
 def _decades(low: float, high: float) -> tuple[tuple[float, str], ...]:
-    """Ticks of an axis that shows log10 of a quantity."""
-    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
-    if last - first < 1:
-        return tuple((x, math_number(power_text(x, 3))) for x, _ in linear_ticks(low, high, 4))
-    step = max(1, -(-(last - first) // MOST_DECADES))
-    # From multiple to multiple: log10 of a late risk may be -10^200.
-    decades = range(-(-first // step) * step, last + 1, step)
-    return tuple((float(k), math_number(power_text(float(k)))) for k in decades)
+    """Return ticks of an axis that shows log10 of a quantity."""
+    return tuple((x, math_number(text)) for x, text in powers(low, high, MOST_DECADES))
 
 
 def _up(lines: Sequence[ComparedLine], label: str) -> Axis:

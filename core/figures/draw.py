@@ -188,10 +188,10 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
             axes.axhspan(level.low, level.high, color=level.colour, alpha=0.14, lw=0, zorder=0.5)
         if level.label:
             axes.text(
-                0.995,
+                0.995 if level.align == "right" else 0.01,
                 level.label_at,
                 font_text(level.label),
-                ha="right",
+                ha=level.align,
                 va="bottom",
                 transform=axes.get_yaxis_transform(),
                 fontsize=points - 0.5,

@@ -24,12 +24,15 @@ SHAPES = {Marker.DISC: "o", Marker.PLUS: "P", Marker.CROSS: "X", Marker.DOWN: "v
 
 
 def font_text(text: str) -> str:
-    """A text with question marks for letters that the font does not have."""
+    """Return a text that can be set: with question marks for letters that the font lacks, and with
+    the index of a sum beside it, where it does not run into the next line.
+    """
     # matplotlib warns of each letter that it has not, and draws an empty box.
     # Within `drawing`: its family is that of the scene.
     family = matplotlib.rcParams["font.family"]
     characters = get_font(fontManager.findfont(FontProperties(family=family))).get_charmap()
-    return "".join(char if ord(char) in characters or char == "\n" else "?" for char in text)
+    text = "".join(char if ord(char) in characters or char == "\n" else "?" for char in text)
+    return text.replace("\\sum_", "\\Sigma_")
 
 
 def draw_key(
@@ -37,10 +40,11 @@ def draw_key(
 ) -> None:
     """Samples and texts above the panel, so many in a line."""
     handles: list[Any] = []
-    disc: dict[str, Any] = {"linestyle": "", "markersize": 0.75 * points, "markeredgewidth": 0.0}
+    disc: dict[str, Any] = {"linestyle": "", "markeredgewidth": 0.0}
     for entry in key:
         if entry.markers:
             pairs = zip(entry.markers, entry.colours, strict=True)
+            disc["markersize"] = (0.75 if len(entry.markers) == 1 else 0.6) * points  # apart
             marks = [Line2D([], [], marker=SHAPES[m], color=colour, **disc) for m, colour in pairs]
             handles.append(tuple(marks))
         else:

@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.figures.labels import headings, titles
+from core.figures.layout import MM_PER_POINT, wrapped
 from core.figures.material import Material, gather
 from core.figures.names import LEAST_SIZE, MOST_SIZE, kinds_of
 from core.figures.neurons import trail_frames
-from core.figures.numbers import clock_text, math_text
+from core.figures.numbers import math_text
 from core.figures.options import USUAL, FigureOptions, check_look
 from core.figures.primitives import MM_PER_INCH, Box, Dots, FigureScene, Ink, Panel, Text
 from core.figures.scene import check_runs, last_frame, suited
 from core.figures.time_axis import TimeAxis, time_axis
 from core.figures.writers import Pixels, check_film_path, film_writer, frame_durations
 from core.files import replacing
+from core.numbers import time_text
 from core.runs import Run
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ SINGLE = (800, 600)
 TOP_EM = 3.4  # the line with the clock, in letter heights
 LEFT_EM, RIGHT_EM, HEAD_EM, FOOT_EM = 5.0, 1.2, 4.6, 4.0
 KEY_EM = 1.45
+FILM_LETTER_EM = 0.6  # nothing may reach into the clock
 
 
 def grid(rows: int, kinds: int) -> tuple[int, int]:
@@ -76,8 +79,8 @@ def film_scene(
     width, height = size[0] * mm, size[1] * mm
     # Letters grow with the panels, but not as fast: the small ones need them more.
     points = 0.6 * math.sqrt(min(size[0] / columns, 1.25 * size[1] / lines)) * 72.0 / DPI
-    em = points * MM_PER_INCH / 72.0
-    top = TOP_EM * em if captions else 0.0
+    em = points * MM_PER_POINT
+    top, texts, clock = _top(material, width, points) if captions else (0.0, (), None)
     cell = (width / columns, (height - top) / lines)
     names = headings(material.runs)
     panels: list[Panel] = []
@@ -99,23 +102,28 @@ def film_scene(
             panel = replace(panel, title=f"{names[row]}: {panel.title}")
         panels.append(panel)
         data.append(dots)
-    if not captions:
-        return (
-            FigureScene(width, height, points, "", material.palette, tuple(panels), ()),
-            data,
-            DPI,
-            None,
-        )
-    clock_points = 1.25 * points
-    line = 2.0 * em
-    # The clock keeps the place of its widest text, so that nothing shifts as its digits change.
-    time = material.time
-    widest = max(len(clock_text(end, time.steps)) for end in (time.low, time.high))
-    clock = Text(width - (0.58 * widest + 1.0) * 1.25 * em, line, "", clock_points)
-    heading = names[0] if rows == 1 else titles(material.runs)[0]
-    texts = (Text(LEFT_EM * em, line, heading, clock_points),)
     scene = FigureScene(width, height, points, "", material.palette, tuple(panels), texts)
     return scene, data, DPI, clock
+
+
+def _top(
+    material: Material, width: float, points: float
+) -> tuple[float, tuple[Text, ...], Text | None]:
+    """Return the height of a film's top, its heading, and its clock."""
+    em, time = points * MM_PER_POINT, material.time
+    # The clock keeps the place of its widest text, so that nothing shifts as its digits change.
+    moments = np.linspace(time.low, time.high, 64).tolist()
+    widest = max(len(time_text(one, time.steps, padded=True)) for one in moments)
+    clock = Text(width - (0.58 * widest + 1.0) * 1.25 * em, 2.0 * em, "", 1.25 * points)
+    runs = material.runs
+    heading = headings(runs)[0] if len(runs) == 1 else titles(runs)[0]
+    room, size = clock.left - (LEFT_EM + 1.0) * em, 1.25 * points
+    if len(lines := wrapped(heading, room, size, FILM_LETTER_EM)) > 2:
+        size = points
+        lines = wrapped(heading, room, size, FILM_LETTER_EM)
+    step = 1.2 * size * MM_PER_POINT
+    texts = [Text(LEFT_EM * em, 2.0 * em + k * step, line, size) for k, line in enumerate(lines)]
+    return TOP_EM * em + max(len(lines) - 1, 0) * step, tuple(texts), clock
 
 
 # -------------------------------------------------------------------------------------------- films
@@ -203,7 +211,7 @@ class Drawer:
                 if axes is None:
                     place.remove()
             if self._clock is not None:
-                text = math_text(clock_text(log10_time, self._material.time.steps))
+                text = math_text(time_text(log10_time, self._material.time.steps, padded=True))
                 clock = figure_text(self._figure, scene, replace(self._clock, text=text))
                 self._figure.draw_artist(clock)
                 clock.remove()

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from core.figures.numbers import math_text, number_text, time_text
+from core.figures.numbers import math_text
 from core.figures.primitives import NO_BREAK, plain
+from core.numbers import time_text
 from core.runs import Run
 from core.runs.settings import known_settings, unknown_settings
-from core.study_file.dynamics import DYNAMICS, RecordedLoop
+from core.study_file.dynamics import RecordedLoop
+from core.study_file.words import numbered, setting_words
+from core.terminal.text import shortened
 
 Fields = dict[str, Any]
 
-PHRASES: dict[str, str | dict[str, str]] = {
-    "data.kind": {"file": "own data"},
-    "data.d": "$d$ = {}",
-    "data.n": "$n$ = {}",
-    "data.k": "$k$ = {}",
-    "network.m": "$m$ = {}",
-    "network.kind": "{} network",
-    "network.init": {"paper": "the paper's start", "file": "own start"},
-    "loss.kind": "{} loss",
-    "dynamics.step": "step {}",
-    "dynamics.scheme": "{} steps",
-    "dynamics.accuracy": "accuracy for {}",
-    "run.seed": "seed {}",
-    "data.seed": "data seed {}",
-    "network.seed": "network seed {}",
-    "run.precision": "{}",
-    "optimizer.kind": "{}",
-}
 # In the order of the settings line; other fields are named only where they tell runs apart.
 SETTINGS = (
     "data.kind",
@@ -49,7 +35,6 @@ SETTINGS = (
 # Where a run was computed, how often it was recorded and what files were called is not what it is.
 NEVER_NAMED = ("recording.", "run.device", "network.init_path", "data.path", "data.understood")
 CONTENT = ".content"  # how the keys of checksums of given arrays end
-LONGEST = 60
 
 
 def fields(run: Run) -> Fields:
@@ -66,16 +51,9 @@ def fields(run: Run) -> Fields:
 
 
 def phrase(key: str, value: Any) -> str:
-    """A field of an experiment in words, as mathtext."""
-    if key == "dynamics.until_log10_time":
-        return f"to {math_text(time_text(float(value)))}"
-    if key == "dynamics.kind":
-        return DYNAMICS[value].words
-    words = PHRASES.get(key, key.split(".")[-1].replace("_", " ") + " {}")
-    text = math_text(number_text(value)) if isinstance(value, float) else plain(str(value))
-    if isinstance(words, dict):
-        return words.get(str(value), text)
-    return words.replace("{}", text)
+    """Return a field of an experiment in words, as mathtext."""
+    words = math_text(plain(setting_words(key, value)))
+    return re.sub(r"^([a-z]) = ", r"$\1$ = ", words)
 
 
 def differing(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -97,21 +75,18 @@ def _differing(runs: Sequence[Run]) -> list[str]:
 def headings(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return a heading for each run: what tells it apart, or the width of a single run.
 
-    Runs of different given arrays have their titles, if these differ. Runs that nothing else tells
-    apart have the names of their files.
+    Runs of different given arrays have their titles, if these differ. Repeats are numbered.
     """
     keys = differing(runs) if len(runs) > 1 else ("network.m",)
+    titles = [plain(shortened(run.title)) for run in runs]
     texts = []
-    for run in runs:
+    for run, title in zip(runs, titles, strict=True):
         values = fields(run)
         parts = [phrase(key, values[key]) for key in keys if values[key] is not None]
-        texts.append(", ".join(parts) or plain(run.path.stem)[:LONGEST])
-    titles = [plain(run.title)[:LONGEST] for run in runs]
+        texts.append(", ".join(parts) or title or "run")
     if any(key.endswith(CONTENT) for key in _differing(runs)) and all(titles):
         texts = titles if len(set(titles)) == len(titles) else texts
-    if len(set(texts)) < len(texts):
-        names = [plain(run.path.stem)[:LONGEST] for run in runs]
-        texts = [f"{text} ({name})" for text, name in zip(texts, names, strict=True)]
+    texts = numbered(texts)
     return tuple(text + _ending(run) for text, run in zip(texts, runs, strict=True))
 
 
@@ -151,5 +126,5 @@ def titles(runs: Sequence[Run]) -> tuple[str, str]:
     words = []
     for attribute in ("title", "source"):
         texts = dict.fromkeys(plain(getattr(run, attribute)) for run in runs)
-        words.append("; ".join(text[:LONGEST] for text in texts if text))
+        words.append("; ".join(filter(None, texts)))
     return words[0], words[1]

@@ -23,6 +23,7 @@ MARGIN, LINE = 2.5, 3.2
 MOST_COLUMNS = 4
 KEY_LINE = 3.5
 LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # of a panel
+LETTER_EM, BOLD_EM = 0.54, 0.71  # mean widths of a letter; bold lines of titles reach .705
 LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line with its space
 
 CAPTIONS = {
@@ -81,13 +82,13 @@ class Page:
     texts: tuple[Text, ...]
 
 
-def wrapped(text: str, width_mm: float, points: float) -> list[str]:
-    """Lines no wider than a width, estimated at .54 em a character; formulas are kept whole.
+def wrapped(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> list[str]:
+    """Return lines no wider than a width, of letters `em` wide; formulas are kept whole.
 
     >>> wrapped("half the $\\\\ell_1$ margin", 10.0, 7.0)
     ['half the', '$\\\\ell_1$', 'margin']
     """
-    most = max(int(width_mm / (0.54 * points * MM_PER_POINT)), 8)
+    most = max(int(width_mm / (em * points * MM_PER_POINT)), 8)
     formulas = re.findall(r"(?<!\\)\$[^$]*(?<!\\)\$", text)
     for position, formula in enumerate(formulas):
         shown = re.sub(r"\\(,|[A-Za-z]+)|[{}$^_]", lambda m: "o" * (len(m[0]) > 2), formula)
@@ -112,7 +113,7 @@ def captions(
     Parameters
     ----------
     letters : sequence of (str, str)
-        Letters of the panels of a kind, and the kind.
+        Letters of the panels of a kind, "" for a single panel, and the kind.
     palette : Palette
         Colours of the figure.
     data : str
@@ -127,7 +128,8 @@ def captions(
     stronger = "darker" if palette.name == "light" else "lighter"
     # No-break spaces keep the letters together with what they stand before.
     parts = [
-        f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}{CAPTIONS[kind]}" for names, kind in letters
+        (f"{names.replace(' ', NO_BREAK)}:{NO_BREAK}" if names else "") + CAPTIONS[kind]
+        for names, kind in letters
     ]
     text = "; ".join(parts) + "."
     filled = {
@@ -160,9 +162,9 @@ def margin_words(norms: Sequence[str], letters: str) -> str:
 
 
 def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[Text], float]:
-    """The lines of a title at the top of a page, and where what follows begins."""
+    """Return the lines of a title at the top of a page, and where the next text begins."""
     texts, top, scale = [], MARGIN, points / POINTS
-    for line in wrapped(title, 0.85 * width, points + 1.0):
+    for line in wrapped(title, width - 2.0 * MARGIN, points + 1.0, BOLD_EM):
         texts.append(Text(MARGIN, top + 3.0 * scale, line, points + 1.0, bold=True))
         top += LINE * scale
     return texts, top

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.figures.layout import MM_PER_POINT
 from core.figures.names import POINTS
-from core.figures.numbers import linear_ticks, math_text, time_text
+from core.figures.numbers import linear_ticks, math_text
 from core.figures.palette import Palette, reference_colour, rgba
 from core.figures.primitives import (
     Array,
@@ -28,6 +28,7 @@ from core.figures.primitives import (
 )
 from core.figures.time_axis import Across, keys_of
 from core.network.recorded import ZERO, why_no_output
+from core.numbers import time_text
 from core.observables.observable import Landmark
 from core.observables.registry import OBSERVABLES, observable_of
 from core.reference.margin import ReferenceMargin
@@ -115,12 +116,15 @@ def margin_axis(
     shares = {trace.share_of for trace in traces}
     if shares != {""}:
         top = max(top, 1.2)
-    top = max([top, *(line for line in lines if 0.0 < line <= REACH * top)])
+    shown = [line for line in lines if 0.0 < line <= REACH * top]
+    top = max([top, *shown])
     reach = max(top, -float(np.concatenate(late).min()))
     bottom = max(float(np.concatenate(everything).min()), -reach)
     if reach == 0.0:
         top, bottom = 0.01, -0.01
     pad = 0.06 * (top - bottom)
+    if shown:  # room for a label above the line
+        top = max(top, max(shown) + 0.1 * (top - bottom))
     label = "normalised margin"
     if shares != {""}:
         label = f"share of {math_label(shares.pop())}" if len(shares) == 1 else "share promised"
@@ -228,7 +232,8 @@ def _reached(
     if reach is not None:
         words = f"{percent} at {math_text(time_text(reach.log10_time, traces.steps))}"
     below = REACHED - 0.95 * line_height(y, height, points)
-    return Level(REACHED, palette.muted, words, "dotted", label_at=below)
+    # At the left, where the hard margin is far below.
+    return Level(REACHED, palette.muted, words, "dotted", label_at=below, align="left")
 
 
 def math_label(label: str) -> str:
@@ -259,25 +264,39 @@ def arrow(value: float, y: Axis) -> str:
     return "$\\uparrow$ " if value > y.high else "$\\downarrow$ "
 
 
+def label_heights(values: Sequence[float], y: Axis, line: float) -> list[float]:
+    """Return the feet of the labels of lines, given from the top down, none on its own line.
+
+    A label is above its line, or below where the frame or the label before leaves no room.
+
+    >>> label_heights([0.95, 0.5], Axis(0.0, 1.0, (), ""), 0.1)
+    [0.845, 0.512]
+    """
+    feet, ceiling = [], y.high - line
+    for value in values:
+        foot = value + 0.12 * line
+        if foot > ceiling and value <= y.high:
+            foot = value - 1.05 * line
+        feet.append(max(min(foot, ceiling), y.low))
+        ceiling = feet[-1] - line
+    return feet
+
+
 def reference_levels(
     references: Sequence[ReferenceMargin], y: Axis, height: float, points: float, palette: Palette
 ) -> tuple[Level, ...]:
-    """Lines with their brackets; labels stand above them, and off one another.
+    """Return lines with their brackets, and labels off the lines and off one another.
 
     `height` is that of the panel in millimetres. A line beyond the frame has its label at the edge,
     with an arrow.
     """
-    # From the top down, so that each label is pushed below the one before.
     scaled = [(one.factor or 0.0, one) for one in references if one.drawable]
     scaled.sort(key=lambda pair: -pair[0] * pair[1].bracket.value)
-    line = line_height(y, height, points)
     levels: list[Level] = []
-    ceiling = y.high - line
-    for factor, one in scaled:
+    values = [factor * one.bracket.value for factor, one in scaled]
+    heights = label_heights(values, y, line_height(y, height, points))
+    for (factor, one), value, label_at in zip(scaled, values, heights, strict=True):
         bracket = one.bracket
-        value = factor * bracket.value
-        label_at = max(min(value + 0.12 * line, ceiling), y.low)
-        ceiling = label_at - line
         words = arrow(value, y) + math_label(one.reference.label)
         if not bracket.certified:
             words += f" ({raised_powers(one.certainty)})"
@@ -315,18 +334,15 @@ def landmarks_of(run: Run, names: Sequence[str], curves: Sequence[Array]) -> tup
 def landmark_levels(
     placed: Sequence[tuple[Landmark, float, str]], y: Axis, height: float, points: float
 ) -> tuple[Level, ...]:
-    """Dashed lines at heights on an axis, in their colours, with their names above them.
+    """Return dashed lines at heights on an axis, in their colours, with their names.
 
     `height` is that of the panel in millimetres. A line beyond the frame has its name at the edge,
     with an arrow.
     """
-    room, levels = line_height(y, height, points), []
-    ceiling = y.high - room
-    for landmark, place, colour in sorted(placed, key=lambda one: -one[1]):
-        if not np.isfinite(place):
-            continue
-        label_at = max(min(place + 0.12 * room, ceiling), y.low)
-        ceiling = label_at - room
-        words = arrow(place, y) + landmark.tex
-        levels.append(Level(place, colour, words, "dashed", label_at=label_at))
-    return tuple(levels)
+    known = sorted((one for one in placed if np.isfinite(one[1])), key=lambda one: -one[1])
+    room = line_height(y, height, points)
+    heights = label_heights([place for _, place, _ in known], y, room)
+    return tuple(
+        Level(place, colour, arrow(place, y) + landmark.tex, "dashed", label_at=label_at)
+        for (landmark, place, colour), label_at in zip(known, heights, strict=True)
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.camera import eased, looks, signed_root, unit_power
-from core.figures.numbers import linear_ticks, math_number, number_text
+from core.figures.numbers import linear_ticks, math_number
 from core.figures.palette import Palette, class_colours, dimmed, kind_colours, rgba
 from core.figures.primitives import (
     Array,
@@ -35,6 +35,7 @@ from core.figures.rays import (
     reach_of,
 )
 from core.figures.ticks import ranged
+from core.numbers import number_text
 from core.observables.nodes import outer_classes, outer_signs, unit_rows
 from core.observables.projection import Projection
 from core.observables.registry import OBSERVABLES

@@ -21,7 +21,7 @@ from core.figures.material import SORTED, Material, gather
 from core.figures.neurons import longest_trail, sizes
 from core.figures.node_panels import KINDS as WAVES
 from core.figures.node_panels import node_waves, places_of
-from core.figures.numbers import clock_text, math_text
+from core.figures.numbers import math_text
 from core.figures.options import FigureOptions
 from core.figures.page_encoding import (
     Piece,
@@ -37,6 +37,7 @@ from core.figures.palette import DARK, LIGHT, Palette, css, dimmed, kind_colours
 from core.figures.primitives import plain
 from core.figures.scene import footer, letter_of
 from core.figures.time_axis import time_axis
+from core.numbers import time_text
 from core.observables.fourier import adds
 from core.observables.registry import OBSERVABLES
 from core.runs import Run
@@ -76,7 +77,8 @@ class Pages:
 
     def letter(self, row: int, kind: str) -> str:
         """The letter of a panel."""
-        return letter_of(row * len(self.kinds) + self.kinds.index(kind))
+        place = row * len(self.kinds) + self.kinds.index(kind)
+        return letter_of(place, len(self.kinds) * len(self.material.runs))
 
 
 def frames_of(runs: Sequence[Run], most: int) -> tuple[Frames, ...]:
@@ -145,7 +147,9 @@ def content(pages: Pages, title: str, watch: Watch) -> Json:
     return {
         "title": title_of(runs, title),
         "kinds": list(kinds),
-        "moments": [pieces(math_text(clock_text(float(time), steps))) for time in times],
+        "moments": [
+            pieces(math_text(time_text(one, steps, padded=True))) for one in times.tolist()
+        ],
         "rows": rows,
         "themes": [_theme(palette) for palette in BOTH],
         "caption": [[pieces(text) for text in _caption(one, pages)] for one in pages.both],

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.figures.numbers import MINUS
+from core.numbers import MINUS
 
 # -------------------------------------------------------------------------------------------- texts
 

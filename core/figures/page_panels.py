@@ -14,7 +14,6 @@ from core.figures.material import SORTED, Material
 from core.figures.neurons import data_dots, data_factor, followed, neurons_frame
 from core.figures.node_panels import KINDS as WAVES
 from core.figures.node_panels import wave_inks
-from core.figures.numbers import number_text
 from core.figures.page_encoding import numbers, pieces, whole
 from core.figures.palette import DARK, LIGHT, Palette, css, dimmed
 from core.figures.primitives import (
@@ -30,6 +29,7 @@ from core.figures.primitives import (
 from core.figures.rays import Rays, ray_curves, ray_words
 from core.figures.ticks import CurveScale
 from core.figures.trace_panels import Traces, words_of
+from core.numbers import number_text
 from core.observables.fourier import adds
 
 Frames = NDArray[np.int64]

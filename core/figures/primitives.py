@@ -114,7 +114,7 @@ class Words:
 class Level:
     """A horizontal line across a panel, a faint band from `low` to `high`, and a label.
 
-    The label ends at the right edge, with its foot at the height `label_at` of the axis. The line
+    The label is at the edge `align`, with its foot at the height `label_at` of the axis. The line
     of a value beyond the frame is not seen.
     """
 
@@ -125,6 +125,7 @@ class Level:
     low: float = NAN
     high: float = NAN
     label_at: float = NAN
+    align: Literal["left", "right"] = "right"
 
 
 @final
@@ -159,6 +160,9 @@ class TimeKey:
     name: str
     texts: tuple[str, ...]
     colours: Colours
+
+
+Key = tuple[KeyEntry, ...] | TimeKey
 
 
 @final
@@ -208,7 +212,7 @@ class Panel:
     ink: Ink
     levels: tuple[Level, ...] = ()
     centre_lines: bool = False
-    key: tuple[KeyEntry, ...] | TimeKey = ()
+    key: Key = ()
     key_columns: int = 0
     key_lines: int = 1
 

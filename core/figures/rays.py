@@ -13,9 +13,10 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.numbers import math_number, number_text
+from core.figures.numbers import math_number
 from core.figures.palette import Palette, rgba
 from core.figures.primitives import Array, Curves, Dots, KeyEntry, Words
+from core.numbers import number_text
 from core.observables.extremal import vectors_of
 from core.observables.projection import Projection
 from core.reference.extremal import SADDLE, has_extremal, pattern_count

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -107,12 +108,14 @@ def share_words(material: Material) -> str:
     return f" Margins are divided by {parts}, which lies at 1 with its bracket." if names else ""
 
 
-def letter_of(place: int) -> str:
-    """The letter of a panel by its place: of more than 26 two letters each.
+def letter_of(place: int, count: int) -> str:
+    """Return the letter of one of `count` panels: none of a single one, "aa" after "z".
 
-    >>> letter_of(0), letter_of(25), letter_of(26)
-    ('a', 'z', 'aa')
+    >>> letter_of(0, 1), letter_of(0, 27), letter_of(25, 27), letter_of(26, 27)
+    ('', 'a', 'z', 'aa')
     """
+    if count == 1:
+        return ""
     more, last = divmod(place, len(LETTERS))
     return (LETTERS[more - 1] if more else "") + LETTERS[last]
 
@@ -143,7 +146,7 @@ def build_scene(
     material = gather(runs, panels, lasts, options)
     title = titles(runs)[0]
     letters = {
-        (row, kind): letter_of(row * len(panels) + column)
+        (row, kind): letter_of(row * len(panels) + column, len(runs) * len(panels))
         for row in range(len(runs))
         for column, kind in enumerate(panels)
     }
@@ -155,6 +158,11 @@ def build_scene(
         for row in range(len(runs))
         for column, kind in enumerate(panels)
     )
+    # Titles of panels beside each other are on one line.
+    lines: dict[float, int] = {}
+    for panel in drawn:
+        lines[panel.box.top] = max(lines.get(panel.box.top, 1), panel.key_lines)
+    drawn = tuple(replace(panel, key_lines=lines[panel.box.top]) for panel in drawn)
     size = (laid.width, laid.height, sheet.points)
     return FigureScene(*size, title, options.palette, drawn, laid.texts, sheet.family)
 

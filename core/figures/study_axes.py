@@ -10,10 +10,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.numbers import linear_ticks, math_number, math_text, number_text
+from core.figures.numbers import linear_ticks, math_number, math_text
 from core.figures.primitives import Axis, plain
 from core.figures.ticks import multiples
 from core.figures.time_axis import TimeAxis
+from core.numbers import number_text
 from core.observables.registry import OBSERVABLES
 from core.studies.layout import PICTURES, PanelLayout
 from core.studies.panel_lines import Line

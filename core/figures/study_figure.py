@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import final
+
+import numpy as np
 
 from core.errors import InputError
 from core.figures.labels import SETTINGS, phrase
@@ -14,10 +16,10 @@ from core.figures.names import POINTS
 from core.figures.numbers import math_words
 from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, Palette
-from core.figures.primitives import NO_BREAK, Box, FigureScene, Panel, Text, TimeKey, plain
+from core.figures.primitives import NO_BREAK, Box, FigureScene, Key, Panel, Text, TimeKey, plain
 from core.figures.scene import MOST_ROWS, build_scene
 from core.figures.study_panels import study_panel
-from core.runs import open_run
+from core.runs import Run, open_run
 from core.studies.cell_table import Known
 from core.studies.cells import StudyCell, cell_by_row, open_cell, studies_in
 from core.studies.formulas import FUNCTIONS
@@ -67,11 +69,15 @@ def study_scene(
     top += 1.5
     square = Box(0.0, 0.0, side, side)
     panels: list[Panel] = []
-    for begin in range(0, len(layout.panels), columns):
-        drawn = [  # before their height is known
-            study_panel(layout.panels[k], every_line[k], 0, LETTERS[k], square, palette)
-            for k in range(begin, min(begin + columns, len(layout.panels)))
+    letters = LETTERS if len(layout.panels) > 1 else ("",)
+    every_panel = with_one_key(
+        [  # before their height is known
+            study_panel(panel, lines, 0, letter, square, palette)
+            for panel, lines, letter in zip(layout.panels, every_line, letters, strict=False)
         ]
+    )
+    for begin in range(0, len(layout.panels), columns):
+        drawn = every_panel[begin : begin + columns]
         # Of the longest key of the row, so that the panels beside it begin at one height.
         rows = max(_key_lines(panel) for panel in drawn)
         top += HEAD + KEY_LINE * (rows - 1)
@@ -105,6 +111,21 @@ def _check_formulas(layout: FigureLayout) -> None:
                 f"The words {text!r} of the figure cannot be set; check what stands between "
                 "the dollar signs."
             ) from error
+
+
+def with_one_key(panels: Sequence[Panel]) -> list[Panel]:
+    """Return the panels with the key of the first one alone, if all have the same."""
+    first = panels[0].key
+    if len(panels) > 1 and all(_is_same_key(first, panel.key) for panel in panels):
+        return [panels[0], *(replace(panel, key=()) for panel in panels[1:])]
+    return list(panels)
+
+
+def _is_same_key(one: Key, two: Key) -> bool:
+    if isinstance(one, TimeKey) and isinstance(two, TimeKey):
+        same = (one.name, one.texts) == (two.name, two.texts)
+        return same and bool(np.array_equal(one.colours, two.colours))
+    return not isinstance(one, TimeKey) and one == two
 
 
 def _key_lines(panel: Panel) -> int:
@@ -146,7 +167,7 @@ def settings_text(cells: Sequence[StudyCell]) -> str:
         values = {str(cell.settings.get(key)) for cell in cells}
         value = cells[0].settings.get(key)
         if len(values) == 1 and value is not None:
-            parts.append(phrase(key, value).replace("_", " "))
+            parts.append(phrase(key, value))
     text = ", ".join(parts).replace(" = ", NO_BREAK + "=" + NO_BREAK)
     return f"Settings: {text}. " if text else ""
 
@@ -189,7 +210,7 @@ def has_figure(study: Study) -> bool:
 def figure_of_runs(
     study: Study,
     paths: Sequence[Path],
-    keep: Callable[[Any], Any],
+    keep: Callable[[Run], Run],
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
     known: Known | None = None,
@@ -215,7 +236,7 @@ def _by_rows(
     layout: FigureLayout,
     paths: Sequence[Path],
     known: Known,
-    keep: Callable[[Any], Any],
+    keep: Callable[[Run], Run],
 ) -> dict[Path, StudyCell]:
     """The cells of the grid whose files and rows are there, none of them opened yet.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.layout import LETTER_MM, SAMPLE_MM
-from core.figures.numbers import math_text, number_text
+from core.figures.numbers import math_text, math_words
 from core.figures.palette import BLUE, VERMILION, Palette, rgba, time_colours
 from core.figures.primitives import (
     Axis,
@@ -22,6 +23,7 @@ from core.figures.primitives import (
     Dash,
     Dots,
     Ink,
+    Key,
     KeyEntry,
     Level,
     Marker,
@@ -31,6 +33,7 @@ from core.figures.primitives import (
     plain,
 )
 from core.figures.study_axes import Scale, scales_of, words_of, x_axis, y_axis
+from core.numbers import number_text
 from core.studies.layout import PICTURES, PanelLayout
 from core.studies.panel_lines import LABELS, Line
 
@@ -58,7 +61,7 @@ def line_colours(lines: Sequence[Line], palette: Palette) -> list[str]:
 def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:
     """Examples in the colours of their labels, functions in those of text and references."""
     labels = {LABELS[1.0]: palette.positive, LABELS[-1.0]: palette.negative}
-    curves = iter((palette.foreground, *palette.references))
+    curves = cycle((palette.foreground, *palette.references))
     return [labels[line.value] if not line.joined else next(curves) for line in lines]
 
 
@@ -162,9 +165,7 @@ def _anchor(lines: Sequence[Line]) -> tuple[float, float] | None:
 # ----------------------------------------------------------------------------------------- keys
 
 
-def _key(
-    layout: PanelLayout, lines: Sequence[Line], colours: Sequence[str]
-) -> tuple[KeyEntry, ...] | TimeKey:
+def _key(layout: PanelLayout, lines: Sequence[Line], colours: Sequence[str]) -> Key:
     if ordered(lines) and layout.kind != "crossing":
         texts = tuple(_number(float(line.value)) for line in lines)
         rows = np.stack([rgba(colour) for colour in colours])
@@ -198,7 +199,7 @@ def _value_text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float):
         return _number(float(value))
-    return plain(str(value))
+    return math_words(plain(str(value)))
 
 
 def _number(value: float) -> str:

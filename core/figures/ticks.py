@@ -15,8 +15,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.numbers import linear_ticks, math_number, nice_step, number_text, power_text
+from core.figures.numbers import linear_ticks, math_number, nice_step
 from core.figures.primitives import Axis
+from core.numbers import number_text, power_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
 Ticks = tuple[tuple[float, str], ...]
@@ -94,15 +95,24 @@ def powers(low: float, high: float, most: int) -> Ticks:
         return ()
     if math.ceil(low - 1e-9) < math.floor(high + 1e-9):
         return tuple((float(k), power_text(float(k))) for k in whole_numbers(low, high, most))
-    return tuple((x, power_text(x, 3)) for x, _ in linear_ticks(low, high, most))
+    return _between_powers(low, high, most)
 
 
 def logarithmic(low: float, high: float, most: int) -> Ticks:
-    """Ticks of an axis that shows log10 of a quantity, at 1, 2 and 5 times powers where it is
-    short."""
-    if not 0.0 < high - low < 1.5 or max(-low, high) > MOST_EXPONENT:
-        return powers(low, high, most)
-    digits = (1.0, 2.0, 5.0) if high - low > 0.35 else tuple(0.5 * k for k in range(2, 20))
+    """Return ticks of an axis that shows log10 of a quantity, round numbers where it is short."""
+    return (_between_powers if 0.0 < high - low < 1.5 else powers)(low, high, most)
+
+
+def _between_powers(low: float, high: float, most: int) -> Ticks:
+    """Return ticks of a short axis at 1 and 3, or 1, 2 and 5 times powers.
+
+    >>> [text for _, text in _between_powers(0.4, 1.9, 5)]
+    ['3', '10', '30']
+    """
+    if max(-low, high) > MOST_EXPONENT:
+        return tuple((x, power_text(x)) for x, _ in linear_ticks(low, high, most))
+    digits: tuple[float, ...] = (1.0, 3.0) if high - low > 1.0 else (1.0, 2.0, 5.0)
+    digits = digits if high - low > 0.35 else tuple(0.5 * k for k in range(2, 20))
     places = [
         (math.log10(digit) + k, digit * 10.0**k)
         for k in range(math.floor(low), math.floor(high) + 1)

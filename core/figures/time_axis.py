@@ -15,10 +15,11 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.numbers import linear_ticks, math_number, nice_step, number_text, power_text
+from core.figures.numbers import math_number, nice_step
 from core.figures.palette import Palette, time_colours
 from core.figures.primitives import Axis
-from core.figures.ticks import multiples, needs_logarithm, ranged
+from core.figures.ticks import MAKERS, multiples, needs_logarithm, ranged
+from core.numbers import number_text, power_text
 from core.problem.schedule import PLAIN_HORIZON, coordinate
 from core.runs import Run
 
@@ -68,12 +69,10 @@ class TimeAxis:
         low, high = (float(value) for value in self.place(np.array([self.low, self.high])))
         pad = 0.02 * (high - low)
         ticks = tuple((float(self.place(x)), self.text(x)) for x in self._ticks())
-        if len(ticks) < 2:
-            ticks = tuple(
-                (x, math_number(f"10^{text}"))
-                for x, text in linear_ticks(low, high, MOST_TICKS - 2)
-            )
         shows = "far" if self.far else "powers"
+        if len(ticks) < 2:
+            made = MAKERS[shows](low, high, MOST_TICKS - 2)
+            ticks = tuple((x, math_number(text)) for x, text in made)
         label = self.name if self.steps else f"time {self.name}"
         return Axis(low - pad, high + pad, ticks, label, shows)
 

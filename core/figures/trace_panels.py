@@ -148,7 +148,7 @@ def curve_colour(position: int, palette: Palette) -> str:
 
 def words_of(name: str) -> str:
     """An observable in a key."""
-    return name.replace("_", " ")
+    return math_words(name.replace("_", " "))
 
 
 def line(name: str, x: Array, y: Array, colour: str, dash: Dash, width: float = 1.2) -> Curves:

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import final
 
+from core.numbers import time_text
 from core.observables.node_sets import NodeSet
-from core.problem.schedule import time_text
 from core.reference.share import FIRST, most, share
 
 Setting = str | int | float | bool
@@ -101,7 +101,7 @@ class Facts:
         """What a run that goes on from another one says of that; empty for one of its own."""
         if not self.parent:
             return ""
-        moment = "" if math.isnan(self.left) else f" at t = {time_text(self.left)}"
+        moment = "" if math.isnan(self.left) else f" at {time_text(self.left)}"
         words = f": {self.changes}" if self.changes else ""
         return f"{'branched' if words else 'continued'} from {self.parent}{moment}{words}"
 
@@ -228,7 +228,7 @@ def _heading(facts: Facts, keys: Iterable[tuple[str, str]]) -> str:
         parts = [*parts[: LONGEST_HEADING - 1], "..."]
     if facts.parent:
         known = facts.changes and not math.isnan(facts.left)
-        parts.append(f"branched at t = {time_text(facts.left)}" if known else "continued")
+        parts.append(f"branched at {time_text(facts.left)}" if known else "continued")
     return ", ".join(parts)
 
 

@@ -104,6 +104,7 @@ class MulticlassNetwork(NetworkSection):
     source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
     several: ClassVar[bool] = True
 
+    words: ClassVar[str] = "multi-class network"
     kind: Literal["multiclass"] = "multiclass"
     biases: bool = setting(False, meaning="whether the nodes have biases b, which start at 0")
     init: Literal["paper", "normal", "small", "file"] = setting(

@@ -129,6 +129,7 @@ class CustomNetwork(NetworkSection):
     embedded: ClassVar[bool] = True
     several: ClassVar[bool] = True
 
+    words: ClassVar[str] = "own network"
     kind: Literal["custom"] = "custom"
     path: str | None = setting(
         None, meaning="Python file with initial() and outputs(), relative to the study file"

@@ -27,6 +27,7 @@ class HeadNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = <a*b, F(x; V)>, F an MLP that ends in a normalisation layer"
     source: ClassVar[str] = "homogeneity, equation 2 and section 2"
 
+    words: ClassVar[str] = "network with normalised head"
     kind: Literal["head"] = "head"
     depth: int = setting(2, meaning="number of weight matrices of F", ge=1, le=16)
     hidden: int = setting(32, meaning="width of F's hidden layers", ge=1, le=10_000)

@@ -100,6 +100,7 @@ class BatchNormNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = sum_j a_j relu(c_j <v_j, x - mu>/N(v_j)), whole-data statistics"
     source: ClassVar[str] = "batchnorm, section 1.3"
 
+    words: ClassVar[str] = "network with batch norm"
     kind: Literal["batch_norm"] = "batch_norm"
     # 0 and not the usual 1e-5, which spoils the dyadic points, whose variances go down to 4^-d/d.
     eps: float = setting(0.0, meaning="eps in N(v) = sqrt(v' Sigma v + eps)", ge=0, le=1e6)

@@ -157,6 +157,7 @@ class FixedOuterNetwork(NetworkSection):
     title: ClassVar[str] = "f(x) = sum_j a_j phi(<v_j, x>), a_j = +-1/sqrt(m) fixed, phi leaky"
     source: ClassVar[str] = "frei23, section 2"
 
+    words: ClassVar[str] = "network with fixed outer layer"
     kind: Literal["fixed_outer"] = "fixed_outer"
     slope: float = setting(0.1, meaning="gamma, slope of phi on the left", gt=0, le=1)
     smooth: bool = setting(

@@ -20,6 +20,13 @@ from core.run_files.frame import log10_schedule as log10_schedule
 Array = NDArray[np.float64]
 # ASCII digits only: float() takes those of any script, and underscores.
 NUMBER = r"[+\-\u2212]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
+SUPERSCRIPTS = str.maketrans(
+    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b", "0123456789-"
+)
+RAISED = re.compile(r"(?<=10)[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b]+")
+SCIENTIFIC = re.compile(
+    rf"^(?:t\s*=\s*)?({NUMBER})\s*[\u00d7x*]?\s*10\s*\^\s*([+-]?\d+)$", re.IGNORECASE
+)
 POWER = re.compile(rf"^(?:t\s*=\s*)?10\s*\^\s*\(?({NUMBER})\)?$", re.IGNORECASE)
 LOGARITHM = re.compile(rf"^(?:log10\s*t\s*=\s*)({NUMBER})$", re.IGNORECASE)
 PLAIN = re.compile(rf"^(?:t\s*=\s*)?({NUMBER})$", re.IGNORECASE)
@@ -72,14 +79,19 @@ def descent_schedule(log10_times: Array, step_size: float) -> NDArray[np.int64]:
 
 
 def parse_time(text: str) -> float | None:
-    """log10 t of what was typed: "10^2.3", "t = 200", "log10 t = 3" or "0"; None for no time.
+    """Return log10 t of what was typed, or None for no time.
 
     >>> parse_time("10^2.5"), parse_time("t = 100"), parse_time("log10 t = 3"), parse_time("0")
     (2.5, 2.0, 3.0, -inf)
     >>> parse_time("soon"), parse_time("10^1e999")
     (None, None)
+    >>> parse_time("t = 2 \u00d7 10\u207b\u00b9") == math.log10(0.2)
+    True
     """
     text = text.strip().replace("\u2212", "-")  # as the field itself writes it
+    text = RAISED.sub(lambda power: "^" + power[0].translate(SUPERSCRIPTS), text)
+    if (match := SCIENTIFIC.match(text)) and float(match[1]) > 0.0 and len(match[2]) < 10:
+        return math.log10(float(match[1])) + int(match[2])
     for pattern in (POWER, LOGARITHM):
         if match := pattern.match(text):
             log10_time = float(match[1])
@@ -87,25 +99,3 @@ def parse_time(text: str) -> float | None:
     if (match := PLAIN.match(text)) and (time := float(match[1])) >= 0.0:
         return math.log10(time) if 0.0 < time < math.inf else -math.inf if time == 0.0 else None
     return None
-
-
-def time_text(log10_time: float) -> str:
-    """A time in a few letters.
-
-    >>> time_text(2.5), time_text(-math.inf), time_text(7.25)
-    ('316', '0', '10^7.25')
-    """
-    if -3.0 < log10_time < 5.0:
-        return f"{10.0**log10_time:.3g}"
-    return "0" if log10_time == -math.inf else f"10^{log10_time:.6g}"
-
-
-def moment_text(log10_time: float, steps: bool = False) -> str:
-    """Return a moment in a few letters with what it is; `steps`: t counts steps.
-
-    >>> moment_text(2.5), moment_text(math.log10(12345), True), moment_text(-math.inf, True)
-    ('t = 316', 'step 12345', 'step 0')
-    """
-    if steps and log10_time < 7.0:
-        return f"step {10.0**log10_time:.0f}"
-    return f"{'step' if steps else 't ='} {time_text(log10_time)}"

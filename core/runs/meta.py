@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from core.dynamics.saved import STATE_VERSION
+from core.numbers import time_text
 from core.problem.problem import Problem
-from core.problem.schedule import time_text
 from core.run_files.meta import Description, printable
 from core.run_files.schema import (
     MAX_EVENTS,
@@ -54,7 +54,7 @@ class Lineage:
     def moment(self) -> str:
         """When, in a few letters."""
         known = not math.isnan(self.log10_time)
-        return f"t = {time_text(self.log10_time)}" if known else f"frame {self.frame}"
+        return time_text(self.log10_time) if known else f"frame {self.frame}"
 
     @property
     def heading(self) -> str:

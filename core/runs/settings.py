@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.problem.schedule import time_text
+from core.numbers import time_text
 from core.run_files.in_use import has_recorder
 from core.runs.base import Run
 from core.settings import NOT_RECORDED
@@ -74,4 +74,4 @@ def left_words(run: Run) -> str:
     words = "the recording stopped without being finished (its process is gone)"
     if run.frames == 0:
         return f"{words}; it has no frames"
-    return f"{words}; frames up to t = {time_text(float(run.log10_time[run.frames - 1]))} are kept"
+    return f"{words}; frames up to {time_text(float(run.log10_time[run.frames - 1]))} are kept"

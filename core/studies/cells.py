@@ -230,7 +230,7 @@ def recorded_of(run: Run) -> Recorded:
 
 
 def cell_by_row(
-    cell: Cell, path: Path, known: Mapping[str, float], study: Study, keep: Callable[[Any], Any]
+    cell: Cell, path: Path, known: Mapping[str, float], study: Study, keep: Callable[[Run], Run]
 ) -> StudyCell:
     """A cell of a study's grid as its table knows it; its file is opened only when it is needed.
 
@@ -238,9 +238,7 @@ def cell_by_row(
     """
 
     def recorded() -> Recorded:
-        run = open_run(path)
-        keep(run)
-        return cell_of(run, study).record
+        return cell_of(keep(open_run(path)), study).record
 
     settings = settings_of(cell.experiment) | dict(cell.values)
     return StudyCell(settings, recorded, path.stem, known)
@@ -254,8 +252,7 @@ def margin_of(run: Run, name: str, watch: Watch) -> float:
     return compute(reference, run.problem, watch).bracket.value
 
 
-def open_cell(path: Path, study: Study, keep: Callable[[Any], Any]) -> StudyCell | None:
-    """The cell of a run file, which `keep` is to close; None where it has no frames."""
-    run = open_run(path)
-    keep(run)
+def open_cell(path: Path, study: Study, keep: Callable[[Run], Run]) -> StudyCell | None:
+    """Return the cell of a run file, which `keep` is to close; None where it has no frames."""
+    run = keep(open_run(path))
     return cell_of(run, study) if run.frames else None

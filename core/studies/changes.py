@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from core.studies.study import Study, load_study, shipped_ids
-from core.studies.tables import depth_of
+from core.study_file.words import label_of, setting_words
 
 MODIFIED = "Modified from "
 MOST_NAMED = 6  # changes in a title
@@ -65,46 +65,44 @@ def _listed(value: Any) -> Any:
 
 
 def words_of(changes: Mapping[str, Any]) -> str:
-    """Changes as people read them.
+    """Return changes as people read them.
 
     >>> words_of({"network.kind": "head", "network.m": (16, 64), "loss.l2": None})
-    'network = head, m = 16 and 64, l2 as usual'
-    >>> words_of({"data.points": [[0.5, 1], [0.25, -1]]})
-    'points = 2 rows'
+    'network with normalised head, m = 16 and 64, \u03bb as usual'
+    >>> words_of({"data.kind": "points", "data.points": [[0.5, 1], [0.25, -1]]})
+    '2 drawn points'
     """
-    said = []
+    words = []
     for key, value in changes.items():
-        section, _, name = key.rpartition(".")
-        label = section if name == "kind" else name
+        if key == "data.kind" and changes.get("data.points") is not None:
+            continue
         if value is None:
-            said.append(f"{label} as usual")
+            words.append(f"{label_of(key)} as usual")
         elif isinstance(value, str) and value.startswith("="):
-            said.append(f"{label} {value}")
+            words.append(f"{label_of(key)} {value}")
         else:
-            said.append(f"{label} = {_text(value)}")
-    rest = len(said) - MOST_NAMED
-    return ", ".join(said[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list) and depth_of(value) > 1:
-        return f"{len(value)} rows"
-    if isinstance(value, tuple) and len(value) > 1:
-        return f"{', '.join(_text(one) for one in value[:-1])} and {_text(value[-1])}"
-    if isinstance(value, tuple | list):
-        return ", ".join(_text(one) for one in value) or "none"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+            words.append(setting_words(key, value))
+    rest = len(words) - MOST_NAMED
+    return ", ".join(words[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def retitled(study: Study, origin: Study) -> Study:
-    """The study with a title that says what was changed of its origin, that of the origin where
-    nothing was."""
+    """Return the study with a title that says what was changed of its origin, if anything was.
+
+    What the title of a changed origin says stays, but for what was changed again.
+    """
     changes = changes_between(origin, study)
     if not changes:
         return replace(study, title=origin.title)
-    # What was changed before, and saved, stays said.
-    head = f"{origin.title}, " if is_modified(origin.title) else f"{MODIFIED}{origin.title}: "
-    return replace(study, title=f"{head}{words_of(changes)}")
+    words = words_of(changes)
+    if not is_modified(origin.title):
+        return replace(study, title=f"{MODIFIED}{origin.title}: {words}")
+    head, _, before = origin.title.rpartition(": ")
+    before, settings = f", {before}, ", _settings(origin)
+    for key in changes:
+        before = before.replace(f", {words_of({key: settings.get(key)})}, ", ", ")
+    kept = before.strip(", ")
+    return replace(study, title=f"{head}: {kept}, {words}" if kept else f"{head}: {words}")
 
 
 def is_modified(title: str) -> bool:

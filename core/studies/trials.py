@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,7 @@ from core.studies.tables import Cell
 
 Array = NDArray[np.float64]
 MARGIN = "margin:"
+Opened = Callable[[Path], AbstractContextManager[Run]]
 
 
 def _nothing() -> Recorded:
@@ -38,8 +40,11 @@ def _nothing() -> Recorded:
 class Trial:
     """A cell that was run: its settings (axes, factors, variant), row and run file."""
 
-    def __init__(self, study: Study, cell: Cell, row: Row, path: Path) -> None:
+    def __init__(
+        self, study: Study, cell: Cell, row: Row, path: Path, opened: Opened | None = None
+    ) -> None:
         self.row, self.path = row, path
+        self._opened = opened
         self._study = study
         self._cell = StudyCell(
             settings_of(cell.experiment) | dict(cell.values), _nothing, known=row.known
@@ -70,13 +75,13 @@ class Trial:
     @cached_property
     def log10_times(self) -> Array:
         """log10 t of each frame, (T,)."""
-        with open_run(self.path) as run:
+        with (self._opened or open_run)(self.path) as run:
             return np.array(run.log10_time[: run.frames])
 
     def trace(self, formula: str) -> Array:
         """A formula over observables at every frame, (T,); NaN where it is not defined."""
         if formula not in self._traces:
-            with open_run(self.path) as run:
+            with (self._opened or open_run)(self.path) as run:
                 cell = cell_of(run, self._study)
                 check_formula(formula, cell.symbols)
                 values = [cell.value(formula, frame) for frame in range(run.frames)]
@@ -85,7 +90,7 @@ class Trial:
 
     def node_trace(self, name: str, reduced: Callable[[Array], float]) -> Array:
         """A number of an observable of each node, (m,), at every frame, (T,)."""
-        with open_run(self.path) as run:
+        with (self._opened or open_run)(self.path) as run:
             each = _of_nodes(name)
             values = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
         return np.array(values, dtype=np.float64)
@@ -108,7 +113,7 @@ class Trial:
     def nodes(self, name: str, at: float | None) -> Array:
         """An observable of each node, (m,), such as rotation; InputError for other names."""
         observable = _of_nodes(name)
-        with open_run(self.path) as run:
+        with (self._opened or open_run)(self.path) as run:
             frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
             value = math.nan if frame is None else observable.at(run, frame)
         return np.atleast_1d(np.asarray(value, dtype=np.float64))
@@ -119,7 +124,7 @@ class Trial:
             answer = self._cell.answered(formula, moment)
             if answer is not None:
                 return answer
-        with open_run(self.path) as run:
+        with (self._opened or open_run)(self.path) as run:
             if formula.startswith(MARGIN):
                 return _margin(run, formula.removeprefix(MARGIN))
             if not run.frames:
@@ -153,11 +158,11 @@ def _margin(run: Run, name: str) -> float:
 
 
 def trials_of(
-    study: Study, rows: Mapping[str, Row], paths: Mapping[str, Path]
+    study: Study, rows: Mapping[str, Row], paths: Mapping[str, Path], opened: Opened | None = None
 ) -> tuple[Trial, ...]:
-    """The cells of a study that were run to their end or failed, in the order of its grid."""
+    """Return the finished and failed cells of a study, in the order of its grid."""
     return tuple(
-        Trial(study, cell, rows[cell.name], paths[cell.name])
+        Trial(study, cell, rows[cell.name], paths[cell.name], opened)
         for cell in study.cells()
         if cell.name in rows and rows[cell.name].state in ("done", "failed")
     )

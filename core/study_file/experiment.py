@@ -91,6 +91,7 @@ class LeastSquaresLoss(LossSection):
     vanishes: ClassVar[bool] = False
     fits_targets: ClassVar[bool] = True
 
+    words: ClassVar[str] = "least-squares loss"
     kind: Literal["least_squares"] = "least_squares"
 
 
@@ -101,6 +102,7 @@ class MeanSquaredErrorLoss(LossSection):
     vanishes: ClassVar[bool] = False
     fits_targets: ClassVar[bool] = True
 
+    words: ClassVar[str] = "mean-squared error"
     kind: Literal["mse"] = "mse"
 
 
@@ -110,6 +112,7 @@ class CrossEntropyLoss(LossSection):
     source: ClassVar[str] = "frei23, section F.2; wei19, Theorem C.1"
     several: ClassVar[bool] = True
 
+    words: ClassVar[str] = "cross-entropy loss"
     kind: Literal["cross_entropy"] = "cross_entropy"
 
 

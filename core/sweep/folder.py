@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from core.errors import InputError
 from core.figures.palette import Palette
 from core.figures.primitives import FigureScene
 from core.figures.study_figure import figure_of_runs, layout_of
+from core.runs import Run, open_run
 from core.studies.cell_table import Known, Row, known_values
 from core.studies.cells import runs_of, studies_in
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import SIZES
-from core.studies.trials import trials_of
+from core.studies.trials import Opened, trials_of
 from core.studies.verdicts import Judged, judge
 from core.sweep.plan import (
     SUFFIX,
@@ -109,14 +110,20 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
 # ------------------------------------------------------------------------------------------ results
 
 
-def judged_in(folder: Path, ledger: Ledger, size: str | None) -> list[Judged]:
+def judged_in(
+    folder: Path, ledger: Ledger, size: str | None, opened: Opened | None = None
+) -> list[Judged]:
     """Judge the claims of a swept study, at the size that it was swept at unless one is given."""
     judged_size = (size or ledger.size) if ledger.study.sizes else None
-    return judged_rows(ledger.study, ledger.rows, folder, judged_size)
+    return judged_rows(ledger.study, ledger.rows, folder, judged_size, opened)
 
 
 def judged_rows(
-    study: Study, rows: Mapping[str, Row], folder: Path, size: str | None
+    study: Study,
+    rows: Mapping[str, Row],
+    folder: Path,
+    size: str | None,
+    opened: Opened | None = None,
 ) -> list[Judged]:
     """Judge the claims of a study by the rows of its cells, whose runs are in a folder.
 
@@ -130,6 +137,8 @@ def judged_rows(
         Folder of the run files.
     size : str or None
         Size that the cells were trained at; None judges all claims.
+    opened : callable
+        Opens the run file of a path, as a context; None for `core.runs.open_run`.
 
     Returns
     -------
@@ -144,23 +153,45 @@ def judged_rows(
         for name, row in rows.items()
         if name in paths and (row.state == "failed" or paths[name].is_file())
     }
-    return judge(study, trials_of(study, there, paths), size)
+    return judge(study, trials_of(study, there, paths, opened), size)
 
 
-def results_in(folder: Path, ledger: Ledger | None) -> tuple[list[str], Known | None]:
+def results_in(
+    folder: Path, ledger: Ledger | None, claims: bool = True, opened: Opened | None = None
+) -> tuple[list[str], Known | None]:
     """Return a line for each claim of a sweep, and what its table has; nothing without one."""
     if ledger is None:
         return [], None
-    claims = ledger.study.claims
-    verdicts = [one.line for one in judged_in(folder, ledger, None)] if claims else []
+    claims = claims and bool(ledger.study.claims)
+    verdicts = [one.line for one in judged_in(folder, ledger, None, opened)] if claims else []
     return verdicts, known_values(ledger.rows, run_paths(ledger.study, folder))
+
+
+def kept_once(keep: Callable[[Run], Run]) -> Callable[[Run], Run]:
+    """Return a function that keeps one run of a file open: what was computed of it is reused."""
+    runs: dict[Path, Run] = {}
+
+    def keep_one(run: Run) -> Run:
+        if run.path in runs:
+            run.close()
+        else:
+            runs[run.path] = keep(run)
+        return runs[run.path]
+
+    return keep_one
+
+
+def opener_of(keep: Callable[[Run], Run]) -> Opened:
+    """Return how claims open runs that `keep` closes later."""
+    return lambda path: nullcontext(keep(open_run(path)))
 
 
 def folder_figure(
     folder: Path,
-    keep: Callable[[Any], Any],
+    keep: Callable[[Run], Run],
     palette: Palette,
     fresh: Sequence[Study] = (),
+    claims: bool = True,
 ) -> FigureScene | None:
     """Return the figure of the study with a layout whose runs a folder holds; None without one.
 
@@ -169,11 +200,13 @@ def folder_figure(
     folder : Path
         Folder of run files.
     keep : callable
-        Called with each run that is opened; it closes the run later.
+        Called with each run that is opened; closes the run later, and returns the run to read.
     palette : Palette
         Colours of the figure.
     fresh : sequence of Study
         Studies whose runs were recorded a moment ago and have no ledger.
+    claims : bool
+        Judge the study's claims and write the verdicts below the panels.
 
     Returns
     -------
@@ -184,5 +217,6 @@ def folder_figure(
     if study is None:
         return None
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
-    verdicts, known = results_in(folder, own)
+    keep = kept_once(keep)
+    verdicts, known = results_in(folder, own, claims, opener_of(keep))
     return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, known)

@@ -23,6 +23,23 @@ JOINERS = "\u200c\u200d"  # format characters that Persian, Indic scripts and em
 SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
+NAME = 60  # characters of a name in a key, a table or a list
+
+
+def shortened(text: str, most: int = NAME) -> str:
+    """Return the text in one line of at most `most` characters; a longer one ends at a word.
+
+    >>> shortened("a  name"), shortened("a rather long name", 10), shortened("x" * 9, 5)
+    ('a name', 'a rather…', 'xxxx…')
+    """
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    head = text[: most - 1]
+    whole = head if text[most - 1] == " " else head.rpartition(" ")[0]
+    return f"{(whole or head).rstrip(' ,;:')}…"
+
+
 def is_steering(character: str) -> bool:
     """Return True for a character that a terminal acts upon or does not show."""
     return unicodedata.category(character) in STEERING and character not in JOINERS

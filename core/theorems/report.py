@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
-from core.numbers import finite
-from core.problem.schedule import moment_text
+from core.numbers import finite, time_text
 from core.theorems.common import shown
 from core.theorems.statement import Assessment
 
@@ -20,7 +19,7 @@ class Style:
     """Numbers and moments (log10 t, or steps) as text."""
 
     number: Callable[[float], str] = shown
-    moment: Callable[[float, bool], str] = moment_text
+    moment: Callable[[float, bool], str] = time_text
 
 
 PLAIN = Style()

@@ -24,8 +24,9 @@ from core.errors import InputError
 from core.network.parametrisation import Network, Shape
 from core.network.registry import NETWORKS, build_network, initial_arrays
 from core.network.section import NetworkSection
+from core.numbers import time_text
 from core.problem.problem import Problem, Start
-from core.problem.schedule import parse_time, time_text
+from core.problem.schedule import parse_time
 from core.runs import RecordedRun
 from core.runs.meta import Changes, changes_text
 from core.studies.tables import value_text
@@ -72,11 +73,11 @@ def frame_of(run: RecordedRun, text: str) -> int:
         )
     times = run.log10_time
     if not times.size or time > times[-1] + NEAR:
-        end = f"ends at t = {time_text(float(times[-1]))}" if times.size else "holds no frame"
+        end = f"ends at {time_text(float(times[-1]))}" if times.size else "holds no frame"
         raise InputError(f"--at {text}: {run.path} {end}; choose an earlier time, or `continue`.")
     if time < times[0] - NEAR:
         raise InputError(
-            f"--at {text}: {run.path} begins at t = {time_text(float(times[0]))}; branch from the "
+            f"--at {text}: {run.path} begins at {time_text(float(times[0]))}; branch from the "
             "run that it goes on from."
         )
     return int(np.searchsorted(times, time + NEAR, side="right")) - 1

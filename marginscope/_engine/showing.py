@@ -15,7 +15,7 @@ from core.figures.primitives import FigureScene
 from core.figures.study_figure import figure_of_runs
 from core.runs import runs_in
 from core.studies.study import shipped_ids
-from core.sweep.folder import folder_figure, results_in
+from core.sweep.folder import folder_figure, kept_once, opener_of, results_in
 from marginscope._engine.boundary import Folder, public
 from marginscope._engine.figures import (
     PLAIN,
@@ -139,10 +139,12 @@ def _scene(shown: Any, options: Options, dark: bool, stack: ExitStack) -> Figure
         if scene is not None:
             return scene
     if isinstance(shown, Sweep) and options == PLAIN and core_study(shown.study).figure:
-        verdicts, known = results_in(shown.folder, shown._plan.ledger)
+        keep = kept_once(stack.enter_context)
+        ledger = shown._plan.ledger
+        verdicts, known = results_in(shown.folder, ledger, True, opener_of(keep))
         paths = [cell.path for cell in shown.cells if cell.state == "done"]
         study = core_study(shown.study)
-        return figure_of_runs(study, paths, stack.enter_context, palette, verdicts, known)
+        return figure_of_runs(study, paths, keep, palette, verdicts, known)
     return scene_of(_opened(shown, stack), options, dark)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import InputError, did_you_mean
+from core.numbers import time_text
 from core.observables.observable import Shape
 from core.observables.registry import (
     OBSERVABLES,
@@ -20,7 +21,6 @@ from core.observables.registry import (
     observable_of,
 )
 from core.observables.table import weights_at
-from core.problem.schedule import time_text
 from core.runs import Run
 from core.runs.settings import known_settings
 from marginscope._engine.boundary import needed
@@ -132,7 +132,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     reached = f"{count} frames"
     if count:
         # Not t itself, which is infinite beyond 10^308.
-        end = f"t = {time_text(float(run.log10_time[-1]))}"
+        end = time_text(float(run.log10_time[-1]))
         reached += f" to step {run.steps[-1]}" if run.counts_steps else f" to {end}"
     told = [
         ("run", run.title),

@@ -54,19 +54,24 @@ export function numberText(value, digits = 3) {
   return (first === "1" ? "" : first + " ") + "10^" + Number(exponent);
 }
 
-// 10 to a power, plain where that is shorter.
-export function powerText(exponent, decimals = 2) {
-  if (Math.abs(exponent) >= LARGE) return `10^(${numberText(exponent)})`;
-  if (exponent >= -1 && exponent < 1.5) return numberText(10 ** exponent);
-  const long = Math.max(inDecimals(Math.abs(exponent), 0).length - 2, 0);
-  return "10^" + fixed(exponent, Math.max(decimals - long, 0));
+// 10 to a power, as any number.
+function power(exponent, digits = 3) {
+  exponent += 1e-9;
+  const small = exponent >= Math.log10(SMALL) && exponent < Math.log10(LARGE);
+  let whole = small ? 0 : Math.floor(exponent);
+  let value = Number(inFigures(10 ** (exponent - whole), digits));
+  if (!small && value >= 10) [value, whole] = [value / 10, whole + 1];
+  const decimals = Math.max(digits - 1 - Math.floor(Math.log10(value) + 1e-12), 0);
+  const text = droppedZero(fixed(value, decimals));
+  if (small) return text;
+  return text === "1" ? `10^${whole}` : `${text} 10^${whole}`;
 }
 
 // A moment by log10 of t, which is -Infinity at t = 0.
 export function timeText(time) {
   if (time === -Infinity) return "t = 0";
   if (Math.abs(time) >= 1000) return `log10 t = ${numberText(time, 4)}`;
-  return `t = ${powerText(time + 1e-9)}`;
+  return `t = ${power(time)}`;
 }
 
 function niceStep(span, most) {

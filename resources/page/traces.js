@@ -37,7 +37,10 @@ export function drawLevels(ctx, panel, frame, y, at, look) {
     if (!level.label.length) continue;
     // Off one another from the top down; the share that is to be reached has its label below it.
     const away = level.dash === "dotted" ? 0.95 : -0.12;
-    const foot = Math.max(place + away * LINE * size, ceiling);
+    let foot = place + away * LINE * size;
+    // Below its line where the frame or the label before leaves no room above.
+    if (foot < ceiling && place >= frame.top) foot = place + 1.05 * LINE * size;
+    foot = Math.max(foot, ceiling);
     ceiling = foot + LINE * size;
     labels.push([level.label, Math.min(foot, frame.top + frame.height), colour]);
   }

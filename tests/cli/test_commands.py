@@ -13,8 +13,8 @@ import pytest
 import marginscope as ms
 from core import __version__
 from core.cli.main import main
+from core.numbers import time_text
 from core.observables.registry import scalars_of, usual_of
-from core.problem.schedule import time_text
 from core.runs import open_run
 from tests.problems import FIGURE_1
 from tests.support.commands import Call
@@ -139,7 +139,7 @@ def test_a_recording_whose_process_is_gone_says_so(call: Call, tmp_path: Path) -
     with open_run(tmp_path / "dead.msrun") as run:
         assert run.frames == 4
         end = time_text(float(run.log10_time[3]))
-    assert f"  {words}; frames up to t = {end} are kept; " in out
+    assert f"  {words}; frames up to {end} are kept; " in out
     facts = json.loads(call("info", tmp_path / "dead.msrun", "--json")[1])
     assert (facts["status"], facts["recorder"]) == ("recording", "gone")
     with ms.open(tmp_path / "dead.msrun") as opened:

@@ -15,13 +15,14 @@ from PIL import Image
 from core.figures import page as pages
 from core.figures.margin_curves import CURVES
 from core.figures.node_panels import sorted_values
-from core.figures.numbers import linear_ticks, number_text, power_text, time_text
+from core.figures.numbers import linear_ticks
 from core.figures.options import FigureOptions, Look, Region
 from core.figures.page import PageOptions, page_html
 from core.figures.page_data import frames_of
 from core.figures.palette import DARK, LIGHT, rgb
 from core.figures.primitives import Box
 from core.figures.ticks import rooted
+from core.numbers import number_text, time_text
 from core.observables.node_sets import NodeSet
 from core.observables.registry import OBSERVABLES
 from core.reference.margin import ReferenceMargin
@@ -133,7 +134,7 @@ def test_numbers_and_ticks_are_those_of_the_program(shown) -> None:
           const [values, times, ranges, absurd] = {given};
           return [
             values.map((value) => numberText(value)), values.map((value) => numberText(value, 4)),
-            times.map((time) => timeText(time)), times.map((time) => powerText(time)),
+            times.map((time) => timeText(time)),
             ranges.map(([low, high]) => linearTicks(low, high, 6)),
             ranges.map(([low, high]) => rootedTicks(low, high, 5)),
             [timeText(-Infinity), numberText(NaN), numberText(-Infinity)],
@@ -144,16 +145,15 @@ def test_numbers_and_ticks_are_those_of_the_program(shown) -> None:
     assert found[1] == [number_text(value, 4) for value in values]
     finite = [time for time in times if math.isfinite(time)]
     assert found[2] == [time_text(time) for time in finite]
-    assert found[3] == [power_text(time) for time in finite]
-    for mine, own in ((found[4], (linear_ticks, 6)), (found[5], (rooted, 5))):
+    for mine, own in ((found[3], (linear_ticks, 6)), (found[4], (rooted, 5))):
         for ticks, (low, high) in zip(mine, ranges, strict=True):
             expected = own[0](low, high, own[1])
             assert [text for _, text in ticks] == [text for _, text in expected]
             places = [place for place, _ in expected]
             assert [place for place, _ in ticks] == pytest.approx(places)
-    assert found[6] == ["t = 0", "none", "\u2212infinite"]
+    assert found[5] == ["t = 0", "none", "\u2212infinite"]
     # No number of ticks, nor of steps between them, is beyond all bounds: equal ends froze a page.
-    for places, (low, high) in zip(found[7], absurd, strict=True):
+    for places, (low, high) in zip(found[6], absurd, strict=True):
         assert places == pytest.approx([place for place, _ in linear_ticks(low, high, 6)])
 
 

@@ -25,9 +25,10 @@ from core.studies.moments import MOST_REQUESTED, Moment, Requested, requested_of
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.trials import trials_of
 from core.studies.verdicts import judge
-from core.sweep.folder import results_in
+from core.sweep.folder import kept_once, results_in
 from core.sweep.plan import WITHOUT_SUMS, ledger_rows, read_ledger
 from tests.figures.test_study_figure import TEXT as SMALL_STUDY
+from tests.support.made_up_figures import two_runs
 
 SMALL = SMALL_STUDY.partition("[[claims]]")[0].replace("frames = 5", "frames = 9")
 TEXT = f"""{SMALL}
@@ -244,3 +245,16 @@ def test_shipped_studies_ask_for_few_values(subtests: pytest.Subtests) -> None:
             assert len(asked) < MOST_REQUESTED
             assert len({one.key for one in asked}) == len(asked)
             assert all(isinstance(one, Requested) for one in asked)
+
+
+def test_a_run_is_kept_open_once() -> None:
+    run = two_runs()[0]
+    held: list[Run] = []
+
+    def hold(one: Run) -> Run:
+        held.append(one)
+        return one
+
+    keep = kept_once(hold)
+    assert [keep(run), keep(run)] == [run, run]
+    assert held == [run]

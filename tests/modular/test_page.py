@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from core.figures.node_panels import WavePanel, node_waves
-from core.figures.numbers import number_text
 from core.figures.page import page_html
 from core.figures.page_data import frames_of, numbers_in
 from core.figures.palette import DARK, LIGHT, rgb
+from core.numbers import number_text
 from core.runs import Run, open_run
 from tests.figures.test_page_in_browser import READY, SWEEP, inked
 from tests.recording import recorded

@@ -192,7 +192,8 @@ def test_a_changed_study_says_so_in_its_title() -> None:
     edits.set_kind("network", "head")
     edits.set_text("network.m", "16")
     study = edits.outcome().study
-    assert study.title == "Modified from Telgarsky 2022, Figure 1: network = head, m = 16"
+    title = "Modified from Telgarsky 2022, Figure 1: network with normalised head, m = 16"
+    assert study.title == title
     assert comes_from(study.title, base.title)
     # It is put into the form as it is, as a new seed does, and changed further.
     again = StudyEdits(study)
@@ -213,11 +214,16 @@ def test_what_was_changed_and_saved_stays_said(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(study.to_toml())
     saved = load_study(str(path))
-    assert saved.title == "Modified from Wei et al. 2019, Figure 5: l2 = 3 ^ (0 - e)"
+    assert saved.title == "Modified from Wei et al. 2019, Figure 5: \u03bb = 3 ^ (0 - e)"
     again = StudyEdits(saved)
     again.set_text("network.m", "7")
     study = again.outcome().study
     assert study.title == f"{saved.title}, m = 7"
+    once_more = StudyEdits(study)
+    once_more.set_text("network.m", "9")
+    study = once_more.outcome().study
+    assert study is not None
+    assert study.title == f"{saved.title}, m = 9"
 
 
 @pytest.mark.parametrize("name", shipped_ids())

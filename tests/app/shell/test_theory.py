@@ -20,7 +20,7 @@ from app.theory.margin_worker import MarginWorker
 from app.theory.panel import COMPUTING, STOPPED
 from app.views.margins import MarginsView
 from app.widgets.screen_text import raised
-from core.figures.numbers import time_text
+from core.numbers import time_text
 from core.problem.problem import Problem
 from core.problem.schedule import coordinate
 from core.reference.margin import Reference, ReferenceMargin, exact

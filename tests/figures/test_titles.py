@@ -1,0 +1,92 @@
+"""Titles of figures, films and pages: wrapped and never cut, at every width."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from matplotlib.font_manager import FontProperties, findfont
+from matplotlib.ft2font import FT2Font
+
+from core.figures.film import film_scene
+from core.figures.labels import headings, titles
+from core.figures.layout import MARGIN, WIDTHS, title_texts
+from core.figures.material import gather
+from core.figures.names import COLUMN, FAMILIES, PAGE, POINTS
+from core.figures.options import USUAL
+from core.figures.page_data import title_of
+from core.figures.primitives import MM_PER_INCH, Text, plain
+from core.figures.scene import build_scene
+from core.figures.study_figure import WIDTHS as STUDY_WIDTHS
+from core.studies.study import shipped_summaries
+from core.terminal.text import shortened
+from tests.support.made_up_figures import problem_of, written
+
+FONTS = {"sans": "DejaVu Sans", "serif": "STIXGeneral"}
+WIDTH = sorted({COLUMN, PAGE, *WIDTHS.values(), *STUDY_WIDTHS.values()})
+LONG = (
+    "Modified from Boursier and Flammarion 2025, early alignment: small starts stop at spurious "
+    "stationary points: 14 drawn points, bias network, logistic loss, m = 8, 16, 32 and 64"
+)
+
+
+@cache
+def long_run():
+    """A run with a title of three lines."""
+    return written(problem_of(title=LONG))
+
+
+@cache
+def font_of(family: str, bold: bool) -> FT2Font:
+    """Return the font of a family."""
+    weight = "bold" if bold else "normal"
+    return FT2Font(findfont(FontProperties(family=FONTS[family], weight=weight)))
+
+
+def width_of(text: Text, family: str) -> float:
+    """Return the millimetres of a text as it is set."""
+    font = font_of(family, text.bold)
+    font.set_size(text.points, 72.0)
+    font.set_text(text.text)
+    return font.get_width_height()[0] / 64.0 / 72.0 * MM_PER_INCH
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("width", WIDTH)
+def test_every_title_is_whole_and_on_the_page(width, family) -> None:
+    named = [one.title for one in shipped_summaries()]
+    assert len(named) == 45
+    for title in (*named, LONG):
+        texts, _ = title_texts(plain(title), width, POINTS)
+        assert " ".join(text.text for text in texts) == plain(title)
+        for text in texts:
+            assert text.left + width_of(text, family) <= width - MARGIN, text.text
+
+
+def test_a_figure_has_its_runs_title_whole_also_in_its_metadata() -> None:
+    scene = build_scene([long_run()], ["norms"])
+    assert scene.title == titles([long_run()])[0] == LONG
+    assert " ".join(text.text for text in scene.texts if text.bold) == LONG
+
+
+def test_a_page_has_its_runs_title_whole() -> None:
+    assert "".join(text for text, _ in title_of([long_run()], "")) == LONG
+
+
+@pytest.mark.parametrize("size", [(320, 240), (800, 600), (1920, 1080)])
+def test_a_film_wraps_its_title_beside_the_clock(size) -> None:
+    runs = [long_run(), long_run()]
+    material = gather(runs, ["norms"], [run.frames - 1 for run in runs], USUAL)
+    scene, _, _, clock = film_scene(material, ["norms"], size)
+    assert " ".join(text.text for text in scene.texts) == LONG
+    for text in scene.texts:
+        assert text.left + width_of(text, "sans") < clock.left
+        assert text.top < min(panel.box.top for panel in scene.panels)
+
+
+def test_names_in_keys_end_at_a_word() -> None:
+    assert shortened("a name") == "a name"
+    assert shortened(LONG) == "Modified from Boursier and Flammarion 2025, early\u2026"
+    assert shortened("x" * 61) == "x" * 59 + "\u2026"
+    runs = [written(problem_of("network.m=6", title=f"{LONG} {k}")) for k in range(2)]
+    assert all(len(name) < 100 for name in headings(runs))
