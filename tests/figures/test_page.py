@@ -175,7 +175,7 @@ def test_moments_of_several_runs_pass_evenly_and_of_one_are_its_own() -> None:
     data = page_of([short, long])
     assert [flat(one) for one in data["moments"]][:: len(data["moments"]) - 1] == [
         "t = 0",
-        "t = 104.00",
+        "t = 1.00 \u00d7 104",
     ]
 
 

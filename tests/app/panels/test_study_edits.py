@@ -199,7 +199,7 @@ def test_a_changed_study_says_so_in_its_title() -> None:
     again = StudyEdits(study)
     again.set_text("run.seed", "3")
     further = again.outcome().study
-    assert further.title == f"{study.title}, seed = 3"
+    assert further.title == f"{study.title}, seed 3"
     again.set_kind("network", "standard")
     again.set_text("network.m", "16, 256")
     again.set_text("run.seed", "0")

@@ -236,7 +236,7 @@ def check_that_a_bookmark_is_there_and_removed(again: Marginscope, qtbot: QtBot)
     first = next(iter(again.session)).path
     (mark,) = read_about(first).bookmarks
     again.playback.to_start()
-    entry = "the turn && back\tt = 10^1.25".replace("&", "")
+    entry = "the turn && back\tt = 17.8".replace("&", "")
     pick(qtbot, again.window, "Play", "Go to a bookmark", entry)
     assert again.display.intent.views == ("margins",)
     assert again.display.view.cursor == pytest.approx(float(coordinate(1.25)), abs=1e-6)

@@ -18,6 +18,7 @@ from core.network.registry import NETWORKS
 from core.observables.nodes import outer_classes, positions
 from core.observables.planes import NodePlane
 from core.runs import open_run
+from core.study_file.words import setting_words
 from tests.app.options import mark_nodes, show_frame
 from tests.recording import recorded
 
@@ -109,7 +110,7 @@ def check_views(panel: RunPanel, data: DisplayData, kind: str) -> None:
             compute(panel, data)
         assert (data.run.reduction is not None) is (kind == "row-space")
         words = {"row-space": "row space", "kernel": "kernel predictor"}.get(
-            kind, f"{kind} network"
+            kind, setting_words("network.kind", kind)
         )
         assert words in panel.details.text()
         for name in VIEWS:
