@@ -95,6 +95,8 @@ class ActionStateController(QObject):
         wishes = view.wishes
         moving = wishes.playing and not wishes.follow
         actions.show_playing(self._actions["play"], moving, self._appearance.icon)
+        if any(run.pinned for run in view.runs) != self._actions["name"].isEnabled():
+            self._enable()  # pinning a node changes no wish
 
     def show_wishes(self) -> None:
         """Mark what is chosen in actions and menus."""

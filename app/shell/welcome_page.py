@@ -167,9 +167,9 @@ class WelcomePage(QScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
-        side = max(SIDES, self.close_button.sizeHint().height())
-        self.close_button.setFixedSize(side, side)
-        self.close_button.move(self.viewport().width() - side - 8, 8)
+        size = self.close_button.sizeHint().expandedTo(QSize(SIDES, SIDES))
+        self.close_button.setFixedSize(size)
+        self.close_button.move(self.viewport().width() - size.width() - 8, 8)
 
     def _arrange(self) -> None:
         room = self.viewport().width() - 2 * SIDES

@@ -163,7 +163,7 @@ def _between(first: float, last: float, steps: bool = False) -> str:
     """Return the times of a stretch in words; `steps`: t counts steps.
 
     >>> _between(-math.inf, 2.0), _between(2.0, 2.0)
-    ('from t = 0 to t = 10^2', 'at t = 10^2')
+    ('from t = 0 to t = 100', 'at t = 100')
     """
     begin, end = (time_text(one, steps).replace("-", MINUS) for one in (first, last))
     return f"at {begin}" if begin == end else f"from {begin} to {end}"

@@ -79,8 +79,10 @@ class CellsDialog(QDialog):
     def _fill(self) -> None:
         """List the cells whose headings have all the words."""
         words = self.search.text().lower().replace(" = ", "=").split()
+        # Of some settings the heading has no equals sign: "seed 2".
+        words = [word.replace("=", " ") for word in words]
         rows = [
-            row for row in self._rows if all(w in row[1].lower().replace(" = ", "=") for w in words)
+            row for row in self._rows if all(w in row[1].lower().replace(" = ", " ") for w in words)
         ]
         with QSignalBlocker(self.list):
             self.list.clear()

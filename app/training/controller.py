@@ -15,7 +15,7 @@ from app.playback.display import DisplayController
 from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun
 from app.training import studies
 from app.training.cells_dialog import CellsDialog
-from app.training.data_check import DataFileCheck
+from app.training.data_check import DataFileCheck, questions_of
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words
 from app.training.recipes import PlannedRun, plans_of
@@ -269,9 +269,10 @@ class TrainingController(QObject):
             self._questions.ask_trust(error, partial(self.request_training, study))
             return
         train = partial(self._replace_if_confirmed, study)
-        read = partial(self._data_check.train_if_good, study, experiments, train, self.refuse)
-        if self.confirm_size(experiments, read):
-            read()
+        if questions := questions_of(study, experiments, self._session):
+            train = partial(self._data_check.train_if_good, questions, train, self.refuse)
+        if self.confirm_size(experiments, train):
+            train()
 
     def _replace_if_confirmed(self, study: Study) -> None:
         live = self._session.live

@@ -50,8 +50,7 @@ class DataFileCheck(QObject):
 
     def train_if_good(
         self,
-        study: Study,
-        experiments: Sequence[Experiment],
+        questions: list[Question],
         train: Callable[[], object],
         refuse: Callable[[str], object],
     ) -> None:
@@ -59,8 +58,8 @@ class DataFileCheck(QObject):
 
         Open runs are not closed before, so that a wrong file leaves them alone.
         """
-        self._waiting = questions_of(study, experiments, self._session), train, refuse
-        self._read(self._waiting[0])
+        self._waiting = questions, train, refuse
+        self._read(questions)
         self._answer()
 
     def close(self) -> None:

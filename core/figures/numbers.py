@@ -54,7 +54,7 @@ def math_words(text: str) -> str:
 
     >>> math_words("d = 10^4, 10^-2 +- 1, |W|^2, d^4")
     'd = $10^{4}$, $10^{-2}$ \u00b1 1, |W$|^{2}$, $d^{4}$'
-    >>> math_words("lambda = 1e-6, gamma_gl") == "\u03bb = $10^{-6}$, \u03b3$_{\\mathrm{gl}}$"
+    >>> math_words("lambda = 1e-6, gamma_gl") == "\u03bb = $10^{-6}$, \u03b3$_{\\\\mathrm{gl}}$"
     True
     """
     parts = re.split(r"(?<!\\)\$", text.replace("+-", "\u00b1"))  # every other one is a formula

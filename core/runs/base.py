@@ -75,6 +75,7 @@ class Run(ABC):
 
     @property
     def title(self) -> str:
+        """Title of the run."""
         return printable(self._header.meta.title)
 
     @property

@@ -1,21 +1,22 @@
 """What a study costs to run: a measured model of seconds a cell, and what follows for N cores.
 
 For each variant and dynamics, seconds = a + b * work, work being a count of multiply-adds that is
-known before a cell is run (`work`). a and b are measured by running a few of the study's own cells
-here, the cheapest first.
+known before a cell is run (`work`). a and b are measured: by running a few of the study's own cells
+here, the cheapest first, or by the cells that a finished sweep has recorded.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from core.files import scratch
 from core.runs import estimated_bytes
+from core.studies.cell_table import Row
 from core.studies.formulas import VARIANT
 from core.studies.statistics import apart_from_seeds
 from core.studies.study import Study
@@ -24,7 +25,6 @@ from core.study_file.experiment import Experiment
 from core.sweep.cell import expected, run_batch
 from core.sweep.plan import task_of
 
-BUDGET_S = 20.0  # of measurements
 START_SECONDS = 3.0  # of a worker, which imports and loads the compiled kernels
 
 
@@ -88,19 +88,33 @@ class _Sized:
     bytes: int
 
 
-def estimate(study: Study, cores: int) -> Cost:
-    """Return the cost of a study on so many cores, measured here for about `BUDGET_S` seconds."""
+def estimate(
+    study: Study, cores: int, budget: float = 20.0, rows: Mapping[str, Row] | None = None
+) -> Cost:
+    """The cost of a study on so many cores, measured for about `budget` seconds here.
+
+    `rows` of finished cells stand in for measurements where a group has some with their seconds.
+    """
     groups: dict[str, list[Cell]] = {}
     for cell in study.cells():
         name = f"{cell.values.get(VARIANT, '')} {cell.experiment.dynamics.kind}".strip()
         groups.setdefault(name, []).append(cell)
-    each = BUDGET_S / len(groups)
-    return Cost(tuple(_group(study, name, cells, each) for name, cells in groups.items()), cores)
+    each = budget / len(groups)
+    return Cost(
+        tuple(_group(study, name, cells, each, rows or {}) for name, cells in groups.items()), cores
+    )
 
 
-def _group(study: Study, name: str, cells: Sequence[Cell], budget: float) -> GroupCost:
+def _group(
+    study: Study, name: str, cells: Sequence[Cell], budget: float, rows: Mapping[str, Row]
+) -> GroupCost:
     sized = _sized(study, cells)
-    points = _probed(study, sized, budget)
+    known = [
+        (one.work, rows[one.cell.name].seconds)
+        for one in sized
+        if one.cell.name in rows and rows[one.cell.name].seconds > 0.0
+    ]
+    points = known or _probed(study, sized, budget)
     intercept, rate = fitted(points)
     seconds = [intercept + rate * one.work for one in sized]
     total, size = sum(seconds), sum(one.bytes for one in sized)

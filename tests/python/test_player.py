@@ -279,7 +279,7 @@ def test_a_player_plays_in_a_notebook(
     with notebook.within():
         notebook.wait(READY)
         assert notebook.value("document.title") == TITLE.strip()
-        assert notebook.value(CLOCK) == "t = 101.00"
+        assert notebook.value(CLOCK) == "t = 10.0"
         # It fits: nothing has to be scrolled in a frame of this width.
         assert notebook.value("document.documentElement.scrollHeight <= innerHeight + 1")
     click(notebook, 450.0, 75.0)  # beside its title, so that keys are the frame's

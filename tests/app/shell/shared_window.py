@@ -64,7 +64,7 @@ PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
     *("_n_runs", "_named", "_grew", "_train", "answer"),
-    *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "later", "_noted"),
+    *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "background", "_noted"),
     *("_picture", "_cursor"),
 }
 # What controllers keep of the user's choices beside the scene.

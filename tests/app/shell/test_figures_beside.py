@@ -40,7 +40,7 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(folder))
     monkeypatch.setattr(draw, "draw_scene", refused)
-    monkeypatch.setattr("app.export.jobs.COPY_DPI", DPI)
+    monkeypatch.setattr("app.export.pictures.COPY_DPI", DPI)
     return folder
 
 

@@ -12,6 +12,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
+from app.actions import disabled_reason
 from app.export.pictures import FigureJob, complete_job
 from app.scenes.scene import Scene
 from app.scenes.scene_texts import FIELDS, link_of, parse_link
@@ -211,7 +212,9 @@ def test_a_selection_is_named_kept_with_its_run_and_comes_back(
 def check_names_that_cannot_be_kept(program: Marginscope) -> None:
     """Each is a sentence; a damaged file is put aside."""
     program.display.update_intent(pinned=frozenset())
-    program.actions["name"].trigger()
+    assert not program.actions["name"].isEnabled()
+    assert disabled_reason("name") == "No node is selected."
+    program.selections.request_name()
     assert "Select some nodes first" in program.window.bar.text
     run = next(iter(program.session))
     program.display.update_intent(pinned=frozenset((run.key, node) for node in range(3)))

@@ -300,7 +300,7 @@ def test_stretches_cover_the_run_without_gaps() -> None:
     # Failing is cut where the hypotheses begin to hold: from there on it is a violation.
     assert [part.state for part in line.conclusion] == ["SILENT", "FAILS", "FAILS", "HOLDS"]
     assert [part.promised for part in line.conclusion[1:3]] == [False, True]
-    assert line.conclusion[2].words == "the conclusion does not hold from t = 10 to t = 10^2"
+    assert line.conclusion[2].words == "the conclusion does not hold from t = 10 to t = 100"
     assert line.premises[0].words == "the hypotheses do not hold from t = 0 to t = 10"
 
 
