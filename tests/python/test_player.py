@@ -293,7 +293,7 @@ def test_a_player_plays_in_a_notebook(
     notebook.press("9", text="9", number=57)
     notebook.press(" ", "Space", " ", 32)
     with notebook.within():
-        notebook.wait(f"{CLOCK} === 't = 101.00'")  # played to the end
+        notebook.wait(f"{CLOCK} === 't = 10.0'")  # played to the end
         notebook.wait("document.querySelector('[aria-label=\"play (space)\"]')")
     assert notebook.value("document.title") == "kept"
     assert notebook.said == []
