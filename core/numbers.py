@@ -116,7 +116,7 @@ PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def dropped_zero(text: str) -> str:
-    """Without the zero before the point, and with a real minus sign."""
+    """Return a number without the zero before its point, and with a real minus sign."""
     sign = MINUS if text.startswith("-") else ""
     text = text.lstrip("-")
     if text.startswith("0."):
@@ -132,7 +132,7 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def number_text(value: float, digits: int = 3) -> str:
-    """A number with so many significant digits, trailing zeros dropped.
+    """Return a number with so many significant digits, trailing zeros dropped.
 
     >>> number_text(0.01238), number_text(14.21), number_text(1000.0), number_text(0.0)
     ('.0124', '14.2', '1000', '0')
@@ -156,7 +156,7 @@ def number_text(value: float, digits: int = 3) -> str:
 
 
 def count_text(value: float) -> str:
-    """A count or a rate with two or three digits and a prefix.
+    """Return a count or a rate with two or three digits and a prefix.
 
     >>> count_text(3210), count_text(212_400), count_text(87), count_text(9.97), count_text(1.06e6)
     ('3.2 k', '212 k', '87', '10', '1.1 M')
@@ -227,13 +227,13 @@ def time_text(log10_time: float, steps: bool = False, padded: bool = False) -> s
 RAISED = str.maketrans(
     "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
 )
-# There are raised digits in Unicode but no raised point: 10^2.31 stays as it is.
+# Unicode has raised digits but no raised point, so that 10^2.31 stays.
 WHOLE_POWER = re.compile(r"(?<=10)\^(-?\d+)(?![\d.])")
 SQUARE = re.compile(r"\^2(?![\d.])")
 
 
 def raised(text: str) -> str:
-    """Whole powers raised, and a cross before a power of ten; other powers stay as they are.
+    """Raise whole powers, and put a cross before a power of ten; other powers stay.
 
     >>> raised("1.04 10^-7") == "1.04 \u00d7 10\u207b\u2077", raised("t = 10^2.31")
     (True, 't = 10^2.31')

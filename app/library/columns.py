@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from app.widgets.screen_text import raised, shown_number
+from app.widgets.screen_text import shown_number
 from core.library.entry import Entry, Setting, shown
-from core.numbers import size_text, time_text
+from core.numbers import raised, size_text, time_text
 
 Key = float | str
 DASH = "\u2013"

@@ -38,7 +38,7 @@ class DisplayController(QObject):
     """Owner of the intent and of the panels, one for each open run."""
 
     changed = Signal()
-    """The view changed, its moment and nodes included; up to 30 times a second."""
+    """New view, its moment and nodes included; emitted at most 30 times a second."""
     intent_changed = Signal()
     """Other wishes are shown (`ResolvedView.wishes`), which no moment and no node is part of."""
     pins_changed = Signal()
@@ -48,7 +48,7 @@ class DisplayController(QObject):
     runs_changed = Signal()
     """Other runs are open, or one of them began or ended."""
     zoomed = Signal()
-    """The user zoomed a plot."""
+    """Zoom of a plot by the user."""
     panels_needed = Signal(int)
     """Number of open runs, which exceeds the number of panels."""
 

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 from app.widgets.inputs import line_height
 from app.widgets.labels import ElidedLabel, quiet_label
 from app.widgets.layouts import add_all, fill_scrolled, space
-from app.widgets.screen_text import raised, shown_number
-from core.numbers import MINUS, power_text
+from app.widgets.screen_text import shown_number
+from core.numbers import MINUS, power_text, raised
 
 if TYPE_CHECKING:
     from app.state.node_values import NodeFacts

@@ -15,8 +15,7 @@ from app.style import tabular
 from app.widgets.inputs import line_height
 from app.widgets.labels import ElidedLabel, menu_text, plain_label, plain_tip
 from app.widgets.layouts import space
-from app.widgets.screen_text import raised
-from core.numbers import count_text, duration_text, time_text, whole_text
+from core.numbers import count_text, duration_text, raised, time_text, whole_text
 
 # The longest texts that are usual: each place is this wide from the start, so nothing jumps.
 WIDEST = {

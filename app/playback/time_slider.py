@@ -26,9 +26,8 @@ from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from app.state.resolve import TimeSpan
 from app.widgets.labels import show_tip
-from app.widgets.screen_text import raised
 from core.figures.palette import Palette
-from core.numbers import power_text, time_text, whole_text
+from core.numbers import power_text, raised, time_text, whole_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
 if TYPE_CHECKING:  # loads the numerical libraries
@@ -40,7 +39,6 @@ GROOVE = 4
 RADIUS = 7
 MOST_TICKS = 12
 CLOSE = 0.02  # of the slider's length
-PLAIN = 4.0  # log10 t below which a time is written without a power of ten
 NEAR = 6.0  # pixels around an alarm that count as it
 ALARM = 13.0  # pixels from the top where the alarms are clicked
 

@@ -19,9 +19,8 @@ from app.state.resolve import NEAR, ResolvedView, clamped, resolve, span_of, ste
 from app.state.view_options import PACES
 from app.widgets.keyboard import ButtonKeyActivation
 from app.widgets.layouts import add_all, space
-from app.widgets.screen_text import raised
 from core.figures.palette import Palette
-from core.numbers import time_text
+from core.numbers import raised, time_text
 from core.problem.schedule import coordinate, parse_time
 
 BUTTONS = ("start", "back", "play", "forward", "end", "loop")

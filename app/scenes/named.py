@@ -32,11 +32,10 @@ from app.state.session import OpenRun
 from app.state.view_options import typed_time
 from app.widgets.dialogs import line_dialog
 from app.widgets.labels import menu_text
-from app.widgets.screen_text import raised
 from core.errors import InputError, MarginscopeError
 from core.library.about import change_about, read_about
 from core.library.entry import About, Bookmark
-from core.numbers import time_text
+from core.numbers import raised, time_text
 from core.observables.node_sets import NodeSet
 from core.problem.schedule import inverse_coordinate
 

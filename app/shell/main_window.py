@@ -65,16 +65,16 @@ class ToolBar(QToolBar):
         self._dropped = False
 
     def drop_text(self, button: QToolButton) -> None:
-        """A button whose icon may do."""
+        """Show only the icon of a button where the bar is too narrow for the texts."""
         self._texts.append(button)
 
     @property
     def extension(self) -> QToolButton | None:
-        """The button that shows what does not fit."""
+        """Button that shows the tools without room, if Qt has made it."""
         return extension_button(self)
 
     def set_extension_icon(self, icon: QIcon) -> None:
-        """Qt's own is dark on dark."""
+        """Replace Qt's icon of that button, which is dark on dark."""
         if self.extension is not None:
             self.extension.setIcon(icon)
             self.extension.setToolTip(MORE)

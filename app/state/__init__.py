@@ -1,4 +1,4 @@
-"""What is open, what the user asked for, and what follows for the screen: no widgets.
+"""Open runs, the intent of the user, and the view that follows from both, without widgets.
 
 `session` has the open runs, `display` the arrays of one run, read by `frame_reading` and computed
 in the background by `background_values`. `intent` has the wishes of the user, whose options

@@ -213,7 +213,7 @@ class TheoryPanel(QWidget):
         delta = self._delta_line(content)
         self.summary = quiet_label("", content, wrap=True)
         self.fold = VerdictFold(content)
-        self.fold.toggled.connect(self._on_fold_toggled)
+        self.fold.toggled.connect(self._show_rows)
         for part in (self.summary, self.fold):
             part.hide()
         self.final = FinalLine(content)
@@ -329,9 +329,6 @@ class TheoryPanel(QWidget):
         """Show the rows that are not folded away."""
         for key, row in self._rows.items():
             row.setVisible(self.fold.isChecked() or self._arranged[key] not in OPEN)
-
-    def _on_fold_toggled(self, opened: bool) -> None:
-        self._show_rows()
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)

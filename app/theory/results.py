@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from app.state.session import OpenRun
 from app.theory.judge import Judgement
-from app.widgets.screen_text import greek, raised, rich, shown_number
-from core.numbers import time_text
+from app.widgets.screen_text import greek, rich, shown_number
+from core.numbers import raised, time_text
 
 if TYPE_CHECKING:
     from core.observables.final_margin import FinalMargin

@@ -15,7 +15,7 @@ from PySide6.QtGui import QColor, QPainter, QPen
 
 from app.widgets.verdict_mark import Hue, hue_of
 from core.figures.palette import Palette
-from core.numbers import MINUS, time_text
+from core.numbers import raised, time_text
 from core.problem.schedule import coordinate
 
 if TYPE_CHECKING:  # they load the numerical libraries
@@ -26,14 +26,14 @@ if TYPE_CHECKING:  # they load the numerical libraries
     from core.theorems.states import States
 
 
-# What is said of each state of the conclusion and of the hypotheses, by its name in core.
+# Words for each state of the conclusion, by its name in core.
 CONCLUSION = {
     "HOLDS": "the conclusion holds",
     "FAILS": "the conclusion does not hold",
     "OPEN": "the conclusion is not decided",
     "SILENT": "nothing is said of these times",
 }
-# Of a conclusion that only the last frame decides, and what its row says.
+# Words for a conclusion that only the last frame decides.
 AT_END = {"OPEN": "the conclusion is decided at the end alone, and is not decided"}
 LAST = "At the end alone:"
 PREMISES = {
@@ -94,10 +94,9 @@ def statement_lines(
         elif not _says_something(states, premises):
             continue
         statement = one.statement
-        paper = statement.source.partition(",")[0].strip()
         lines.append(
             StatementLine(
-                f"{paper} {statement.name}",
+                statement.key,
                 statement.name,
                 f"{LAST} {statement.text}" if one.at_end else statement.text,
                 one.verdict.value,
@@ -165,7 +164,7 @@ def _between(first: float, last: float, steps: bool = False) -> str:
     >>> _between(-math.inf, 2.0), _between(2.0, 2.0)
     ('from t = 0 to t = 100', 'at t = 100')
     """
-    begin, end = (time_text(one, steps).replace("-", MINUS) for one in (first, last))
+    begin, end = (raised(time_text(one, steps)) for one in (first, last))
     return f"at {begin}" if begin == end else f"from {begin} to {end}"
 
 

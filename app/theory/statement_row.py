@@ -21,7 +21,7 @@ from app.theory.formula import FormulaLabel
 from app.widgets.inputs import line_height
 from app.widgets.labels import rich_label, rich_tip
 from app.widgets.layouts import add_all, space
-from app.widgets.screen_text import greek, raised, rich, short_name, shown_number
+from app.widgets.screen_text import greek, rich, short_name, shown_number
 from app.widgets.verdict_mark import (
     MET,
     VERDICT_STYLES,
@@ -30,7 +30,7 @@ from app.widgets.verdict_mark import (
     paint_mark,
 )
 from core.figures.palette import Palette
-from core.numbers import time_text
+from core.numbers import raised, time_text
 from core.studies.papers import PAPERS
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class VerdictLine(QAbstractButton):
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
         self._palette = palette
-        self._style: VerdictStyle = VERDICT_STYLES["not decided"]
+        self._verdict_style: VerdictStyle = VERDICT_STYLES["not decided"]
         self._name = self._sentence = self._timing = ""
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -35,9 +35,10 @@ from app.theory.statement_lines import (
 )
 from app.widgets.labels import plain_label, quiet_label, show_tip
 from app.widgets.layouts import add_all, fill_scrolled, space
-from app.widgets.screen_text import greek, raised, short_name
+from app.widgets.screen_text import greek, short_name
 from app.widgets.verdict_mark import VERDICT_STYLES, hue_of, paint_mark
 from core.figures.palette import Palette
+from core.numbers import raised
 
 TITLE = "Theorem time line"
 NO_LINES = "None of the statements about this run says when something holds."

@@ -24,7 +24,7 @@ USUAL = {".csv": "commas", ".txt": "commas"}  # what a note on how a table was r
 Question = tuple[Any, int, Path | None, tuple[int, ...]]
 """Data section, seed, folder, and the file's state on the disk."""
 Finding = tuple[str, str]
-"""What was understood, and what is wrong; one of them is empty."""
+"""Note on how the file was read, and problem; one of them is empty."""
 
 
 @final

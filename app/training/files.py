@@ -56,7 +56,7 @@ class FileController(QObject):
     view_requested = Signal(str)
     """A link or a view file of this name is to be shown."""
     data_offered = Signal()
-    """The form shows the study of a data file."""
+    """Study of a data file that the form shows now."""
 
     def __init__(
         self,

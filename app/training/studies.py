@@ -170,7 +170,7 @@ def is_from_recording(study: Study) -> bool:
     return bool(content) and network.get("init") == "file" and not network.get("init_path")
 
 
-# What is recorded at least of a run that is watched, as long as that takes no more room than this.
+# Least number of frames of a run in the window, and the room that these may take at most.
 WATCHED_FRAMES, WATCHED_BYTES = 200, 100_000_000
 UNKNOWN_D = 1000  # inputs of data that are not read yet
 

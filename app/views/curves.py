@@ -21,10 +21,10 @@ from app.widgets.axis import logarithmic, plain
 from app.widgets.header import HeaderEntry, Sign, TimeColours
 from app.widgets.levels import LevelLine
 from app.widgets.overlay import Overlay
-from app.widgets.screen_text import raised, rich
+from app.widgets.screen_text import rich
 from core.figures.palette import Colours, Palette, time_colours
 from core.figures.ticks import LOG, CurveScale, scale_of, scaled
-from core.numbers import number_text
+from core.numbers import number_text, raised
 
 if TYPE_CHECKING:
     from core.figures.margin_curves import Placed
@@ -291,7 +291,7 @@ class SpectrumView(TraceView):
         return low - pad, high + pad
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
-        """The ratio of the two largest at the frame."""
+        """Return the ratio of the two largest values at the frame."""
         values = self._values
         if frame >= values.shape[0] or not np.isfinite(values).any():
             return Overlay(note=WAITING if data.background.pending else "all inner weights are 0")

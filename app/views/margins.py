@@ -17,10 +17,10 @@ from app.views.view import ShownTheory
 from app.widgets.header import HeaderEntry, Sign
 from app.widgets.levels import LevelLine
 from app.widgets.overlay import NodeMark, Overlay, Reading
-from app.widgets.screen_text import greek, margin_digits, margin_tip, raised
+from app.widgets.screen_text import greek, margin_digits, margin_tip
 from core.figures.palette import Palette, reference_colour
 from core.network.recorded import why_no_margin
-from core.numbers import number_text, time_text
+from core.numbers import number_text, raised, time_text
 from core.reference.share import REACHED, Reach, reach_of
 
 if TYPE_CHECKING:

@@ -20,10 +20,9 @@ from app.widgets.axis import plain, rooted
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.overlay import Pointed
 from app.widgets.plot_item import NO_POINTS, Drag, Home
-from app.widgets.screen_text import raised
 from core.figures.camera import eased, looks, signed_root, signed_square, unit_power
 from core.figures.palette import Palette, dimmed
-from core.numbers import number_text
+from core.numbers import number_text, raised
 
 LEVELS = 4  # shades of trails for each class; the nodes themselves have more
 SHADES = 12

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from app.state.node_values import Floats
 from app.widgets.plot_item import Plot
-from app.widgets.screen_text import raised, shown_number
+from app.widgets.screen_text import shown_number
+from core.numbers import raised
 
 REACH = 12.0  # pixels
 MOST_DIGITS = 10

@@ -20,7 +20,6 @@ from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import NO_POINTS, Home
-from app.widgets.screen_text import raised
 from core.figures.palette import Palette
 from core.figures.predictor import (
     LEVELS,
@@ -33,7 +32,7 @@ from core.figures.predictor import (
     sign_colours,
 )
 from core.network.recorded import why_no_output
-from core.numbers import MINUS, number_text
+from core.numbers import MINUS, number_text, raised
 
 TITLE = "predictor f"
 LINE = 1.5  # pixels

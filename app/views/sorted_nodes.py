@@ -17,9 +17,8 @@ from app.widgets.axis import LOG10
 from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.plot_item import NO_POINTS, Home
-from app.widgets.screen_text import raised
 from core.figures.palette import Palette, dimmed, time_colours
-from core.numbers import time_text
+from core.numbers import raised, time_text
 
 MOST_MOMENTS = 40
 MOST_POINTS = 512  # of a curve; more than a screen has pixels for

@@ -11,11 +11,11 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem
 
-from app.widgets.screen_text import raised
 from core.figures import ticks
 from core.figures.numbers import linear_ticks
 from core.figures.palette import Palette
 from core.figures.ticks import TickMaker, Ticks
+from core.numbers import raised
 
 LOG10 = "log\u2081\u2080"
 NORM_SQUARED = "|W|\u00b2"

@@ -9,8 +9,7 @@ from functools import lru_cache
 from html.entities import html5
 from typing import TYPE_CHECKING
 
-from core.numbers import MINUS, number_text
-from core.numbers import raised as raised
+from core.numbers import MINUS, number_text, raised
 
 if TYPE_CHECKING:
     from core.reference.margin import Bracket, ReferenceMargin

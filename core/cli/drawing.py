@@ -64,7 +64,7 @@ def figure(arguments: argparse.Namespace) -> int:
     from core.figures.export import check_figure_path, save_figure
     from core.figures.palette import DARK, LIGHT
     from core.figures.scene import build_scene
-    from core.sweep.folder import folder_figure, kept_once
+    from core.sweep.folder import folder_figure, has_claims, kept_once
 
     listed = ",".join(PANELS) if arguments.panels is None else arguments.panels
     panels = [name.strip() for name in listed.split(",") if name.strip()]
@@ -80,17 +80,17 @@ def figure(arguments: argparse.Namespace) -> int:
         named = any(getattr(arguments, name) not in (None, [], False) for name in OF_RUNS)
         named = named or sheet != Sheet()
         found = None if named else study_folder(arguments, stack)
-        draw = None
+        scene = None
         if found is not None:
             folder, fresh = found
             draw = partial(folder_figure, folder, kept_once(stack.enter_context), palette, fresh)
-        scene = None if draw is None else draw(claims=False)
-        if scene is not None and draw is not None and not (fresh or arguments.no_claims):
-            # First without verdicts, which may take minutes.
-            save_figure(scene, out, dpi=arguments.dpi)
-            if not arguments.quiet:
-                say(f"{out} is drawn; judging the claims, which are written below it.")
-            scene = draw(claims=True)
+            scene = draw(claims=False)
+            if scene is not None and not arguments.no_claims and has_claims(folder):
+                # First without verdicts, which may take minutes.
+                save_figure(scene, out, dpi=arguments.dpi)
+                if not arguments.quiet:
+                    say(f"{out} is drawn; judging the claims, which are written below it.")
+                scene = draw(claims=True)
         if scene is None:
             runs = open_all(arguments.targets, stack, arguments.quiet)
             options = options_of(arguments, runs, palette, plane, sheet)

@@ -24,8 +24,10 @@ SHAPES = {Marker.DISC: "o", Marker.PLUS: "P", Marker.CROSS: "X", Marker.DOWN: "v
 
 
 def font_text(text: str) -> str:
-    """Return a text that can be set: with question marks for letters that the font lacks, and with
-    the index of a sum beside it, where it does not run into the next line.
+    """Return a text that can be set.
+
+    Letters that the font lacks become question marks. The index of a sum is set beside it, where it
+    does not run into the next line.
     """
     # matplotlib warns of each letter that it has not, and draws an empty box.
     # Within `drawing`: its family is that of the scene.

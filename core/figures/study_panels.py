@@ -59,7 +59,10 @@ def line_colours(lines: Sequence[Line], palette: Palette) -> list[str]:
 
 
 def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:
-    """Examples in the colours of their labels, functions in those of text and references."""
+    """Return the colour of each line: of its label for examples, of text and references for others.
+
+    Colours repeat if functions outnumber them.
+    """
     labels = {LABELS[1.0]: palette.positive, LABELS[-1.0]: palette.negative}
     curves = cycle((palette.foreground, *palette.references))
     return [labels[line.value] if not line.joined else next(curves) for line in lines]

@@ -331,7 +331,7 @@ def points_for_test(problem: Problem) -> TestSet | None:
 
 
 def with_directions(problem: Problem) -> Dataset:
-    """The data set, drawn again where one that was read from a run file does not know its law."""
+    """Return the data set, sampled again if it comes from a run file, which lacks its law."""
     data = problem.dataset
     if data.directions:
         return data

@@ -12,6 +12,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from core.numbers import RAISED
 from core.run_files.frame import PLAIN_HORIZON as PLAIN_HORIZON
 from core.run_files.frame import coordinate as coordinate
 from core.run_files.frame import inverse_coordinate as inverse_coordinate
@@ -20,10 +21,8 @@ from core.run_files.frame import log10_schedule as log10_schedule
 Array = NDArray[np.float64]
 # ASCII digits only: float() takes those of any script, and underscores.
 NUMBER = r"[+\-\u2212]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
-SUPERSCRIPTS = str.maketrans(
-    "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b", "0123456789-"
-)
-RAISED = re.compile(r"(?<=10)[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b]+")
+LOWERED = {high: low for low, high in RAISED.items()}
+RAISED_POWER = re.compile(r"(?<=10)[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207b]+")
 SCIENTIFIC = re.compile(
     rf"^(?:t\s*=\s*)?({NUMBER})\s*[\u00d7x*]?\s*10\s*\^\s*([+-]?\d+)$", re.IGNORECASE
 )
@@ -89,7 +88,7 @@ def parse_time(text: str) -> float | None:
     True
     """
     text = text.strip().replace("\u2212", "-")  # as the field itself writes it
-    text = RAISED.sub(lambda power: "^" + power[0].translate(SUPERSCRIPTS), text)
+    text = RAISED_POWER.sub(lambda power: "^" + power[0].translate(LOWERED), text)
     if (match := SCIENTIFIC.match(text)) and float(match[1]) > 0.0 and len(match[2]) < 10:
         return math.log10(float(match[1])) + int(match[2])
     for pattern in (POWER, LOGARITHM):

@@ -44,7 +44,7 @@ class Trial:
         self, study: Study, cell: Cell, row: Row, path: Path, opened: Opened | None = None
     ) -> None:
         self.row, self.path = row, path
-        self._opened = opened
+        self._opened: Opened = opened or open_run
         self._study = study
         self._cell = StudyCell(
             settings_of(cell.experiment) | dict(cell.values), _nothing, known=row.known
@@ -75,13 +75,13 @@ class Trial:
     @cached_property
     def log10_times(self) -> Array:
         """log10 t of each frame, (T,)."""
-        with (self._opened or open_run)(self.path) as run:
+        with self._opened(self.path) as run:
             return np.array(run.log10_time[: run.frames])
 
     def trace(self, formula: str) -> Array:
         """A formula over observables at every frame, (T,); NaN where it is not defined."""
         if formula not in self._traces:
-            with (self._opened or open_run)(self.path) as run:
+            with self._opened(self.path) as run:
                 cell = cell_of(run, self._study)
                 check_formula(formula, cell.symbols)
                 values = [cell.value(formula, frame) for frame in range(run.frames)]
@@ -90,7 +90,7 @@ class Trial:
 
     def node_trace(self, name: str, reduced: Callable[[Array], float]) -> Array:
         """A number of an observable of each node, (m,), at every frame, (T,)."""
-        with (self._opened or open_run)(self.path) as run:
+        with self._opened(self.path) as run:
             each = _of_nodes(name)
             values = [reduced(np.asarray(each.at(run, frame))) for frame in range(run.frames)]
         return np.array(values, dtype=np.float64)
@@ -113,7 +113,7 @@ class Trial:
     def nodes(self, name: str, at: float | None) -> Array:
         """An observable of each node, (m,), such as rotation; InputError for other names."""
         observable = _of_nodes(name)
-        with (self._opened or open_run)(self.path) as run:
+        with self._opened(self.path) as run:
             frame = claim_moment(at).frame(run.log10_time[: run.frames], run.steps[: run.frames])
             value = math.nan if frame is None else observable.at(run, frame)
         return np.atleast_1d(np.asarray(value, dtype=np.float64))
@@ -124,7 +124,7 @@ class Trial:
             answer = self._cell.answered(formula, moment)
             if answer is not None:
                 return answer
-        with (self._opened or open_run)(self.path) as run:
+        with self._opened(self.path) as run:
             if formula.startswith(MARGIN):
                 return _margin(run, formula.removeprefix(MARGIN))
             if not run.frames:

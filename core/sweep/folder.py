@@ -167,6 +167,11 @@ def results_in(
     return verdicts, known_values(ledger.rows, run_paths(ledger.study, folder))
 
 
+def has_claims(folder: Path) -> bool:
+    """Return True if a sweep in the folder has claims to judge."""
+    return any(ledger.study.claims for ledger in sweeps_in(folder))
+
+
 def kept_once(keep: Callable[[Run], Run]) -> Callable[[Run], Run]:
     """Return a function that keeps one run of a file open: what was computed of it is reused."""
     runs: dict[Path, Run] = {}

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
 
 import pytest
 
 from core.cli.main import main
+from core.errors import InputError
+from core.figures.palette import LIGHT
 from core.figures.study_figure import figure_of_runs, layout_of
+from core.figures.study_panels import coloured
 from core.studies.cells import check_formula, runs_of, studies_in
 from core.studies.study import Study, load_study, shipped_ids
 from core.sweep.folder import results_in, sweeps_in
@@ -94,6 +99,32 @@ def test_verdicts_stand_below(swept: Path, tmp_path: Path) -> None:
     assert told is not None
     assert len(told) == 4
     assert results_in(tmp_path, None) == ([], None)
+
+
+def test_a_figure_is_drawn_before_its_claims_are_judged(
+    swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without, judged, stopped = (tmp_path / f"{name}.svg" for name in ("without", "judged", "stop"))
+    command = ["figure", str(swept / "runs"), "--quiet", "--out"]
+    assert main([*command, str(without), "--no-claims"]) == 0
+    assert main([*command, str(judged)]) == 0
+    assert b"confirmed" in judged.read_bytes() and b"confirmed" not in without.read_bytes()
+
+    def refuse(*_: object) -> NoReturn:
+        raise InputError("judged")
+
+    monkeypatch.setattr("core.sweep.folder.judged_in", refuse)
+    assert main([*command, str(stopped)]) != 0
+    assert stopped.read_bytes() == without.read_bytes()
+    assert main([*command, str(stopped), "--no-claims"]) == 0
+
+
+def test_colours_repeat_where_lines_are_many() -> None:
+    lines = [SimpleNamespace(joined=True, value=float(k)) for k in range(20)]
+    colours = coloured(lines, LIGHT)
+    assert len(colours) == 20 and colours[0] == LIGHT.foreground
+    period = 1 + len(LIGHT.references)
+    assert colours[period:] == colours[:-period]
 
 
 def test_shipped_layouts_name_what_studies_have(subtests: pytest.Subtests) -> None:

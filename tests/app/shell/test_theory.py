@@ -19,8 +19,7 @@ from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from app.theory.panel import COMPUTING, STOPPED
 from app.views.margins import MarginsView
-from app.widgets.screen_text import raised
-from core.numbers import time_text
+from core.numbers import raised, time_text
 from core.problem.problem import Problem
 from core.problem.schedule import coordinate
 from core.reference.margin import Reference, ReferenceMargin, exact

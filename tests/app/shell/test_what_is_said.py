@@ -9,8 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.state.headings import headings_of, headings_of_files
-from app.widgets.screen_text import raised
-from core.numbers import time_text
+from core.numbers import raised, time_text
 from tests.app.shell.conftest import STUDY, Opener, trained
 
 

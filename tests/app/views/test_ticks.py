@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 from app.playback.time_slider import TimeSlider
 from app.state.resolve import TimeSpan
 from app.widgets.axis import far_times, plain, powers
-from app.widgets.screen_text import raised
 from core.figures.palette import LIGHT
+from core.numbers import raised
 from core.problem.schedule import coordinate
 
 
