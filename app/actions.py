@@ -27,6 +27,7 @@ class ActionRow:
     shortcut: str = ""
     icon: str = ""
     checkable: bool = False
+    short: str = ""  # its name on the rail
 
 
 # The rows of each menu; None is a separator.
@@ -81,7 +82,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         None,
         ActionRow("studies", "Choose a st&udy ...", "Ctrl+Shift+S"),
         ActionRow("cells", "C&hoose runs ...", "F6"),
-        ActionRow("whole", "Wh&ole study ...", "F7", "study"),
+        ActionRow("whole", "Wh&ole study ...", "F7", "study", short="Study"),
         ActionRow("preview", "Preview the &data ...", "F8"),
         ActionRow("draw", "Draw da&ta ...", "Shift+F8"),
     ),
@@ -105,18 +106,19 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     "&View": (
         ActionRow("coordinates", "&Coordinates ...", "Ctrl+K"),
         ActionRow("link", "Lin&k axes of runs", "Ctrl+Shift+L", checkable=True),
-        ActionRow("compare", "Com&pare runs", "Ctrl+Shift+M", checkable=True),
+        ActionRow("compare", "Com&pare runs", "Ctrl+Shift+M", "compare", checkable=True),
         ActionRow("log_curves", "Lo&garithmic curves", "Ctrl+Alt+L", checkable=True),
         ActionRow("equal", "E&qual aspect", checkable=True),
         ActionRow("unpin", "&Unpin all nodes", "Esc"),
         None,
-        ActionRow("library", "Li&brary of runs", "Ctrl+L", checkable=True),
+        ActionRow("library", "Li&brary of runs", "Ctrl+L", "library", True, "Library"),
         ActionRow("dark", "&Dark", "Ctrl+D", "dark", checkable=True),
         ActionRow("system", "Dark or light as the s&ystem", checkable=True),
         ActionRow("lecture", "&Lecture", "F11", "lecture", checkable=True),
-        ActionRow("form", "&Experiment panel", "F9", "fold-left", checkable=True),
+        ActionRow("form", "Sett&ings", "F9", "settings", True),
+        ActionRow("inspector", "Theor&y", "F10", "theory", True),
+        ActionRow("numbers", "&Numbers", "F3", "numbers", True),
         ActionRow("times", "&Theorem time line", "F4", checkable=True),
-        ActionRow("inspector", "&Inspector panel", "F10", "fold-right", True),
     ),
     "&Help": (
         ActionRow("palette", "&Command palette ...", "Ctrl+Shift+P"),
@@ -198,9 +200,10 @@ TIPS = {
     "dark": "Light figures on a dark ground, or dark ones on a light ground",
     "system": "Follow the system's colours, until others are chosen by hand",
     "lecture": "Only the views, in large type",
-    "form": "Show or fold away the settings",
-    "inspector": "Show or fold away the numbers",
-    "times": "From when to when the statements about the run hold, under the time line",
+    "form": "Every setting of the study, to be changed and run",
+    "inspector": "Reference margins, and what the theorems say of the run",
+    "numbers": "The selected neuron, every number at the cursor, and the run's settings",
+    "times": "Timeline of when each theorem holds, above the time slider",
     "palette": "Find any action, study, run, observable or view by a few letters",
     "shortcuts": "All keys on one page, where they can be changed",
     "welcome": "The papers, what was open last, and how to begin",
@@ -212,10 +215,15 @@ TIPS = {
     "about": "Version and licence",
 }
 
-TRAINING = ("run", "pause", "stop", "restart", SEPARATOR, "seed", "weights", "further")
-TOOL_BAR = ("form", SEPARATOR, *TRAINING, SEPARATOR, "whole")
-TOOL_BAR_RIGHT = ("figure", "film", "data", SEPARATOR, "dark", "lecture", "inspector")
-WITH_TEXT = {"run", "seed", "weights", "whole"}
+# Keys of the actions on the rail, at the left and right of the top bar, and in its menus.
+RAIL = ("form", "inspector", "numbers", "library", "whole")
+TRAINING = ("run", "pause", "stop")
+EXPORTS = ("figure", "copy_figure", "film", "page", "data", SEPARATOR, "cite", "copy_link")
+MORE = (
+    *("restart", "seed", "weights", "further", "branch", "rewind", SEPARATOR, "cells", "preview"),
+    *("draw", SEPARATOR, "link", "times", "dark", "lecture", SEPARATOR, "palette", "shortcuts"),
+)
+WITH_TEXT = {"run"}
 # What is possible only while a run is recorded, while none is, and while one is shown.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
@@ -274,7 +282,7 @@ def make_actions(window: QMainWindow, handlers: Handlers) -> dict[str, QAction]:
         # Not of the application: the window of a whole study has keys of its own.
         action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         # Tool bars show it beside an icon, where mnemonics and dots have no meaning.
-        action.setIconText(name_of(row))
+        action.setIconText(row.short or name_of(row))
         set_keys(action, row.shortcut)
         # Toggled also when it is the program that checks it, as a lecture does with the panels.
         signal = action.toggled if row.checkable else action.triggered

@@ -68,14 +68,10 @@ class Settings(BaseModel):
     options: Annotated[Intent, GetPydanticSchema(_as_given)] = AT_REST  # those of REMEMBERED
     geometry: str = Field("", max_length=10_000)
     follows_system: bool = True  # whether the palette is the system's
-    form_shown: bool = True
-    inspector_shown: bool = True
-    form_small: bool = False  # the same, of a window that is too small for it
-    inspector_small: bool = False
-    times_shown: bool = True
-    times_small: bool = False
+    drawer: str = Field("", max_length=20)  # the open one, by the key of its action
+    drawer_widths: dict[str, Annotated[int, Field(ge=0, le=20_000)]] = Field({}, max_length=20)
+    times_open: bool = False  # the theorem time line
     recent: tuple[str, ...] = ()  # at most MOST_RECENT
-    library_shown: bool = False
     shortcuts: dict[str, str] = Field({}, max_length=500)  # by actions, where they are not usual
     commands: tuple[str, ...] = Field((), max_length=100)  # of the palette, the latest first
     restores: bool = True  # whether the window opens with what was open when it was closed

@@ -20,8 +20,8 @@ from core.program import RESOURCES
 
 # 16 pixels, on screens that are scaled by 1, 1.5, 2 and 3.
 ICON_SIZES = (16, 24, 32, 48)
-# Pictures of the style sheet, which cannot tint them; the chevron's grey suits both palettes.
-PICTURES = ("chevron", "check-light", "check-dark")
+# Of the style sheet, which cannot tint them; the grey of chevron and cross suits both palettes.
+PICTURES = ("chevron", "cross", "check-light", "check-dark")
 
 # Pixels for a line of text within a control, which has an edge of 2 above and below it.
 ROOM, EDGES = 20, 4

@@ -72,7 +72,29 @@ QPushButton[line="true"] {
 }
 QPushButton[line="true"]:hover, QPushButton[line="true"]:focus { text-decoration: underline; }
 #messageBar { background: @field; border-bottom: 1px solid @line; }
-#messageBar[foot="true"] { border-bottom: none; border-top: 2px solid @accent; }
+#messageBar[toast="true"] {
+    background: @background; border: 1px solid @handle; border-left: 3px solid @accent;
+    border-radius: 6px;
+}
+
+#topBar, #rail, #transport { background: @background; }
+#topBar { border-bottom: 1px solid @line; }
+#transport { border-top: 1px solid @line; }
+#rail { border-right: 1px solid @line; }
+#rail QToolButton { color: @muted; padding: 5px 0px; }
+#rail QToolButton:hover { color: @foreground; }
+#rail QToolButton:checked { color: @accent; background: @field; }
+
+#chips { background: transparent; }
+#chips::tab {
+    background: transparent; color: @foreground; border: 1px solid @line; border-radius: 11px;
+    padding: 2px 2px 2px 10px; margin: 0px 6px 0px 0px; min-height: @room;
+}
+#chips::tab:hover { background: @hover; }
+#chips::tab:selected { border-color: @accent; color: @accent; }
+#chips:focus::tab:selected { background: @field; }
+#chips::close-button { image: url(@cross); subcontrol-position: right; }
+#chips::close-button:hover { background: @hover; border-radius: 4px; }
 
 QPushButton[card="true"] { border-radius: 8px; padding: 0px; text-align: left; }
 
@@ -84,19 +106,16 @@ QToolButton:hover { background: @hover; }
 QToolButton:pressed, QToolButton:checked { background: @pressed; }
 QToolButton:focus { border-color: @accent; }
 QToolButton:disabled { color: @disabled; }
+QToolButton[primary="true"] {
+    background: @accent; color: @on_accent; padding: 4px 14px 4px 10px; font-weight: 600;
+}
+QToolButton[primary="true"]:hover { background: @accent_hover; }
+QToolButton[primary="true"]:focus { border-color: @foreground; }
+QToolButton[primary="true"]:disabled { background: @field; color: @disabled; }
 QToolButton[quiet="true"] { color: @muted; padding: 0px; }
 QToolButton[quiet="true"]:hover { color: @foreground; }
 QToolButton[inline="true"] { border-width: 1px; padding: 0px 4px; }
 QToolButton::menu-indicator { image: none; }
-
-QTabBar#side { background: transparent; }
-QTabBar#side::tab {
-    background: transparent; color: @muted; padding: 4px 0px; margin: 4px 0px 0px 16px;
-    border: 0px; border-bottom: 2px solid transparent;
-}
-QTabBar#side::tab:selected { color: @foreground; border-bottom-color: @accent; }
-QTabBar#side::tab:hover { color: @foreground; }
-QTabBar#side:focus::tab:selected { color: @accent; }
 
 QCheckBox, QRadioButton { spacing: 8px; }
 QCheckBox:disabled, QRadioButton:disabled { color: @disabled; }
@@ -118,9 +137,6 @@ QCheckBox::indicator:disabled { background: @field; border-color: @line; }
 
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 
-QToolBar { background: @background; border: 0px; spacing: 4px; padding: 4px 8px; }
-QToolButton#qt_toolbar_ext_button { padding: 0px; margin: 0px; border: 0px; }
-QToolBar::separator { background: @line; width: 1px; margin: 4px 8px; }
 QMenuBar { background: @background; }
 QMenuBar::item { padding: 4px 8px; background: transparent; border-radius: 4px; }
 QMenuBar::item:selected { background: @hover; }

@@ -1,4 +1,4 @@
-"""Library of recorded runs, in a dock that is made when first shown."""
+"""Library of recorded runs, in a drawer that is made when first shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow
 
 from app.library.actions import LibraryActions
@@ -19,16 +19,18 @@ from app.theory.controller import TheoryController
 from app.training.files import FileController
 from app.training.first_start import first_settings
 from app.training.run_worker import RunWorker
+from app.widgets.drawers import DrawerSplitter
 from core.errors import InputError
 from core.figures.palette import PALETTES, Palette
 
 if TYPE_CHECKING:
-    from app.library.panel import LibraryDock, LibraryPanel
+    from app.library.panel import LibraryPanel
     from app.theory.judge import Judgement
     from core.library.library import Listing
     from core.library.query import Condition
 
 TYPING_MS, SEEN_MS = 150, 60
+DRAWER_WIDTH = 560  # pixels: columns of a table
 AGAIN_MS = 30_000  # while it is shown: other programs record, too
 STARTS_MS = 20_000  # after the start, until it is looked how many runs of first starts there are
 
@@ -39,11 +41,11 @@ class LibraryController(QObject):
 
     message = Signal(str)  # sentence for the bar
     status = Signal(str)  # what was done without a request
-    visibility_changed = Signal(bool)  # the user has closed the dock
 
     def __init__(
         self,
         window: QMainWindow,
+        drawers: DrawerSplitter,
         session: Session,
         places: Places,
         files: FileController,
@@ -57,6 +59,7 @@ class LibraryController(QObject):
         """Runs of first starts that together take more than `limit` bytes go to the trash."""
         super().__init__(window)
         self._window, self._session, self._places = window, session, places
+        self._drawers = drawers
         self._columns, self._limit = tuple(columns), limit
         self._palette = PALETTES["light"]
         self.librarian = librarian = Librarian(places.runs, places.library, self)
@@ -69,7 +72,6 @@ class LibraryController(QObject):
         theory.judge.worker.result.connect(self._on_judged)
         for changed in (worker.started, worker.finished, following.ended):
             changed.connect(self.refresh)
-        self.dock: LibraryDock | None = None
         self.panel: LibraryPanel | None = None
         self._listing: Listing | None = None
         self._condition: Condition | None = None
@@ -80,22 +82,20 @@ class LibraryController(QObject):
         self._seen = self._timer(SEEN_MS, self._draw, single=True)
         self._again = self._timer(AGAIN_MS, self.refresh, single=False)
         self._starts = self._timer(STARTS_MS, self._find_starts, single=True)
-        self._tidying = False
+        self._tidying = self._shown = False
 
     def _timer(self, interval: int, slot: Callable[[], object], single: bool) -> QTimer:
         timer = QTimer(self, singleShot=single, interval=interval)
         timer.timeout.connect(slot)
         return timer
 
-    # --------------------------------------------------------------------------------- the dock
+    # ------------------------------------------------------------------------------- the drawer
 
     def set_shown(self, shown: bool) -> None:
-        """Show or hide the dock."""
-        if shown and self.dock is None:
+        """Fill the drawer while it is open."""
+        if shown and self.panel is None:
             self._make()
-        if self.dock is None or self.panel is None:
-            return
-        self.dock.setVisible(shown)
+        self._shown = shown
         if shown:
             self._again.start()
             self.refresh()
@@ -103,26 +103,20 @@ class LibraryController(QObject):
             self._again.stop()
 
     def focus_search(self, shown: bool) -> None:
-        """Let the user type after opening the dock; not after a lecture, or at the start."""
+        """Let the user type after opening the drawer; not after a lecture, or at the start."""
         if shown and self.panel is not None:
             self.panel.search.setFocus()
 
     def _make(self) -> None:
-        from app.library.panel import LibraryDock, LibraryPanel
+        from app.library.panel import LibraryPanel
 
         self.panel = panel = LibraryPanel(self._palette, self._window)
         panel.set_columns(self._columns)
-        self.dock = LibraryDock(panel, self._window)
-        self._window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, self.dock)
-        self.dock.closed.connect(self._on_closed)
+        self._drawers.add("library", panel, DRAWER_WIDTH)
         panel.search.textChanged.connect(self._on_typed)
         panel.trash.toggled.connect(self._show)
         panel.action_requested.connect(self._on_action)
         panel.model.picture_wanted.connect(self._on_picture_wanted)
-
-    def _on_closed(self) -> None:
-        self._again.stop()
-        self.visibility_changed.emit(False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -137,17 +131,17 @@ class LibraryController(QObject):
     # --------------------------------------------------------------------------------- the runs
 
     def start(self) -> None:
-        """List the runs if the dock is visible, and tidy up before long.
+        """List the runs if the drawer is open, and tidy up before long.
 
         The libraries that read runs must be loaded.
         """
         self._starts.start()
-        if self.dock is not None and self.dock.isVisible():
+        if self._shown:
             self.refresh()
 
     def refresh(self) -> None:
-        """List the runs if the dock is visible."""
-        if not self._stopped and self.dock is not None and self.dock.isVisible():
+        """List the runs if the drawer is open."""
+        if not self._stopped and self._shown:
             self.librarian.list()
 
     def _on_listed(self, listing: Listing) -> None:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
-    QDockWidget,
     QFrame,
     QHBoxLayout,
     QHeaderView,
@@ -34,7 +33,6 @@ from core.figures.palette import Palette
 from core.library.entry import Entry
 
 EXAMPLE = "Search: words, or a condition such as  m >= 256 and hard_margin > .9 * gamma_gl / 2"
-LOWEST = 120
 WIDEST = 50  # letters of the middle size
 LEAST = {"name": 36, "study": 20}  # the first runs may be called by little
 ROOM = 8
@@ -81,22 +79,6 @@ def _empties(search: QLineEdit, event: QEvent) -> bool:
 
 
 @final
-class LibraryDock(QDockWidget):
-    """Dock of the library."""
-
-    closed = Signal()  # by the user
-
-    def __init__(self, panel: LibraryPanel, parent: QWidget) -> None:
-        super().__init__("Library of runs", parent)
-        self.setObjectName("library")
-        self.setWidget(panel)
-
-    def closeEvent(self, event: QCloseEvent) -> None:
-        super().closeEvent(event)
-        self.closed.emit()
-
-
-@final
 class LibraryPanel(QWidget):
     """Search line, table and actions of the library."""
 
@@ -129,20 +111,7 @@ class LibraryPanel(QWidget):
         self.trash.toggled.connect(self._enable_actions)
         self.set_columns(FIRST)
         self.set_colours(palette)
-        self.setMinimumHeight(max(LOWEST, self._least()))
         self._enable_actions()
-
-    def _least(self) -> int:
-        """Return the height of the search line, the headings and a row."""
-        head = self.columns.sizeHint().height() + 8
-        bar = self.table.horizontalScrollBar().sizeHint().height()
-        row = self.table.verticalHeader().defaultSectionSize()
-        return head + self.table.horizontalHeader().sizeHint().height() + row + bar + 12
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        # On a low screen a row is worth more than their number.
-        self.total.setVisible(self.height() >= self._least() + self.total.sizeHint().height())
 
     def _set_table(self) -> None:
         table = self.table
@@ -194,9 +163,6 @@ class LibraryPanel(QWidget):
         return menu
 
     # ------------------------------------------------------------------------------- showing
-
-    def sizeHint(self) -> QSize:
-        return QSize(800, 220)
 
     def set_colours(self, palette: Palette) -> None:
         shade = shades(palette)

@@ -21,7 +21,7 @@ from core.numbers import number_text, time_text
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.settings import NOT_RECORDED
 from core.study_file.dynamics import KernelPredictor
-from core.training.control import RunState, Status
+from core.training.control import FinishReason, RunState, Status
 
 if TYPE_CHECKING:
     from core.observables.nodes import GroupFacts
@@ -247,7 +247,8 @@ class Readout(QObject):
         log_time = run.data is None or run.data.run.experiment.dynamics.log_time
         self._rate.look(run.key, status, run.until, log_time)
         moving = status.state is RunState.RUNNING
-        words = self._message or f"{run.heading}: {status_text(run)}"
+        completed = status.reason is FinishReason.COMPLETED
+        state = "" if moving or completed else f"{run.heading}: {status_text(run)}"
         self._status.show_texts(
             step=status.step if run.begun else None,
             log10_time=status.log10_time if run.begun else None,
@@ -255,7 +256,8 @@ class Readout(QObject):
             eta=self._rate.seconds if moving else math.nan,
             engine=status.engine,
             saved=run.path if run.begun else None,
-            message=words,
+            message=self._message or state,
+            live=moving,
         )
 
     def _show_other(self, run: OpenRun) -> None:

@@ -1,104 +1,83 @@
-"""The line at the bottom: how far the training is, how fast, and where it is saved."""
+"""Status below the time: how far the training is and how fast, else what theory says so far."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QPalette, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtGui import QMouseEvent, QPalette
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
-from app.style import tabular
-from app.widgets.inputs import line_height
-from app.widgets.labels import ElidedLabel, menu_text, plain_label, plain_tip
-from app.widgets.layouts import space
+from app.style import small, tabular
+from app.widgets.labels import ElidedLabel, plain_tip
+from app.widgets.layouts import add_all, space
 from core.numbers import count_text, duration_text, raised, time_text, whole_text
 
-# The longest texts that are usual: each place is this wide from the start, so nothing jumps.
-WIDEST = {
-    "step": "trained to step 000\u202f000\u202f000",
-    "time": "t = 0.00 \u00d7 10\u207b\u2070",
-    "rate": "000 k steps/s",
-    "left": "00 min left",
-}
-LAST_TO_GO = ("step", "time", "left", "rate")
-SPACE = 16
-MESSAGE = "Compiling kernels: 00 of 00"  # what the message has room for in any window
-MEANINGS = {
-    "step": "Steps that the training has taken.",
-    "time": "The time t that the training has reached; what is shown is beside the slider.",
-    "rate": "Steps a second, over the last moments.",
-    "left": "How long the training will still take, about.",
-}
+WIDEST = "step 000\u202f000 \u00b7 000 k steps/s \u00b7 00 min left"
+BETWEEN = " \u00b7 "
+CLICK = "Click to see when each of them holds."
 
 
 @final
 class StatusLine(QWidget):
-    """One line; what is not known is left blank. `places`: step, time, rate and left."""
+    """One line of constant width, whose tip has all of it.
+
+    It shows what the program is busy with, else the progress of the training, else the summary of
+    the theorems.
+    """
 
     cancel_requested = Signal()
+    clicked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        layout = space(QHBoxLayout(self), (SPACE, 0, SPACE, 0), SPACE)
-        self.setFixedHeight(line_height(self))
-        self.places: dict[str, QLabel] = {}
-        for name, widest in WIDEST.items():
-            label = plain_label(parent=self)
-            label.setFont(tabular(label.font()))
-            label.setFixedWidth(label.fontMetrics().horizontalAdvance(widest) + 4)
-            label.setToolTip(plain_tip(MEANINGS[name]))
-            self.places[name] = label
-            layout.addWidget(label)
-        muted = QPalette.ColorRole.PlaceholderText
-        self.engine = ElidedLabel(self, Qt.TextElideMode.ElideRight, muted)
-        self.message = ElidedLabel(self, Qt.TextElideMode.ElideRight)
-        self.message.setMinimumWidth(self.fontMetrics().horizontalAdvance(MESSAGE) + 4)
-        self.saved = ElidedLabel(self, Qt.TextElideMode.ElideMiddle, muted)
-        self.saved.set_alignment(Qt.AlignmentFlag.AlignRight)
-        layout.addWidget(self.engine, 2)
-        layout.addWidget(self.message, 3)
-        layout.addWidget(self.saved, 3)
-        self.work = QToolButton(self, autoRaise=True)
-        self.work.setProperty("inline", True)
-        self.work.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.work.hide()
-        layout.insertWidget(layout.indexOf(self.saved), self.work)
-        self.work.clicked.connect(self.cancel_requested)
+        self._progress: tuple[str, ...] = ()
+        self._details: tuple[str, ...] = ()
+        self._message = self._work = self._summary = ""
+        self.line = ElidedLabel(
+            self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText
+        )
+        self.line.setFont(small(tabular(self.font())))
+        self.line.set_alignment(Qt.AlignmentFlag.AlignRight)
+        self.cancel = QToolButton(self, autoRaise=True)
+        self.cancel.setText("\u2715")
+        self.cancel.setProperty("inline", True)
+        self.cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.cancel.clicked.connect(self.cancel_requested)
+        self.cancel.hide()
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        add_all(space(QHBoxLayout(self), spacing=4), (self.line, 1), self.cancel)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() is Qt.MouseButton.LeftButton:
+            self.clicked.emit()
+
+    def sizeHint(self) -> QSize:
+        metrics = self.line.fontMetrics()
+        return QSize(metrics.horizontalAdvance(WIDEST) + 4, metrics.height() + 2)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._needed(()), super().minimumSizeHint().height())
+        return QSize(self.sizeHint().width() // 2, self.sizeHint().height())
 
-    def _needed(self, names: Iterable[str]) -> int:
-        """The width that some places need beside what always stands here."""
-        shown: list[QWidget] = [self.message, *(self.places[name] for name in names)]
-        widths = [widget.minimumWidth() for widget in shown]
-        if not self.work.isHidden():
-            widths.append(self.work.sizeHint().width())
-        return sum(width + SPACE for width in widths) + 3 * SPACE  # and of what shortens its text
-
-    def _fit(self) -> None:
-        """Show the places that there is room for: large type must not make the window wider."""
-        shown: list[str] = []
-        for name in LAST_TO_GO:
-            there = self._needed((*shown, name)) <= self.width()
-            self.places[name].setVisible(there)
-            shown += [name] if there else []
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
+    @property
+    def text(self) -> str:
+        """Text of the line, before it is shortened to fit."""
+        return self.line.text()
 
     def show_work(self, words: str) -> None:
-        """What is being computed beside the training; pressing it cancels. "" for nothing."""
-        self.work.setText(menu_text(f"{words} \u2715"))
-        self.work.setAccessibleName(f"{words} Cancel")
-        self.work.setToolTip(plain_tip(f"{words} Press to cancel."))
-        self.work.setVisible(bool(words))
-        self._fit()
+        """Show what is computed beside the training, with a button that cancels it."""
+        self._work = words
+        self.cancel.setAccessibleName(f"{words} Cancel")
+        self.cancel.setToolTip(plain_tip(f"Cancel: {words}"))
+        self.cancel.setVisible(bool(words))
+        self._show()
+
+    def show_summary(self, words: str) -> None:
+        """Show what the theorems say of the current run."""
+        self._summary = words
+        self._show()
 
     def show_texts(
         self,
@@ -110,20 +89,23 @@ class StatusLine(QWidget):
         engine: str = "",
         saved: Path | None = None,
         message: str = "",
+        live: bool = False,
     ) -> None:
-        """Show these texts; what is not given leaves its place blank.
-
-        `rate` is in steps a second, `eta` in seconds, `saved` the path of the run file.
-        """
-        self.places["step"].setText("" if step is None else f"trained to step {whole_text(step)}")
-        clock = "" if log10_time is None else raised(time_text(log10_time, padded=True))
-        self.places["time"].setText(clock)
+        """Show the progress of a run: `rate` in steps a second, `eta` in seconds."""
+        steps = "" if step is None else f"step {whole_text(step)}"
         speed = f"{count_text(rate)} steps/s" if math.isfinite(rate) else ""
-        self.places["rate"].setText(speed)
         left = f"{duration_text(eta)} left" if math.isfinite(eta) else ""
-        self.places["left"].setText(left)
-        self.engine.set_text(engine, f"What computes the run: {engine}." if engine else "")
-        self.message.set_text(message)
-        path = "" if saved is None else str(saved)
-        where = f"Every frame is saved as it is computed, in\n{path}" if path else ""
-        self.saved.set_text(path, where)
+        clock = "" if log10_time is None else raised(time_text(log10_time))
+        self._progress = tuple(filter(None, (steps, speed, left))) if live else ()
+        trained = f"Trained to {', '.join(filter(None, (steps, clock)))}" if steps or clock else ""
+        path = f"Every frame is saved in {saved}" if saved is not None else ""
+        parts = (trained, speed, left, f"Computed by {engine}" if engine else "", path)
+        self._details = tuple(filter(None, parts))
+        self._message = message
+        self._show()
+
+    def _show(self) -> None:
+        line = self._message or self._work or BETWEEN.join(self._progress) or self._summary
+        theorems = f"Theorems: {self._summary}. {CLICK}" if self._summary else ""
+        said = (self._message, self._work, theorems, *self._details)
+        self.line.set_text(line, "\n".join(dict.fromkeys(filter(None, said))))

@@ -35,7 +35,8 @@ if TYPE_CHECKING:  # loads the numerical libraries
 
 MARGIN = 16
 MIDDLE = 12.0  # of the groove, from the top
-GROOVE = 4
+GROOVE = 6
+FAINTEST = 0.25  # opacity of the stripe where the fewest theorems hold
 RADIUS = 7
 MOST_TICKS = 12
 CLOSE = 0.02  # of the slider's length
@@ -105,12 +106,14 @@ class TimeSlider(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Time")
         self._bookmarks: tuple[tuple[float, str], ...] = ()
+        self._theorems: tuple[tuple[float, float, int, bool], ...] = ()
         self._interval: tuple[float, float] | None = None
         self._from: float | None = None  # where an interval is being drawn from
         self._clicked_mark: QPointF | None = None  # where a mark is pressed, until it is dragged
         self.setToolTip(
             "Drag to look at another moment; arrow keys go frame by frame. Drag with Shift to loop "
-            "over an interval."
+            "over an interval. The track is the bluer, the more theorems hold, and red where one "
+            "is violated."
         )
 
     def sizeHint(self) -> QSize:
@@ -170,6 +173,12 @@ class TimeSlider(QWidget):
             for name, when in marks
         )
         self.update()
+
+    def set_theorems(self, counts: Sequence[tuple[float, float, int, bool]]) -> None:
+        """Colour the track by how many theorems hold, and by whether one is violated."""
+        if tuple(counts) != self._theorems:
+            self._theorems = tuple(counts)
+            self.update()
 
     def bookmark_at(self, pixels: float) -> str:
         """The name of the bookmark that is nearest to a place; "" where none is near."""
@@ -283,6 +292,7 @@ class TimeSlider(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         self._line(painter, middle, self._span.high, self._palette.grid)
         self._line(painter, middle, self._span.edge, self._palette.muted)
+        self._paint_theorems(painter, middle)
         self._paint_interval(painter, middle)
         if self._empty:
             painter.end()
@@ -306,6 +316,19 @@ class TimeSlider(QWidget):
         left, right = self.position_of(self._span.low), self.position_of(until)
         box = QRectF(left, middle - GROOVE / 2, max(right - left, 0.0), GROOVE)
         painter.drawRoundedRect(box, GROOVE / 2, GROOVE / 2)
+
+    def _paint_theorems(self, painter: QPainter, middle: float) -> None:
+        """Paint the stripe in the track: the more theorems hold, the stronger its colour."""
+        if self._empty:
+            return
+        most = max((count for *_, count, _ in self._theorems), default=0)
+        for begin, end, count, violated in self._theorems:
+            left, right = self.position_of(begin), self.position_of(end)
+            colour = QColor(self._palette.negative if violated else self._palette.positive)
+            if not violated:
+                colour.setAlphaF(FAINTEST + (1.0 - FAINTEST) * count / most if count else 0.0)
+            painter.setBrush(colour)
+            painter.drawRect(QRectF(left, middle - GROOVE / 2, right - left, GROOVE))
 
     def _paint_interval(self, painter: QPainter, middle: float) -> None:
         """A band on the groove, with a bracket at each end."""

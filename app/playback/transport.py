@@ -9,7 +9,14 @@ from typing import final
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.playback.display import DisplayController
 from app.playback.time_slider import TimeSlider
@@ -23,14 +30,13 @@ from core.figures.palette import Palette
 from core.numbers import raised, time_text
 from core.problem.schedule import coordinate, parse_time
 
-BUTTONS = ("start", "back", "play", "forward", "end", "loop")
+BUTTONS = ("back", "play", "forward", "loop")
 NO_TIME = "is no time; type one such as 10^2.5, 300, log10 t = 2000 or 0."
-FROM_HERE = ("branch", "rewind")  # beside the time, from which they begin
 
 
 @final
 class TransportBar(QWidget):
-    """Buttons, pace, time and slider of the moment that is shown."""
+    """Buttons, pace, slider and time of the moment that is shown; below the time the status."""
 
     moment_requested = Signal(float)
     """A moment in the schedule's coordinate."""
@@ -39,11 +45,15 @@ class TransportBar(QWidget):
     pace_requested = Signal(float)
     """A factor, one of PACES."""
 
-    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, palette: Palette, status: QWidget | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("transport")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._button_keys = ButtonKeyActivation(self)
-        self._layout = space(QHBoxLayout(self), (16, 8, 16, 0), 4)
+        self._layout = space(QHBoxLayout(self), (12, 4, 12, 4), 4)
+        self._status = status
         self.pace = QComboBox(self)
         self.pace.setAccessibleName("Pace")
         self.pace.setToolTip("Pace: at 1\u00d7 a whole run plays in about ten seconds.")
@@ -67,9 +77,11 @@ class TransportBar(QWidget):
         """Add the buttons of actions, and the other parts from left to right."""
         buttons = [self._button(actions[key]) for key in BUTTONS]
         follow = self._button(actions["follow"])
-        follow.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        begin = [self._button(actions[key]) for key in FROM_HERE]
-        add_all(self._layout, *buttons, self.pace, self.time, *begin, (self.slider, 1), follow)
+        now = add_all(space(QHBoxLayout(), spacing=4), 1, self.time, follow)
+        clock = add_all(space(QVBoxLayout(), spacing=0), now)
+        if self._status is not None:
+            clock.addWidget(self._status)
+        add_all(self._layout, *buttons, self.pace, (self.slider, 1), clock)
         self._fit()
 
     def _button(self, action: QAction) -> QToolButton:

@@ -38,7 +38,7 @@ from app.training.run_questions import Repeat
 from app.widgets.labels import menu_text
 
 # The lecture first: it folds and opens the others.
-PANELS = ("lecture", "form", "inspector", "library", "times")
+PANELS = ("lecture", "form", "inspector", "numbers", "library", "times")
 
 
 @final
@@ -62,7 +62,7 @@ class SceneController(QObject):
         self._form, self._display = form, display
         self._training, self._files = training, files
         self._actions: Mapping[str, QAction] = {}
-        self._auto_folding = Flag()
+        self._automatic = Flag()
         self._words, self._joins = "", False
         self._showing = False
         self.history = SceneHistory(Scene())
@@ -70,9 +70,9 @@ class SceneController(QObject):
         self._commit_timer.setObjectName("scene")
         self._commit_timer.timeout.connect(self.commit)
 
-    def set_actions(self, actions: Mapping[str, QAction], auto_folding: Flag) -> None:
-        """Use the actions of panels and of undo; `auto_folding`: the program moves the panels."""
-        self._actions, self._auto_folding = actions, auto_folding
+    def set_actions(self, actions: Mapping[str, QAction], automatic: Flag) -> None:
+        """Use the actions of panels and of undo; `automatic`: the program moves the drawers."""
+        self._actions, self._automatic = actions, automatic
         for told in (
             self._display.intent_changed,
             self._display.pins_changed,
@@ -147,7 +147,7 @@ class SceneController(QObject):
             self._commit_timer.start()
 
     def _on_panel(self) -> None:
-        if not self._auto_folding:
+        if not self._automatic:
             self._schedule()
             return
         # The window folded it, for want of room.
@@ -256,7 +256,8 @@ class SceneController(QObject):
             keys = [run.key for run in self._display.session]
             self._display.set_intent(by_key(scene.intent, keys))
             self._show_zooms(scene.zooms)
-            for panel in PANELS:
+            # Those that close first: of the drawers one is open.
+            for panel in sorted(PANELS, key=scene.panels.__contains__):
                 self._actions[panel].setChecked(panel in scene.panels)
         finally:
             self._showing = False

@@ -40,8 +40,9 @@ def find_differences(before: Scene, after: Scene) -> tuple[Difference, ...]:
         words = "Zoom" if set(after.zooms) - set(before.zooms) else "Whole range"
         titles = sorted({title_of(view) for _, view in moved})
         found.append(Difference(f"zoom {sorted(moved)}", f"{words} of {', '.join(titles).lower()}"))
-    for panel in sorted(before.panels ^ after.panels):
-        verb = "Show" if panel in after.panels else "Hide"
+    opened, closed = sorted(after.panels - before.panels), sorted(before.panels - after.panels)
+    # A drawer that opens closes another, which is not worth a word.
+    for verb, panel in [("Show", one) for one in opened] or [("Hide", one) for one in closed]:
         found.append(Difference(f"panel {panel}", f"{verb} {PANELS.get(panel, panel)}"))
     return tuple(found)
 

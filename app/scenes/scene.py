@@ -37,7 +37,7 @@ class Scene:
     form: Edits | None = None
     intent: Intent = AT_REST
     zooms: tuple[Zoom, ...] = ()
-    panels: frozenset[str] = frozenset({"form", "inspector"})
+    panels: frozenset[str] = frozenset()
 
 
 def by_position(intent: Intent, keys: Sequence[int]) -> Intent:
@@ -71,8 +71,9 @@ def with_transient_of(scene: Scene, present: Scene) -> Scene:
 
 
 PANELS = {
-    "form": "experiment panel",
-    "inspector": "inspector panel",
+    "form": "settings",
+    "inspector": "theory",
+    "numbers": "numbers",
     "library": "library",
     "times": "theorem time line",
     "lecture": "lecture",

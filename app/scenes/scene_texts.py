@@ -317,7 +317,7 @@ Layout = Mapping[str, Sequence[str]]
 LAYOUTS: Mapping[str, Layout] = {
     "Paper": {
         "views": ("neurons", "rotations", "norms", "margins"),
-        "panels": ("form", "inspector"),
+        "panels": ("inspector",),
     },
     "Lecture": {"views": ("neurons", "margins"), "panels": ("lecture",)},
     "Four-up": {"views": ("neurons",), "panels": ("none",)},

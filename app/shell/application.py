@@ -19,6 +19,7 @@ from app.qt_workarounds import GarbageCollector
 from app.shell.action_state import OPTIONS
 from app.shell.components import Components
 from app.shell.documents import site
+from app.shell.drawers import DRAWERS
 from app.shell.serving import bring_up
 from app.state.session import MOST_CELLS
 from app.theory.judge import Judge
@@ -110,7 +111,7 @@ class Marginscope(Components):
         from app.widgets.keyboard import order_before
 
         stops = [stop for panel in self.display.panels for stop in panel.tab_order]
-        order_before(stops, self.window.side)
+        order_before(stops, self.window.transport)
 
     def settle(self) -> None:
         """Exclude what is loaded by now from future collections (`gc.freeze`), once."""
@@ -161,22 +162,25 @@ class Marginscope(Components):
         """Make the actions, and hand them to the controllers that read or change them."""
         settings, window = self.settings.values, self.window
         self.actions = made = actions.make_actions(window, self._handlers())
-        for user in (window, self.commands, self.shortcuts, self.tour, self.action_state):
+        users = (self.commands, self.shortcuts, self.tour, self.action_state, self.appearance)
+        for user in (window, *users, self.drawers):
             user.set_actions(made)
-        self.appearance.set_actions(made, self.settings.panels())
-        self.scenes.set_actions(made, self.appearance.auto_folding)
+        self.scenes.set_actions(made, self.drawers.automatic)
+        window.columns.widths.update(settings.drawer_widths)
         window.set_recent(settings.recent)
-        made["library"].setChecked(settings.library_shown)
+        if settings.drawer in DRAWERS:
+            self.drawers.show(settings.drawer)
+        made["times"].setChecked(settings.times_open)
         made["dark"].setChecked(self.display.intent.palette == "dark")
         made["system"].setChecked(settings.follows_system)
         made["restores"].setChecked(settings.restores)
         made["site"].setVisible(site() is not None)
         made["last"].setEnabled(self.keeper.previous is not None)
         made["library"].triggered.connect(self.library.focus_search)
-        self.library.visibility_changed.connect(made["library"].setChecked)
         self.help.welcome_shown.connect(made["welcome"].setChecked)
         self.compare.visibility_changed.connect(made["compare"].setChecked)
         window.status.cancel_requested.connect(made["margins_stop"].trigger)
+        window.status.clicked.connect(made["times"].toggle)
 
     def _handlers(self) -> actions.Handlers:
         """Return the method of each action."""
@@ -259,9 +263,8 @@ class Marginscope(Components):
             "dark": self.appearance.set_dark,
             "system": self.appearance.set_follows_system,
             "lecture": self.appearance.set_lecture,
-            "form": self.appearance.set_form,
+            **dict.fromkeys(("form", "inspector", "numbers"), self.drawers.on_toggled),
             "times": self.appearance.set_times,
-            "inspector": self.appearance.set_inspector,
             # Help
             "palette": self.commands.show,
             "shortcuts": self.shortcuts.show,
@@ -313,7 +316,6 @@ class Marginscope(Components):
             lecture.setChecked(False)
         cluster, jobs = self.studies.remembered
         self.settings.update(
-            library_shown=self.actions["library"].isChecked(),
             restores=self.startup.restores,
             follows_system=self.appearance.follows_system,
             layouts=self.layouts.own,
@@ -323,4 +325,4 @@ class Marginscope(Components):
             cluster=cluster,
             jobs=jobs,
         )
-        self.settings.update_window(self.window, self.display.intent, self.appearance.chosen)
+        self.settings.update_window(self.window, self.display.intent)

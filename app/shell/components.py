@@ -30,6 +30,7 @@ from app.scenes.session_keeper import SessionKeeper
 from app.shell.action_state import ActionStateController
 from app.shell.appearance import AppearanceController
 from app.shell.commands import CommandController
+from app.shell.drawers import DrawerController
 from app.shell.help import HelpController
 from app.shell.lifecycle import ShutdownController, StartupController
 from app.shell.main_window import MainWindow
@@ -85,12 +86,11 @@ class Components(QObject):
             self.session, self.training, form, self.questions, places, window
         )
         self._make_scenes(names)
-        self.appearance = AppearanceController(window, self.display, self.scenes)
+        self.drawers = DrawerController(window)
+        self.appearance = AppearanceController(window, self.display, self.scenes, self.drawers)
         self._make_features(margins, judge)
         self.help = HelpController(window, self.display)
-        self.tour = TourController(
-            window, self.display, self.training, self.playback, self.appearance
-        )
+        self.tour = TourController(window, self.display, self.training, self.playback, self.drawers)
         self.record = RecordController(
             window, self.training, self.branches, self.files, self.export, self.scenes
         )
@@ -147,6 +147,7 @@ class Components(QObject):
         )
         self.library = LibraryController(
             window,
+            window.columns,
             self.session,
             self.places,
             self.files,
@@ -240,16 +241,19 @@ class Components(QObject):
     def _connect_messages(self) -> None:
         """Connect what controllers report with the message bar and the status line."""
         bar, readout = self.window.bar, self.readout
+        for busy in (self.training, self.studies):
+            busy.message.connect(bar.show_message)
+            busy.status.connect(readout.show_message)
         kept = (self.layouts, self.bookmarks, self.selections, self.record)
-        both = (self.training, self.studies, self.library, self.links, *kept)
-        for part in both:
+        for part in (self.library, self.links, *kept):
             part.message.connect(bar.show_message)
-            part.status.connect(readout.show_message)
+            part.status.connect(bar.show_notice)
         opening = (self.files, self.open_runs, self.following, self.branches, self.keeper)
         views = (self.playback, self.compare, self.scenes)
         for source in (*opening, *views, self.questions, self.drawing):
             source.message.connect(bar.show_message)
         self.training.notice.connect(bar.show_notice)
         self.export.error.connect(bar.show_message)
-        self.export.finished.connect(readout.show_message)
+        self.export.finished.connect(bar.show_notice)
         self.theory.status.connect(self.window.status.show_work)
+        self.window.theory.summarised.connect(self.window.status.show_summary)

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
 from app.places import Places
 from app.settings import load_settings, save_settings
-from app.shell.appearance import Choice, system_palette
+from app.shell.appearance import system_palette
 from app.shell.main_window import MainWindow
 from app.state.intent import Intent
 from app.state.views import known
-
-# The setting of each panel, for windows with room and for small ones.
-PANELS: Mapping[Choice, str] = {
-    ("form", False): "form_shown",
-    ("form", True): "form_small",
-    ("inspector", False): "inspector_shown",
-    ("inspector", True): "inspector_small",
-    ("times", False): "times_shown",
-    ("times", True): "times_small",
-}
 
 
 @final
@@ -43,10 +32,6 @@ class SettingsController:
         options = self.values.options
         return replace(options, palette=system_palette()) if self.values.follows_system else options
 
-    def panels(self) -> dict[Choice, bool]:
-        """Return which panels were left open."""
-        return {choice: getattr(self.values, name) for choice, name in PANELS.items()}
-
     def update(self, **changes: Any) -> None:
         """Change values of settings."""
         self.values = self.values.model_copy(update=changes)
@@ -55,14 +40,18 @@ class SettingsController:
         """Put a file that was opened first among the recent ones."""
         self.values = self.values.with_recent(Path(name))
 
-    def update_window(
-        self, window: MainWindow, wishes: Intent, chosen: Mapping[Choice, bool]
-    ) -> None:
-        """Take geometry, options and panels from the window."""
+    def update_window(self, window: MainWindow, wishes: Intent) -> None:
+        """Take geometry, drawers and options from the window."""
         geometry = base64.b64encode(window.saveGeometry().data()).decode()
-        panels = {name: chosen[choice] for choice, name in PANELS.items()}
+        columns = window.columns
         options = replace(wishes, views=known(wishes.views))
-        self.update(**panels, options=options, geometry=geometry)
+        self.update(
+            options=options,
+            geometry=geometry,
+            drawer=columns.open_drawer,
+            drawer_widths=dict(columns.widths),
+            times_open=not window.times.isHidden(),
+        )
 
     def save(self) -> str:
         """Write the settings; return a sentence if the disk is full."""

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLay
 
 from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
-from app.shell.appearance import FOLDS, AppearanceController
+from app.shell.drawers import DrawerController
 from app.shell.main_window import MainWindow
 from app.training.controller import TrainingController
 from app.widgets.inputs import push_button
@@ -121,8 +121,8 @@ STEPS = (
 )
 
 
-# The panels that steps speak of, by the actions that unfold them.
-PANELS = {"theory": "inspector", "form": "form"}
+# The drawers that steps speak of, by the keys of their actions.
+DRAWERS = {"theory": "inspector", "form": "form"}
 WIDTH = 340
 APART = 16  # from the edges of the window
 RING = 3
@@ -138,15 +138,15 @@ class TourController(QObject):
         display: DisplayController,
         training: TrainingController,
         playback: PlaybackController,
-        appearance: AppearanceController,
+        drawers: DrawerController,
     ) -> None:
         super().__init__(window)
         self._window, self._display = window, display
         self._training, self._playback = training, playback
-        self._appearance = appearance
+        self._drawers = drawers
         self._actions: Mapping[str, QAction] = {}
         self._number = -1  # none
-        self._before: dict[str, bool] = {}  # panels that a step has changed, as they were
+        self._before: str | None = None  # the drawer that was open before a step opened another
         self.card: TourCard | None = None
         window.resized.connect(self._point)
         display.runs_changed.connect(self._on_runs)
@@ -184,10 +184,10 @@ class TourController(QObject):
             self.stop()
 
     def stop(self) -> None:
-        """Close the card and restore the panels."""
+        """Close the card and restore the drawers."""
         if self.card is not None and self._number >= 0:
             self._number = -1
-            self._restore_panels()
+            self._restore_drawer()
             self.card.close_tour()
             self._window.transport.slider.setFocus()
 
@@ -214,25 +214,22 @@ class TourController(QObject):
             self._display.update_intent(playing=step.plays)
         if step.pins:
             self._pin_largest(step.pins)
-        self._restore_panels()
-        panel = PANELS.get(step.place, "")
-        if panel and not self._actions[panel].isChecked():
-            small = self._appearance.is_small()
-            # Not both in a small window, which would grow.
-            self._set_panels({other: other == panel for other in FOLDS if small or other == panel})
+        self._restore_drawer()
+        if drawer := DRAWERS.get(step.place, ""):
+            before = self._drawers.open
+            self._show_drawer(drawer)
+            self._before = before
 
-    def _set_panels(self, shown: Mapping[str, bool]) -> None:
-        """Open and fold panels for a step, which is no choice of the user."""
-        self._before = {panel: self._actions[panel].isChecked() for panel in shown}
-        with self._appearance.auto_folding:
-            for panel, on in shown.items():
-                self._actions[panel].setChecked(on)
+    def _show_drawer(self, drawer: str) -> None:
+        """Open a drawer for a step, which is no choice of the user."""
+        with self._drawers.automatic:
+            self._drawers.show(drawer)
 
-    def _restore_panels(self) -> None:
-        """Leave the panels as they were before the step."""
-        if self._before:
-            self._set_panels(self._before)
-            self._before = {}
+    def _restore_drawer(self) -> None:
+        """Leave the drawers as they were before the step."""
+        if self._before is not None:
+            self._show_drawer(self._before)
+            self._before = None
 
     def _pin_largest(self, count: int) -> None:
         run = next((run for run in self._display.session if run.data is not None), None)
@@ -261,8 +258,8 @@ class TourController(QObject):
             "slider": window.transport.slider,
             "transport": window.transport,
             "form": window.form,
-            "theory": window.side,
-            "tools": window.tools,
+            "theory": window.theory,
+            "tools": window.top,
         }
         if place in parts:
             return parts[place]

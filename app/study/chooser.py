@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.widgets.inputs import ChoiceBox
-from app.widgets.labels import plain_tip, quiet_label
+from app.widgets.labels import plain_tip
 from app.widgets.layouts import add_all, space
 from core.studies.study import Study, Summary, shipped_summaries
 
@@ -27,15 +27,13 @@ class StudyChooser(QWidget):
     open_requested = Signal()
     browse_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None, labelled: bool = True) -> None:
+    def __init__(self, parent: QWidget | None = None, browses: bool = True) -> None:
+        """`browses`: offer the page of all studies."""
         super().__init__(parent)
-        label = quiet_label("Study", self)
         self.box = ChoiceBox(self, "Study")
-        self.box.setMinimumWidth(240)
-        label.setBuddy(self.box)
-        label.setVisible(labelled)
-        add_all(space(QHBoxLayout(self), spacing=8), label, (self.box, 1))
-        self._browses = labelled  # the window has a page of all studies
+        self.box.setMinimumWidth(200)
+        add_all(space(QHBoxLayout(self), spacing=8), (self.box, 1))
+        self._browses = browses
         self._shipped = 0
         self._present = 0
         self._fill()

@@ -54,7 +54,7 @@ class StudyOptions(QWidget):
     def __init__(self, cores: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._folder_typed = False
-        self.chooser = StudyChooser(self, labelled=False)
+        self.chooser = StudyChooser(self, browses=False)
         self.size_choice = ChoiceBox(self, "Size", letters=12)
         self.place = ChoiceBox(self, "Where it runs", letters=12)
         self.place.addItems([HERE, CLUSTER])

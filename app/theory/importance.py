@@ -59,3 +59,23 @@ def summary(verdicts: Sequence[str]) -> str:
         if counts[verdict]
     )
     return f"{len(verdicts)} {applies}: {parts}"
+
+
+# Verdicts that a short summary counts together, and their words for any number.
+IN_SHORT = {
+    "violated": ("violated",),
+    "fail as printed": ("the text's constant does not hold",),
+    "hold": ("holds", "holds although the hypotheses are not met"),
+    "fail outside": ("violated with hypotheses not met",),
+    "undecided": OPEN,
+}
+
+
+def short_summary(verdicts: Sequence[str]) -> str:
+    """Return the counts of verdicts in a few words.
+
+    >>> short_summary(["not decided", "holds", "violated with hypotheses not met", "holds"])
+    '2 hold \u00b7 1 fail outside \u00b7 1 undecided'
+    """
+    counts = {words: sum(map(verdicts.count, kinds)) for words, kinds in IN_SHORT.items()}
+    return " \u00b7 ".join(f"{count} {words}" for words, count in counts.items() if count)

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theory.importance import OPEN, by_importance, summary
+from app.theory.importance import OPEN, by_importance, short_summary, summary
 from app.theory.results import FINAL
 from app.theory.statement_row import BoundBox, StatementRow, VerdictFold
 from app.widgets.inputs import DecimalBox, line_height
@@ -183,6 +183,7 @@ class TheoryPanel(QWidget):
     """Margins and verdicts of one run."""
 
     run_chosen = Signal(int)  # key
+    summarised = Signal(str)  # counts of the verdicts, "" if there are none
     bound_requested = Signal(str, bool)  # key of a statement or FINAL, whether to draw its bound
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -280,6 +281,7 @@ class TheoryPanel(QWidget):
         judged = {one.statement.key: one.verdict.value for one in assessments or ()}
         self.summary.setText(summary(list(judged.values())))
         self.summary.setVisible(bool(judged))
+        self.summarised.emit(short_summary(list(judged.values())))
         # Rows do not change places under the pointer, nor while a key would open one.
         if judged.keys() != self._arranged.keys() or (
             judged != self._arranged and not self._is_in_use()

@@ -5,6 +5,7 @@ Each state has a shape as well as a colour.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -152,6 +153,40 @@ def _stretches(
         begin, until = (_moment(float(log10_time[frame])) for frame in (first, end))
         parts.append(Stretch(state, begin, until, f"{words[state]} {times}", sure))
     return tuple(parts)
+
+
+def count_holding(
+    lines: Sequence[StatementLine],
+) -> tuple[tuple[float, float, int, bool], ...]:
+    """Count the statements that hold at each time: begin, end, count, and True if one is violated.
+
+    A statement holds if its hypotheses and its conclusion do, and is violated if only the
+    hypotheses do. Times are in the coordinate of core.problem.schedule, -inf for t = 0.
+    """
+    ends = {moment for line in lines for one in _all_of(line) for moment in (one.begin, one.end)}
+    cuts = sorted(ends)
+    found: list[tuple[float, float, int, bool]] = []
+    for begin, end in itertools.pairwise(cuts):
+        states = [_states_at(line, begin, end) for line in lines]
+        count, violated = states.count(("HOLDS", "HOLDS")), ("HOLDS", "FAILS") in states
+        if found and found[-1][2:] == (count, violated):
+            found[-1] = (found[-1][0], end, count, violated)
+        else:
+            found.append((begin, end, count, violated))
+    return tuple(found)
+
+
+def _all_of(line: StatementLine) -> tuple[Stretch, ...]:
+    return line.premises + line.conclusion
+
+
+def _states_at(line: StatementLine, begin: float, end: float) -> tuple[str, str]:
+    """Return the states of hypotheses and conclusion between two neighbouring ends of stretches."""
+    premises, conclusion = (
+        next((one.state for one in lane if one.begin <= begin and end <= one.end), "SILENT")
+        for lane in (line.premises, line.conclusion)
+    )
+    return premises, conclusion
 
 
 def _moment(log10_time: float) -> float:

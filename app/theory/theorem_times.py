@@ -29,6 +29,7 @@ from app.theory.statement_lines import (
     LEGEND,
     StatementLine,
     Stretch,
+    count_holding,
     hue_of_stretch,
     paint_legend,
     paint_stretch,
@@ -344,6 +345,7 @@ class TheoremTimes(QWidget):
     def __init__(self, palette: Palette, slider: TimeSlider, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("times")
+        self._slider = slider
         self.heading = plain_label(TITLE, self)
         self.heading.setProperty("heading", True)
         self.legend = Legend(palette, self)
@@ -357,7 +359,6 @@ class TheoremTimes(QWidget):
         add_all(line, self.heading, (self.note, 1), (self.legend, 1))
         add_all(column, line, body)
         self._body = body
-        self._waits = False
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._fit()
 
@@ -367,11 +368,11 @@ class TheoremTimes(QWidget):
         """Show the statements of a run; None while it is not judged."""
         self.heading.setText(f"{TITLE} of {heading}" if heading else TITLE)
         self.rows.show_lines(lines or ())
+        self._slider.set_theorems(count_holding(lines or ()))
         words = NO_LINES if lines is not None else WAITING if any_run else NO_RUN
         self.note.setText(words)
         self.note.setVisible(not lines)
         self.legend.setVisible(bool(lines))
-        self._waits = any_run and lines is None
         self._fit()
 
     def set_colours(self, palette: Palette) -> None:
@@ -381,12 +382,11 @@ class TheoremTimes(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        # While a run is judged there is room already: the views would else be resized by a verdict.
-        # The line above has the highest of its parts, shown or not, for the same reason.
+        # Of constant height, with the highest part of the line above: a verdict would else resize
+        # the views.
         parts = (self.heading, self.note, self.legend)
         self.heading.setMinimumHeight(max(part.sizeHint().height() for part in parts))
-        rows = MOST_ROWS if self._waits else min(len(self.rows.lines), MOST_ROWS)
-        self._body.setFixedHeight(rows * self.rows.row_height())
+        self._body.setFixedHeight(MOST_ROWS * self.rows.row_height())
         self.rows.setFixedHeight(self.rows.sizeHint().height())
 
     def _on_row_reached(self, top: int, bottom: int) -> None:

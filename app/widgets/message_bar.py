@@ -1,6 +1,7 @@
-"""Thin bar with one sentence: an error or a notice.
+"""Bar with one sentence: an error or a notice.
 
-It covers the top or the foot of another widget, so that nothing moves when it appears.
+It covers the top of another widget, or its lower right corner, so that nothing moves when it
+appears.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 from app.widgets.layouts import add_all, space
 
 NOTICE_MS = 9000  # how long it says what was done
+APART = 12  # pixels from the corner
+LEAST, WIDEST = 200, 32  # of its width in a corner: pixels, and heights of a line
+AROUND = 44  # pixels beside the words and the button
 
 
 @final
@@ -34,16 +38,14 @@ class MessageBar(QWidget):
         self._words.setObjectName("messageBarText")
         # A sentence may name a path or a value that somebody wants to copy.
         self._words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        close = QToolButton(self, autoRaise=True)
+        self._close = close = QToolButton(self, autoRaise=True)
         close.setText("\u00d7")
         close.setProperty("inline", True)
         close.setToolTip("Hide this message")
         close.setAccessibleName("Hide this message")
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
-        self._at_foot = False
-        self._controls: QWidget | None = None
-        self._instead: QWidget | None = None
+        self._in_corner = False
         self._notice_timer = QTimer(self, singleShot=True, interval=NOTICE_MS)
         self._notice_timer.timeout.connect(self.clear)
         layout = add_all(space(QHBoxLayout(self), (16, 3, 8, 2), 8), (self._words, 1))
@@ -73,36 +75,37 @@ class MessageBar(QWidget):
     def clear(self) -> None:
         self.show_message("")
 
-    def float_over(self, widget: QWidget, at_foot: bool = False) -> None:
-        """Cover the top of a widget, or its foot; its parent is that widget or an ancestor."""
-        self._over, self._at_foot = widget, at_foot
-        self.setProperty("foot", at_foot)
+    def float_over(self, widget: QWidget) -> None:
+        """Cover the top of a widget; the bar's parent is that widget or an ancestor."""
+        self._over = widget
         widget.installEventFilter(self)
 
-    def keep_off(self, controls: QWidget, instead: QWidget) -> None:
-        """Cover the foot of `instead` if the sentence is so long that it would cover `controls`."""
-        self._controls, self._instead = controls, instead
-        instead.installEventFilter(self)
+    def float_in_corner(self, widget: QWidget) -> None:
+        """Cover the lower right corner of a widget, as `float_over` covers its top."""
+        self._in_corner = True
+        self.setProperty("toast", True)
+        self.float_over(widget)
 
     def _settle(self) -> None:
         """Fit the bar to the covered widget's width and the sentence's height."""
         over, parent = self._over, self.parentWidget()
         if over is None or parent is None:
             return
-        box = self._box_over(over, parent)
-        controls, instead = self._controls, self._instead
-        if controls is not None and instead is not None:
-            foot = controls.mapTo(parent, QPoint(0, controls.height())).y()
-            if box.top() < foot:
-                box = self._box_over(instead, parent)
-        self.setGeometry(box)
+        least = self.minimumSizeHint().height()
+        if not self._in_corner:
+            size = QSize(over.width(), max(self.heightForWidth(over.width()), least))
+            self.setGeometry(QRect(over.mapTo(parent, QPoint(0, 0)), size))
+            return
+        room = over.width() - 2 * APART
+        width = min(max(self._words_width(), LEAST), WIDEST * self.fontMetrics().height(), room)
+        height = max(self.heightForWidth(width), least)
+        corner = QPoint(over.width() - APART - width, over.height() - APART - height)
+        self.setGeometry(QRect(over.mapTo(parent, corner), QSize(width, height)))
 
-    def _box_over(self, widget: QWidget, parent: QWidget) -> QRect:
-        """Return the bar's place over a widget, in coordinates of its parent."""
-        width = widget.width()
-        height = max(self.heightForWidth(width), self.minimumSizeHint().height())
-        down = widget.height() - height if self._at_foot else 0
-        return QRect(widget.mapTo(parent, QPoint(0, down)), QSize(width, height))
+    def _words_width(self) -> int:
+        """Return the width at which the sentence is one line."""
+        words = self._words.fontMetrics().horizontalAdvance(self._words.text())
+        return words + self._close.sizeHint().width() + AROUND
 
     def showEvent(self, event: QEvent) -> None:
         self.window().installEventFilter(self)
@@ -111,7 +114,7 @@ class MessageBar(QWidget):
         self.window().removeEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched in (self._over, self._instead):
+        if watched is self._over:
             if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
                 self._settle()
             return False

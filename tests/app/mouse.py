@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QMenuBar,
     QMessageBox,
+    QToolButton,
 )
 from pytestqt.qtbot import QtBot
 
@@ -103,9 +104,16 @@ def close_menus() -> None:
 
 
 def click_on(program: Marginscope, key: str) -> None:
-    """Press the tool bar's button of an action."""
-    button = program.window.tools.widgetForAction(program.actions[key])
-    QTest.mouseClick(button, LEFT)
+    """Press the button of an action, or choose it in a menu of the top bar."""
+    action, window = program.actions[key], program.window
+    buttons = [one for one in window.findChildren(QToolButton) if one.defaultAction() is action]
+    seen = [one for one in buttons if one.isVisible()]
+    if seen:
+        QTest.mouseClick(seen[0], LEFT)
+        return
+    menus = [window.top.export.menu(), window.top.more.menu()]
+    assert any(action in menu.actions() for menu in menus), key
+    action.trigger()
 
 
 def when_open(kind: type[QDialog], act: Callable[[QDialog], None], tries: int = 1500) -> None:

@@ -190,54 +190,39 @@ def status(qtbot) -> StatusLine:
     return status
 
 
-def test_what_is_computed_has_room_for_its_letters(status: StatusLine, qtbot) -> None:
+def test_the_status_has_room_for_its_letters_and_nothing_jumps(status: StatusLine, qtbot) -> None:
     """gamma_ntk has an underscore below its line."""
     status.setStyleSheet(style_sheet(LIGHT))
-    status.show_work("computing \u03b3_ntk ...")
     status.show()
     qtbot.waitExposed(status)
-    assert status.work.sizeHint().height() <= status.height()
+    size = status.sizeHint()
+    status.show_work("computing \u03b3_ntk ...")
+    assert status.cancel.sizeHint().height() <= status.height()
+    status.show_texts(step=3, rate=1e5, eta=700.0, live=True, message="A message. " * 9)
+    assert status.sizeHint() == size
 
 
-def test_the_status_line_tells_all_and_nothing_jumps(status: StatusLine, qtbot) -> None:
+def test_the_status_shows_the_progress_and_its_tip_all_of_it(status: StatusLine) -> None:
     path = Path("/somewhere") / ("a-long-folder/" * 12) / "run.msrun"
-    status.show()
-    places = []
-    for step, time, rate, eta in ((1, -0.5, 3210.0, 0.2), (1_234_567, 2.31, 212_400.0, 754.0)):
-        status.show_texts(
-            step=step,
-            log10_time=time,
-            rate=rate,
-            eta=eta,
-            engine="compiled engine, float64",
-            saved=path,
-            message="Saved figure.pdf.",
-        )
-        qtbot.waitExposed(status)
-        places.append([label.geometry() for label in status.places.values()])
-    assert places[0] == places[1]
-    texts = [status.places[name].text() for name in ("step", "time", "rate", "left")]
-    assert texts == [
-        "trained to step 1\u202f234\u202f567",
-        "t = 204",
-        "212 k steps/s",
-        "13 min left",
-    ]
-    assert status.engine.text() == "compiled engine, float64"
-    assert status.message.shown_text() == "Saved figure.pdf."
-    shown = status.saved.shown_text()
-    assert "\u2026" in shown and shown.endswith("run.msrun")
-    assert str(path) in status.saved.toolTip()
+    status.show_summary("8 hold")
+    known = {"log10_time": 2.31, "engine": "compiled engine, float64", "saved": path}
+    status.show_texts(step=1_234_567, rate=212_400.0, eta=754.0, live=True, **known)
+    step, tip = "step 1\u202f234\u202f567", status.line.toolTip()
+    assert status.text == f"{step} \u00b7 212 k steps/s \u00b7 13 min left"
+    for part in (f"Trained to {step}, t = 204", "Computed by compiled engine", str(path), "8 hold"):
+        assert part in tip
+    status.show_texts(step=1_234_567, **known)  # it has ended
+    assert status.text == "8 hold"
+    status.show_texts(step=1_234_567, message="m = 8: stopped at frame 7 of 9", **known)
+    assert status.text == "m = 8: stopped at frame 7 of 9"
 
 
 def test_what_is_not_known_is_blank(status: StatusLine) -> None:
-    status.show_texts(step=10, log10_time=-math.inf, rate=math.nan, eta=math.inf, message="Ready.")
-    texts = [status.places[name].text() for name in ("step", "time", "rate", "left")]
-    assert texts == ["trained to step 10", "t = 0", "", ""]
-    assert status.saved.text() == "" == status.saved.toolTip()
-    assert status.message.text() == "Ready."
+    status.show_texts(step=10, log10_time=-math.inf, rate=math.nan, eta=math.inf, live=True)
+    assert status.text == "step 10"
+    assert status.line.toolTip() == "Trained to step 10, t = 0"
     status.show_texts(message="")
-    assert status.places["step"].text() == "" and status.message.text() == ""
+    assert status.text == "" == status.line.toolTip()
 
 
 # ------------------------------------------------------------------------------ welcome page

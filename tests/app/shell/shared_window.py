@@ -74,7 +74,6 @@ REMEMBERED = {
     "drawing": ("_put", "_latest", "_before"),
     "training": ("_study", "_cells", "_proposals"),
     "export": ("_folder",),
-    "appearance": ("chosen",),
     "settings": ("values",),
     "readout": ("_message",),
     "record": ("entries",),
@@ -464,7 +463,8 @@ class SharedWindow:
                 setattr(getattr(program, owner), name, None)
         window.bookmarks.aboutToShow.emit()  # reads the notes beside the run again
         window.bar.clear()
-        self._put_values_back()  # with what was chosen for windows of this size
+        window.columns.widths.clear()
+        self._put_values_back()
         window.resize(*SIZE)
         program.scenes.show(self.scene)
         window.resize(*SIZE)

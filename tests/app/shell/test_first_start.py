@@ -226,7 +226,7 @@ def test_figure_1_plays_from_a_recording_until_it_is_trained(
     assert "recording" in display.panels[0].heading.text()
     start = display.view.cursor
     qtbot.waitUntil(lambda: display.view.cursor > start + 0.2)
-    assert "0 of" in program.window.status.message.text()
+    assert "0 of" in program.window.status.text
     assert not list((program.places.runs).glob("*.msrun"))
     assert program.theory.results(1).judgement is None
     before = display.view.cursor

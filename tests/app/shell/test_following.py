@@ -71,9 +71,7 @@ def test_frames_come_while_another_program_records(
         for count in (3, 20, 400):  # the last: more than are planned without an end
             qtbot.waitUntil(has(program, loop.frames(count)))
         assert heading.text() == "mine \u2013 being recorded"
-        qtbot.waitUntil(
-            lambda: "being recorded by another program" in program.window.status.message.toolTip()
-        )
+        qtbot.waitUntil(lambda: "being recorded by another program" in program.window.status.text)
         assert not program.session.live  # nothing here could pause or stop it
         assert program.display.view.span.live
         loop.end()

@@ -183,13 +183,11 @@ def check_window(program: Marginscope, points: float, qtbot: QtBot) -> None:
     program.actions["inspector"].setChecked(True)
     QTest.qWait(50)
     assert program.window.width() == 1280  # with all that can be opened at its sides
-    whole(qtbot, program.window.side)
-    QTest.mouseClick(
-        program.window.side.tabs, LEFT, pos=program.window.side.tabs.tabRect(1).center()
-    )
+    whole(qtbot, program.window.theory)
+    QTest.mouseClick(program.window.rail.buttons["numbers"], LEFT)
     QTest.qWait(50)
     assert program.window.inspector.isVisible()
-    whole(qtbot, program.window.side)
+    whole(qtbot, program.window.inspector)
     numbers = program.window.inspector.scalars.value_labels()
     assert numbers
     qtbot.waitUntil(lambda: not program.readout._stale)

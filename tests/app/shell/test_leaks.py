@@ -160,7 +160,7 @@ def test_an_action_that_changes_collects_no_connections(program: Marginscope, qt
     keys(qtbot, program.window, Qt.Key.Key_F8, Qt.KeyboardModifier.ShiftModifier)
     drawing = program.drawing.window
     assert drawing is not None
-    for part in (program.window.tools, program.window.transport, drawing):
+    for part in (program.window.top, program.window.transport, drawing):
         before = {action: connections(action) for action in actions_on_buttons(part)}
         assert len(before) > 3
         for action in before:

@@ -293,23 +293,23 @@ def check_that_verdicts_of_open_runs_are_kept(
 def check_that_the_library_is_closed_remembered_and_reached_by_the_menu(
     library: Marginscope, runs: Path, qtbot: QtBot
 ) -> None:
-    dock = library.library.dock
-    dock.close()
-    assert not library.actions["library"].isChecked()
+    drawer = panel(library)
+    QTest.mouseClick(library.window.rail.buttons["library"], Qt.MouseButton.LeftButton)
+    assert not library.actions["library"].isChecked() and not drawer.isVisible()
     opened(qtbot, library.window, "View")
     close_menus()
     pick(qtbot, library.window, "View", "Library of runs")
-    assert dock.isVisible()
+    assert drawer.isVisible()
     with skip_style_sheet():
         qtbot.keyClick(library.window, Key.Key_F11)
-        assert not dock.isVisible()
+        assert not drawer.isVisible()
         library.window.transport.slider.setFocus()
         qtbot.keyClick(library.window, Key.Key_F11)
-    assert dock.isVisible()
+    assert drawer.isVisible()
     assert library.window.focusWidget() is library.window.transport.slider
     columns = panel(library).shown_columns
     library.shut_down()
-    assert library.settings.values.library_shown
+    assert library.settings.values.drawer == "library"
     assert library.settings.values.library_columns == columns != FIRST
 
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
@@ -18,7 +18,6 @@ from app.training.section_form import FieldRow
 from app.views.neurons import NeuronsView
 from app.widgets.plot_item import Plot
 from core.figures.palette import LIGHT
-from tests.app.shell.shared_window import skip_style_sheet
 
 Key = Qt.Key
 
@@ -47,15 +46,15 @@ def test_tab_goes_through_tool_bar_form_views_and_theory(program: Marginscope) -
     assert found[-1] is program.window.transport.slider
     assert len(set(found)) == len(found)
     window = program.window
-    tools = [window.tools.widgetForAction(program.actions[key]) for key in ("run", "figure")]
+    tools = [window.top.training[0], window.top.export]
     rows: list[FieldRow] = window.form.sections["data"].rows
     first = found.index(rows[0].control)
     for button in tools:
         assert isinstance(button, QWidget)
         assert found.index(button) < first
     assert first < 20
-    theory = [place for place, one in enumerate(found) if window.side.isAncestorOf(one)]
-    assert first < min(theory)
+    plots = [place for place, one in enumerate(found) if window.pages.isAncestorOf(one)]
+    assert first < min(plots)
     # The form's fields follow one another.
     form = [place for place, one in enumerate(found) if window.form.isAncestorOf(one)]
     assert form == list(range(form[0], form[0] + len(form)))
@@ -67,13 +66,11 @@ def test_buttons_with_the_focus_are_pressed_by_space_and_return(
     program.window.activateWindow()
     qtbot.waitUntil(program.window.isActiveWindow)
     program.display.update_intent(playing=False)
-    button = program.window.tools.widgetForAction(program.actions["dark"])
-    assert isinstance(button, QToolButton)
-    for key, palette in ((Key.Key_Space, "dark"), (Key.Key_Return, "light")):
+    button = program.window.rail.buttons["numbers"]
+    for key, shown in ((Key.Key_Space, True), (Key.Key_Return, False)):
         button.setFocus(Qt.FocusReason.TabFocusReason)
-        with skip_style_sheet():
-            QTest.keyClick(button, key)
-        assert program.display.intent.palette == palette
+        QTest.keyClick(button, key)
+        assert program.window.inspector.isVisible() == shown
         assert not program.display.intent.playing
     # Elsewhere Space plays.
     program.window.transport.slider.setFocus()
@@ -110,7 +107,7 @@ def hovered(program: Marginscope) -> int:
     return -1 if mark is None else mark[1]
 
 
-def test_plots_are_reached_by_tab_before_the_theory(program: Marginscope) -> None:
+def test_plots_are_reached_by_tab_before_the_transport(program: Marginscope) -> None:
     program.window.resize(1280, 800)
     program.window.activateWindow()
     found = round_by_tab(program)
@@ -119,8 +116,9 @@ def test_plots_are_reached_by_tab_before_the_theory(program: Marginscope) -> Non
     places = [found.index(plot) for plot in shown]
     assert len(shown) == 4
     assert places == sorted(places)
-    side = min(place for place, one in enumerate(found) if program.window.side.isAncestorOf(one))
-    assert max(places) < side
+    transport = program.window.transport
+    after = [place for place, one in enumerate(found) if transport.isAncestorOf(one)]
+    assert max(places) < min(after)
     names = {plot.accessibleName() for plot in shown}
     assert len(names) == 4  # of every view and run another one
     heading = next(iter(program.session)).heading

@@ -153,8 +153,8 @@ def test_a_slow_margin_is_named_and_cancelled_from_the_status_line(
     references = (stand_ins.TANGENT, stand_ins.NARROW, slow)
     monkeypatch.setattr(stand_ins, "references_of", lambda problem: references)
     program = open_program(study)
-    button = program.window.status.work
-    qtbot.waitUntil(lambda: "\u03b3_gl" in button.text())
+    button = program.window.status.cancel
+    qtbot.waitUntil(lambda: "\u03b3_gl" in button.accessibleName())
     listed = program.window.theory.margins
     first = ("gamma_ntk", ".0511", "gap 0.2 %")
     qtbot.waitUntil(lambda: first in listed.texts())

@@ -198,7 +198,7 @@ def test_the_heading_names_what_was_run_by_what(program: Marginscope) -> None:
 
 
 def test_the_tool_bar_has_the_menu_of_views(program: Marginscope) -> None:
-    buttons = program.window.tools.findChildren(QToolButton)
+    buttons = program.window.top.findChildren(QToolButton)
     assert any(button.menu() is program.window.view_choice for button in buttons)
 
 

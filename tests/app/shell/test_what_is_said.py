@@ -89,13 +89,13 @@ def test_what_is_trained_and_what_is_shown_are_told_apart(
 ) -> None:
     program = playing_program  # whose runs were trained, and not opened
     program.playback.to_start()
-    places = program.window.status.places
+    line = program.window.status.line
     run = list(program.session)[-1]
     status = run.control.status
-    qtbot.waitUntil(lambda: bool(places["step"].text()))
-    words = places["step"].text().replace("\u202f", "")
-    assert words == f"trained to step {status.step}"
-    assert places["time"].text() == raised(time_text(status.log10_time, padded=True))
+    qtbot.waitUntil(lambda: "Trained to" in line.toolTip())
+    words = line.toolTip().replace("\u202f", "")
+    moment = raised(time_text(status.log10_time))
+    assert f"Trained to step {status.step}, {moment}" in words
     assert program.window.transport.time.text() == "t = 0"
 
 

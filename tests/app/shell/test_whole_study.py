@@ -516,7 +516,7 @@ def test_a_hidden_study_goes_on_and_closing_asks(long: Marginscope, qtbot: QtBot
     click(window.progress.run)
     qtbot.waitUntil(some(long))
     window.close()
-    qtbot.waitUntil(lambda: "of 6 cells" in long.window.status.message.text())
+    qtbot.waitUntil(lambda: "of 6 cells" in long.window.status.text)
     press_in_box(KEEP)
     assert not long.window.close()
     assert long.studies.busy

@@ -1,0 +1,122 @@
+"""Top bar: the study, its open runs, and what is done with them most often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import final
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QAction, QIcon, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+
+from app.actions import EXPORTS, MORE, SEPARATOR, TRAINING
+from app.qt_workarounds import ActionButtonSync
+from app.shell.run_chips import RunChips
+from app.study.chooser import StudyChooser
+from app.widgets.keyboard import ButtonKeyActivation
+from app.widgets.layouts import add_all, space
+
+ICON = QSize(16, 16)
+BESIDE = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+ICON_ONLY = Qt.ToolButtonStyle.ToolButtonIconOnly
+ROOM_FOR_TEXTS = 760  # pixels of the bar below which its buttons have no texts
+ICONS = {"views": "views", "export": "export", "more": "dots"}
+
+
+@final
+class TopBar(QWidget):
+    """Row of the study, the open runs and buttons."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("topBar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._keys = ButtonKeyActivation(self)
+        self.chooser = StudyChooser(self)
+        self.chooser.setMaximumWidth(320)
+        self.chips = RunChips(self)
+        self.compare = self._button()
+        self.training = [self._button() for _ in TRAINING]
+        self.views = self._menu_button("Views", "Choose the views of the runs")
+        self.export = self._menu_button("Export", "Export the figure, a film, a page or the data")
+        self.more = self._menu_button("More", "More actions")
+        self.more.setToolButtonStyle(ICON_ONLY)
+        self._row = space(QHBoxLayout(self), (12, 4, 8, 4), 6)
+        chips = (self.chips, 1)
+        rest = (self.views, self.export, self.more)
+        add_all(self._row, (self.chooser, 0), chips, self.compare, 1, *self.training, *rest)
+
+    @property
+    def buttons(self) -> list[QToolButton]:
+        """Buttons from left to right."""
+        return [self.compare, *self.training, self.views, self.export, self.more]
+
+    def button(self, key: str) -> QToolButton:
+        """Return the button of an action; KeyError for one without a button here."""
+        return {one.defaultAction().objectName(): one for one in self.training}[key]
+
+    def _button(self) -> QToolButton:
+        button = QToolButton(self, autoRaise=True)
+        button.setIconSize(ICON)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._keys.add(button)
+        return button
+
+    def _menu_button(self, text: str, tip: str) -> QToolButton:
+        button = self._button()
+        button.setText(text)
+        button.setToolTip(tip)
+        button.setAccessibleName(text)
+        button.setToolButtonStyle(BESIDE)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        return button
+
+    def set_actions(self, actions: Mapping[str, QAction], views: QMenu) -> None:
+        """Fill buttons and menus; `views` is the menu of the views."""
+        for key, button in zip(TRAINING, self.training, strict=True):
+            self._set_action(button, actions[key])
+        run = self.training[0]
+        run.setProperty("primary", True)
+        run.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self._set_action(self.compare, actions["compare"])
+        self.views.setMenu(views)
+        for button, keys in ((self.export, EXPORTS), (self.more, MORE)):
+            button.setMenu(_menu_of(keys, actions, button))
+
+    @staticmethod
+    def _set_action(button: QToolButton, action: QAction) -> None:
+        button.setDefaultAction(action)
+        button.setAccessibleName(action.iconText())
+        ActionButtonSync(button)
+
+    def set_icons(self, icons: Mapping[str, QIcon]) -> None:
+        """Set the icons of the menus' buttons by their names in ICONS."""
+        for name, icon in icons.items():
+            button: QToolButton = getattr(self, name)
+            button.setIcon(icon)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._fit()
+
+    def _fit(self) -> None:
+        """Show the texts of buttons if there is room for them, in type of any size."""
+        larger = self.fontMetrics().height() / 15.0
+        style = BESIDE if self.width() >= ROOM_FOR_TEXTS * max(larger, 1.0) else ICON_ONLY
+        for button in (self.views, self.export):
+            button.setToolButtonStyle(style)
+
+
+def _menu_of(keys: Sequence[str], actions: Mapping[str, QAction], parent: QWidget) -> QMenu:
+    menu = QMenu(parent, toolTipsVisible=True)
+    for key in keys:
+        if key == SEPARATOR:
+            menu.addSeparator()
+        else:
+            menu.addAction(actions[key])
+    return menu

@@ -1,0 +1,198 @@
+"""Layout of the window: plots first, one drawer at a time, and nothing that moves by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.actions import RAIL, TRAINING
+from app.settings import load_settings
+from app.shell.application import Marginscope
+from app.shell.drawers import DRAWERS
+from app.shell.main_window import MainWindow
+from app.study.window import StudyWindow
+from app.widgets import screen_room
+from app.widgets.drawers import LEAST_PAGE
+from app.widgets.screen_room import TITLE_BAR, room_of
+from core.figures.palette import LIGHT
+from tests.app.shell.conftest import Opener, trained
+from tests.app.shell.test_theory import settled
+
+
+def place_of(widget: QWidget, window: QWidget) -> QRect:
+    return QRect(widget.mapTo(window, QPoint(0, 0)), widget.size())
+
+
+def views_of(program: Marginscope) -> list[QWidget]:
+    panels = [panel for panel in program.display.panels if panel.run is not None]
+    return [view for panel in panels for view in panel.views]
+
+
+def open_drawers(program: Marginscope) -> list[str]:
+    """Return the drawers that are seen, which must be those whose actions are checked."""
+    window = program.window
+    pages: dict[str, QWidget | None] = {
+        "form": window.form,
+        "inspector": window.theory,
+        "numbers": window.inspector,
+        "library": program.library.panel,
+    }
+    seen = [key for key, page in pages.items() if page is not None and page.isVisible()]
+    assert seen == [key for key in DRAWERS if program.actions[key].isChecked()]
+    return seen
+
+
+@pytest.mark.parametrize(("size", "least"), [((1280, 800), 0.75), ((1024, 640), 0.65)])
+def test_most_of_the_window_is_plots(
+    program: Marginscope, qtbot: QtBot, size: tuple[int, int], least: float
+) -> None:
+    window = program.window
+    window.resize(*size)
+    qtbot.waitUntil(lambda: window.size() == QSize(*size) and trained(program))
+    QApplication.processEvents()
+    boxes = [place_of(view, window) for view in views_of(program)]
+    assert boxes and all(window.rect().contains(box) for box in boxes)
+    covered = sum(box.width() * box.height() for box in boxes)
+    assert covered >= least * window.width() * window.height()
+    pairs = [(a, b) for number, a in enumerate(boxes) for b in boxes[:number]]
+    assert not any(a.intersects(b) for a, b in pairs)
+
+
+def test_one_drawer_is_open_and_none_covers_a_plot(program: Marginscope, qtbot: QtBot) -> None:
+    window = program.window
+    assert open_drawers(program) == []
+    for key in (*DRAWERS, "form"):
+        QTest.mouseClick(window.rail.buttons[key], Qt.MouseButton.LeftButton)
+        assert open_drawers(program) == [key]
+        qtbot.waitUntil(lambda: window.pages.width() < window.width() - 200)
+        drawer, plots = window.columns.widget(0), window.pages
+        assert not place_of(drawer, window).intersects(place_of(plots, window))
+        assert plots.width() >= LEAST_PAGE
+    QTest.mouseClick(window.rail.buttons["form"], Qt.MouseButton.LeftButton)
+    assert open_drawers(program) == []
+
+
+def test_each_drawer_keeps_its_width_also_for_the_next_start(
+    open_program: Opener, plain_study: Path
+) -> None:
+    program = open_program(plain_study)
+    columns = program.window.columns
+    program.actions["form"].trigger()
+    usual = columns.widget(0).width()
+    columns.setSizes([usual + 60, columns.width() - usual - 60])
+    columns.splitterMoved.emit(usual + 60, 1)
+    program.actions["inspector"].trigger()
+    assert columns.widget(0).width() == usual
+    program.actions["form"].trigger()
+    wide = columns.widget(0).width()
+    assert wide == usual + 60
+    program.shut_down()
+    settings, _ = load_settings(program.places.settings)
+    assert settings.drawer == "form" and settings.drawer_widths == {"form": wide}
+    again = open_program(plain_study)
+    assert open_drawers(again) == ["form"]
+    assert again.window.columns.widget(0).width() == wide
+
+
+@pytest.mark.usefixtures("restyles")
+def test_a_lecture_is_plots_and_slider(
+    open_program: Opener, plain_study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(plain_study)
+    window = program.window
+    qtbot.waitUntil(lambda: trained(program))
+    program.actions["inspector"].trigger()
+    program.actions["times"].trigger()
+    size = QApplication.font().pointSizeF()
+    qtbot.keyClick(window, Qt.Key.Key_F11)
+    assert open_drawers(program) == []
+    assert not any(part.isVisible() for part in (window.top, window.rail, window.times))
+    assert window.transport.slider.isVisible()
+    assert QApplication.font().pointSizeF() > size
+    qtbot.keyClick(window, Qt.Key.Key_F11)
+    assert open_drawers(program) == ["inspector"]
+    assert all(part.isVisible() for part in (window.top, window.rail, window.times))
+    assert QApplication.font().pointSizeF() == size
+    qtbot.keyClick(window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    assert window.close()
+    assert '"palette": "dark"' in program.places.settings.read_text()
+
+
+@pytest.mark.parametrize("width", [800, 1024, 1280, 1600])
+def test_every_button_is_seen(program: Marginscope, qtbot: QtBot, width: int) -> None:
+    window = program.window
+    window.resize(width, 640)
+    qtbot.waitUntil(lambda: window.size() == QSize(width, 640))
+    QApplication.processEvents()
+    assert list(window.rail.buttons) == list(RAIL)
+    assert [one.defaultAction().objectName() for one in window.top.training] == list(TRAINING)
+    buttons = [*window.top.buttons, *window.rail.buttons.values(), window.chooser.box]
+    for button in buttons:
+        box = place_of(button, window)
+        assert button.isVisible() and window.rect().contains(box), button.accessibleName()
+        assert button.width() >= button.minimumSizeHint().width(), button.accessibleName()
+
+
+def test_nothing_moves_while_a_run_is_trained_and_judged(
+    open_program: Opener, plain_study: Path, qtbot: QtBot
+) -> None:
+    """From the first frame to the last verdict, with a message, a pinned node and a new run."""
+    program = open_program(plain_study)
+    window = program.window
+    program.actions["times"].setChecked(True)
+    qtbot.waitUntil(lambda: len(views_of(program)) > 0)
+    fixed = [window.transport, window.transport.slider, window.top, window.rail, window.times]
+    fixed += [*window.rail.buttons.values(), *window.top.training, window.status]
+
+    def places() -> list[QRect]:
+        return [place_of(one, window) for one in (*views_of(program), *fixed)]
+
+    QApplication.processEvents()
+    before = places()
+    qtbot.waitUntil(lambda: trained(program))
+    assert places() == before
+    qtbot.waitUntil(lambda: settled(program))
+    assert window.status.text
+    assert places() == before
+    window.bar.show_message("A sentence about something that went wrong.")
+    key = next(iter(program.session)).key
+    program.display.update_intent(playing=False, pinned=frozenset({(key, 1)}))
+    program.actions["end"].trigger()
+    QApplication.processEvents()
+    assert places() == before
+    program.actions["restart"].trigger()
+    qtbot.waitUntil(lambda: trained(program) and settled(program))
+    assert places() == before
+
+
+# ----------------------------------------------------------------------------------- screens
+
+
+def test_no_window_opens_larger_than_its_screen(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen_room, "room_of", lambda _: QSize(1024, 608))
+    for made in (MainWindow(LIGHT), StudyWindow(LIGHT, 2)):
+        qtbot.addWidget(made)
+        assert made.width() <= 1024 and made.height() <= 608
+
+
+def test_the_frame_of_a_window_is_on_the_screen_too(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    room = window.screen().availableGeometry().size()
+    assert room_of(window) == QSize(room.width(), room.height() - TITLE_BAR)
+
+
+@pytest.mark.usefixtures("restyles")
+def test_a_restored_window_fits_the_screen(
+    open_program: Opener, plain_study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen_room, "room_of", lambda _: QSize(1024, 608))
+    program = open_program(plain_study)
+    assert program.window.width() <= 1024 and program.window.height() <= 608
