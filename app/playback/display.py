@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, final
 
 from PySide6.QtCore import QObject, Signal
@@ -49,6 +50,8 @@ class DisplayController(QObject):
     """Other runs are open, or one of them began or ended."""
     zoomed = Signal()
     """Zoom of a plot by the user."""
+    current_changed = Signal()
+    """Another run is current: by a choice, or because runs were opened or closed."""
     panels_needed = Signal(int)
     """Number of open runs, which exceeds the number of panels."""
 
@@ -60,6 +63,7 @@ class DisplayController(QObject):
         self.view: ResolvedView = resolve(intent, session.snapshot())
         self._shown: ResolvedView | None = None
         self._links: LinkedRanges | None = None
+        self._current = self._newest = -1  # keys
         self.calculator = Calculator(self)
         self.calculator.computed.connect(self._on_computed)
 
@@ -96,8 +100,15 @@ class DisplayController(QObject):
         self.intent = intent
         before, view = self._shown, resolve(intent, self.session.snapshot())
         self.view = view
-        if view == before:
-            return
+        if view != before:
+            self._apply(view, before, at_once)
+        key = self.current.key if self.current is not None else -1
+        if key != self._current:
+            self._current = key
+            self.current_changed.emit()
+
+    def _apply(self, view: ResolvedView, before: ResolvedView | None, at_once: bool) -> None:
+        """Apply what differs between two views, and report it."""
         others = before is None or before.wishes != view.wishes
         if others:
             self._apply_wishes(view.wishes, before.wishes if before is not None else None)
@@ -182,27 +193,55 @@ class DisplayController(QObject):
 
     # ---------------------------------------------------------------------------------- runs
 
+    @property
+    def current(self) -> OpenRun | None:
+        """Run that theory, numbers and branches are about: the chosen one, else the newest."""
+        chosen = self.session.get(self.intent.current) if self.intent.current is not None else None
+        return chosen or max(self.session, key=attrgetter("key"), default=None)
+
+    def set_current(self, key: int) -> None:
+        """Make an open run the current one."""
+        self.update_intent(current=key)
+
+    def move_run(self, key: int, place: int) -> None:
+        """Move an open run to a place from the left; the current run stays current."""
+        current = self.current
+        self.session.move(key, place)
+        # By its key, since reopened runs are the newer the further right they are.
+        self.intent = replace(self.intent, current=current.key if current is not None else None)
+        self.rearrange()
+
     def rearrange(self) -> None:
-        """Show the session's runs, after some were opened or closed."""
+        """Show the session's runs, after some were opened, closed or moved.
+
+        A run that was opened becomes the current one.
+        """
         runs = tuple(self.session)
         if len(runs) > len(self.panels) > 0:
             self.panels_needed.emit(len(runs))  # and is here again, with panels for them
             return
+        zooms = {panel.run.key: dict(panel.zooms()) for panel in self.panels if panel.run}
         for place, panel in enumerate(self.panels):
             panel.set_run(runs[place] if place < len(runs) else None)
             # One stays without a run, to say how to get one.
             panel.setVisible(place < max(len(runs), 1))
         self._watch()
         open_keys = {run.key for run in runs}
-        hovered = self.intent.hovered
+        hovered, newest = self.intent.hovered, max(open_keys, default=-1)
+        opened, self._newest = newest > self._newest, max(newest, self._newest)
+        chosen = None if opened or self.intent.current not in open_keys else self.intent.current
         self.intent = replace(
             self.intent,
+            current=chosen,
             hovered=hovered if hovered is not None and hovered[0] in open_keys else None,
             pinned=frozenset(mark for mark in self.intent.pinned if mark[0] in open_keys),
         )
         self._shown = None  # the panels have other runs: apply everything
         self.runs_changed.emit()
         self.refresh()
+        if not opened:  # runs were closed or moved: those that remain stay zoomed
+            for panel in self.panels:
+                panel.set_zooms(zooms.get(panel.run.key, {}) if panel.run else {})
 
     def panels_of(self, run: OpenRun) -> list[RunPanel]:
         """Return the panels that show a run: one, or none before they are made."""

@@ -77,6 +77,7 @@ class SceneController(QObject):
             self._display.intent_changed,
             self._display.pins_changed,
             self._display.runs_changed,
+            self._display.current_changed,
             self._display.zoomed,
             self._form.changed,
             self._training.study_loaded,

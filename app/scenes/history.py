@@ -64,10 +64,17 @@ def _place(zoom: Zoom) -> tuple[int, str]:
 def _run_differences(before: Scene, after: Scene) -> list[Difference]:
     if before.runs == after.runs:
         return []
-    new = [path.stem for path in after.runs if path not in before.runs]
-    words = f"Open {shorten(new[0])}" if new else "Close runs"
-    if len(new) > 1:
-        words += f" and {len(new) - 1} more"
+    new = [path for path in after.runs if path not in before.runs]
+    gone = [path for path in before.runs if path not in after.runs]
+    if new:
+        words = f"Open {shorten(new[0].stem)}"
+        words += f" and {len(new) - 1} more" if len(new) > 1 else ""
+    elif len(gone) == 1 and after.runs:  # each of several in a row is a step
+        return [Difference(f"close {gone[0]}", f"Close {shorten(gone[0].stem)}")]
+    elif len(after.runs) == len(before.runs):
+        return [Difference("order", "Move a run")]
+    else:
+        words = "Close runs"
     return [Difference("runs", words)]
 
 

@@ -29,7 +29,7 @@ class Zoom:
 class Scene:
     """Open files, form, wishes, zooms and open panels.
 
-    `intent` marks nodes by the place of their run from the left: reopened runs have other keys.
+    `intent` names runs by their place from the left: reopened runs have other keys.
     `panels` are keys of app.actions.
     """
 
@@ -41,32 +41,42 @@ class Scene:
 
 
 def by_position(intent: Intent, keys: Sequence[int]) -> Intent:
-    """Return an intent that marks nodes by the places of their runs, without those of closed runs.
+    """Return an intent that names runs by their places, without nodes of closed runs.
 
     >>> by_position(Intent(pinned=frozenset({(7, 3), (2, 1)})), [5, 7]).pinned
     frozenset({(1, 3)})
+    >>> by_position(Intent(current=7), [5, 7]).current
+    1
     """
     places = {key: place for place, key in enumerate(keys)}
     return replace(
         intent,
         hovered=None,
+        current=places.get(intent.current) if intent.current is not None else None,
         pinned=frozenset((places[key], node) for key, node in intent.pinned if key in places),
     )
 
 
 def by_key(intent: Intent, keys: Sequence[int]) -> Intent:
-    """Return an intent that marks nodes by the keys of their runs: the inverse of `by_position`.
+    """Return an intent that names runs by their keys: the inverse of `by_position`.
 
     >>> by_key(Intent(pinned=frozenset({(1, 3), (4, 0)})), [5, 7]).pinned
     frozenset({(7, 3)})
     """
     known = {(keys[place], node) for place, node in intent.pinned if place < len(keys)}
-    return replace(intent, hovered=None, pinned=frozenset(known))
+    place = intent.current
+    current = keys[place] if place is not None and place < len(keys) else None
+    return replace(intent, hovered=None, current=current, pinned=frozenset(known))
 
 
 def with_transient_of(scene: Scene, present: Scene) -> Scene:
-    """Return a scene with the transient fields of another scene's intent."""
+    """Return a scene with the transient fields of another scene's intent.
+
+    Of other runs another one is the current.
+    """
     kept = {name: getattr(present.intent, name) for name in TRANSIENT}
+    if scene.runs != present.runs:
+        kept["current"] = scene.intent.current
     return replace(scene, intent=replace(scene.intent, **kept))
 
 

@@ -135,6 +135,15 @@ def _read_time(scene: Scene, texts: Texts) -> Scene:
     return _with(scene, cursor=moment_of(text), follow=False)
 
 
+def _write_current(scene: Scene) -> Texts:
+    current = scene.intent.current
+    return () if current is None else (str(current),)
+
+
+def _read_current(scene: Scene, texts: Texts) -> Scene:
+    return _with(scene, current=parse_whole(parse_only(texts)))
+
+
 def _read_runs(scene: Scene, texts: Texts) -> Scene:
     if len(texts) > MOST_RUNS_NAMED:
         raise ValueError(f"at most {MOST_RUNS_NAMED} runs are named")
@@ -194,6 +203,7 @@ def _read_panels(scene: Scene, texts: Texts) -> Scene:
 FIELDS: Registry[SceneField] = Registry(
     attrgetter("name"),
     SceneField("run", lambda scene: tuple(str(path) for path in scene.runs), _read_runs),
+    SceneField("current", _write_current, _read_current),
     SceneField("t", _write_time, _read_time),
     *map(_of_option, VIEW_OPTIONS.values()),
     SceneField("by", _write_question, _read_question),
@@ -201,7 +211,7 @@ FIELDS: Registry[SceneField] = Registry(
     SceneField("panels", lambda scene: tuple(sorted(scene.panels)) or (NONE,), _read_panels),
 )
 OF_OPTIONS = tuple(option.text for option in VIEW_OPTIONS.values() if option.in_link)
-OF_PICTURE = ("run", "t", *OF_OPTIONS, "by", "zoom")
+OF_PICTURE = ("run", "current", "t", *OF_OPTIONS, "by", "zoom")
 OF_SESSION = tuple(FIELDS)
 # Runs, times, nodes and zooms are not a matter of layouts.
 OF_LAYOUT = (*(one.text for one in VIEW_OPTIONS.values() if one.in_layout), "panels")

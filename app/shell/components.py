@@ -47,6 +47,7 @@ from app.training.branching import BranchController
 from app.training.controller import TrainingController
 from app.training.files import FileController
 from app.training.first_start import FirstStartNotice
+from app.training.run_choice import RunChoiceController
 from app.training.run_questions import RunQuestions
 from app.training.run_worker import RunWorker
 from core.figures.palette import PALETTES
@@ -79,6 +80,7 @@ class Components(QObject):
         self.training = TrainingController(
             self.display, self.worker, form, self.questions, places, self
         )
+        self.run_choice = RunChoiceController(self.display, self.training, self)
         self.following = LiveFileController(self.display, self.open_runs, self)
         self.branches = BranchController(self.display, self.training, form, self.questions, self)
         self.playback = PlaybackController(self.display, window.transport, self)

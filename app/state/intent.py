@@ -42,6 +42,7 @@ class Intent:
 
     `cursor` is a moment in the coordinate of core.problem.schedule, START for t = 0. At pace 1 a
     whole run plays in PLAY_SECONDS (app.state.resolve). `follow` keeps the cursor at the live edge.
+    `current`: key of the run that theory, numbers and branches are about, None for the newest one.
     Of theory, for all runs: the names of reference margins whose lines are hidden, and the keys of
     statements whose bounds are shown. `linked`: runs side by side share the ranges of their axes.
     `equal`: in plots of space a unit is as long on both axes, however little room that leaves.
@@ -62,6 +63,7 @@ class Intent:
     loop: bool = switch(False, "Loop", "Do not loop", remembered=True, in_link=False, action="loop")
     interval: tuple[float, float] | None = option(None, kinds.INTERVAL)
     follow: bool = False
+    current: int | None = None
     hovered: Mark | None = None
     pinned: frozenset[Mark] = option(frozenset(), kinds.PINS, text="pin")
     plane: NodePlane | None = option(

@@ -82,8 +82,8 @@ class ResolvedRun:
 class ResolvedView:
     """State of the screen.
 
-    `inspected`: the node whose numbers are shown. `wishes`: the intent without cursor and nodes,
-    and with views that exist.
+    `inspected`: the node whose numbers are shown. `wishes`: the intent without cursor, nodes and
+    current run, and with views that exist.
     """
 
     runs: tuple[ResolvedRun, ...]
@@ -143,6 +143,7 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
     views = known(intent.views) or known(intent.proposed) or FIGURE_1
     wishes = with_proposals(intent)
     wishes = replace(wishes, cursor=START, hovered=None, pinned=frozenset(), views=views)
+    wishes = replace(wishes, current=None)
     return ResolvedView(runs, span, cursor, _inspected(runs), wishes)
 
 

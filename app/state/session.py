@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
@@ -216,14 +216,26 @@ class Session:
 
     def keep(self, key: int) -> None:
         """Close all runs but the one with a key."""
-        for run in self:
-            if run.key != key:
-                self._runs.remove(run)
+        self.replace([run for run in self if run.key == key])
+
+    def remove(self, key: int) -> None:
+        """Close the run with a key."""
+        self.replace([run for run in self if run.key != key])
+
+    def move(self, key: int, place: int) -> None:
+        """Move a run to a place from the left."""
+        others = [run for run in self if run.key != key]
+        self._runs = others[:place] + [run for run in self if run.key == key] + others[place:]
+
+    def replace(self, runs: Sequence[OpenRun]) -> None:
+        """Show these runs, from left to right, and close all others."""
+        before, self._runs = self._runs, list(runs)
+        for run in before:
+            if run not in self._runs:
                 run.close()
 
     def clear(self) -> None:
-        while self._runs:
-            self._runs.pop().close()
+        self.replace(())
 
     @property
     def live(self) -> tuple[OpenRun, ...]:

@@ -344,7 +344,7 @@ class TrainingController(QObject):
 
     def train_beside(self, key: int, plan: PlannedRun) -> None:
         """Train a run at the right of an open one, which moves to the left; close the others."""
-        self._stop([run for run in self._session.live if run.key != key])
+        self.stop_runs([run for run in self._session.live if run.key != key])
         self._session.keep(key)
         self._repeat = partial(self._repeat_beside, key, plan)
         self.status.emit("")
@@ -367,9 +367,10 @@ class TrainingController(QObject):
 
     def stop(self) -> None:
         """Stop the training; recorded frames stay on the screen and on the disk."""
-        self._stop(self._session.live)
+        self.stop_runs(self._session.live)
 
-    def _stop(self, runs: Sequence[OpenRun]) -> None:
+    def stop_runs(self, runs: Sequence[OpenRun]) -> None:
+        """Stop the training of some runs."""
         for control in [run.control for run in runs if run.control is not None]:
             control.stop()
         self._worker.wake()
@@ -389,7 +390,7 @@ class TrainingController(QObject):
         """Stop the run that one more at the right would push out."""
         runs = list(self._session)
         if len(runs) == MOST_RUNS and runs[-1].live:
-            self._stop(runs[-1:])
+            self.stop_runs(runs[-1:])
 
     def close(self) -> None:
         """Start nothing more: the window is closed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import final
@@ -194,37 +194,45 @@ class FileController(QObject):
         self.runs_replaced.emit()
 
     def replace(self, paths: Sequence[Path], repeat: Repeat | None = None) -> bool:
-        """Open these runs in place of all others, without playing them.
+        """Show these runs in place of all others, without playing them.
 
-        Report why and return False if that is impossible; open runs then stay open. `repeat` is the
-        whole request, if opening runs is only a part of it.
+        Those that are open already stay open. Report why and return False if that is impossible; no
+        run is then closed. `repeat` is the whole request, if opening runs is only a part of it.
         """
-        if self._session.live:
+        shown = paths[:MOST_RUNS]
+        if any(run.path not in shown for run in self._session.live):
             self.message.emit(STILL_GOING)
             return False
-        shown = paths[:MOST_RUNS]
-        runs = self._opened(shown, repeat or partial(self.replace, shown))
+        # By path, of which one may be open twice.
+        present = [run for run in self._session if run.data is not None and not run.outdated]
+        runs = self._opened(shown, repeat or partial(self.replace, shown), present)
         if paths and not runs:
             return False
-        self._training.clear_runs()
-        for run in runs:
-            self._session.add(run)
+        if not self._session.live:
+            self._training.drop_queue()
+        self._session.replace(runs)
         self.runs_restored.emit()
         return True
 
-    def _opened(self, paths: Sequence[Path], repeat: Repeat) -> list[OpenRun]:
-        """Open runs; report why and return none of them if one cannot be read."""
+    def _opened(
+        self, paths: Sequence[Path], repeat: Repeat, present: Collection[OpenRun] = ()
+    ) -> list[OpenRun]:
+        """Open the runs that are not present; report why and return none if one is unreadable."""
         from app.state.display import DisplayData
         from core.runs import open_run
 
         runs: list[OpenRun] = []
         for path, heading in zip(paths, headings_of_files(paths), strict=True):
+            known = [run for run in present if run.path == path and run not in runs]
+            if known:
+                runs.append(known[0])
+                continue
             try:
                 run = open_run(path)
             except (MarginscopeError, OSError) as error:
                 self.message.emit(_words(error, path))
                 # What was opened before it is let go: neither of two is shown where one cannot be.
-                for other in runs:
+                for other in [run for run in runs if run not in present]:
                     other.close()
                 if isinstance(error, UntrustedCodeError):
                     self._questions.ask_trust(error, repeat)

@@ -1,0 +1,42 @@
+"""Choice of the current run, and closing of one open run."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QObject
+
+from app.playback.display import DisplayController
+from app.training.controller import TrainingController
+
+
+@final
+class RunChoiceController(QObject):
+    """Actions on one of the open runs."""
+
+    def __init__(
+        self,
+        display: DisplayController,
+        training: TrainingController,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._display, self._training = display, training
+
+    def close_run(self, key: int) -> None:
+        """Stop and close one run; the others stay open, and go on if they are trained."""
+        session = self._display.session
+        run = session.get(key)
+        if run is None:
+            return
+        if len(session) == 1:
+            self._training.close_runs()
+            return
+        self._training.stop_runs([run])
+        session.remove(key)
+        self._display.rearrange()
+
+    def close_current(self) -> None:
+        """Stop and close the current run."""
+        if (run := self._display.current) is not None:
+            self.close_run(run.key)

@@ -1,0 +1,97 @@
+"""One run is current: how it is chosen, closed and moved, and what is about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QRectF
+from pytestqt.qtbot import QtBot
+
+from app.scenes.scene import Scene
+from app.scenes.scene_texts import link_of, parse_link
+from app.shell.application import Marginscope
+from app.state.intent import Intent
+from tests.app.shell.conftest import Opener
+from tests.support.run_files import record, small_problem
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    paths = [tmp_path / f"run{m}.msrun" for m in (3, 4, 5)]
+    for m, path in enumerate(paths, start=3):
+        record(path, small_problem(m=m))
+    return [str(path) for path in paths]
+
+
+@pytest.fixture
+def program(qtbot: QtBot, open_program: Opener, files: list[str]) -> Marginscope:
+    program = open_program(*files)
+    qtbot.waitUntil(lambda: widths(program) == [3, 4, 5])
+    return program
+
+
+def widths(program: Marginscope) -> list[int]:
+    return [run.data.m for run in program.session if run.data is not None]
+
+
+def current(program: Marginscope) -> int:
+    """Return the number of nodes of the current run."""
+    run = program.display.current
+    assert run is not None and run.data is not None
+    return run.data.m
+
+
+def key_of(program: Marginscope, m: int) -> int:
+    """Return the key of the open run with so many nodes."""
+    return next(run.key for run in program.session if run.data and run.data.m == m)
+
+
+def test_a_run_is_chosen_moved_and_closed(program: Marginscope, qtbot: QtBot) -> None:
+    display, emitted = program.display, list[int]()
+    display.current_changed.connect(lambda: emitted.append(current(program)))
+    assert current(program) == 5  # the newest
+    display.set_current(key_of(program, 4))
+    display.set_current(key_of(program, 4))
+    assert emitted == [4]
+    assert program.scenes.scene.intent.current == 1
+
+    display.panels[1].set_zooms({"margins": QRectF(0.0, 0.0, 1.0, 0.5)})
+    display.move_run(key_of(program, 5), 0)
+    assert widths(program) == [5, 3, 4] and current(program) == 4
+    assert dict(display.panels[2].zooms()) == {"margins": QRectF(0.0, 0.0, 1.0, 0.5)}
+    program.scenes.commit()
+    assert program.actions["undo"].text() == "&Undo Move a run"
+
+    others = [run for run in program.session if run.key != key_of(program, 4)]
+    program.run_choice.close_current()
+    assert list(program.session) == others and emitted == [4, 5]
+    program.scenes.commit()
+    assert program.actions["undo"].text() == "&Undo Close run4"
+    program.actions["undo"].trigger()
+    # The other runs stayed open: nothing of them is computed anew.
+    assert [run for run in program.session if run in others] == others
+    assert widths(program) == [5, 3, 4] and current(program) == 4
+    program.actions["undo"].trigger()
+    assert widths(program) == [3, 4, 5] and current(program) == 4
+
+
+def test_an_opened_run_is_current(program: Marginscope, qtbot: QtBot, files: list[str]) -> None:
+    display = program.display
+    display.set_current(key_of(program, 3))
+    program.files.open_files(files[1:2], beside=True)
+    qtbot.waitUntil(lambda: widths(program) == [3, 4, 5, 4])
+    assert display.current is list(program.session)[-1]
+    for left in (3, 2, 1, 0):
+        program.run_choice.close_current()
+        assert len(program.session) == left
+    assert display.current is None
+    program.run_choice.close_current()  # and nothing happens
+    assert not program.session.live
+
+
+def test_the_place_of_the_current_run_is_in_links() -> None:
+    link = link_of(Scene(intent=Intent(current=2)))
+    assert link == "marginscope://view?current=2"
+    assert parse_link(link, Scene()).intent.current == 2
+    assert link_of(Scene()) == "marginscope://view?"
