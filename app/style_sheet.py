@@ -85,15 +85,17 @@ QPushButton[line="true"]:hover, QPushButton[line="true"]:focus { text-decoration
 #rail QToolButton:hover { color: @foreground; }
 #rail QToolButton:checked { color: @accent; background: @field; }
 
-#chips { background: transparent; }
+QTabBar#chips { background: @background; border: 0px; }
 #chips::tab {
-    background: transparent; color: @foreground; border: 1px solid @line; border-radius: 11px;
-    padding: 2px 2px 2px 10px; margin: 0px 6px 0px 0px; min-height: @room;
+    background: @background; color: @foreground; border: 1px solid @line; border-radius: 12px;
+    padding: 1px 4px 1px 10px; margin: 0px 6px 0px 0px; min-height: @room;
 }
 #chips::tab:hover { background: @hover; }
 #chips::tab:selected { border-color: @accent; color: @accent; }
-#chips:focus::tab:selected { background: @field; }
-#chips::close-button { image: url(@cross); subcontrol-position: right; }
+#chips:focus::tab:selected { border-color: @foreground; background: @background; }
+#chips::close-button {
+    image: url(@cross); width: 12px; height: 12px; margin-right: 8px; subcontrol-position: right;
+}
 #chips::close-button:hover { background: @hover; border-radius: 4px; }
 
 QPushButton[card="true"] { border-radius: 8px; padding: 0px; text-align: left; }

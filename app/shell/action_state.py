@@ -74,6 +74,7 @@ class ActionStateController(QObject):
         self._display.changed.connect(self.show_transport)
         self._display.intent_changed.connect(self.show_wishes)
         self._display.runs_changed.connect(self.show_runs)
+        self._display.current_changed.connect(self.show_chips)
         self._window.form.changed.connect(self._on_edited)
         self._window.view_choice.aboutToShow.connect(self.enable_views)
         self.show_margin_work(cancelled=False, busy=False)
@@ -157,6 +158,7 @@ class ActionStateController(QObject):
         held = any(run.control is not None and run.control.pause_requested for run in session.live)
         self._actions["pause"].setChecked(held)
         window = self._window
+        self.show_chips()
         if self.views_made:
             window.show_page(shown)
         headings = " | ".join(run.heading for run in session)
@@ -164,6 +166,12 @@ class ActionStateController(QObject):
         changed = [title for title in titles if is_modified(title) and title not in headings]
         parts = [part for part in (headings, *sorted(changed), "Marginscope") if part]
         window.setWindowTitle(window_title(" \u2013 ".join(parts)))
+
+    def show_chips(self) -> None:
+        """Show the open runs in the top bar, and which of them is the current one."""
+        current = self._display.current
+        runs = [(run.key, run.heading) for run in self._display.session]
+        self._window.chips.show_runs(runs, -1 if current is None else current.key)
 
     def show_study(self, study: Study) -> None:
         """Show which study is in the form."""

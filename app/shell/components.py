@@ -193,6 +193,9 @@ class Components(QObject):
         for chosen in (window.dropped, welcome.file_chosen, self.commands.open_requested):
             chosen.connect(files.open_files)
         window.recent.triggered.connect(files.open_recent)
+        window.chips.chosen.connect(self.display.set_current)
+        window.chips.close_requested.connect(self.run_choice.close_run)
+        window.chips.moved.connect(self.display.move_run)
         chooser.chosen.connect(self.training.choose)
         chooser.open_requested.connect(files.open)
         chooser.browse_requested.connect(self.studies.browse)

@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QTabBar, QWidget
 from app.widgets.labels import menu_text, plain_tip
 
 MOST_NUMBERED = 9  # runs with a key
-WIDEST = 180  # pixels of a chip
+WIDEST = 200  # pixels of a chip
+BESIDE = 8
 
 
 @final
@@ -36,6 +37,7 @@ class RunChips(QTabBar):
             tabsClosable=True,
             expanding=False,
             drawBase=False,
+            documentMode=True,
             usesScrollButtons=True,
             elideMode=Qt.TextElideMode.ElideRight,
         )
@@ -66,7 +68,8 @@ class RunChips(QTabBar):
 
     def tabSizeHint(self, index: int) -> QSize:
         size = super().tabSizeHint(index)
-        return QSize(min(size.width(), WIDEST), size.height())
+        # Qt's own has no room for margins beside a cross, and shortens every text.
+        return QSize(min(size.width() + BESIDE, WIDEST), size.height())
 
     def _on_current(self, place: int) -> None:
         if place >= 0:

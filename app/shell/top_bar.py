@@ -42,9 +42,9 @@ class TopBar(QWidget):
         self.more = self._menu_button("More", "More actions")
         self.more.setToolButtonStyle(ICON_ONLY)
         self._row = space(QHBoxLayout(self), (12, 4, 8, 4), 6)
-        chips = (self.chips, 1)
+        chips = (self.chips, 100)  # all room, which is empty without runs
         rest = (self.views, self.export, self.more)
-        add_all(self._row, (self.chooser, 0), chips, self.compare, 1, *self.training, *rest)
+        add_all(self._row, self.chooser, chips, self.compare, 1, *self.training, *rest)
 
     @property
     def buttons(self) -> list[QToolButton]:
