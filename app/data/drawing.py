@@ -30,7 +30,7 @@ WORDS = "Draw the data"
 WHILE_DRAWING = "Draw and train"
 PAUSE = 400  # ms without a change before training starts
 MOST_BYTES = 10_000_000  # of a file of at most 2,000 points
-NO_STUDY = "Choose a study in the experiment panel first; its network is trained on the points."
+NO_STUDY = "Choose a study in the settings first; its network is trained on the points."
 THROUGH_ORIGIN = "A network of kind {kind} has no biases: its nodes see the points from the origin."
 WAITS = "The points that were drawn are kept, but are not in the form: {fault}."
 MANY = "The points of the form have {d} coordinates; one or two can be drawn."
@@ -39,7 +39,7 @@ FRESH = (
     "distribution at each step, and points are none; choose another study."
 )
 FILE_KEY = "data.path"  # what readers of data files call the file
-INSTEAD = "choose file as the kind of data in the experiment panel to train on them."
+INSTEAD = "choose file as the kind of data in the settings to train on them."
 TOO_LARGE = "{path} is too large for points to be edited; " + INSTEAD
 NOT_DRAWN = (
     "{path} has n = {n} points of d = {d} coordinates and {classes} classes; at most {most} points "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # While somebody types, the data are not drawn anew for every letter.
 PAUSE = 250
 MOST_COMPARED = 32  # runs of a study that are asked whether they have the same data
-WRONG = "Mend the values marked in the experiment panel; then the data are shown."
+WRONG = "Fix the highlighted settings to see the data."
 NOT_YET = "Choose a study; then its data are shown."
 NO_MEMORY = "There is not enough memory for these data; choose a smaller n or d."
 OUR_ERROR = "The data cannot be shown because of an error in the program; the log says more."

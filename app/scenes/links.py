@@ -30,7 +30,7 @@ from core.files import read_text, write_whole
 
 COPIED = "The link to this picture is in the clipboard."
 NO_RUNS = "Open a run first: a link is to a picture of recorded runs."
-OFFERED = "The link's study is in the form."
+OFFERED = "The link's study is in the settings. Press Run to train it."
 NOTHING = "The link names no run, so that there is nothing to show."
 ASK = "A link copied from this program, which begins with marginscope://"
 

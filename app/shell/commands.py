@@ -28,7 +28,7 @@ ACTION, STUDY, CURVE, RUN = "action", "study", "curve", "run"
 OWN = "palette"  # the action that opens it
 NO_RUN = "No run is shown."
 NOT_OF_THESE = "The runs that are shown do not have it: it is for {where}."
-OFFERED = "The study is open in the experiment panel. Press Run to train it."
+OFFERED = "The study is in the settings. Press Run to train it."
 EMPHASIS = re.compile(r"(\*\*|\*|`)(?=\S)(.+?)(?<=\S)\1")  # of Markdown
 SEPARATED = " \u00b7 "
 

@@ -205,6 +205,7 @@ class Components(QObject):
         welcome.paper_chosen.connect(self.studies.browse_paper)
         self.commands.study_chosen.connect(self.training.choose)
         self.commands.study_offered.connect(self.training.offer)
+        window.form.needed.connect(self.drawers.show_form)
         self.theory.alarms_changed.connect(window.transport.slider.set_alarms)
 
     def _connect_features(self) -> None:

@@ -44,6 +44,10 @@ class DrawerController(QObject):
         elif self.open:
             self._actions[self.open].setChecked(False)
 
+    def show_form(self) -> None:
+        """Open the settings."""
+        self.show("form")
+
     def on_toggled(self, checked: bool) -> None:
         """Open or close the drawer of the action that was toggled."""
         key = self.sender().objectName()

@@ -76,10 +76,11 @@ class StudyController(QObject):
         return self._remembered if self.runner is None else self.runner.window.options.remembered
 
     def show_window(self) -> None:
-        """Open the window on the study in the experiment panel, or bring it to the front."""
+        """Open the window on the study in the settings, or bring it to the front."""
         study, runner = self._form.study(), self.runner
         if runner is None:
             if study is None:
+                self._form.needed.emit()
                 self.message.emit(MEND_FIRST)
                 return
             runner = self._make_runner(study)

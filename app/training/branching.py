@@ -102,7 +102,7 @@ class BranchController(QObject):
             self._training.show_study(study_of(run, moment.path.stem))
         self._moment = moment
         when = moment.words.replace(" ", "\u00a0")  # not to be broken into two lines
-        self._form.branch.show_words(f"Branch of {moment.heading} at {when}")
+        self._form.show_branch(f"Branch of {moment.heading} at {when}")
         self.message.emit("")
         self._hold(moment)
 
@@ -116,7 +116,7 @@ class BranchController(QObject):
 
     def _forget(self) -> None:
         self._moment = self._before = None
-        self._form.branch.show_words("")
+        self._form.show_branch("")
 
     def _on_study_loaded(self, _study: Study) -> None:
         if not self._offering:

@@ -145,7 +145,7 @@ class TrainingController(QObject):
         self.request_training(study)
 
     def _edited(self) -> Study | None:
-        study = self._form.study()
+        study = self._form.require_study()
         if study is None:
             self.message.emit(studies.MEND_FIRST)
         return study

@@ -64,6 +64,7 @@ class ExperimentForm(QWidget):
     drawing_requested = Signal()  # the button of data that are points was pressed
     changed = Signal()  # a valid or invalid edit was made
     submitted = Signal()  # Return was pressed in a field, and all values are right
+    needed = Signal()  # the user has something to do here: a wrong value, or settings of a branch
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -99,6 +100,19 @@ class ExperimentForm(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(panel_width(self.font()), 640)
+
+    def show_branch(self, words: str) -> None:
+        """Name the branch that Run begins; "" for none."""
+        self.branch.show_words(words)
+        if words:
+            self.needed.emit()
+
+    def require_study(self) -> Study | None:
+        """Return the study; None, and call for the user, if a value is wrong."""
+        study = self.study()
+        if study is None:
+            self.needed.emit()
+        return study
 
     def comes_after(self, widget: QWidget) -> None:
         """Tab goes on from a widget to the first field."""

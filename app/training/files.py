@@ -248,9 +248,9 @@ class FileController(QObject):
 
     def save_study(self) -> None:
         """Save the study in the form as a file."""
-        study = self._form.study()
+        study = self._form.require_study()
         if study is None:
-            self.message.emit("Mend the values marked in the experiment panel before saving them.")
+            self.message.emit("Fix the highlighted settings before saving them.")
             return
         name, _ = QFileDialog.getSaveFileName(
             self._window, "Save study", f"{study.id}{STUDY}", f"Studies (*{STUDY})"

@@ -136,13 +136,13 @@ def suited_plane(wished: str, runs: Sequence[Run]) -> NodePlane:
 
 NO_NETWORK = (
     "Another program has trained this network, and it is none of those that are trained here; "
-    "choose a network in the experiment panel to train that one."
+    "choose a network in the settings to train that one."
 )
 NO_DYNAMICS = (
     "How another program has trained this run is not known; choose the dynamics in the experiment "
     "panel to train the network here."
 )
-MEND_FIRST = "Mend the values marked in the experiment panel first."
+MEND_FIRST = "Fix the highlighted settings first."
 ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."
 QUEUED = "{title} is trained next, as soon as what is trained now has ended."
 OF_MANY = (

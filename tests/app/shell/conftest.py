@@ -118,7 +118,7 @@ def restyles() -> None:
 
 
 @pytest.fixture
-def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
+def open_program(request: pytest.FixtureRequest, qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
     programs: list[Marginscope] = []
 
     def stopped(window: object) -> None:
@@ -131,6 +131,7 @@ def open_program(qtbot: QtBot, tmp_path: Path) -> Iterator[Opener]:
         # The window is closed before fixtures end, and asks while something is trained.
         qtbot.addWidget(program.window, before_close_func=stopped)
         programs.append(program)
+        open_drawer(request, program)
         program.start()
         return program
 
@@ -279,12 +280,21 @@ def no_leaks(
         window_pool.put_back()
 
 
+def open_drawer(request: pytest.FixtureRequest, program: Marginscope) -> None:
+    """Open the drawer that the marker of a test names."""
+    marker = request.node.get_closest_marker("drawer")
+    if marker is not None:
+        program.actions[marker.args[0]].setChecked(True)
+
+
 @pytest.fixture
 def program(request: pytest.FixtureRequest) -> Marginscope:
     """The window with the small study, trained and held at t = 0; new where a test opens others."""
     if shares(request):
         pool: WindowPool = request.getfixturevalue("window_pool")
-        return pool.get()
+        shared = pool.get()
+        open_drawer(request, shared)
+        return shared
     qtbot: QtBot = request.getfixturevalue("qtbot")
     open_program: Opener = request.getfixturevalue("open_program")
     program = open_program(request.getfixturevalue("study"))

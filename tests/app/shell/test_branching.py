@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialogButtonBox, QToolButton, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.library.columns import COLUMNS
@@ -22,7 +22,7 @@ from app.training.section_form import FieldRow
 from app.training.step_dialog import StepDialog
 from app.views.margins import MarginsView
 from core.runs import open_run
-from tests.app.mouse import pick
+from tests.app.mouse import click_on, pick
 from tests.app.shell.conftest import SLOW, Opener, trained
 from tests.app.shell.shared_window import defer_painting
 from tests.continuation.test_branches import branched_at
@@ -47,6 +47,9 @@ frames = 40
 [window]
 views = ["neurons", "margins"]
 """
+
+
+pytestmark = pytest.mark.drawer("form")
 
 
 @pytest.fixture
@@ -105,13 +108,8 @@ def branched(program: Marginscope, count: int = 2) -> bool:
     return len(program.session) == count and trained(program)
 
 
-def transport_button(program: Marginscope, key: str) -> QToolButton:
-    buttons = program.window.transport.findChildren(QToolButton)
-    return next(one for one in buttons if one.defaultAction() is program.actions[key])
-
-
 def rewind(program: Marginscope, qtbot: QtBot) -> None:
-    QTest.mouseClick(transport_button(program, "rewind"), Qt.MouseButton.LeftButton)
+    click_on(program, "rewind")
     dialog = program.branches.dialog
     qtbot.waitUntil(dialog.isVisible)
     assert dialog.answer.text() == "step size = .0625"

@@ -11,6 +11,8 @@ from app.shell.application import Marginscope
 from app.training.data_check import PATH, DataFileCheck
 from app.training.section_form import FieldRow
 
+pytestmark = pytest.mark.drawer("form")
+
 GOOD = "x1,x2,class\n1,2,1\n3,4,-1\n2,2,1\n5,1,-1\n"
 BAD = GOOD + "3,zz,-1\n"
 

@@ -62,7 +62,7 @@ def test_steps_are_taken_back_and_made_again_in_order() -> None:
     for at, scene in enumerate(scenes[1:]):
         history = reduce(history, Changed(scene, 10.0 * at))
     words = [step.words for step in history.past]
-    assert words == ["Colours: dark", "Unlink axes of runs", "Hide experiment panel and 1 more"]
+    assert words == ["Colours: dark", "Unlink axes of runs", "Show settings and 1 more"]
     for scene in scenes[-2::-1]:
         history = reduce(history, Undo())
         assert history.scene == scene

@@ -33,6 +33,9 @@ from tests.support import theory_stand_ins as stand_ins
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
 
+pytestmark = pytest.mark.drawer("inspector")
+
+
 @pytest.fixture(scope="module")
 def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
     path = tmp_path_factory.mktemp("theory") / "run.msrun"
