@@ -30,6 +30,7 @@ class ActionRow:
     short: str = ""  # its name on the rail
 
 
+NUMBERS = range(1, 10)  # of the open runs from the left
 # The rows of each menu; None is a separator.
 MENUS: dict[str, tuple[ActionRow | None, ...]] = {
     "&File": (
@@ -49,6 +50,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("cite", "Cop&y BibTeX"),
         None,
         ActionRow("folder", "Show folder of &runs"),
+        ActionRow("close_run", "Close this ru&n", "Ctrl+Shift+W"),
         ActionRow("close", "C&lose runs", "Ctrl+W", "close"),
         ActionRow("quit", "&Quit", "Ctrl+Q"),
     ),
@@ -111,6 +113,8 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("equal", "E&qual aspect", checkable=True),
         ActionRow("unpin", "&Unpin all nodes", "Esc"),
         None,
+        *(ActionRow(f"run_{k}", f"Show run &{k}", str(k)) for k in NUMBERS),
+        None,
         ActionRow("library", "Li&brary of runs", "Ctrl+L", "library", True, "Library"),
         ActionRow("dark", "&Dark", "Ctrl+D", "dark", checkable=True),
         ActionRow("system", "Dark or light as the s&ystem", checkable=True),
@@ -160,14 +164,16 @@ TIPS = {
     "save_view": "Save this picture as a small file beside its runs",
     "folder": "Open the folder where runs are recorded",
     "close": "Stop and close the runs that are shown; they stay on the disk",
+    "close_run": "Stop and close the current run; it stays on the disk",
+    **{f"run_{k}": f"Make run {k} from the left the current one" for k in NUMBERS},
     "run": "Train the settings in the form from the start",
     "pause": "Hold the training; the display goes on",
     "stop": "End the training; what is recorded stays",
     "restart": "Train the runs that are shown once more from the start",
     "seed": "Train with the next seed: new data and new weights",
     "weights": "Train with the same data from other initial weights",
-    "further": "Train onwards from where the runs ended",
-    "branch": "Begin a run at exactly this moment of the run shown, with settings to be changed",
+    "further": "Train all open runs onwards from where they ended",
+    "branch": "Begin a run at exactly this moment of the current run, with settings to be changed",
     "rewind": "Train the same weights from this moment once more, with another step: half, say",
     "margins_again": "Compute those reference margins that were cancelled",
     "margins_stop": "Compute no more reference margins for the runs that are shown",
@@ -185,7 +191,7 @@ TIPS = {
     "slower": "Play more slowly",
     "faster": "Play faster",
     "loop": "Begin again when the end is reached",
-    "bookmark": "Keep this moment, and all that is shown, by name with the run at the left",
+    "bookmark": "Keep this moment, and all that is shown, by name with the current run",
     "loop_from": "Play round and round from this moment on",
     "loop_to": "Play round and round up to this moment",
     "loop_all": "Play over the whole run again",
@@ -229,7 +235,7 @@ LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
 OF_RUNS_ALONE = ("film", "page")
 OF_FILES = ("figure", "copy_figure", *OF_RUNS_ALONE, "data", "cite")
-OF_RUNS = (*OF_FILES, "close", "restart", "branch", "rewind")
+OF_RUNS = (*OF_FILES, "close", "close_run", "restart", "branch", "rewind")
 OF_COMPARED = ("figure", "copy_figure", "data")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (*OF_RUNS, "name", "play", "back", "forward", "start", "end", "jump", *INTERVAL)
@@ -240,6 +246,7 @@ REASONS = {
     **dict.fromkeys(SHOWN_ONLY, "No run is shown."),
     "film": "No run is shown, or runs are compared: a film is of the runs themselves.",
     "page": "No run is shown, or runs are compared: a page is of the runs themselves.",
+    **{f"run_{k}": f"Fewer than {k} runs are shown." for k in NUMBERS},
     "last": "No session was left before this one.",
     "undo": "Nothing was changed that could be taken back.",
     "redo": "Nothing was taken back.",
@@ -322,10 +329,13 @@ def fill_menus(window: QMainWindow, actions: Mapping[str, QAction]) -> dict[str,
     return menus
 
 
+LEAST_LISTED = 2  # numbers in the menu, however few runs are open
+
+
 def enable(
     actions: Mapping[str, QAction],
     *,
-    shown: bool,
+    shown: int,
     live: bool,
     compared: bool = False,
     pinned: bool = False,
@@ -333,15 +343,18 @@ def enable(
 ) -> None:
     """Enable what is possible now; a comparison has figures and data, but no films or pages.
 
-    `pinned`, `interval`: nodes are pinned, and an interval is set.
+    `shown`: number of open runs. `pinned`, `interval`: nodes are pinned, and an interval is set.
     """
+    for k in NUMBERS:
+        actions[f"run_{k}"].setEnabled(k <= shown)
+        actions[f"run_{k}"].setVisible(k <= max(shown, LEAST_LISTED))
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
     for key in ENDED_ONLY:
-        actions[key].setEnabled(shown and not live)
+        actions[key].setEnabled(shown > 0 and not live)
     for key in SHOWN_ONLY:
-        actions[key].setEnabled(shown or (compared and key in OF_COMPARED))
+        actions[key].setEnabled(shown > 0 or (compared and key in OF_COMPARED))
     for key in OF_RUNS_ALONE:
-        actions[key].setEnabled(shown and not compared)
-    actions["name"].setEnabled(shown and pinned)
-    actions["loop_all"].setEnabled(shown and interval)
+        actions[key].setEnabled(shown > 0 and not compared)
+    actions["name"].setEnabled(shown > 0 and pinned)
+    actions["loop_all"].setEnabled(shown > 0 and interval)

@@ -63,7 +63,7 @@ class DisplayController(QObject):
         self.view: ResolvedView = resolve(intent, session.snapshot())
         self._shown: ResolvedView | None = None
         self._links: LinkedRanges | None = None
-        self._current = self._newest = -1  # keys
+        self._key = self._newest = -1  # of the current run and of the newest one ever
         self.calculator = Calculator(self)
         self.calculator.computed.connect(self._on_computed)
 
@@ -77,6 +77,7 @@ class DisplayController(QObject):
             panel.node_hovered.connect(self._on_node_hovered)
             panel.node_clicked.connect(self._on_node_clicked)
             panel.nodes_selected.connect(self._on_nodes_selected)
+            panel.heading_clicked.connect(self._on_heading_clicked)
             panel.requested.connect(self.calculator.wake)
             self._links.add(panel)
             panel.zoomed.connect(self._on_zoom)  # after the links: all plots have the zoom
@@ -103,8 +104,9 @@ class DisplayController(QObject):
         if view != before:
             self._apply(view, before, at_once)
         key = self.current.key if self.current is not None else -1
-        if key != self._current:
-            self._current = key
+        if key != self._key:
+            self._key = key
+            self._mark_current()
             self.current_changed.emit()
 
     def _apply(self, view: ResolvedView, before: ResolvedView | None, at_once: bool) -> None:
@@ -176,16 +178,23 @@ class DisplayController(QObject):
             return
         mine = frozenset(mark for mark in self.intent.pinned if mark[0] == run.key)
         pinned = self.intent.pinned - mine
-        if node >= 0:
-            # A click on a pinned node unpins it, on another one pins it too.
-            pinned |= mine ^ {(run.key, node)}
-        self.set_intent(replace(self.intent, pinned=pinned))
+        if node < 0:
+            self.update_intent(pinned=pinned)
+            return
+        # A click on a pinned node unpins it, on another one pins it too.
+        pinned |= mine ^ {(run.key, node)}
+        self.update_intent(pinned=pinned, current=run.key)
 
     def _on_nodes_selected(self, nodes: frozenset[int]) -> None:
         run = self._run_of_sender()
         if run is not None:
             others = frozenset(mark for mark in self.intent.pinned if mark[0] != run.key)
-            self.update_intent(pinned=others | {(run.key, node) for node in nodes})
+            pinned = others | {(run.key, node) for node in nodes}
+            self.update_intent(pinned=pinned, current=run.key)
+
+    def _on_heading_clicked(self) -> None:
+        if (run := self._run_of_sender()) is not None:
+            self.set_current(run.key)
 
     def unpin(self) -> None:
         """Unpin all nodes."""
@@ -202,6 +211,12 @@ class DisplayController(QObject):
     def set_current(self, key: int) -> None:
         """Make an open run the current one."""
         self.update_intent(current=key)
+
+    def _mark_current(self) -> None:
+        """Mark the heading of the current run where there are several."""
+        current, several = self.current, len(self.session) > 1
+        for panel in self.panels:
+            panel.heading.set_current(panel.run is current if several else None)
 
     def move_run(self, key: int, place: int) -> None:
         """Move an open run to a place from the left; the current run stays current."""
@@ -237,6 +252,7 @@ class DisplayController(QObject):
             pinned=frozenset(mark for mark in self.intent.pinned if mark[0] in open_keys),
         )
         self._shown = None  # the panels have other runs: apply everything
+        self._mark_current()
         self.runs_changed.emit()
         self.refresh()
         if not opened:  # runs were closed or moved: those that remain stay zoomed

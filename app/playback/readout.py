@@ -87,6 +87,7 @@ class Readout(QObject):
         self._timer.timeout.connect(self._tick)
         display.changed.connect(self.schedule_update)
         display.runs_changed.connect(self.schedule_update)
+        display.current_changed.connect(self.schedule_update)
         display.calculator.computed.connect(self._show_group)
 
     def show_message(self, message: str) -> None:
@@ -120,23 +121,22 @@ class Readout(QObject):
 
     def _show_all(self) -> None:
         self._stale = False
-        run = self._focus()
+        marked, current = self._marked_run(), self._display.current
         self._show_node()
-        self._show_scalars(run)
-        self._show_run(run)
-        self._show_status(run)
+        self._show_scalars(marked or current)
+        self._show_run(marked or current)
+        live = self._display.session.live
+        at_work = current if current in live or not live else live[-1]
+        self._show_status(marked or at_work)
 
-    def _focus(self) -> OpenRun | None:
-        """The run whose numbers are shown: the inspected node's, else one at work, the last."""
+    def _marked_run(self) -> OpenRun | None:
+        """Return the run of the inspected node or of the selected ones."""
         session = self._display.session
         inspected = self._display.view.inspected
         if inspected is not None and (run := session.get(inspected[0])) is not None:
             return run
         selected = [one.key for one in self._display.view.runs if one.selected]
-        if selected and (run := session.get(selected[0])) is not None:
-            return run
-        runs = session.live or tuple(session)
-        return runs[-1] if runs else None
+        return session.get(selected[0]) if selected else None
 
     def _frame_of(self, run: OpenRun) -> int:
         shown = self._display.view.runs

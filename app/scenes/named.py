@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.playback.display import DisplayController
 from app.playback.time_slider import TimeSlider
 from app.scenes.controller import SceneController
+from app.scenes.scene import renumber_runs
 from app.scenes.scene_texts import (
     LAYOUTS,
     Layout,
@@ -143,7 +144,7 @@ def _without(part: Part, name: str, about: About) -> About:
 
 @final
 class BookmarkController(NamedController):
-    """Bookmarks of the run at the left."""
+    """Bookmarks of the current run, which their pictures count as the first one from the left."""
 
     def __init__(
         self,
@@ -158,12 +159,14 @@ class BookmarkController(NamedController):
         self._path: Path | None = None
         self._marks: tuple[Bookmark, ...] = ()
         display.runs_changed.connect(self._on_runs_changed)
+        display.current_changed.connect(self._on_runs_changed)
         menu.aboutToShow.connect(self._read)
         slider.bookmark_requested.connect(self.show)
         self._fill_menu()
 
     def _on_runs_changed(self) -> None:
-        path = next((run.path for run in self._display.session), None)
+        run = self._display.current
+        path = run.path if run is not None else None
         if path != self._path:
             self._path = path
             self._read()
@@ -186,7 +189,7 @@ class BookmarkController(NamedController):
 
     def _time_text(self, log10_time: float) -> str:
         """Return a moment as people read it; t counts the steps of some runs."""
-        run = next(iter(self._display.session), None)
+        run = self._display.current
         steps = run is not None and run.counts_steps
         return raised(time_text(log10_time, steps, padded=True))
 
@@ -207,9 +210,16 @@ class BookmarkController(NamedController):
         if self._path is None:
             return
         # Without the files: it is kept with the run, wherever that goes.
-        picture = link_of(replace(self._scenes.shareable_scene(), runs=()))
+        shown = renumber_runs(self._scenes.shareable_scene(), self._places())
+        picture = link_of(replace(shown, runs=(), intent=replace(shown.intent, current=None)))
         about = self._change_notes(self._path, "bookmarks", Bookmark(name, self._moment(), picture))
         self._on_changed(about, f"{name.strip()} is bookmarked and marked on the time line.")
+
+    def _places(self) -> list[int]:
+        """Return the place of each open run in a bookmark."""
+        runs, current = list(self._display.session), self._display.current
+        here = runs.index(current) if current is not None else 0
+        return [0 if k == here else k + (k < here) for k in range(len(runs))]
 
     def remove(self, name: str) -> None:
         assert self._path is not None
@@ -226,13 +236,17 @@ class BookmarkController(NamedController):
         if mark is None:
             return
         present = self._scenes.scene
+        places = self._places()
         base = replace(present, zooms=(), intent=replace(present.intent, playing=False))
+        base = renumber_runs(base, places)
         try:
             scene = parse_link(mark.picture, base)
         except MarginscopeError:  # of another program, or of a later one of ours: its time is known
             link = f"marginscope://view?t={typed_time(mark.log10_time)}"
             scene = parse_link(link, base)
-        intent = replace(scene.intent, playing=False, palette=present.intent.palette)
+        scene = renumber_runs(scene, [places.index(k) for k in range(len(places))])
+        colours, current = present.intent.palette, present.intent.current
+        intent = replace(scene.intent, playing=False, palette=colours, current=current)
         self._scenes.restore(replace(scene, runs=present.runs, intent=intent), f"Bookmark {name}")
 
 

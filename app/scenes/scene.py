@@ -69,6 +69,20 @@ def by_key(intent: Intent, keys: Sequence[int]) -> Intent:
     return replace(intent, hovered=None, current=current, pinned=frozenset(known))
 
 
+def renumber_runs(scene: Scene, places: Sequence[int]) -> Scene:
+    """Return a scene in which nodes and zooms of the run at place k are of `places[k]`.
+
+    >>> renumber_runs(Scene(intent=Intent(pinned=frozenset({(1, 3)}))), [1, 0]).intent.pinned
+    frozenset({(0, 3)})
+    """
+    known = range(len(places))
+    pinned = frozenset((places[k], node) for k, node in scene.intent.pinned if k in known)
+    zooms = tuple(
+        replace(one, place=places[one.place]) for one in scene.zooms if one.place in known
+    )
+    return replace(scene, zooms=zooms, intent=replace(scene.intent, pinned=pinned))
+
+
 def with_transient_of(scene: Scene, present: Scene) -> Scene:
     """Return a scene with the transient fields of another scene's intent.
 

@@ -114,12 +114,11 @@ class ActionStateController(QObject):
         """Enable what can be done with what is shown."""
         session = self._display.session
         compared = self._display.view.wishes.compared is not None
-        shown, live = len(session) > 0, bool(session.live)
         wishes = self._display.view.wishes
         actions.enable(
             self._actions,
-            shown=shown,
-            live=live,
+            shown=len(session),
+            live=bool(session.live),
             compared=compared,
             pinned=any(run.pinned for run in self._display.view.runs),
             interval=wishes.interval is not None,

@@ -204,6 +204,7 @@ class Marginscope(Components):
             "data": self.export.data,
             "cite": self.export.cite,
             "folder": self.files.show_folder,
+            "close_run": self.run_choice.close_current,
             "close": self.training.close_runs,
             "quit": self.window.close,
             # Edit
@@ -259,6 +260,7 @@ class Marginscope(Components):
             "coordinates": self.action_state.choose_coordinates,
             "compare": self.compare.set_shown,
             "unpin": self.help.leave_or_unpin,
+            **{f"run_{k}": self.run_choice.show_numbered for k in actions.NUMBERS},
             "library": self.library.set_shown,
             "dark": self.appearance.set_dark,
             "system": self.appearance.set_follows_system,

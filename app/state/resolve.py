@@ -144,7 +144,7 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
     wishes = with_proposals(intent)
     wishes = replace(wishes, cursor=START, hovered=None, pinned=frozenset(), views=views)
     wishes = replace(wishes, current=None)
-    return ResolvedView(runs, span, cursor, _inspected(runs), wishes)
+    return ResolvedView(runs, span, cursor, _inspected(runs, intent.current), wishes)
 
 
 def _run(run: RunSnapshot, intent: Intent, cursor: float) -> ResolvedRun:
@@ -168,9 +168,12 @@ def selection(pinned: frozenset[int]) -> frozenset[int]:
     return pinned if len(pinned) > MOST_RINGS else frozenset()
 
 
-def _inspected(runs: Sequence[ResolvedRun]) -> Mark | None:
-    """Return the hovered node, else the first pinned node; none of a selection."""
-    shown = [run for run in runs if run.frame >= 0]
+def _inspected(runs: Sequence[ResolvedRun], current: int | None) -> Mark | None:
+    """Return the hovered node, else the first pinned one, of the current run if it has any.
+
+    The nodes of a selection are not inspected.
+    """
+    shown = sorted((run for run in runs if run.frame >= 0), key=lambda run: run.key != current)
     hovered = [(run.key, run.hovered) for run in shown if run.hovered >= 0]
     pinned = [(run.key, min(run.pinned)) for run in shown if run.pinned and not run.selected]
     return next(iter(hovered + pinned), None)

@@ -68,7 +68,7 @@ class TheoryController(QObject):
         margins.set_hold_condition(partial(compiler.lacks, (MARGINS,)))
         compiler.progress.connect(margins.wake)
         self._results: dict[int, TheoryResults] = {}
-        self._key = self._chosen = -1
+        self._key = -1  # of the run in the panel
         self._current: dict[int, str] = {}
         self._cancelled = self._stopped = False
         # The wishes that the lines follow.
@@ -88,12 +88,12 @@ class TheoryController(QObject):
 
     def _connect(self) -> None:
         panel = self._panel
-        panel.run_chosen.connect(self._on_run_chosen)
         panel.delta.valueChanged.connect(self._on_delta_changed)
         panel.bound_requested.connect(self._on_bound_requested)
         self._menu.aboutToShow.connect(self._fill_menu)
         self._menu.triggered.connect(self._on_line_toggled)
         self._display.runs_changed.connect(self._on_runs_changed)
+        self._display.current_changed.connect(self._show_panel)
         self._display.intent_changed.connect(self._on_intent_changed)
         self._display.frames_read.connect(self._show_reach)
         self._display.frames_read.connect(self._schedule_judging)
@@ -161,8 +161,6 @@ class TheoryController(QObject):
         self._results = {key: before.get(key, TheoryResults()) for key in runs}
         if set(runs) - set(before):  # what was cancelled were the margins of others
             self._cancelled = False
-        # The one at the right, which came last, unless the user has chosen.
-        self._key = self._chosen if self._chosen in runs else next(reversed(runs), -1)
         self.judge.restrict_to(frozenset(runs))
         self.margins.request(
             {key: run.data.run.problem for key, run in runs.items() if run.data is not None}
@@ -244,10 +242,6 @@ class TheoryController(QObject):
 
     # ------------------------------------------------------------------------------- wishes
 
-    def _on_run_chosen(self, key: int) -> None:
-        self._key = self._chosen = key
-        self._show_panel()
-
     def _on_delta_changed(self, delta: float) -> None:
         self.delta = delta
         self._schedule_judging()
@@ -307,9 +301,15 @@ class TheoryController(QObject):
             return
         panel, runs = self._panel, self._readable()
         bounds = self._display.view.wishes.shown_bounds
-        panel.show_runs([(key, run.heading) for key, run in runs.items()], self._key)
-        known = self._results.get(self._key) if self._key in runs else None
-        self._show_times(known, runs)
+        current = self._display.current
+        # Of a run that has no frame yet nothing is known: the panel stays at another one.
+        self._key = next(reversed(runs), -1)
+        if current is not None and current.key in runs:
+            self._key = current.key
+        heading = runs[self._key].heading if len(runs) > 1 else ""
+        panel.show_run(heading)
+        known = self._results.get(self._key)
+        self._show_times(heading, known)
         self._show_reach()
         self._show_final()
         if known is None:
@@ -319,18 +319,17 @@ class TheoryController(QObject):
         if not known.planned:
             panel.show_margins((), (), planned=False)
         else:
-            current = frozenset(name for name in self._current.values() if name)
-            panel.show_margins(known.references, known.in_order, current, self._cancelled)
+            computed = frozenset(name for name in self._current.values() if name)
+            panel.show_margins(known.references, known.in_order, computed, self._cancelled)
         judgement = known.judgement
         assessments = judgement.assessments if judgement is not None else None
         panel.show_assessments(assessments, bounds, live=not runs[self._key].stands_in)
         if judgement is not None and judgement.failed:
             panel.note.setText(FAILED)
 
-    def _show_times(self, known: TheoryResults | None, runs: dict[int, OpenRun]) -> None:
+    def _show_times(self, heading: str, known: TheoryResults | None) -> None:
         """Update the theorem time line; its heading names the run if several are shown."""
         judgement = None if known is None else known.judgement
-        heading = runs[self._key].heading if len(runs) > 1 and self._key in runs else ""
         lines = None if judgement is None else judgement.lines
         self._times.show_lines(heading, lines, known is not None)
 

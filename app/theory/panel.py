@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QEvent, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QApplication,
-    QComboBox,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -21,7 +20,7 @@ from app.theory.importance import OPEN, by_importance, short_summary, summary
 from app.theory.results import FINAL
 from app.theory.statement_row import BoundBox, StatementRow, VerdictFold
 from app.widgets.inputs import DecimalBox, line_height
-from app.widgets.labels import heading_label, plain_label, quiet_label, rich_tip
+from app.widgets.labels import ElidedLabel, heading_label, plain_label, quiet_label, rich_tip
 from app.widgets.layouts import add_all, fill_scrolled, space
 from app.widgets.screen_text import certainty, greek, margin_text, margin_tip, rich
 from core.figures.palette import Palette
@@ -42,6 +41,7 @@ REACH_TIP = (
     "margins as shares."
 )
 DELTA_TIP = "The failure probability delta of statements that hold with probability 1 - delta."
+CURRENT_TIP = "{heading} is the current run. Click the heading of another run for its theory."
 NO_LINE = "Lines appear here once reference margins are computed for a run that is shown."
 COMPUTING, WAITING, NONE, STOPPED = "computing ...", "waiting", "none", "cancelled"
 
@@ -182,7 +182,6 @@ class FinalLine(QWidget):
 class TheoryPanel(QWidget):
     """Margins and verdicts of one run."""
 
-    run_chosen = Signal(int)  # key
     summarised = Signal(str)  # counts of the verdicts, "" if there are none
     bound_requested = Signal(str, bool)  # key of a statement or FINAL, whether to draw its bound
 
@@ -194,16 +193,8 @@ class TheoryPanel(QWidget):
         self._arranged: dict[str, str] = {}  # verdicts by which the rows are in their order
         self._content = content = QWidget(self)
         self._column = space(QVBoxLayout(content), (16, 8, 16, 16), 4)
-        self.runs = QComboBox(content)
-        self.runs.setAccessibleName("Run")
-        # Not as wide as the longest name, which would make the panel wider than it is.
-        self.runs.setSizeAdjustPolicy(
-            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
-        )
-        self.runs.setMinimumContentsLength(6)
-        self.runs.setToolTip("The run that the theory is about")
-        self.runs.activated.connect(self._on_run_activated)
-        self.runs.hide()
+        self.run = ElidedLabel(content, Qt.TextElideMode.ElideRight)
+        self.run.hide()
         self.margins = MarginList(NO_RUN, content)
         self.note = quiet_label("", content, wrap=True)
         self.note.hide()
@@ -219,7 +210,7 @@ class TheoryPanel(QWidget):
             part.hide()
         self.final = FinalLine(content)
         self.final.shown.toggled.connect(self._on_final_toggled)
-        above = (self.runs, self.margins, self.reach, self.final)
+        above = (self.run, self.margins, self.reach, self.final)
         add_all(self._column, *above, delta, self.summary, self.note, self.fold, 1)
         fill_scrolled(self, content)
 
@@ -240,15 +231,10 @@ class TheoryPanel(QWidget):
 
     # --------------------------------------------------------------------------------- showing
 
-    def show_runs(self, runs: Sequence[tuple[int, str]], key: int) -> None:
-        """Offer these runs, and name the one that is shown."""
-        shown = [(self.runs.itemData(k), self.runs.itemText(k)) for k in range(self.runs.count())]
-        if shown != list(runs):
-            self.runs.clear()
-            for number, heading in runs:
-                self.runs.addItem(heading, number)
-        self.runs.setCurrentIndex(self.runs.findData(key))
-        self.runs.setVisible(len(runs) > 1)
+    def show_run(self, heading: str) -> None:
+        """Name the run that the panel is about; hide the line if there is one run alone."""
+        self.run.set_text(heading, CURRENT_TIP.format(heading=heading))
+        self.run.setVisible(bool(heading))
 
     def show_margins(
         self,
@@ -351,6 +337,3 @@ class TheoryPanel(QWidget):
 
     def _on_final_toggled(self, shown: bool) -> None:
         self.bound_requested.emit(FINAL, shown)
-
-    def _on_run_activated(self, index: int) -> None:
-        self.run_chosen.emit(int(self.runs.itemData(index)))

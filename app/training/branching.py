@@ -91,7 +91,7 @@ class BranchController(QObject):
     # ------------------------------------------------------------------------------- in the form
 
     def offer(self) -> None:
-        """Offer a branch of the selected run, at the moment shown, in the form."""
+        """Offer a branch of the current run, at the moment shown, in the form."""
         found = self._shown_moment()
         if found is None:
             return
@@ -191,16 +191,13 @@ class BranchController(QObject):
     # ------------------------------------------------------------------------------------ the run
 
     def _shown_moment(self) -> tuple[Run, Moment] | None:
-        """Return the run of the inspected node, or else the leftmost run, and the moment shown.
+        """Return the current run, and the moment shown.
 
-        Report why and return None if no run can be branched.
+        Report why and return None if the run cannot be branched.
         """
-        session, view = self._display.session, self._display.view
-        shown = {one.key: one.frame for one in view.runs if one.frame >= 0}
-        chosen = [view.inspected[0]] if view.inspected is not None else []
-        runs = [session.get(key) for key in (*chosen, *shown) if key in shown]
-        found = next((one for one in runs if one is not None and one.data is not None), None)
-        if found is None or found.data is None:
+        shown = {one.key: one.frame for one in self._display.view.runs if one.frame >= 0}
+        found = self._display.current
+        if found is None or found.data is None or found.key not in shown:
             self.message.emit(NOTHING_SHOWN)
             return None
         if found.stands_in:

@@ -23,6 +23,13 @@ class RunChoiceController(QObject):
         super().__init__(parent)
         self._display, self._training = display, training
 
+    def show_numbered(self) -> None:
+        """Make the run current whose number from the left ends the name of the sender."""
+        number = int(self.sender().objectName().rpartition("_")[2])
+        runs = list(self._display.session)
+        if number <= len(runs):
+            self._display.set_current(runs[number - 1].key)
+
     def close_run(self, key: int) -> None:
         """Stop and close one run; the others stay open, and go on if they are trained."""
         session = self._display.session

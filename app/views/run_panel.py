@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QObject, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
 from app.qt_workarounds import hide_in_grid
@@ -18,6 +18,7 @@ from app.state.views import FIGURE_1, VIEWS
 from app.views.view import Bound, RunView, ShownTheory
 from app.widgets.labels import ElidedLabel
 from app.widgets.layouts import add_all, space
+from app.widgets.run_heading import RunHeading
 from core.figures.palette import Palette
 from core.observables.planes import NodePlane
 
@@ -44,6 +45,7 @@ class RunPanel(QWidget):
     ranged = Signal(str)  # the name of a view that has another range of its own
     zoomed = Signal(str)
     arranged = Signal()  # other views are shown
+    heading_clicked = Signal()
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,11 +61,8 @@ class RunPanel(QWidget):
         self._costs: dict[RunView, float] = {}  # seconds that each took the last time
         self._names: tuple[str, ...] = ()
         self._columns = 0
-        self.heading = QLabel(self, textFormat=Qt.TextFormat.PlainText)
-        self.heading.setMinimumWidth(1)
-        font = self.heading.font()
-        font.setWeight(QFont.Weight.DemiBold)
-        self.heading.setFont(font)
+        self.heading = RunHeading(self)
+        self.heading.clicked.connect(self.heading_clicked)
         self.details = ElidedLabel(self, Qt.TextElideMode.ElideRight, MUTED)
         self.message = QLabel(self, textFormat=Qt.TextFormat.PlainText, wordWrap=True)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)

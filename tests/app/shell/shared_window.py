@@ -63,7 +63,7 @@ PLAIN = (type(None), bool, int, float, str, bytes, Path, Enum, QRect, type)
 # window that it shares.
 VOLATILE = {
     *("_collector", "_last", "_drawn", "_pace", "_rate", "_thread", "_written", "_asked_at"),
-    *("_n_runs", "_named", "_grew", "_train", "answer"),
+    *("_n_runs", "_newest", "_named", "_grew", "_train", "answer"),
     *("key", "_key", "_keys", "_kept", "_sorted", "_watched", "background", "_noted"),
     *("_picture", "_cursor"),
 }
@@ -79,7 +79,6 @@ REMEMBERED = {
     "record": ("entries",),
     "selections": ("_sets",),
     "shortcuts": ("_keys",),
-    "theory": ("_chosen",),
     "studies": ("_remembered",),
 }
 CACHES = {

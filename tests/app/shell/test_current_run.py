@@ -5,15 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QRectF
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.scenes.named import NO_BOOKMARKS
 from app.scenes.scene import Scene
 from app.scenes.scene_texts import link_of, parse_link
 from app.shell.application import Marginscope
 from app.state.intent import Intent
+from core.library.about import read_about
+from tests.app.mouse import keys
 from tests.app.shell.conftest import Opener
 from tests.support.run_files import record, small_problem
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+NONE = Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture
@@ -95,3 +102,78 @@ def test_the_place_of_the_current_run_is_in_links() -> None:
     assert link == "marginscope://view?current=2"
     assert parse_link(link, Scene()).intent.current == 2
     assert link_of(Scene()) == "marginscope://view?"
+
+
+def test_it_is_chosen_by_headings_keys_and_nodes(program: Marginscope, qtbot: QtBot) -> None:
+    panels, actions = program.display.panels, program.actions
+    headings = [panel.heading for panel in panels[:3]]
+    assert [one.is_marked for one in headings] == [False, False, True]
+    pick_run = Qt.MouseButton.LeftButton
+    QTest.mouseClick(headings[0], pick_run)
+    assert current(program) == 3
+    assert [one.is_marked for one in headings] == [True, False, False]
+    assert program.window.theory.run.text() == headings[0].text()
+    qtbot.waitUntil(lambda: "run3" in shown_settings(program))
+    keys(qtbot, program.window, Qt.Key.Key_2, NONE)
+    assert current(program) == 4
+    keys(qtbot, program.window, Qt.Key.Key_4, NONE)  # of no run
+    assert current(program) == 4 and not actions["run_4"].isEnabled()
+    panels[2].node_clicked.emit(1)
+    assert current(program) == 5
+    panels[0].node_clicked.emit(0)
+    assert program.display.view.inspected == (key_of(program, 3), 0)
+    panels[2].nodes_selected.emit(frozenset({2}))
+    assert program.display.view.inspected == (key_of(program, 5), 2)
+    # Digits that are typed into a field are its own.
+    program.window.activateWindow()
+    box = program.window.theory.delta.lineEdit()
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_1)
+    assert current(program) == 5
+
+    keys(qtbot, program.window, Qt.Key.Key_W, CTRL | SHIFT)
+    keys(qtbot, program.window, Qt.Key.Key_W, CTRL | SHIFT)
+    assert widths(program) == [3] and current(program) == 3
+    assert not headings[0].is_marked  # it is alone
+    assert program.window.theory.run.isHidden()
+
+
+def shown_settings(program: Marginscope) -> str:
+    return str(program.window.inspector.run.facts())
+
+
+def test_branches_and_bookmarks_are_of_it(
+    program: Marginscope, qtbot: QtBot, files: list[str]
+) -> None:
+    display = program.display
+    display.set_current(key_of(program, 4))
+    pinned = frozenset({(key_of(program, 4), 1)})
+    display.update_intent(pinned=pinned)
+    program.bookmarks.add("here")
+    (mark,) = read_about(Path(files[1])).bookmarks
+    assert "pin=0:1" in mark.picture  # as its run alone has it
+    display.update_intent(pinned=frozenset())
+    program.bookmarks.show("here")
+    assert display.intent.pinned == pinned and current(program) == 4
+    display.set_current(key_of(program, 3))
+    assert [one.text() for one in program.window.bookmarks.actions()] == [NO_BOOKMARKS]
+    program.branches.offer()
+    assert program.window.form.branch.words.text().startswith("Branch of run3")
+
+
+def test_a_run_is_closed_while_another_is_trained(
+    program: Marginscope, qtbot: QtBot, slow_study: Path, files: list[str]
+) -> None:
+    program.files.open_files([str(slow_study)])
+    qtbot.waitUntil(lambda: bool(program.session.live) and widths(program) == [256])
+    program.files.open_files(files[:1], beside=True)
+    assert widths(program) == [256, 3]
+    program.scenes.commit()
+    program.run_choice.close_current()
+    program.scenes.commit()
+    assert widths(program) == [256] and program.session.live
+    program.actions["undo"].trigger()  # the run that is trained stays
+    assert widths(program) == [256, 3] and program.session.live
+    program.display.set_current(key_of(program, 256))
+    program.run_choice.close_current()
+    assert widths(program) == [3] and not program.session.training

@@ -116,6 +116,12 @@ def test_other_runs_have_no_interval(program: Marginscope, study: Path, qtbot: Q
 # ------------------------------------------------------------------------------- bookmarks
 
 
+def current_path(program: Marginscope) -> Path:
+    run = program.display.current
+    assert run is not None
+    return run.path
+
+
 def ribbon(slider: TimeSlider, name: str) -> QPoint:
     place = next(x for x in range(slider.width()) if slider.bookmark_at(x) == name)
     return QPoint(place + 4, 5)
@@ -166,7 +172,7 @@ def test_a_click_on_a_mark_that_moves_a_little_is_a_click(
 
 
 def test_bookmarks_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbot: QtBot) -> None:
-    first = next(iter(program.session)).path
+    first = current_path(program)
     program.bookmarks.add("   ")
     assert "has a name" in program.window.bar.text
     place(first).write_text('{"bookmarks": [["a", "soon", ""]]}')
@@ -179,7 +185,7 @@ def test_bookmarks_that_cannot_be_kept_are_a_sentence(program: Marginscope, qtbo
 
 
 def test_a_bookmark_of_another_program_is_its_time(program: Marginscope, qtbot: QtBot) -> None:
-    first = next(iter(program.session)).path
+    first = current_path(program)
     place(first).write_text('{"bookmarks": [["late", 1.5, "from elsewhere"], ["t0", null, ""]]}')
     program.window.bookmarks.aboutToShow.emit()
     program.bookmarks.show("late")
@@ -216,7 +222,7 @@ def check_that_a_bookmark_brings_its_picture_back(program: Marginscope, qtbot: Q
     before = program.scenes.shareable_scene()
     keys(qtbot, program.window, Qt.Key.Key_B, NONE)
     answer(qtbot, "the turn & back")
-    first = next(iter(program.session)).path
+    first = current_path(program)
     (mark,) = read_about(first).bookmarks
     assert mark.name == "the turn & back"
     assert coordinate(mark.log10_time) == pytest.approx(coordinate(1.25), abs=1e-9)

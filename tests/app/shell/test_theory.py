@@ -178,7 +178,7 @@ def test_margins_and_verdicts_are_listed_for_the_chosen_run(judged: Marginscope)
     assert ("gamma_gl", ".081", "gap 1.6 %") in panel.margins.texts()
     assert ("gamma_linear", "\u2013", "none") in panel.margins.texts()
     assert ("gamma_l1", ".083", "heuristic") in panel.margins.texts()
-    assert panel.runs.currentText() == "m = 12"
+    assert panel.run.text() == "m = 12"
     words = [panel.row(name).line.word for name in panel.names]
     assert len(set(words)) == len(words) == 7
 

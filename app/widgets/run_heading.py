@@ -1,0 +1,63 @@
+"""Heading of a run, which marks the current one of several and makes it current by a click."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont, QMouseEvent, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QLabel, QWidget
+
+BAR, GAP = 3, 6  # pixels: the bar of the current run, and between bar and text
+CURRENT = "The current run: theory, numbers, branches and bookmarks are about it."
+OTHER = "Click to make this the current run."
+
+
+@final
+class RunHeading(QLabel):
+    """Name of a run; of several open ones the current one is bold, with a bar at its left."""
+
+    clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, textFormat=Qt.TextFormat.PlainText)
+        self.setMinimumWidth(1)
+        self._current: bool | None = False
+        self.set_current(None)
+
+    @property
+    def is_marked(self) -> bool:
+        """True for the current one of several runs."""
+        return bool(self._current)
+
+    def set_current(self, current: bool | None) -> None:
+        """Mark the run as the current one or as another one; None if it is open alone."""
+        if current == self._current and current is not False:
+            return
+        self._current = current
+        several = current is not None
+        font = self.font()
+        weights = {None: QFont.Weight.DemiBold, True: QFont.Weight.Bold}
+        font.setWeight(weights.get(current, QFont.Weight.Normal))
+        self.setFont(font)
+        # Of one width for all of them: nothing moves as another run becomes the current one.
+        self.setContentsMargins(BAR + GAP if several else 0, 0, 0, 0)
+        self.setToolTip((CURRENT if current else OTHER) if several else "")
+        self.setAccessibleDescription("current run" if current else "")
+        shape = Qt.CursorShape.PointingHandCursor if several else Qt.CursorShape.ArrowCursor
+        self.setCursor(shape)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._current:
+            painter = QPainter(self)
+            accent = self.palette().color(QPalette.ColorRole.Highlight)
+            painter.fillRect(0, 0, BAR, self.height(), accent)
+            painter.end()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() is Qt.MouseButton.LeftButton:
+            self.clicked.emit()
+        else:
+            super().mousePressEvent(event)
