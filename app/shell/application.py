@@ -100,7 +100,7 @@ class Marginscope(Components):
         for panel in panels:
             self.window.views.add(panel)
             panel.moment_clicked.connect(self.playback.seek)
-            panel.help_requested.connect(self.help.explain)
+            self.view_menu.add(panel)
             panel.arranged.connect(self._set_tab_order)
         self.display.add_panels(panels)
         self._set_tab_order()
@@ -254,6 +254,7 @@ class Marginscope(Components):
             # View
             "coordinates": self.action_state.choose_coordinates,
             "compare": self.compare.set_shown,
+            "fill": self.view_menu.fill_pointed,
             "unpin": self.help.leave_or_unpin,
             "library": self.library.set_shown,
             "dark": self.appearance.set_dark,

@@ -37,6 +37,7 @@ from app.shell.record import RecordController
 from app.shell.settings import SettingsController
 from app.shell.shortcuts import ShortcutController
 from app.shell.tour import TourController
+from app.shell.view_menu import ViewMenuController
 from app.state.session import Session
 from app.study.controller import StudyController
 from app.theory.controller import TheoryController
@@ -88,6 +89,7 @@ class Components(QObject):
         self.appearance = AppearanceController(window, self.display, self.scenes)
         self._make_features(margins, judge)
         self.help = HelpController(window, self.display)
+        self.view_menu = ViewMenuController(window, self.display, self.export, self.help)
         self.tour = TourController(
             window, self.display, self.training, self.playback, self.appearance
         )
@@ -252,4 +254,5 @@ class Components(QObject):
         self.training.notice.connect(bar.show_notice)
         self.export.error.connect(bar.show_message)
         self.export.finished.connect(readout.show_message)
+        self.view_menu.status.connect(readout.show_message)
         self.theory.status.connect(self.window.status.show_work)

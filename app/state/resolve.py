@@ -142,7 +142,10 @@ def resolve(intent: Intent, snapshot: Snapshot) -> ResolvedView:
     runs = tuple(_run(run, intent, cursor) for run in snapshot.runs)
     views = known(intent.views) or known(intent.proposed) or FIGURE_1
     wishes = with_proposals(intent)
-    wishes = replace(wishes, cursor=START, hovered=None, pinned=frozenset(), views=views)
+    filled = intent.filled if intent.filled in views else ""
+    wishes = replace(
+        wishes, cursor=START, hovered=None, pinned=frozenset(), views=views, filled=filled
+    )
     return ResolvedView(runs, span, cursor, _inspected(runs), wishes)
 
 
