@@ -103,7 +103,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("loop_from", "Loop fro&m here", "I"),
         ActionRow("loop_to", "Loop &to here", "O"),
         ActionRow("loop_all", "Clear the &interval", "Shift+I"),
-        ActionRow("follow", "Follow li&ve", "F", "follow", checkable=True),
+        ActionRow("follow", "Follow li&ve", "Shift+F", "follow", checkable=True),
     ),
     "&View": (
         ActionRow("coordinates", "&Coordinates ...", "Ctrl+K"),
@@ -111,6 +111,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("compare", "Com&pare runs", "Ctrl+Shift+M", "compare", checkable=True),
         ActionRow("log_curves", "Lo&garithmic curves", "Ctrl+Alt+L", checkable=True),
         ActionRow("equal", "E&qual aspect", checkable=True),
+        ActionRow("fill", "&Fill with one view", "F"),
         ActionRow("unpin", "&Unpin all nodes", "Esc"),
         None,
         *(ActionRow(f"run_{k}", f"Show run &{k}", str(k)) for k in NUMBERS),
@@ -201,6 +202,7 @@ TIPS = {
     "log_curves": "The view of curves shows what is positive by its logarithm",
     "equal": "A unit is as long on both axes, also where more than half of a plot is lost by it",
     "compare": "The open runs, or those chosen in the library, as lines of one picture",
+    "fill": "Show one view alone: that at the pointer, or the first; again: all views",
     "unpin": "Let go of pinned nodes",
     "library": "Every recorded run: search, compare, note, tag, throw away",
     "dark": "Light figures on a dark ground, or dark ones on a light ground",
@@ -238,7 +240,18 @@ OF_FILES = ("figure", "copy_figure", *OF_RUNS_ALONE, "data", "cite")
 OF_RUNS = (*OF_FILES, "close", "close_run", "restart", "branch", "rewind")
 OF_COMPARED = ("figure", "copy_figure", "data")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
-SHOWN_ONLY = (*OF_RUNS, "name", "play", "back", "forward", "start", "end", "jump", *INTERVAL)
+SHOWN_ONLY = (
+    *OF_RUNS,
+    "name",
+    "fill",
+    "play",
+    "back",
+    "forward",
+    "start",
+    "end",
+    "jump",
+    *INTERVAL,
+)
 # Why an action cannot be had now.
 REASONS = {
     **dict.fromkeys(LIVE_ONLY, "Nothing is being trained."),

@@ -27,6 +27,7 @@ PICTURES = ("chevron", "cross", "check-light", "check-dark")
 ROOM, EDGES = 20, 4
 MARGIN = 8  # around a line
 PANEL = 280  # the width of a panel beside the views
+LEAST_PLOT = (150, 130)  # pixels below which a plot of a run is not legible
 
 Role = QPalette.ColorRole
 

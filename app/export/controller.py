@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import final
@@ -106,6 +107,11 @@ class ExportController(QObject):
         """Open the dialog for a figure of the runs."""
         if shown := self._exportable():
             self._open(FigureDialog if shown.compared is None else CompareDialog, shown)
+
+    def figure_of(self, view: str) -> None:
+        """Open the dialog for a figure of one view of the runs."""
+        if shown := self._exportable():
+            self._open(FigureDialog, replace(shown, panels=(view,)))
 
     def film(self) -> None:
         """Open the dialog for a film of the runs."""

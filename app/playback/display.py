@@ -101,6 +101,8 @@ class DisplayController(QObject):
         self.intent = intent
         before, view = self._shown, resolve(intent, self.session.snapshot())
         self.view = view
+        if intent.filled != view.wishes.filled:  # no longer among the views
+            self.intent = replace(intent, filled="")
         if view != before:
             self._apply(view, before, at_once)
         key = self.current.key if self.current is not None else -1
@@ -139,8 +141,8 @@ class DisplayController(QObject):
             if then is None or then.plane != now.plane:
                 panel.set_plane(now.shown_plane)
             panel.set_options(now)
-            if then is None or then.views != now.views:
-                panel.set_views(now.views)
+            if then is None or then.shown_views != now.shown_views:
+                panel.set_views(now.shown_views)
 
     def _moved_runs(
         self, view: ResolvedView, before: ResolvedView | None

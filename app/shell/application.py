@@ -101,7 +101,7 @@ class Marginscope(Components):
         for panel in panels:
             self.window.views.add(panel)
             panel.moment_clicked.connect(self.playback.seek)
-            panel.help_requested.connect(self.help.explain)
+            self.view_menu.add(panel)
             panel.arranged.connect(self._set_tab_order)
         self.display.add_panels(panels)
         self._set_tab_order()
@@ -259,6 +259,7 @@ class Marginscope(Components):
             # View
             "coordinates": self.action_state.choose_coordinates,
             "compare": self.compare.set_shown,
+            "fill": self.view_menu.fill_pointed,
             "unpin": self.help.leave_or_unpin,
             **{f"run_{k}": self.run_choice.show_numbered for k in actions.NUMBERS},
             "library": self.library.set_shown,

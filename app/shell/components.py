@@ -38,6 +38,7 @@ from app.shell.record import RecordController
 from app.shell.settings import SettingsController
 from app.shell.shortcuts import ShortcutController
 from app.shell.tour import TourController
+from app.shell.view_menu import ViewMenuController
 from app.state.session import Session
 from app.study.controller import StudyController
 from app.theory.controller import TheoryController
@@ -92,6 +93,7 @@ class Components(QObject):
         self.appearance = AppearanceController(window, self.display, self.scenes, self.drawers)
         self._make_features(margins, judge)
         self.help = HelpController(window, self.display)
+        self.view_menu = ViewMenuController(window, self.display, self.export, self.help)
         self.tour = TourController(window, self.display, self.training, self.playback, self.drawers)
         self.record = RecordController(
             window, self.training, self.branches, self.files, self.export, self.scenes
@@ -260,6 +262,7 @@ class Components(QObject):
             source.message.connect(bar.show_message)
         self.training.notice.connect(bar.show_notice)
         self.export.error.connect(bar.show_message)
-        self.export.finished.connect(bar.show_notice)
+        for done in (self.export.finished, self.view_menu.status):
+            done.connect(bar.show_notice)
         self.theory.status.connect(self.window.status.show_work)
         self.window.theory.summarised.connect(self.window.status.show_summary)

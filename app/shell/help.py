@@ -68,9 +68,11 @@ class HelpController(QObject):
         self.set_welcome_shown(False)
 
     def leave_or_unpin(self) -> None:
-        """Leave the welcome page if it covers runs, else unpin all nodes."""
+        """Leave the welcome page if it covers runs, or the view that is alone; else unpin nodes."""
         if self._welcomes and len(self._display.session) > 0:
             self.leave_welcome()
+        elif self._display.view.wishes.filled:
+            self._display.update_intent(filled="")
         else:
             self._display.unpin()
 

@@ -1,80 +1,122 @@
-"""The place of the open runs: side by side, or in two rows where there are more than two."""
+"""Place of the open runs: one below the other, with their views in columns."""
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, final
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QStyle, QWidget
 
-# Pixels that a run needs beside others before three of them stand in one row.
-ROOM = 480
-EVEN = 10_000  # pixels; sizes below those that panels need are not shared out evenly
-# Events that change the visible panels or the minimum size of one, as when it shows other views.
-ARRANGING = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent, QEvent.Type.LayoutRequest)
+from app.style import LEAST_PLOT
+
+if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
+    from app.views.run_panel import RunPanel
+
+GAP = 8  # pixels between columns
+SHAPE = 1.2  # width by height of a view in the paper's figure
+HOLES = 0.95  # worth of an arrangement with empty cells, by that of one without
+# Events that change which panels are visible, or how much room they need.
+ARRANGING = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent, QEvent.Type.FontChange)
 
 
-def columns_of(count: int, width: int) -> int:
-    """In how many columns some runs stand.
+def fitting_columns(count: int, width: int) -> int:
+    """Return the columns for the views of a run in as few rows as plots are legible in.
 
-    >>> [columns_of(count, 1000) for count in (1, 2, 3, 4)], columns_of(3, 1500)
-    ([1, 2, 2, 2], 3)
+    >>> [fitting_columns(count, 700) for count in (1, 4, 5, 9)], fitting_columns(4, 100)
+    ([1, 4, 3, 3], 1)
     """
-    if count <= 2:
-        return max(count, 1)
-    return 3 if count == 3 and width >= 3 * ROOM else 2
+    most = max((width + GAP) // (LEAST_PLOT[0] + GAP), 1)
+    rows = -(-count // most)
+    return -(-count // rows)
+
+
+def shapely_columns(count: int, width: int, height: int) -> int:
+    """Return the columns that make some cells as large as they can be in the shape of the paper's.
+
+    >>> [shapely_columns(count, 720, 550) for count in (1, 2, 4, 7)], shapely_columns(4, 1800, 400)
+    ([1, 2, 2, 3], 4)
+    """
+
+    def size(columns: int) -> float:
+        rows = -(-count // columns)
+        worth = 1.0 if columns * rows == count else HOLES
+        return worth * min(width / columns / SHAPE, height / rows)
+
+    return max(range(1, fitting_columns(count, width) + 1), key=size)
 
 
 @final
 class RunGrid(QScrollArea):
-    """Shows those of its panels that are visible. One or two have all the room that they need; more
-    of them can be scrolled in a small window, which does not grow for them."""
+    """Shows those of its panels that are visible; what finds no room is scrolled.
+
+    One run has its views in a grid. Of several runs each is a row of views, in columns that all
+    share. If they show a single view, the runs themselves are in a grid.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._panels: list[QWidget] = []
-        self._shape = (0, 0)
-        # Later, or Qt 6.11 crashes: a panel that moves deletes a splitter's handle, and panels move
-        # while Qt goes through a list of widgets that has the handle (a new style sheet, page).
+        self._panels: list[RunPanel] = []
+        # Later: panels are shown, and get their views, one after the other.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.arrange)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._whole = QSplitter(Qt.Orientation.Vertical, self, childrenCollapsible=False)
-        self._rows = [
-            QSplitter(Qt.Orientation.Horizontal, self._whole, childrenCollapsible=False)
-            for _ in range(2)
-        ]
-        for row in self._rows:
-            self._whole.addWidget(row)
-        self.setWidget(self._whole)
+        self._content = QWidget(self)
+        self.setWidget(self._content)
+        self.setMinimumSize(LEAST_PLOT[0] + self._bar_width, LEAST_PLOT[1])
 
-    def add(self, panel: QWidget) -> None:
-        """One more panel, behind all others."""
+    @property
+    def _bar_width(self) -> int:
+        return self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent, None, self)
+
+    def add(self, panel: RunPanel) -> None:
+        """Add a panel behind all others."""
         self._panels.append(panel)
-        self._rows[0].addWidget(panel)
+        panel.setParent(self._content)
+        panel.show()
         panel.installEventFilter(self)
+        panel.arranged.connect(self._soon.start)
         self.arrange()
 
     def arrange(self) -> None:
-        """Put the panels that are shown where they belong."""
+        """Place the visible panels."""
         shown = [panel for panel in self._panels if not panel.isHidden()]
-        columns = columns_of(len(shown), self.width())
-        if (len(shown), columns) != self._shape:
-            self._shape = (len(shown), columns)
-            for place, panel in enumerate(shown):
-                row = self._rows[place // columns]
-                row.insertWidget(place % columns, panel)
-            # Before the sizes: those of a hidden row are not kept when it is shown.
-            self._rows[1].setVisible(len(shown) > columns)
-            for row in self._rows:
-                row.setSizes([EVEN] * row.count())
-            self._whole.setSizes([EVEN, EVEN])
-        few = len(shown) <= 2
-        least = self._whole.minimumSizeHint() if few else self.minimumSizeHint()
-        self.setMinimumSize(least)
+        if not shown:
+            return
+        room = self.maximumViewportSize()
+        width, height = room.width(), room.height()
+        needed = self._arrange(shown, width, height)
+        if needed > height:
+            width -= self._bar_width
+            needed = self._arrange(shown, width, height)
+        self._content.resize(width, max(needed, height))
+
+    def _arrange(self, panels: Sequence[RunPanel], width: int, height: int) -> int:
+        """Place panels within a width; return the height that they need."""
+        runs, views = len(panels), max(len(panel.names) for panel in panels)
+        across, columns = 1, fitting_columns(views, width)
+        if runs == 1:
+            columns = shapely_columns(views, width, height)
+        elif views == 1:
+            across = shapely_columns(runs, width, height)
+        for place, panel in enumerate(panels):
+            above = panels[place - across] if place >= across else None
+            lowest = panels[place % across :: across][-1]
+            panel.arrange(columns, above, lowest if lowest is not panel else None)
+        rows = [panels[start : start + across] for start in range(0, runs, across)]
+        least = [max(panel.least_height for panel in row) for row in rows]
+        spare = max(height - sum(least), 0)
+        top = 0
+        for number, row in enumerate(rows):
+            bottom = sum(least[: number + 1]) + spare * (number + 1) // len(rows)
+            for place, panel in enumerate(row):
+                left, right = ((width + GAP) * k // across for k in (place, place + 1))
+                panel.setGeometry(left, top, right - GAP - left, bottom - top)
+            top = bottom
+        return sum(least)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in ARRANGING and watched in self._panels:
@@ -83,4 +125,4 @@ class RunGrid(QScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._soon.start()
+        self.arrange()

@@ -52,7 +52,7 @@ class Intent:
     `compared` are runs that are shown in one picture in place of those that are open.
     `views` are those that the user chose; while there are none, the `proposed` ones are shown, and
     so it is with the `plane` of the nodes, `neuron_points`, and `curves`, of which one may also
-    choose none.
+    choose none. `filled`: name of the view that alone is shown; "" for all of them.
 
     Undo names a change of several options by the first of them here.
     """
@@ -96,6 +96,7 @@ class Intent:
         in_layout=True,
     )
     proposed: tuple[str, ...] = FIGURE_1
+    filled: str = ""
     curves: tuple[str, ...] | None = option(
         None, kinds.CURVES, proposal="proposed_curves", remembered=True, in_layout=True
     )
@@ -127,6 +128,11 @@ class Intent:
     def shown_plane(self) -> NodePlane:
         """Chosen plane, else the one that suits the study or its data."""
         return self.plane or self.proposed_plane
+
+    @property
+    def shown_views(self) -> tuple[str, ...]:
+        """View that alone is shown, else all that were chosen or are proposed."""
+        return (self.filled,) if self.filled else self.views or self.proposed
 
     @property
     def shown_points(self) -> str:

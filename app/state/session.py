@@ -17,8 +17,8 @@ from core.training.control import Control, RunState
 if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
     from app.state.display import DisplayData
 
-# Side by side.
-MOST_RUNS = 4
+# Shown at once.
+MOST_RUNS = 10
 # Of a study of many cells, as the two widths of Figure 1.
 MOST_CELLS = 2
 

@@ -235,6 +235,8 @@ def _parse_views(texts: Texts) -> tuple[str, ...]:
 def _name_views(before: Collection[str], after: Collection[str]) -> str:
     new = [name for name in after if name not in before]
     gone = [name for name in before if name not in after]
+    if not new and not gone:
+        return "Order of views"
     if len(new) + len(gone) != 1:
         return "Views"
     return f"Show {title_of(new[0]).lower()}" if new else f"Hide {title_of(gone[0]).lower()}"

@@ -1,8 +1,8 @@
-"""Views of a run by name, in their order on the screen."""
+"""Views of a run by name, in their order in the menu."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from operator import attrgetter
@@ -69,7 +69,6 @@ ADDITION = "Only for quadratic networks on addition modulo p"
 # The views of the paper's figure.
 FIGURE_1 = ("neurons", "rotations", "norms", "margins")
 HERE = f"{app.__name__}.views"
-# Their order is that on the screen, whatever the order in which they were chosen.
 VIEWS: Registry[ViewKind] = Registry(
     attrgetter("name"),
     ViewKind("neurons", "Neurons", f"{HERE}.neurons:NeuronsView", _inner, INNER),
@@ -93,9 +92,9 @@ NEXT = (
 )
 
 
-def known(names: Collection[str]) -> tuple[str, ...]:
-    """Return the names that are views, in their order on the screen."""
-    return tuple(name for name in VIEWS if name in names)
+def known(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names that are views, each once, in the order given."""
+    return tuple(name for name in dict.fromkeys(names) if name in VIEWS)
 
 
 def suited(wished: Sequence[str], runs: Sequence[DisplayData]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from app.state.node_values import Indices, Singles
 from app.views.layers import RayLayer, example_entries, shaded, show_points
 from app.views.node_view import NO_INNER, NodeView, absence_of_nodes
 from app.views.pixels import pixel_width, resolved_text
+from app.views.view import Numbers
 from app.widgets.axis import plain, rooted
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
 from app.widgets.overlay import Pointed
@@ -308,13 +309,22 @@ class NeuronsView(NodeView):
             [(path, pen_of(self._palette.foreground))] if lines.size else ()
         )
 
+    def _unscaled(self, places: NDArray[Any]) -> NDArray[Any]:
+        """Return coordinates by their places on the axes."""
+        return 10.0**self.power * (signed_square(places) if self._rooted else places)
+
+    def _drawn_numbers(self, data: DisplayData) -> Numbers:
+        nodes, *_ = super()._drawn_numbers(data)
+        points = self._unscaled(self.plot.points.astype(np.float64))
+        return (nodes, *zip(data.projection.labels, points.T, strict=True))
+
     def _numbers(self, x: float, y: float) -> str:
         # A pixel is as far as its own ends are, which on axes of roots differ from place to place.
         grains = (pixel_width(self.plot), self.plot.pixel_height())
         told = []
         for value, grain in zip((x, y), grains, strict=True):
             ends = np.array([value, value - 0.5 * grain, value + 0.5 * grain])
-            middle, low, high = 10.0**self.power * (signed_square(ends) if self._rooted else ends)
+            middle, low, high = self._unscaled(ends)
             told.append(resolved_text(float(middle), float(high - low)))
         return f"({', '.join(told)})"
 

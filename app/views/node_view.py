@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.state.display import DisplayData
 from app.state.node_values import Floats
 from app.state.view_options import MOST_RINGS
-from app.views.view import RunView
+from app.views.view import Numbers, RunView
 from app.widgets.overlay import NodeMark, Overlay
 from core.figures.palette import Palette
 
@@ -114,6 +114,10 @@ class NodeView(RunView):
         x, y = (float(value) for value in self.plot.points[j])
         numbers = self._numbers(x, y)
         return NodeMark(x, y, f"node {j}", numbers, hovered, outward=self.on_plane)
+
+    def _drawn_numbers(self, data: DisplayData) -> Numbers:
+        numbers = super()._drawn_numbers(data)
+        return (("node", np.arange(len(self.plot.points), dtype=np.float64)), *numbers)
 
     # ----------------------------------------------------------------------------------- mouse
 

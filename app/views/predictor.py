@@ -15,7 +15,7 @@ from app.state.display import DisplayData
 from app.state.node_values import Floats
 from app.views.layers import example_entries, show_examples, show_points
 from app.views.pixels import pixel_width, resolved_text
-from app.views.view import RunView
+from app.views.view import Numbers, RunView
 from app.widgets.header import HeaderEntry
 from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
 from app.widgets.overlay import Overlay, Pointed
@@ -205,6 +205,20 @@ class PredictorView(RunView):
         opaque = np.full((*colours.shape[:2], 1), 255.0)
         rounded = np.rint(np.concatenate([colours, opaque], axis=2)).astype(np.uint8)
         self.picture.show_colours(rounded, place)
+
+    def _drawn_numbers(self, data: DisplayData) -> Numbers:
+        """Return inputs, and the predictor there."""
+        answer = self._drawn
+        if answer is None:
+            return ()
+        scale = 10.0 ** min(answer.log10_scale, 300.0) if data.run.network.k == 1 else 1.0
+        values, first = scale * answer.values, np.linspace(*answer.question.first)
+        if data.run.dataset.d == 1:
+            return (("x", first), ("f", values))
+        x, y = np.meshgrid(first, np.linspace(*answer.question.second))
+        names = (str(axis.labelText) for axis in (self.plot.bottom, self.plot.side))
+        columns = (x.ravel(), y.ravel(), values.ravel())
+        return tuple(zip((*names, "f"), columns, strict=True))
 
     # --------------------------------------------------------------------------------- pointer
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtCore import QObject, QPoint, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
 from app.qt_workarounds import hide_in_grid
 from app.state.display import DisplayData
 from app.state.intent import Intent
 from app.state.views import FIGURE_1, VIEWS
+from app.views.draw_queue import DrawQueue
 from app.views.view import Bound, RunView, ShownTheory
 from app.widgets.labels import ElidedLabel
 from app.widgets.layouts import add_all, space
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
 
+TOP = 4  # pixels above the heading
 MUTED = QPalette.ColorRole.PlaceholderText
-WIDE = 960  # pixels from which more than four views stand in three columns
+GAP = 8  # pixels between views
 PREPARING = "Preparing the run ..."
 
 
@@ -41,7 +42,9 @@ class RunPanel(QWidget):
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
     requested = Signal()  # numbers are wanted that take a while
-    help_requested = Signal(object)  # what a view shows, by its names in core.observables.registry
+    menu_requested = Signal(str, QPoint)  # name of a view, place on the screen
+    fill_requested = Signal(str)  # name of a view
+    view_moved = Signal(str, str)  # names of a view and of the one that it was dropped on
     ranged = Signal(str)  # the name of a view that has another range of its own
     zoomed = Signal(str)
     arranged = Signal()  # other views are shown
@@ -57,10 +60,11 @@ class RunPanel(QWidget):
         self.options = Intent()
         self._theory = ShownTheory()
         self._made: dict[str, RunView] = {}
-        self._pending: dict[RunView, bool] = {}  # views to be drawn anew: whether frames came
-        self._costs: dict[RunView, float] = {}  # seconds that each took the last time
+        self._queue = DrawQueue()
         self._names: tuple[str, ...] = ()
-        self._columns = 0
+        self._columns = 2
+        self._above: RunPanel | None = None
+        self._below: RunPanel | None = None
         self.heading = RunHeading(self)
         self.heading.clicked.connect(self.heading_clicked)
         self.details = ElidedLabel(self, Qt.TextElideMode.ElideRight, MUTED)
@@ -73,11 +77,11 @@ class RunPanel(QWidget):
 
     def _lay_out(self) -> None:
         self._shown = QWidget(self)
-        self._grid = space(QGridLayout(self._shown), spacing=(8, 8))
+        self._grid = space(QGridLayout(self._shown), spacing=(GAP, GAP))
         self._stack = QStackedLayout()
         self._stack.addWidget(self.message)
         self._stack.addWidget(self._shown)
-        line = add_all(space(QHBoxLayout(), (8, 4, 8, 0), 8), self.heading, (self.details, 1))
+        line = add_all(space(QHBoxLayout(), (8, TOP, 8, 0), 8), self.heading, (self.details, 1))
         add_all(space(QVBoxLayout(self), spacing=0), line, (self._stack, 1))
 
     # ----------------------------------------------------------------------------------- views
@@ -94,8 +98,8 @@ class RunPanel(QWidget):
 
     @property
     def tab_order(self) -> list[QWidget]:
-        """Where Tab goes: the button and the plot of each view."""
-        return [widget for view in self.views for widget in (view.header.button, view.plot)]
+        """Where Tab goes."""
+        return [view.plot for view in self.views]
 
     def view(self, name: str) -> RunView:
         """A view by its name in app.state.views.VIEWS, made if it was never shown."""
@@ -107,7 +111,10 @@ class RunPanel(QWidget):
             view.nodes_selected.connect(self.nodes_selected)
             view.moment_clicked.connect(self.moment_clicked)
             view.requested.connect(self.requested)
-            view.help_requested.connect(self.help_requested)
+            view.menu_requested.connect(self._on_menu_requested)
+            view.header.clicked.connect(self._on_title_clicked)
+            view.header.dragged.connect(self._on_title_dragged)
+            view.header.dropped.connect(self._on_title_dropped)
             view.ranged.connect(self._ranged)
             view.zoomed.connect(self._zoomed)
             view.plot.setAcceptDrops(False)  # a file dropped there is the window's
@@ -115,13 +122,42 @@ class RunPanel(QWidget):
         return self._made[name]
 
     def _ranged(self) -> None:
-        self.ranged.emit(self._name_of(self.sender()))
+        name = self._name_of(self.sender())
+        if name in self._names:
+            self._made[name].show_axis_title()
+        self.ranged.emit(name)
 
     def _zoomed(self) -> None:
         self.zoomed.emit(self._name_of(self.sender()))
 
-    def _name_of(self, view: QObject | None) -> str:
-        return next((name for name, made in self._made.items() if made is view), "")
+    def _name_of(self, part: QObject | None) -> str:
+        """Return the name of a view by the view itself or its header."""
+        views = self._made.items()
+        return next((name for name, view in views if part in (view, view.header)), "")
+
+    def view_at(self, place: QPoint) -> str:
+        """Return the name of the view at a place on the screen; "" for none."""
+        shown = [(name, self._made[name]) for name in self._names]
+        found = (name for name, view in shown if view.rect().contains(view.mapFromGlobal(place)))
+        return next(found, "") if self.isVisible() else ""
+
+    def _on_menu_requested(self, place: QPoint) -> None:
+        self.menu_requested.emit(self._name_of(self.sender()), place)
+
+    def _on_title_clicked(self) -> None:
+        self.fill_requested.emit(self._name_of(self.sender()))
+
+    def _on_title_dragged(self, place: QPoint) -> None:
+        name, target = self._name_of(self.sender()), self.view_at(place)
+        for other in self._names:
+            self._made[other].header.set_target(other == target != name)
+
+    def _on_title_dropped(self, place: QPoint) -> None:
+        name, target = self._name_of(self.sender()), self.view_at(place)
+        for other in self._names:
+            self._made[other].header.set_target(False)
+        if target not in ("", name):
+            self.view_moved.emit(name, target)
 
     def zooms(self) -> list[tuple[str, QRectF]]:
         """The ranges that views were zoomed to, by their names."""
@@ -139,8 +175,8 @@ class RunPanel(QWidget):
             self._made[name].plot.set_zoom(zooms.get(name))
 
     def set_views(self, names: Sequence[str]) -> None:
-        """Show some views, in the order of app.state.views.VIEWS."""
-        names = tuple(name for name in VIEWS if name in names)
+        """Show some views, in this order."""
+        names = tuple(names)
         if names == self._names:
             return
         for name in names:
@@ -156,8 +192,7 @@ class RunPanel(QWidget):
             if name not in before:
                 self._bring_up(view)
             view.show()
-        self._columns = 0
-        self._arrange()
+        self._place_views()
         self.arranged.emit()
 
     def _bring_up(self, view: RunView) -> None:
@@ -171,32 +206,69 @@ class RunPanel(QWidget):
         if self.frame >= 0:
             view.show_frame(self.frame)
 
-    def _arrange(self) -> None:
-        """Rows of two views, or of three where there are many and room; the last takes the rest."""
-        count = len(self._names)
-        columns = 3 if count > 4 and self.width() >= WIDE else min(count, 2)
-        if count == 2 and self.width() < self.height():
-            columns = 1
-        if columns == self._columns:
-            return
-        self._columns = columns
-        rows = -(-count // columns)
+    def arrange(self, columns: int, above: RunPanel | None, below: RunPanel | None) -> None:
+        """Put the views into columns; `above`: the run above, `below`: the lowest one.
+
+        None for either where this run is the uppermost or the lowest one.
+        """
+        if (columns, above, below) != (self._columns, self._above, self._below):
+            alone = self._alone
+            if self._below is not None:
+                self._below.ranged.disconnect(self._on_lowest_ranged)
+            if below is not None:
+                below.ranged.connect(self._on_lowest_ranged)
+            self._above, self._below = above, below
+            if (columns, alone) == (self._columns, self._alone):
+                self._set_columns_of_views()
+            else:
+                self._columns = columns
+                self._place_views()
+
+    @property
+    def _alone(self) -> bool:
+        return self._above is None and self._below is None
+
+    @property
+    def rows(self) -> int:
+        """Rows of views."""
+        return -(-len(self._names) // self._columns)
+
+    @property
+    def least_height(self) -> int:
+        """Height at which all plots are just legible."""
+        heading = max(label.sizeHint().height() for label in (self.heading, self.details))
+        views = max((view.least_height for view in self.views), default=0)
+        return heading + TOP + self.rows * (views + GAP) - GAP
+
+    def _place_views(self) -> None:
+        """Place the views in the grid; in the last row of a single run no room is left over."""
+        count, columns, rows = len(self._names), self._columns, self.rows
         for place, view in enumerate(self.views):
-            last = columns * rows - count if place == count - 1 else 0
-            self._grid.addWidget(view, place // columns, place % columns, 1, 1 + last)
+            spare = columns * rows - count if self._alone and place == count - 1 else 0
+            self._grid.addWidget(view, place // columns, place % columns, 1, 1 + spare)
         for line in range(len(VIEWS)):
             self._grid.setRowStretch(line, 1 if line < rows else 0)
             self._grid.setColumnStretch(line, 1 if line < columns else 0)
+        self._set_columns_of_views()
+
+    def _set_columns_of_views(self) -> None:
+        """Have each view know the same view of the other runs in its column."""
+        for name in self._names:
+            around = [
+                panel.view(name) if panel is not None and name in panel.names else None
+                for panel in (self._above, self._below)
+            ]
+            self._made[name].set_column(*around)
+
+    def _on_lowest_ranged(self, name: str) -> None:
+        if name in self._names:
+            self._made[name].show_axis_title()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         # The ground between the views: with a style sheet Qt would leave it as it was.
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._palette.background))
         painter.end()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._arrange()
 
     # --------------------------------------------------------------------------------- content
 
@@ -221,7 +293,7 @@ class RunPanel(QWidget):
     def set_data(self, data: DisplayData | None, heading: str) -> None:
         """Show another run, or none; its first frame is drawn after `set_frame`."""
         self._data, self.frame = data, -1
-        self._pending.clear()
+        self._queue.clear()
         self.set_heading(heading)
         words = "" if data is None else data.description
         self.details.set_text(words, words)
@@ -240,34 +312,20 @@ class RunPanel(QWidget):
 
     def data_grew(self) -> None:
         """Have `draw_pending` draw all views again, with the ranges of the frames read since."""
-        for view in self.views:
-            self._pending[view] = True
+        self._queue.add(self.views, grown=True)
 
     def on_values(self) -> None:
         """Have `draw_pending` draw the numbers that were computed since."""
-        for view in self.views:
-            self._pending.setdefault(view, False)
+        self._queue.add(self.views, grown=False)
 
     @property
     def pending(self) -> int:
         """Number of views that `draw_pending` has still to draw."""
-        return len(self._pending)
+        return len(self._queue)
 
     def draw_pending(self, seconds: float = math.inf) -> None:
-        """Draw pending views in turn, one at least, for about so long.
-
-        The painting that follows is counted: many views at once would keep the window from the
-        mouse.
-        """
-        spent = -math.inf  # of this thread, whose time is taken: others run meanwhile
-        while self._pending and spent + self._costs.get(next(iter(self._pending)), 0.0) < seconds:
-            view = next(iter(self._pending))
-            grown = self._pending.pop(view)
-            begun = time.thread_time()
-            if view in self.views and view.draw_pending(self.frame, grown):
-                cost = time.thread_time() - begun + view.plot.paint_seconds
-                self._costs[view] = cost
-                spent = max(spent, 0.0) + cost
+        """Draw pending views in turn, one at least, for about so long."""
+        self._queue.draw(self.views, self.frame, seconds)
 
     def set_frame(self, index: int, at_once: bool = True) -> Sequence[RunView]:
         """Set the frame, the last known one for those beyond; return the views to draw now.
@@ -278,9 +336,8 @@ class RunPanel(QWidget):
             return ()
         self.frame = max(0, min(index, self._data.frames - 1))
         if at_once:
-            return [view for view in self.views if not self._pending.get(view)]
-        for view in self.views:
-            self._pending.setdefault(view, False)
+            return [view for view in self.views if not self._queue.has_grown(view)]
+        self._queue.add(self.views, grown=False)
         return ()
 
     def set_marked(self, hovered: int, pinned: frozenset[int]) -> Sequence[RunView]:

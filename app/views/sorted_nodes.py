@@ -13,6 +13,7 @@ from app.state.display import DisplayData
 from app.state.node_values import Indices
 from app.views.node_view import NO_INNER, NodeView, absence_of_nodes
 from app.views.pixels import resolved_text
+from app.views.view import Numbers
 from app.widgets.axis import LOG10
 from app.widgets.header import TimeColours
 from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
@@ -176,6 +177,12 @@ class SortedView(NodeView):
             self._show(data, self.frame)
         else:
             self._show_marks(data)
+
+    def _drawn_numbers(self, data: DisplayData) -> Numbers:
+        nodes = data.sorted_nodes(self._kind, self.frame)
+        ranks = np.arange(1, data.m + 1, dtype=np.float64)
+        values = nodes.values.astype(np.float64)
+        return (("rank", ranks), (LABELS[self._kind], values), ("node", nodes.order.astype(float)))
 
     def _numbers(self, x: float, y: float) -> str:
         assert self.data is not None

@@ -24,7 +24,7 @@ from app.views.pixels import (
     points_to_draw,
     resolved_text,
 )
-from app.views.view import Bound, RunView
+from app.views.view import Bound, Numbers, RunView
 from app.widgets.axis import LOG10, NORM_SQUARED, far_times, plain, powers
 from app.widgets.header import Sign
 from app.widgets.items import CurveStack, path_of, pen_of
@@ -312,6 +312,18 @@ class TraceView(RunView):
         self.plot.set_overlay(
             replace(words, cursor=cursor, levels=levels, curves=curves, pointed=pointed)
         )
+
+    def _drawn_numbers(self, data: DisplayData) -> Numbers:
+        """Return times and curves up to the cursor."""
+        until, times = self.frame + 1, data.log10_time
+        if data.run.counts_steps:
+            first = ("step", data.steps.astype(np.float64))
+        elif data.until > PLAIN_HORIZON:
+            first = (f"{LOG10} t", times)
+        else:
+            first = ("t", 10.0**times)
+        lines = [(one.name, one.values if one.said is None else one.said) for one in self._lines]
+        return tuple((name, values[:until]) for name, values in (first, *lines))
 
     # ----------------------------------------------------------------------------------- mouse
 

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.display import DisplayData
 from app.state.intent import Intent
 from app.state.node_values import Floats
+from app.style import LEAST_PLOT
+from app.widgets.axis import title_height
 from app.widgets.header import ViewHeader
 from app.widgets.keyboard import PlotFocus
 from app.widgets.layouts import add_all, space
@@ -25,6 +28,9 @@ from core.numbers import time_text
 if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
+
+
+Numbers = Sequence[tuple[str, Floats]]  # columns of equal length, with their headings
 
 
 @final
@@ -64,7 +70,7 @@ class RunView(QWidget):
     nodes_selected = Signal(object)  # frozenset[int]
     moment_clicked = Signal(float)  # in the schedule's coordinate
     requested = Signal()
-    help_requested = Signal(object)  # tuple[str, ...]
+    menu_requested = Signal(QPoint)  # on the screen
     ranged = Signal()  # the range is another one
     zoomed = Signal()
 
@@ -79,10 +85,12 @@ class RunView(QWidget):
         self.frame = -1
         self._absent = ""
         self._hovered, self._pinned = -1, frozenset[int]()
-        self.header = ViewHeader(palette, title)
-        self.header.help_requested.connect(self._ask_help)
+        self.header = ViewHeader(palette, title, movable=True)
         self.plot = Plot(palette, **options)
+        for part in (self.header, self.plot):
+            part.menu_requested.connect(self.menu_requested)
         self.focus = PlotFocus(self.plot)
+        self.focus.menu_requested.connect(self.plot.request_menu)
         self._heading = ""
         self._describe()
         self.plot.home_changed.connect(self.ranged)
@@ -90,6 +98,52 @@ class RunView(QWidget):
         self.plot.hovered.connect(self._point)
         self.plot.left.connect(self._point_nowhere)
         add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
+        self._above: RunView | None = None
+        self._below: RunView | None = None
+        self.set_column(None, None)
+
+    # ---------------------------------------------------------------------------------- column
+
+    def set_column(self, above: RunView | None, below: RunView | None) -> None:
+        """Set the same view of the run above, and of the lowest run; None at the rim of a column.
+
+        The uppermost one shows the title, and the lowest one the name of the horizontal axis.
+        """
+        self._above, self._below = above, below
+        self.header.set_row(above is None, above.header if above is not None else None)
+        width, height = LEAST_PLOT
+        self.plot.setMinimumSize(width, height + (0 if below is not None else self._title_height()))
+        self.show_axis_title()
+
+    def show_axis_title(self) -> None:
+        """Name the horizontal axis, unless it is that of the lowest run."""
+        axis, below = self.plot.bottom, self._below
+        self.plot.set_axis_title(below is None or not axis.is_named_like(below.plot.bottom))
+
+    def _title_height(self) -> int:
+        return math.ceil(title_height(self.plot.lettering()[0]))
+
+    @property
+    def least_height(self) -> int:
+        """Height at which the plot is just legible."""
+        return self.header.sizeHint().height() + int(self.plot.minimumHeight())
+
+    def render_picture(self, scale: float) -> QPixmap:
+        """Return the view with its title and axes, at `scale` pixels to one of the screen."""
+        column = self._above, self._below
+        self.set_column(None, None)
+        self._lay_out_now()
+        pixmap = QPixmap(self.size() * scale)
+        pixmap.setDevicePixelRatio(scale)
+        self.render(pixmap)
+        self.set_column(*column)
+        self._lay_out_now()
+        return pixmap
+
+    def _lay_out_now(self) -> None:
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
 
     # --------------------------------------------------------------------------------- content
 
@@ -142,6 +196,7 @@ class RunView(QWidget):
         self.plot.set_colours(palette)
         self.header.set_colours(palette)
         self._recolour()
+        self.set_column(self._above, self._below)  # the font may be another one
         self.redraw()
 
     def show_frame(self, frame: int) -> None:
@@ -174,8 +229,13 @@ class RunView(QWidget):
         """The names of what it shows, as core.observables.registry has them."""
         return self.shows
 
-    def _ask_help(self) -> None:
-        self.help_requested.emit(self.help_topics())
+    def numbers(self) -> Numbers:
+        """Return what is drawn at the frame; nothing while no frame is."""
+        return self._drawn_numbers(self.data) if self.shows_something and self.data else ()
+
+    def _drawn_numbers(self, data: DisplayData) -> Numbers:
+        names = (str(self.plot.bottom.labelText), str(self.plot.side.labelText))
+        return tuple(zip(names, self.plot.points.T, strict=True))
 
     def draw_pending(self, frame: int, grown: bool) -> bool:
         """Show a frame, with the ranges anew where frames came, and what was computed meanwhile;

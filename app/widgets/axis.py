@@ -68,6 +68,7 @@ class PlotAxis(pg.AxisItem):
         self._sizes: dict[str, QSizeF] = {}  # of texts that were shown
         self._label: str | None = None
         self._short = self._label_html = ""
+        self.titled = True
         self.narrow = False  # no more room than the ticks need
         self._room = self._given = 0.0  # what the ticks were found to need, and what they have
         self._pen = self.pen()
@@ -89,8 +90,18 @@ class PlotAxis(pg.AxisItem):
         if (label, short) != (self._label, self._short):
             self._label, self._short = label, short
             self.setLabel(label)
-            self.showLabel(bool(label))
+            self.showLabel(bool(label) and self.titled)
             self.resizeEvent()  # pyqtgraph places a label only when the axis has another size
+
+    def set_titled(self, titled: bool) -> None:
+        """Show the label or not; `set_look` makes room for it."""
+        self.titled = titled
+        self.showLabel(bool(self.labelText) and titled)
+
+    def is_named_like(self, other: PlotAxis) -> bool:
+        """Return True if it shows the same quantity as another axis, perhaps in another unit."""
+        mine, its = (str(one.labelText).partition(" (")[0] for one in (self, other))
+        return mine == its and self._maker is other._maker
 
     def labelString(self) -> str:
         self._label_html = f"<span>{escape(self.fitting())}</span>"
@@ -131,7 +142,7 @@ class PlotAxis(pg.AxisItem):
         self._found, self._sizes = (None, ()), {}
         self.label.setFont(font)
         self.label.setDefaultTextColor(QColor(palette.muted))
-        label = metrics.height() + 2.0 if self.labelText else 0.0
+        label = title_height(metrics) if self.labelText and self.titled else 0.0
         if self.orientation == "left":
             room = max(self._least(metrics), self._room)
             self._given = room
@@ -260,6 +271,11 @@ class PlotAxis(pg.AxisItem):
             size = painter.boundingRect(space, flags, text).size()
             self._sizes[text] = QSizeF(size.width(), LEAN * size.height())
         return self._sizes[text]
+
+
+def title_height(metrics: QFontMetricsF) -> float:
+    """Return the pixels that the title of an axis takes."""
+    return metrics.height() + 2.0
 
 
 def _apart(ticks: Ticks, metrics: QFontMetricsF, unit: float) -> bool:

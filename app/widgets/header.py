@@ -1,4 +1,4 @@
-"""The two lines above a plot: what it shows, and the key of its colours."""
+"""Title and key above a plot."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFontMetricsF,
     QLinearGradient,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
-    QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
-from app.style import small
+from app.style import shades, small
 from app.widgets.labels import plain_tip
 from core.figures.palette import Palette
 
@@ -37,7 +37,7 @@ DASHES: dict[Sign, list[float]] = {"line": [], "dashed": [4.0, 2.5], "dotted": [
 GRADIENT = 64.0
 BETWEEN = 5.0
 EDGE = 8
-BUTTON = 20
+HINT = "Click to fill the window with this view; drag to move it"
 
 
 @final
@@ -69,60 +69,88 @@ class HeaderEntry:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeColours:
-    """The colours (k, 4) of moments from the earliest to the latest, and the texts at both ends."""
+    """Colours (k, 4) of moments from the earliest to the latest, and the texts at both ends."""
 
     first: str
     last: str
     colours: NDArray[np.uint8]
 
+    def looks_like(self, other: TimeColours | None) -> bool:
+        """Return True if both would be painted alike."""
+        if other is None or (self.first, self.last) != (other.first, other.last):
+            return False
+        return np.array_equal(self.colours, other.colours)
+
 
 @final
 class ViewHeader(QWidget):
-    """A title and, below it, a key; what does not fit is cut off with an ellipsis.
+    """Title and, below it, key; what does not fit is cut off with an ellipsis.
 
-    `help_requested`: its button was pressed, or it was clicked with the right button.
+    In a lower row of runs only the key is shown, unless it is that of the header above. A `movable`
+    header can be clicked and dragged.
     """
 
-    help_requested = Signal()
+    clicked = Signal()
+    dragged = Signal(QPoint)
+    """Pointer on the screen while the header is dragged."""
+    dropped = Signal(QPoint)
+    """Pointer on the screen where a drag ended."""
+    menu_requested = Signal(QPoint)
+    """Place on the screen."""
+    key_changed = Signal()
 
-    def __init__(self, palette: Palette, title: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, palette: Palette, title: str, parent: QWidget | None = None, movable: bool = False
+    ) -> None:
         super().__init__(parent)
         self._palette, self._title = palette, title
         self._entries: tuple[HeaderEntry, ...] = ()
         self._time: TimeColours | None = None
+        self._titled = True
+        self._above: ViewHeader | None = None
+        self._movable, self._is_target = movable, False
+        self._pressed: QPoint | None = None
+        self._dragging = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.button = QToolButton(self)
-        self.button.setText("?")
-        self.button.setAutoRaise(True)
-        self.button.setProperty("quiet", True)
-        self.button.setToolTip(plain_tip(f"What is this? The definitions of {title}"))
-        self.button.setAccessibleName(f"What is this: {title}")
-        self.button.clicked.connect(self.help_requested)
+        if movable:
+            self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._set_tip()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self._fit()
+    # ----------------------------------------------------------------------------------- mouse
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() is QEvent.Type.FontChange:
-            self._fit()
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if self._movable and event.button() == Qt.MouseButton.LeftButton:
+            self._pressed, self._dragging = event.globalPosition().toPoint(), False
 
-    def _fit(self) -> None:
-        """The button in its corner, as large as its sign."""
-        side = self._side()
-        self.button.setFixedSize(side, side)
-        self.button.move(self.width() - side - 4, 2)
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        here = event.globalPosition().toPoint()
+        if self._pressed is None:
+            return
+        way = (here - self._pressed).manhattanLength()
+        if self._dragging or way >= QApplication.startDragDistance():
+            self._dragging = True
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+            self.dragged.emit(here)
 
-    def _side(self) -> int:
-        return max(BUTTON, self.fontMetrics().height())
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if self._pressed is None or event.button() != Qt.MouseButton.LeftButton:
+            return
+        self._pressed = None
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        if self._dragging:
+            self.dropped.emit(event.globalPosition().toPoint())
+        elif self.rect().contains(event.position().toPoint()):
+            self.clicked.emit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         event.accept()
-        self.help_requested.emit()
+        self.menu_requested.emit(event.globalPos())
+
+    # --------------------------------------------------------------------------------- content
 
     @property
     def text(self) -> str:
-        """Everything that stands in it, for tests and for readers of the screen."""
+        """Title and key, for tests and for readers of the screen."""
         words = [self._title, *(entry.text for entry in self._entries)]
         if self._time is not None:
             words += [self._time.first, self._time.last]
@@ -140,6 +168,7 @@ class ViewHeader(QWidget):
     def set_title(self, title: str) -> None:
         self._title = title
         self.setAccessibleName(self.text)
+        self._set_tip()
         self.update()
 
     def set_key(self, *entries: HeaderEntry, time: TimeColours | None = None) -> None:
@@ -147,15 +176,40 @@ class ViewHeader(QWidget):
             return
         self._entries, self._time = entries, time
         self.setAccessibleName(self.text)
-        self.setToolTip(plain_tip(self.text))
+        self._set_tip()
         self.update()
+        self.key_changed.emit()
+
+    def _set_tip(self) -> None:
+        self.setToolTip(plain_tip("\n".join([self.text, *([HINT] if self._movable else [])])))
+
+    def set_row(self, titled: bool, above: ViewHeader | None) -> None:
+        """Show the title or not; leave out the key if the header above has the same."""
+        if above is not self._above:
+            if self._above is not None:
+                self._above.key_changed.disconnect(self.update)
+            if above is not None:
+                above.key_changed.connect(self.update)
+            self._above = above
+            self.update()
+        if titled != self._titled:
+            self._titled = titled
+            self.updateGeometry()
+            self.update()
+
+    def set_target(self, target: bool) -> None:
+        """Mark the header as the place where a dragged one would go."""
+        if target != self._is_target:
+            self._is_target = target
+            self.update()
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(120, round(2.0 * QFontMetricsF(small(self.font())).height() + 8.0))
+        lines = 2.0 if self._titled else 1.0
+        return QSize(120, round(lines * QFontMetricsF(small(self.font())).height() + 4.0 * lines))
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -168,15 +222,28 @@ class ViewHeader(QWidget):
         painter.setFont(font)
         metrics = QFontMetricsF(font)
         line = metrics.height()
-        space = QRectF(EDGE, 4.0, self.width() - 2.0 * EDGE, line)
-        painter.setPen(QColor(self._palette.foreground))
-        self._write(painter, space.adjusted(0.0, 0.0, -self._side(), 0.0), self._title)
-        space.translate(0.0, line + 1.0)
-        if self._time is not None:
+        space = QRectF(EDGE, 2.0, self.width() - 2.0 * EDGE, line)
+        if self._titled:
+            space.translate(0.0, 2.0)
+            painter.setPen(QColor(self._palette.foreground))
+            self._write(painter, space, self._title)
+            space.translate(0.0, line + 1.0)
+        if self._time is not None and self._is_own_key:
             self._paint_time(painter, space, metrics, self._time)
-        else:
+        elif self._is_own_key:
             self._paint_entries(painter, space, metrics)
+        if self._is_target:
+            painter.setPen(QPen(QColor(shades(self._palette)["accent"]), 2.0))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(2.0, 1.0, -2.0, -1.0), 4.0, 4.0)
         painter.end()
+
+    @property
+    def _is_own_key(self) -> bool:
+        """True if the header above has another key, or none."""
+        above = self._above
+        if above is None or self._entries != above._entries:
+            return True
+        return self._time is not None and not self._time.looks_like(above._time)
 
     def _write(self, painter: QPainter, space: QRectF, text: str) -> None:
         metrics = QFontMetricsF(painter.font())

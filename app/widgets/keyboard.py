@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
@@ -57,11 +58,13 @@ class PlotFocus(QObject):
     focus by a key.
 
     moved(x, y): an arrow, as in WAYS. pressed: Space or Return. left: the focus went on.
+    menu_requested: Shift+F10.
     """
 
     moved = Signal(int, int)
     pressed = Signal()
     left = Signal()
+    menu_requested = Signal()
 
     def __init__(self, plot: Plot) -> None:
         super().__init__(plot)
@@ -79,6 +82,9 @@ class PlotFocus(QObject):
         if isinstance(event, QFocusEvent):
             self._focus(event)
         elif isinstance(event, QKeyEvent):
+            if _is_menu_key(event):
+                self.menu_requested.emit()
+                return True
             return self.has_keys and self.shown and self._key(event)
         elif event.type() is QEvent.Type.Resize:
             self._ring.setGeometry(self._plot.rect())
@@ -105,6 +111,13 @@ class PlotFocus(QObject):
         elif event.type() is QEvent.Type.KeyPress and not event.isAutoRepeat():
             self.pressed.emit()
         return True
+
+
+def _is_menu_key(event: QKeyEvent) -> bool:
+    """Return True for Shift+F10, of which Qt makes a context menu event on Windows only."""
+    if sys.platform == "win32" or event.type() is not QEvent.Type.KeyPress:
+        return False
+    return event.key() == Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier
 
 
 @final

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from enum import Enum
 from typing import Any, TypeVar, final
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSizeF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFont,
@@ -29,12 +28,13 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 
 from app.style import small
+from app.widgets import ranges
 from app.widgets.axis import PlotAxis, plain
 from app.widgets.items import ZeroLine, pen_of
 from app.widgets.levels import Drawn, LevelLine, level_at
 from app.widgets.overlay import Overlay, Still, paint_overlay
+from app.widgets.ranges import Drag as Drag
 from app.widgets.ranges import Home as Home
-from app.widgets.ranges import is_drawable, pull_range, rect_of, squared, turn_wheel, used
 from core.figures.palette import Palette
 from core.figures.ticks import TickMaker
 
@@ -50,15 +50,6 @@ T = TypeVar("T", bound=QGraphicsItem)
 
 
 @final
-class Drag(Enum):
-    """What a pull with the left button does."""
-
-    PAN = "move the range"
-    BOX = "draw a box"
-    SCRUB = "ask for every point on the way"
-
-
-@final
 class Plot(pg.GraphicsView):
     """Two axes and what is drawn between them."""
 
@@ -70,6 +61,7 @@ class Plot(pg.GraphicsView):
     boxed = Signal(QRectF)  # in the axes' units, with Drag.BOX
     home_changed = Signal()
     zoomed = Signal()  # by the mouse, or back from there
+    menu_requested = Signal(QPoint)  # on the screen
 
     def __init__(
         self,
@@ -134,7 +126,6 @@ class Plot(pg.GraphicsView):
         return item
 
     def add_zero_line(self, vertical: bool = False) -> None:
-        """A faint line through 0."""
         line = self.add(ZeroLine(vertical), -10.0)
         line.set_pen(pen_of(self.palette_of_plot.grid))
         self._zero_lines.append(line)
@@ -163,6 +154,13 @@ class Plot(pg.GraphicsView):
             axis.set_label(label, other)
             axis.set_look(self.palette_of_plot, *self.lettering())
 
+    def set_axis_title(self, shown: bool) -> None:
+        if shown != self.bottom.titled:
+            self.bottom.set_titled(shown)
+            self.bottom.set_look(self.palette_of_plot, *self.lettering())
+            self.centralLayout.activate()  # now: the range depends on the room that is left
+            self._apply()
+
     def set_bare(self, bare: bool) -> None:
         """Show no axes, where there is nothing but a sentence."""
         items: list[QGraphicsItem] = [self.side, self.bottom, *self._zero_lines]
@@ -177,7 +175,7 @@ class Plot(pg.GraphicsView):
     # ----------------------------------------------------------------------------------- range
 
     def set_home(self, home: Home) -> None:
-        """The range shown unless somebody has zoomed."""
+        """Set the range that is shown without a zoom."""
         if home != self._home:
             self._home = home
             self._apply()
@@ -185,7 +183,6 @@ class Plot(pg.GraphicsView):
 
     @property
     def home(self) -> Home:
-        """The range of what it shows itself."""
         return self._home
 
     def set_common(self, home: Home | None) -> None:
@@ -196,12 +193,11 @@ class Plot(pg.GraphicsView):
 
     @property
     def zoom(self) -> QRectF | None:
-        """The range that somebody has zoomed to."""
         return self._zoomed
 
     def set_zoom(self, zoom: QRectF | None) -> None:
         """Zoom to a range if it can be drawn; None for no zoom. `zoomed` is not emitted."""
-        if zoom != self._zoomed and (zoom is None or is_drawable(zoom)):
+        if zoom != self._zoomed and (zoom is None or ranges.is_drawable(zoom)):
             self._zoomed = zoom
             self._apply()
 
@@ -221,16 +217,15 @@ class Plot(pg.GraphicsView):
     def is_equal(self) -> bool:
         """Whether a unit is as long on both axes."""
         size = self.view.rect().size()
-        return self._equal and (self._always_equal or used(self._whole(), size) > 0.5)
+        return self._equal and (self._always_equal or ranges.used(self._whole(), size) > 0.5)
 
     def reset_range(self) -> None:
-        """Back from a zoom."""
         self._zoomed = None
         self.side.forget()
         self._apply()
 
     def shown(self) -> QRectF:
-        """The range in the axes' units; its top is the least value."""
+        """Return the range in the axes' units; its top is the least value."""
         return QRectF(self.view.viewRect())
 
     def _apply(self) -> None:
@@ -247,11 +242,11 @@ class Plot(pg.GraphicsView):
         self.view.prepareForPaint()
 
     def _whole(self) -> QRectF:
-        return rect_of(self._common or self._home)
+        return ranges.rect_of(self._common or self._home)
 
     def _span(self) -> QRectF:
         span = self._zoomed or self._whole()
-        return squared(span, self.view.rect().size()) if self.is_equal else span
+        return ranges.squared(span, self.view.rect().size()) if self.is_equal else span
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         super().resizeEvent(event)
@@ -299,10 +294,7 @@ class Plot(pg.GraphicsView):
         """The point nearest to a pixel and at most so many pixels away; -1 for none."""
         if points.shape[0] == 0 or not self.inside().contains(x, y):
             return -1
-        distance = np.square(self.pixels(points) - (x, y)).sum(axis=1)
-        distance[np.isnan(distance)] = np.inf  # argmin would take a NaN
-        best = int(np.argmin(distance))
-        return best if distance[best] <= most * most else -1
+        return ranges.nearest_within(self.pixels(points), x, y, most)
 
     # ----------------------------------------------------------------------------------- mouse
 
@@ -339,6 +331,8 @@ class Plot(pg.GraphicsView):
         if self._pressed is None or event.button() != self._button:  # a second button meanwhile
             return
         pressed, self._pressed = self._pressed, None
+        if self._button == Qt.MouseButton.RightButton and not self._dragged:
+            self.menu_requested.emit(event.globalPosition().toPoint())
         if self._button != Qt.MouseButton.LeftButton:
             return
         here = event.position()
@@ -358,7 +352,7 @@ class Plot(pg.GraphicsView):
     def _pan(self, way: QPointF) -> None:
         grip, box = self._grip, self.inside().size().expandedTo(QSizeF(1.0, 1.0))
         x, y = way.x() / box.width(), way.y() / box.height()
-        self.set_zoom(pull_range(grip, -x, y, self._whole()))
+        self.set_zoom(ranges.pull_range(grip, -x, y, self._whole()))
         self.zoomed.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -366,7 +360,7 @@ class Plot(pg.GraphicsView):
         # About the pointer: what is under it stays there, also where wider ticks move the plot.
         here = event.position().toTuple()
         point = QPointF(*self.place(*here))
-        self.set_zoom(turn_wheel(self.shown(), point, event.angleDelta().y(), self._whole()))
+        self.set_zoom(ranges.turn_wheel(self.shown(), point, event.angleDelta().y(), self._whole()))
         self.set_zoom(self.shown().translated(point - QPointF(*self.place(*here))))
         self.zoomed.emit()
 
@@ -374,7 +368,13 @@ class Plot(pg.GraphicsView):
         self.left.emit()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        event.ignore()  # no menu of pyqtgraph: every action stands in the table of the window
+        # By the mouse at the release, unless it pulled: X11 sends the event at the press.
+        event.accept()
+        if event.reason() != QContextMenuEvent.Reason.Mouse:
+            self.request_menu()
+
+    def request_menu(self) -> None:
+        self.menu_requested.emit(self.mapToGlobal(self.inside().topLeft().toPoint()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.ignore()  # keys are the window's shortcuts

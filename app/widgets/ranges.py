@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSizeF
 
 from core.figures.ticks import range_problem
@@ -14,6 +17,15 @@ MOST_TURNED = 12_000  # at once
 # Of a range by the mouse, against that of what is shown: far beyond, places under the pointer have
 # no digits left by which the wheel would come back.
 MOST_ENLARGED = 1e3
+
+
+@final
+class Drag(Enum):
+    """Effect of a pull with the left button."""
+
+    PAN = "move the range"
+    BOX = "draw a box"
+    SCRUB = "ask for every point on the way"
 
 
 @final
@@ -113,3 +125,15 @@ def pull_range(span: QRectF, x: float, y: float, home: QRectF) -> QRectF:
     near = abs(way.x()) <= max(MOST_ENLARGED * size.width(), abs(before.x()))
     near &= abs(way.y()) <= max(MOST_ENLARGED * size.height(), abs(before.y()))
     return moved if near else span
+
+
+def nearest_within(places: NDArray[np.float64], x: float, y: float, most: float) -> int:
+    """Return the nearest of some places (k, 2) that is at most so far away; -1 for none.
+
+    >>> nearest_within(np.array([[0.0, np.nan], [3.0, 4.0]]), 0.0, 0.0, 5.0)
+    1
+    """
+    distance = np.square(places - (x, y)).sum(axis=1)
+    distance[np.isnan(distance)] = np.inf  # argmin would take a NaN
+    best = int(np.argmin(distance))
+    return best if distance[best] <= most * most else -1

@@ -16,8 +16,9 @@ from pytestqt.qtbot import QtBot
 from app.state.display import DisplayData
 from app.state.intent import MARGIN_AXES
 from app.state.views import VIEWS
+from app.style import LEAST_PLOT
 from app.views.margins import MarginsView
-from app.views.run_panel import RunPanel
+from app.views.run_panel import GAP, RunPanel
 from app.widgets import levels
 from app.widgets.axis import far_times, logarithmic, plain, powers
 from app.widgets.levels import NO_CURVES, Obstacles, fitted, label_width, places_of
@@ -75,16 +76,21 @@ def test_both_axes_of_every_view_have_names(
             assert one.label.isVisible(), name
 
 
-def test_in_a_quarter_of_a_small_window_names_are_short_and_whole(panel: RunPanel) -> None:
-    """As four runs stand beside each other at 1280 x 800."""
-    names = {"neurons": "coord. 2", "rotations": "rotation", "norms": "norm", "margins": "margin"}
-    panel.resize(355, 288)
+def test_names_are_short_and_whole_in_the_smallest_plots(panel: RunPanel) -> None:
+    set_options(panel, neuron_range="run", neuron_points="weights")
+    names = {
+        "neurons": "coordinate 2",
+        "rotations": "rotation",
+        "norms": "relative norm",
+        "margins": "margin",
+    }
+    panel.resize(2 * LEAST_PLOT[0] + GAP, panel.least_height)
     QApplication.processEvents()
     for view, name in names.items():
         assert panel.view(view).plot.side.fitting().partition(" (")[0] == name
     panel.resize(900, 800)
     QApplication.processEvents()
-    assert panel.view("norms").plot.side.fitting() == "relative norm"
+    assert panel.view("margins").plot.side.fitting() == "normalised margin"
 
 
 @pytest.mark.parametrize("height", [96, 120, 160, 400])

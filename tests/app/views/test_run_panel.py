@@ -325,6 +325,8 @@ def test_views_have_the_whole_width_whatever_was_shown_before(qtbot, panel: RunP
     panel.resize(400, 700)
     for before in (("neurons", "rotations", "norms"), tuple(VIEWS)):
         panel.set_views(before)
+        panel.arrange(2, None, None)
         qtbot.waitUntil(lambda: panel.view("rotations").x() > 0)
         panel.set_views(("neurons", "margins"))
+        panel.arrange(1, None, None)
         qtbot.waitUntil(lambda: {view.width() for view in panel.views} == {panel.width()})

@@ -15,6 +15,7 @@ from app.views.curves import CurvesView, SpectrumView
 from app.views.pixels import TOLERANCE
 from app.views.run_panel import RunPanel
 from app.widgets.axis import logarithmic
+from app.widgets.header import HINT
 from core.figures.ticks import CurveScale, scale_of, scaled
 from core.observables import spectrum
 from core.observables.registry import OBSERVABLES
@@ -188,7 +189,7 @@ def test_the_header_is_shortened_before_it_is_cut(wide: RunPanel) -> None:
     before = header.grab().toImage()
     wide.resize(330, 800)
     assert header.grab().toImage() != before
-    assert header.toolTip() == header.text
+    assert header.toolTip() == f"{header.text}\n{HINT}"
 
 
 def test_as_many_singular_values_are_shown_as_a_file_keeps() -> None:

@@ -1,0 +1,158 @@
+"""Menu of a view, a view that fills the window, and views in another order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, QPoint, Signal
+from PySide6.QtGui import QAction, QCursor, QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.export.controller import ExportController
+from app.playback.display import DisplayController
+from app.shell.help import HelpController
+from app.shell.main_window import MainWindow
+
+if TYPE_CHECKING:  # loads pyqtgraph, which comes after the window
+    from app.views.run_panel import RunPanel
+    from app.views.view import Numbers, RunView
+
+PICTURE_SCALE = 3.0  # pixels of a copied picture to one of the screen
+PICTURE_COPIED = "The picture is on the clipboard."
+NUMBERS_COPIED = "The numbers are on the clipboard."
+
+
+@final
+class ViewMenuController(QObject):
+    """Menu of plots and headers, and what clicks and drags of a header do."""
+
+    status = Signal(str)
+    """What was copied."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        display: DisplayController,
+        export: ExportController,
+        help_controller: HelpController,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._display = window, display
+        self._export, self._help = export, help_controller
+        self._choices = {
+            "curves": (window.curve_choice, window.margin_axes),
+            "margins": (window.margin_choice, window.margin_axes),
+            "neurons": (window.neuron_choice,),
+        }
+
+    def add(self, panel: RunPanel) -> None:
+        """Serve the views of a panel."""
+        panel.menu_requested.connect(self._on_menu_requested)
+        panel.fill_requested.connect(self.toggle_fill)
+        panel.view_moved.connect(self._on_view_moved)
+
+    def fill_pointed(self) -> None:
+        """Fill the window with the view at the pointer, else the first; or show all again."""
+        places = (panel.view_at(QCursor.pos()) for panel in self._display.panels)
+        name = next(filter(None, places), self._display.view.wishes.shown_views[0])
+        self.toggle_fill(name)
+
+    def toggle_fill(self, name: str) -> None:
+        """Fill the window with a view; show all views if one fills it."""
+        self._display.update_intent(filled="" if self._display.view.wishes.filled else name)
+
+    def _on_view_moved(self, name: str, target: str) -> None:
+        views = list(self._display.view.wishes.views)
+        place = views.index(target)
+        views.remove(name)
+        views.insert(place, name)
+        self._display.update_intent(views=tuple(views))
+
+    def _on_menu_requested(self, name: str, place: QPoint) -> None:
+        panel = next((one for one in self._display.panels if one is self.sender()), None)
+        if panel is None:
+            return
+        view = panel.view(name)
+        menu = ViewMenu(view, name, self._window)
+        menu.aboutToHide.connect(menu.deleteLater)  # after what was chosen: that is not deferred
+        self._fill(menu)
+        menu.popup(place)
+
+    def _fill(self, menu: ViewMenu) -> None:
+        wishes = self._display.view.wishes
+        menu.add("Show &all views" if wishes.filled else "&Only this view", self._on_fill)
+        menu.add("&Export this view ...", self._on_export)
+        menu.add("Copy &picture", self._on_copy_picture)
+        menu.add("Copy &numbers", self._on_copy_numbers).setEnabled(bool(menu.view.numbers()))
+        menu.addSeparator()
+        if menu.name == "curves":
+            log = menu.add("&Logarithmic axis", self._on_log)
+            log.setCheckable(True)
+            log.setChecked(wishes.log_curves)
+        for choice in self._choices.get(menu.name, ()):
+            menu.addMenu(choice)
+        menu.addSeparator()
+        menu.add("&Hide this view", self._on_hide).setEnabled(len(wishes.views) > 1)
+        menu.add("&What is this?", self._on_explain)
+
+    def _menu(self) -> ViewMenu:
+        """Return the menu of the entry whose signal is being handled."""
+        menu = self.sender().parent()
+        assert isinstance(menu, ViewMenu)
+        return menu
+
+    def _on_fill(self) -> None:
+        self.toggle_fill(self._menu().name)
+
+    def _on_export(self) -> None:
+        self._export.figure_of(self._menu().name)
+
+    def _on_copy_picture(self) -> None:
+        picture = self._menu().view.render_picture(PICTURE_SCALE)
+        QGuiApplication.clipboard().setPixmap(picture)
+        self.status.emit(PICTURE_COPIED)
+
+    def _on_copy_numbers(self) -> None:
+        QGuiApplication.clipboard().setText(numbers_text(self._menu().view.numbers()))
+        self.status.emit(NUMBERS_COPIED)
+
+    def _on_log(self, log: bool) -> None:
+        self._display.update_intent(log_curves=log)
+
+    def _on_hide(self) -> None:
+        hidden, wishes = self._menu().name, self._display.view.wishes
+        views = tuple(name for name in wishes.views if name != hidden)
+        self._display.update_intent(views=views, filled="")
+
+    def _on_explain(self) -> None:
+        self._help.explain(self._menu().view.help_topics())
+
+
+@final
+class ViewMenu(QMenu):
+    """Menu of a view, which is deleted when it is hidden."""
+
+    def __init__(self, view: RunView, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.view, self.name = view, name
+
+    def add(self, text: str, slot: Callable[..., None]) -> QAction:
+        """Add an entry, and call `slot` when it is chosen."""
+        action = self.addAction(text)
+        action.triggered.connect(slot)
+        return action
+
+
+def numbers_text(numbers: Numbers) -> str:
+    r"""Return columns as text with tabs; a missing number is empty.
+
+    >>> import numpy as np
+    >>> numbers_text([("t", np.array([0.5, 1])), ("hard", np.array([np.nan, 2e-7]))])
+    't\thard\n0.5\t\n1\t2e-07\n'
+    """
+    rows = zip(*(values.tolist() for _, values in numbers), strict=True)
+    lines = ["\t".join(name for name, _ in numbers)]
+    lines += ["\t".join("" if math.isnan(x) else f"{x:.10g}" for x in row) for row in rows]
+    return "\n".join(lines) + "\n"
