@@ -179,6 +179,12 @@ class PlotAxis(pg.AxisItem):
             self._found = wanted, self._find_ticks(low, high, size)
         return self._found[1]
 
+    def tick_places(self) -> list[float]:
+        """Return the values at the ticks that are painted."""
+        low, high = (float(end) for end in self.range)
+        size = self.size().width() if self.orientation == "bottom" else self.size().height()
+        return [value for value, _ in self.ticks(low, high, size + ENDS)]
+
     def _find_ticks(self, low: float, high: float, size: float) -> Ticks:
         if not high > low:
             return ()

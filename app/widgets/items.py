@@ -17,11 +17,14 @@ from typing import Any, final
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
 
 from app.qt_workarounds import draw_fragments
+from app.widgets.axis import PlotAxis
+from core.figures.palette import Palette, rgba
 
+GRID_OPACITY = 0.55  # beside the lines through 0
 FAR = 2.0**30  # pixels; beyond them Qt's own arithmetic fails
 
 
@@ -89,9 +92,8 @@ class ZeroLine(Everywhere):
         super().__init__()
         self._vertical, self._pen = vertical, QPen()
 
-    def set_pen(self, pen: QPen) -> None:
-        """What it is drawn with."""
-        self._pen = pen
+    def set_colours(self, palette: Palette) -> None:
+        self._pen = pen_of(palette.grid)
         self.update()
 
     def paint(self, painter: QPainter, *_: Any) -> None:
@@ -101,6 +103,28 @@ class ZeroLine(Everywhere):
             painter.drawLine(QPointF(0.0, seen.top()), QPointF(0.0, seen.bottom()))
         else:
             painter.drawLine(QPointF(seen.left(), 0.0), QPointF(seen.right(), 0.0))
+
+
+@final
+class GridLines(Everywhere):
+    """Faint lines at the ticks of two axes."""
+
+    def __init__(self, bottom: PlotAxis, side: PlotAxis) -> None:
+        super().__init__()
+        self._bottom, self._side = bottom, side
+        self._pen = QPen()
+
+    def set_colours(self, palette: Palette) -> None:
+        self._pen = pen_of(rgba(palette.grid, GRID_OPACITY))
+        self.update()
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        painter.setPen(self._pen)
+        seen = self.boundingRect()
+        across, up = self._bottom.tick_places(), self._side.tick_places()
+        lines = [QLineF(x, seen.top(), x, seen.bottom()) for x in across]
+        lines += [QLineF(seen.left(), y, seen.right(), y) for y in up]
+        painter.drawLines(lines)
 
 
 @final

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 from app.style import small
 from app.widgets import ranges
 from app.widgets.axis import PlotAxis, plain
-from app.widgets.items import ZeroLine, pen_of
+from app.widgets.items import GridLines, ZeroLine
 from app.widgets.levels import Drawn, LevelLine, level_at
 from app.widgets.overlay import Overlay, Still, paint_overlay
 from app.widgets.ranges import Drag as Drag
@@ -87,7 +87,7 @@ class Plot(pg.GraphicsView):
         self._pressed: QPointF | None = None
         self._button, self._dragged = Qt.MouseButton.NoButton, False
         self._grip = QRectF()
-        self._zero_lines: list[ZeroLine] = []
+        self._lines: list[ZeroLine | GridLines] = []
         self.paint_seconds = 0.0  # of this thread, for the latest painting
         self.overlay = Overlay()
         self.points: NDArray[Any] = NO_POINTS  # (k, 2), in the axes' units
@@ -116,6 +116,7 @@ class Plot(pg.GraphicsView):
         for axis in (self.side, self.bottom):
             axis.linkToView(self.view)
             axis.setZValue(0.5)
+        self._lines.append(self.add(GridLines(self.bottom, self.side), -12.0))
 
     # --------------------------------------------------------------------------------- content
 
@@ -127,8 +128,8 @@ class Plot(pg.GraphicsView):
 
     def add_zero_line(self, vertical: bool = False) -> None:
         line = self.add(ZeroLine(vertical), -10.0)
-        line.set_pen(pen_of(self.palette_of_plot.grid))
-        self._zero_lines.append(line)
+        line.set_colours(self.palette_of_plot)
+        self._lines.append(line)
 
     def set_overlay(self, overlay: Overlay) -> None:
         """Marks and lines on top of everything."""
@@ -141,8 +142,8 @@ class Plot(pg.GraphicsView):
         """Take colours and the font's size from a palette and the widget."""
         self.palette_of_plot = palette
         self.setBackground(palette.background)
-        for line in self._zero_lines:
-            line.set_pen(pen_of(palette.grid))
+        for line in self._lines:
+            line.set_colours(palette)
         for axis in (self.side, self.bottom):
             axis.set_look(palette, *self.lettering())
 
@@ -163,7 +164,7 @@ class Plot(pg.GraphicsView):
 
     def set_bare(self, bare: bool) -> None:
         """Show no axes, where there is nothing but a sentence."""
-        items: list[QGraphicsItem] = [self.side, self.bottom, *self._zero_lines]
+        items: list[QGraphicsItem] = [self.side, self.bottom, *self._lines]
         for item in items:
             item.setVisible(not bare)
 

@@ -103,7 +103,7 @@ def test_the_sheet_names_only_colours_and_pictures_that_are_there(palette: Palet
     assert set(re.findall(r"#[0-9a-f]{6}", sheet)) <= set(shades(palette).values())
     for path in re.findall(r'url\("([^"]+)"\)', sheet):
         assert QImage(path).width() > 0, path
-    assert len(PICTURES) == 3
+    assert len(PICTURES) == 4
 
 
 def test_a_change_of_palette_reaches_open_windows(qtbot, qapp) -> None:
