@@ -93,10 +93,12 @@ class CompareView(QWidget):
     # --------------------------------------------------------------------------------- content
 
     def colours(self) -> tuple[str, ...]:
-        """The colour of each line."""
-        lines = self._comparison.lines if self._comparison is not None else ()
-        every = run_colours(self._palette)
-        return tuple(every[k % len(every)] for k in range(len(lines)))
+        """Return the colour of each line: that of its run, whatever is asked about the runs."""
+        if self._comparison is None:
+            return ()
+        every, kind = run_colours(self._palette), self._comparison.question.kind
+        owners = [line.owner(kind) for line in self._comparison.lines]
+        return tuple(every[k % len(every)] for k in owners)
 
     def show_comparison(self, comparison: Comparison | None, title: str = "") -> None:
         """Other lines; a zoom stays unless another question was asked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFont, QMouseEvent, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -36,10 +36,7 @@ class RunHeading(QLabel):
             return
         self._current = current
         several = current is not None
-        font = self.font()
-        weights = {None: QFont.Weight.DemiBold, True: QFont.Weight.Bold}
-        font.setWeight(weights.get(current, QFont.Weight.Normal))
-        self.setFont(font)
+        self._set_weight()
         # Of one width for all of them: nothing moves as another run becomes the current one.
         self.setContentsMargins(BAR + GAP if several else 0, 0, 0, 0)
         self.setToolTip((CURRENT if current else OTHER) if several else "")
@@ -47,6 +44,18 @@ class RunHeading(QLabel):
         shape = Qt.CursorShape.PointingHandCursor if several else Qt.CursorShape.ArrowCursor
         self.setCursor(shape)
         self.update()
+
+    def _set_weight(self) -> None:
+        weights = {None: QFont.Weight.DemiBold, True: QFont.Weight.Bold}
+        font = self.font()
+        font.setWeight(weights.get(self._current, QFont.Weight.Normal))
+        self.setFont(font)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        # A new style sheet restores the font that the label had at first.
+        if event.type() is QEvent.Type.StyleChange:
+            self._set_weight()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)

@@ -44,6 +44,10 @@ class ComparedLine:
     low: Array = field(default_factory=lambda: np.empty(0))
     high: Array = field(default_factory=lambda: np.empty(0))
 
+    def owner(self, kind: str) -> int:
+        """Return the number of the run whose colour the line has."""
+        return self.members[-1 if kind == "differences" else 0]
+
     @property
     def banded(self) -> bool:
         return self.low.size > 0

@@ -86,8 +86,8 @@ def _panel(comparison: Comparison, row: int, box: Box, palette: Palette) -> Pane
     colours = run_colours(palette)
     x, places = _across(comparison)
     curves, bands, key = [], [], []
-    for k, (line, at) in enumerate(zip(lines, places, strict=True)):
-        colour = colours[k % len(colours)]
+    for line, at in zip(lines, places, strict=True):
+        colour = colours[line.owner(question.kind) % len(colours)]
         ink = rgba(colour)[None, :]
         curves.append(Curves(line.label, at[None, :], line.values[None, :], ink, np.array([1.2])))
         if line.banded:

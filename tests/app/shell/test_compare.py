@@ -19,7 +19,7 @@ from app.state.session import RunSnapshot
 from app.state.view_options import Compared
 from app.views.compare import CompareView, falling
 from core.comparison.question import CompareQuestion
-from core.figures.palette import DARK, run_colours
+from core.figures.palette import DARK, PALETTES, run_colours
 from core.observables.registry import OBSERVABLES
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.runs import open_run
@@ -161,6 +161,8 @@ def test_differences_and_bands_are_chosen_with_keys(comparing: Marginscope, qtbo
     (times, first), (others, other) = traces(comparing, "hard_margin")
     choose(comparing, page(comparing).kind, "differences", qtbot)
     ((places, values),) = lines(comparing)
+    colours = run_colours(PALETTES[comparing.display.intent.palette])
+    assert view(comparing).colours() == colours[1:2]  # that of the run, as among the lines
     wanted = np.interp(places, others, other) - np.interp(places, times, first)
     np.testing.assert_allclose(values, wanted, atol=1e-14)
     assert page(comparing).table.item(0, 1).text() == "\u2013"

@@ -177,3 +177,9 @@ def test_a_run_is_closed_while_another_is_trained(
     program.display.set_current(key_of(program, 256))
     program.run_choice.close_current()
     assert widths(program) == [3] and not program.session.training
+
+
+def test_headings_keep_their_weight_in_other_colours(program: Marginscope) -> None:
+    program.actions["dark"].toggle()  # a style sheet restores the fonts that labels had at first
+    weights = [panel.heading.font().weight() for panel in program.display.panels[:3]]
+    assert weights == [400, 400, 700]
