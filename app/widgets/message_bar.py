@@ -24,7 +24,7 @@ AROUND = 44  # pixels beside the words and the button
 class MessageBar(QWidget):
     """Thin bar with one sentence and a button that hides it.
 
-    Escape hides it too, unless the focused widget uses Escape.
+    Escape hides an error too, unless the focused widget uses Escape.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -119,6 +119,8 @@ class MessageBar(QWidget):
                 self._settle()
             return False
         if not isinstance(event, QKeyEvent) or event.key() != Qt.Key.Key_Escape:
+            return False
+        if self._notice_timer.isActive():  # it leaves by itself, and Escape has other work
             return False
         if event.type() is QEvent.Type.ShortcutOverride:
             event.accept()  # no shortcut: the key comes here
