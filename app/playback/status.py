@@ -15,7 +15,7 @@ from app.widgets.labels import ElidedLabel, plain_tip
 from app.widgets.layouts import add_all, space
 from core.numbers import count_text, duration_text, raised, time_text, whole_text
 
-WIDEST = "step 000\u202f000 \u00b7 000 k steps/s \u00b7 00 min left"
+WIDEST = "1 fail as printed \u00b7 10 hold \u00b7 2 fail outside \u00b7 10 undecided"
 BETWEEN = " \u00b7 "
 CLICK = "Click to see when each of them holds."
 

@@ -52,7 +52,7 @@ class TransportBar(QWidget):
         self.setObjectName("transport")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._button_keys = ButtonKeyActivation(self)
-        self._layout = space(QHBoxLayout(self), (12, 4, 12, 4), 4)
+        self._layout = space(QHBoxLayout(self), (12, 2, 12, 2), 4)
         self._status = status
         self.pace = QComboBox(self)
         self.pace.setAccessibleName("Pace")

@@ -41,7 +41,7 @@ class TopBar(QWidget):
         self.export = self._menu_button("Export", "Export the figure, a film, a page or the data")
         self.more = self._menu_button("More", "More actions")
         self.more.setToolButtonStyle(ICON_ONLY)
-        self._row = space(QHBoxLayout(self), (12, 4, 8, 4), 6)
+        self._row = space(QHBoxLayout(self), (12, 3, 8, 3), 6)
         chips = (self.chips, 100)  # all room, which is empty without runs
         rest = (self.views, self.export, self.more)
         add_all(self._row, self.chooser, chips, self.compare, 1, *self.training, *rest)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
 
-TOP = 4  # pixels above the heading
+TOP = 2  # pixels above the heading
 MUTED = QPalette.ColorRole.PlaceholderText
 GAP = 8  # pixels between views
 PREPARING = "Preparing the run ..."
