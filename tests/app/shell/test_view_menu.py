@@ -102,6 +102,7 @@ def test_it_is_no_step_of_undo(shown: Marginscope) -> None:
 
 
 def test_a_title_is_dragged_to_another_place(shown: Marginscope, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not shown.scenes.has_pending_change)
     panel = panels(shown)[0]
     target = panel.view("neurons").plot
     drag(panel.view("margins").header, target.mapToGlobal(target.rect().center()))
@@ -113,7 +114,7 @@ def test_a_title_is_dragged_to_another_place(shown: Marginscope, qtbot: QtBot) -
         return lefts == sorted(lefts)
 
     qtbot.waitUntil(is_in_order)
-    qtbot.waitUntil(lambda: "Order of views" in shown.actions["undo"].toolTip())
+    qtbot.waitUntil(lambda: "order of views" in shown.actions["undo"].text().lower())
     shown.actions["undo"].trigger()
     qtbot.waitUntil(lambda: names(shown) == {FOUR})
     nowhere = shown.window.mapToGlobal(QPoint(2, 2))
