@@ -82,7 +82,9 @@ class ViewMenuController(QObject):
 
     def _fill(self, menu: ViewMenu) -> None:
         wishes = self._display.view.wishes
-        menu.add("Show &all views" if wishes.filled else "&Only this view", self._on_fill)
+        several = len(wishes.views) > 1
+        text = "Show &all views" if wishes.filled else "&Only this view"
+        menu.add(text, self._on_fill).setEnabled(several)
         menu.add("&Export this view ...", self._on_export)
         menu.add("Copy &picture", self._on_copy_picture)
         menu.add("Copy &numbers", self._on_copy_numbers).setEnabled(bool(menu.view.numbers()))
@@ -94,7 +96,7 @@ class ViewMenuController(QObject):
         for choice in self._choices.get(menu.name, ()):
             menu.addMenu(choice)
         menu.addSeparator()
-        menu.add("&Hide this view", self._on_hide).setEnabled(len(wishes.views) > 1)
+        menu.add("&Hide this view", self._on_hide).setEnabled(several)
         menu.add("&What is this?", self._on_explain)
 
     def _menu(self) -> ViewMenu:

@@ -87,7 +87,8 @@ class CompareView(QWidget):
         self.plot.left.connect(self._point_nowhere)
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
         self.plot.view.sigResized.connect(self._scale_changed)
-        self.header.menu_requested.connect(self._ask_help)
+        for part in (self.header, self.plot):
+            part.menu_requested.connect(self._ask_help)
         add_all(space(QVBoxLayout(self), spacing=0), self.header, (self.plot, 1))
 
     # --------------------------------------------------------------------------------- content

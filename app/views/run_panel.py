@@ -61,6 +61,7 @@ class RunPanel(QWidget):
         self._theory = ShownTheory()
         self._made: dict[str, RunView] = {}
         self._queue = DrawQueue()
+        self._zooms: dict[str, QRectF | None] = {}  # of views of this run that are hidden
         self._names: tuple[str, ...] = ()
         self._columns = 2
         self._above: RunPanel | None = None
@@ -185,12 +186,14 @@ class RunPanel(QWidget):
         before, self._names = self._names, names
         for name in before:
             if name not in names:
+                self._zooms[name] = self._made[name].plot.zoom
                 self._made[name].set_data(None)
                 hide_in_grid(self._grid, self._made[name])
         for name in names:
             view = self.view(name)
             if name not in before:
                 self._bring_up(view)
+                view.plot.set_zoom(self._zooms.get(name))
             view.show()
         self._place_views()
         self.arranged.emit()
@@ -294,6 +297,7 @@ class RunPanel(QWidget):
         """Show another run, or none; its first frame is drawn after `set_frame`."""
         self._data, self.frame = data, -1
         self._queue.clear()
+        self._zooms.clear()
         self.set_heading(heading)
         words = "" if data is None else data.description
         self.details.set_text(words, words)

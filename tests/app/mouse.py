@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, QTimer
-from PySide6.QtGui import QAction, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QAction, QContextMenuEvent, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -17,10 +17,12 @@ from PySide6.QtWidgets import (
     QMenuBar,
     QMessageBox,
     QToolButton,
+    QWidget,
 )
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
+from app.shell.view_menu import ViewMenu
 from app.widgets.plot_item import Plot
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -146,3 +148,21 @@ def press_in_box(words: str) -> None:
         QTest.mouseClick(button, LEFT)
 
     when_open(QMessageBox, press)
+
+
+def view_menu(program: Marginscope, part: QWidget) -> ViewMenu:
+    """Open the menu of a view by a right click on its header, or on the viewport of its plot."""
+    here = part.rect().center()
+    QTest.mouseClick(part, Qt.MouseButton.RightButton, NONE, here)
+    by_mouse = QContextMenuEvent.Reason.Mouse
+    QApplication.sendEvent(part, QContextMenuEvent(by_mouse, here, part.mapToGlobal(here)))
+    (menu,) = [one for one in program.window.findChildren(ViewMenu) if one.isVisible()]
+    return menu
+
+
+def choose(menu: QMenu, text: str) -> None:
+    """Choose an entry of an open menu, which closes first, as by the mouse."""
+    action = entry(menu, text)
+    assert action.isEnabled(), text
+    menu.close()
+    action.trigger()

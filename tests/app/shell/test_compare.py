@@ -270,7 +270,7 @@ def test_a_falling_axis_says_the_quantity() -> None:
 
 
 def test_what_is_shown_is_explained(comparing: Marginscope, qtbot: QtBot) -> None:
-    qtbot.mouseClick(view(comparing).header.button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(view(comparing).plot.viewport(), Qt.MouseButton.RightButton)
     cards = [one for one in QApplication.allWidgets() if isinstance(one, HelpCard)]
     (card,) = [one for one in cards if one.isVisible()]
     assert [one.title for one in card.explanations] == [OBSERVABLES["hard_margin"].title]

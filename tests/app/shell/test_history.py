@@ -45,7 +45,7 @@ def wished(**wishes: object) -> Scene:
 def test_every_wish_is_an_option_or_passes() -> None:
     names = [item.name for item in fields(Intent)]
     assert set(TRANSIENT) == {
-        *("cursor", "playing", "follow", "current", "hovered"),
+        *("cursor", "playing", "follow", "current", "hovered", "filled"),
         *("proposed", "proposed_plane", "proposed_curves", "proposed_points"),
     }
     assert [name for name in names if name not in TRANSIENT] == list(VIEW_OPTIONS)

@@ -208,9 +208,7 @@ def test_arrows_go_through_the_neurons_and_space_pins(program: Marginscope, qtbo
     # Elsewhere the node is marked no more, and the keys are the window's.
     QTest.keyClick(plot, Key.Key_Tab)
     assert hovered(program) == -1
-    focused = QApplication.focusWidget()
-    assert focused is not None
-    QTest.keyClick(focused, Key.Key_Left)
+    QTest.keyClick(tab_to(program, "margins", qtbot), Key.Key_Left)
     assert program.display.view.runs[0].frame == frame - 1
 
 

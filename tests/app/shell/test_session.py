@@ -292,7 +292,7 @@ def test_the_slider_stays_while_frames_arrive_unless_it_follows(
     qtbot.waitUntil(lambda: run.data.frames > before)
     assert slider.position_of(slider.value) == place
     assert frames(program) == [0]
-    qtbot.keyClick(program.window, Qt.Key.Key_F)
+    qtbot.keyClick(program.window, Qt.Key.Key_F, Qt.KeyboardModifier.ShiftModifier)
     assert program.actions["follow"].isChecked()
     assert frames(program) == [run.data.frames - 1]
     before = run.data.frames

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent, QCursor
+from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -25,7 +25,7 @@ from core.problem.schedule import coordinate
 from core.reference.margin import Reference, ReferenceMargin, exact
 from core.reference.watch import Watch
 from core.runs import open_run
-from tests.app.mouse import click, opened, pick
+from tests.app.mouse import choose, click, opened, pick, view_menu
 from tests.app.shell.conftest import Opener
 from tests.recording import recorded
 from tests.support import theory_stand_ins as stand_ins
@@ -399,20 +399,16 @@ def cards() -> list[HelpCard]:
     return [one for one in QApplication.topLevelWidgets() if isinstance(one, HelpCard)]
 
 
-@pytest.mark.parametrize("how", ["button", "right click", "keys"])
+@pytest.mark.parametrize("how", ["plot", "header", "keys"])
 def test_what_is_this_explains_a_view(judged: Marginscope, qtbot: QtBot, how: str) -> None:
     view = margins_view(judged)
-    if how == "button":
-        qtbot.mouseClick(view.header.button, LEFT)
-    elif how == "keys":
+    if how == "keys":
         view.plot.setFocus()
         QCursor.setPos(judged.window.frameGeometry().bottomRight() + QPoint(50, 50))  # at nothing
         qtbot.keyClick(judged.window, Qt.Key.Key_F1, Qt.KeyboardModifier.ShiftModifier)
     else:
-        here = view.header.rect().center()
-        place = view.header.mapToGlobal(here)
-        by_mouse = QContextMenuEvent.Reason.Mouse
-        QApplication.sendEvent(view.header, QContextMenuEvent(by_mouse, here, place))
+        part = view.header if how == "header" else view.plot.viewport()
+        choose(view_menu(judged, part), "What is this?")
     (card,) = cards()
     (hard,) = (one for one in card.explanations if one.title == "hard margin")
     assert hard.normalisation == "divided by |W|^2, W = (a, V)"  # and not of all networks

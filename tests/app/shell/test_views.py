@@ -16,6 +16,7 @@ from app.shell.application import Marginscope
 from app.state.background_values import SPECTRUM
 from app.state.intent import FIRST_CURVES, NEURON_POINTS
 from app.state.views import FIGURE_1, VIEWS
+from app.style import LEAST_PLOT
 from core.observables.planes import PLANES, NodePlane
 from core.observables.registry import scalars_of
 from tests.app.mouse import click, close_menus, entry, opened, pick
@@ -74,18 +75,14 @@ def check_views_are_added_and_taken_away(program: Marginscope, qtbot: QtBot) -> 
     assert marked == list(FIGURE_1)
 
 
-def check_a_window_that_grew_can_be_made_small_again(program: Marginscope, qtbot: QtBot) -> None:
+def check_a_window_does_not_grow_with_its_views(program: Marginscope, qtbot: QtBot) -> None:
     window, before = program.window, program.display.view.wishes.views
+    size, least = window.size(), window.minimumSizeHint()
     program.display.update_intent(views=tuple(VIEWS))
-    qtbot.waitUntil(lambda: window.height() > 800)
+    panel = program.display.panels[0]
+    qtbot.waitUntil(lambda: all(view.plot.height() >= LEAST_PLOT[1] for view in panel.views))
+    assert (window.size(), window.minimumSizeHint()) == (size, least)
     program.display.update_intent(views=before)
-    qtbot.waitUntil(lambda: window.minimumSizeHint().height() < 640)
-
-    def is_small() -> bool:
-        window.resize(1024, 640)  # as a mouse that drags its edge
-        return bool(window.size().toTuple() == (1024, 640))
-
-    qtbot.waitUntil(is_small)
 
 
 def check_the_picture_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBot) -> None:
@@ -107,7 +104,7 @@ def check_the_picture_of_the_neurons_is_chosen(program: Marginscope, qtbot: QtBo
 CHECKS = (
     check_the_papers_figure_comes_first,
     check_views_are_added_and_taken_away,
-    check_a_window_that_grew_can_be_made_small_again,
+    check_a_window_does_not_grow_with_its_views,
     check_the_picture_of_the_neurons_is_chosen,
 )
 
