@@ -121,7 +121,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("system", "Dark or light as the s&ystem", checkable=True),
         ActionRow("lecture", "&Lecture", "F11", "lecture", checkable=True),
         ActionRow("form", "Sett&ings", "F9", "settings", True),
-        ActionRow("inspector", "Theor&y", "F10", "theory", True),
+        ActionRow("inspector", "T&heory", "F10", "theory", True),
         ActionRow("numbers", "&Numbers", "F3", "numbers", True),
         ActionRow("times", "&Theorem time line", "F4", checkable=True),
     ),

@@ -103,16 +103,9 @@ class DisplayController(QObject):
         self.view = view
         if intent.filled != view.wishes.filled:  # no longer among the views
             self.intent = replace(intent, filled="")
-        if view != before:
-            self._apply(view, before, at_once)
-        key = self.current.key if self.current is not None else -1
-        if key != self._key:
-            self._key = key
-            self._mark_current()
-            self.current_changed.emit()
-
-    def _apply(self, view: ResolvedView, before: ResolvedView | None, at_once: bool) -> None:
-        """Apply what differs between two views, and report it."""
+        if view == before:
+            self._report_current()
+            return
         others = before is None or before.wishes != view.wishes
         if others:
             self._apply_wishes(view.wishes, before.wishes if before is not None else None)
@@ -130,6 +123,15 @@ class DisplayController(QObject):
             self.intent_changed.emit()
         if before is None or [run.pinned for run in before.runs] != [r.pinned for r in view.runs]:
             self.pins_changed.emit()
+        self._report_current()
+
+    def _report_current(self) -> None:
+        """Mark the current run if it is another one."""
+        key = self.current.key if self.current is not None else -1
+        if key != self._key:
+            self._key = key
+            self._mark_current()
+            self.current_changed.emit()
 
     def _apply_wishes(self, now: Intent, then: Intent | None) -> None:
         """Apply wishes to all panels; all of them where there were none before."""
@@ -181,18 +183,18 @@ class DisplayController(QObject):
         mine = frozenset(mark for mark in self.intent.pinned if mark[0] == run.key)
         pinned = self.intent.pinned - mine
         if node < 0:
-            self.update_intent(pinned=pinned)
+            self.set_intent(replace(self.intent, pinned=pinned))
             return
         # A click on a pinned node unpins it, on another one pins it too.
         pinned |= mine ^ {(run.key, node)}
-        self.update_intent(pinned=pinned, current=run.key)
+        self.set_intent(replace(self.intent, pinned=pinned, current=run.key))
 
     def _on_nodes_selected(self, nodes: frozenset[int]) -> None:
         run = self._run_of_sender()
         if run is not None:
             others = frozenset(mark for mark in self.intent.pinned if mark[0] != run.key)
             pinned = others | {(run.key, node) for node in nodes}
-            self.update_intent(pinned=pinned, current=run.key)
+            self.set_intent(replace(self.intent, pinned=pinned, current=run.key))
 
     def _on_heading_clicked(self) -> None:
         if (run := self._run_of_sender()) is not None:

@@ -14,6 +14,7 @@ from app.qt_workarounds import ActionButtonSync
 from app.shell.run_chips import RunChips
 from app.study.chooser import StudyChooser
 from app.widgets.keyboard import ButtonKeyActivation
+from app.widgets.labels import menu_text, plain_tip
 from app.widgets.layouts import add_all, space
 
 ICON = QSize(16, 16)
@@ -64,8 +65,8 @@ class TopBar(QWidget):
 
     def _menu_button(self, text: str, tip: str) -> QToolButton:
         button = self._button()
-        button.setText(text)
-        button.setToolTip(tip)
+        button.setText(menu_text(text))
+        button.setToolTip(plain_tip(tip))
         button.setAccessibleName(text)
         button.setToolButtonStyle(BESIDE)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

@@ -21,6 +21,8 @@ from core.runs import open_run
 from tests.app.mouse import keys
 from tests.app.shell.conftest import Opener, trained
 
+pytestmark = pytest.mark.drawer("inspector")
+
 LEFT = Qt.MouseButton.LeftButton
 
 

@@ -253,7 +253,7 @@ def test_nothing_is_asked_on_closing_before_anything_is_trained(
 def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:
     line = StatusLine()
     qtbot.addWidget(line)
-    line.resize(1024, line.height())
+    line.resize(line.sizeHint())
     line.show()
     count = len(warming.GROUPS)
     for done, group in enumerate(warming.GROUPS):
@@ -269,7 +269,7 @@ def test_what_is_said_of_compiling_is_never_shortened(qtbot: QtBot) -> None:
         )
         line.show_work("computing gamma_gl, gamma_ntk ...")
         QApplication.processEvents()
-        assert line.message.text() == line.message.shown_text() == words
+        assert line.text == line.line.shown_text() == words
         assert f"{done} of {count}" in words
 
 

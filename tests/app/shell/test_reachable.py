@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
@@ -39,7 +39,8 @@ def round_by_tab(program: Marginscope) -> list[QWidget]:
     return found
 
 
-def test_tab_goes_through_tool_bar_form_views_and_theory(program: Marginscope) -> None:
+@pytest.mark.drawer("form")
+def test_tab_goes_through_top_bar_settings_and_plots(program: Marginscope) -> None:
     program.window.resize(1280, 800)
     program.window.activateWindow()
     found = round_by_tab(program)
@@ -116,9 +117,9 @@ def test_plots_are_reached_by_tab_before_the_transport(program: Marginscope) -> 
     places = [found.index(plot) for plot in shown]
     assert len(shown) == 4
     assert places == sorted(places)
-    transport = program.window.transport
-    after = [place for place, one in enumerate(found) if transport.isAncestorOf(one)]
-    assert max(places) < min(after)
+    back = program.window.transport.findChildren(QToolButton)[0]
+    assert back.defaultAction() is program.actions["back"]
+    assert max(places) < found.index(back)
     names = {plot.accessibleName() for plot in shown}
     assert len(names) == 4  # of every view and run another one
     heading = next(iter(program.session)).heading
