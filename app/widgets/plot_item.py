@@ -79,9 +79,8 @@ class Plot(pg.GraphicsView):
         self._ready = False  # events come before this has ended
         super().__init__(parent, useOpenGL=False, background=palette.background)
         self.setCacheMode(self.CacheModeFlag.CacheNone)  # of one colour: filling is sooner
-        self._equal, self._drag = equal, drag
+        self._equal, self._always_equal, self._drag = equal, False, drag
         self._home = Home(0.0, 1.0, 0.0, 1.0)
-        self._always_equal = False
         self._common: Home | None = None
         self._zoomed: QRectF | None = None
         self._pressed: QPointF | None = None

@@ -172,6 +172,7 @@ def put_back(program: Marginscope, scene: Scene, qtbot: QtBot) -> None:
 
 
 def check_window(program: Marginscope, points: float, qtbot: QtBot) -> None:
+    program.actions["form"].setChecked(True)
     program.window.bar.show_message("A sentence that is said in a bar. " * 8)
     QTest.qWait(50)
     labels = [one for one in program.window.findChildren(QLabel) if one.isVisible()]
@@ -235,7 +236,7 @@ def check_form(program: Marginscope, kind: str, qtbot: QtBot) -> None:
     assert window.width() == 1280
     for narrow in (False, True):
         if narrow:  # as narrow as the divider lets it be
-            window.columns.setSizes([1, 1000, 1])
+            window.columns.setSizes([1, 1000])
         with contextlib.suppress(TimeoutError):
             qtbot.waitUntil(lambda: outside(program) == [], timeout=3000)
         assert outside(program) == []
@@ -243,6 +244,7 @@ def check_form(program: Marginscope, kind: str, qtbot: QtBot) -> None:
     window.columns.restoreState(columns)
 
 
+@pytest.mark.drawer("form")
 def test_a_field_that_is_too_narrow_for_its_text_stands_below_its_label(
     program: Marginscope, qtbot: QtBot
 ) -> None:
@@ -253,7 +255,7 @@ def test_a_field_that_is_too_narrow_for_its_text_stands_below_its_label(
     window.columns.setSizes([1, 1000, 1])
     qtbot.waitUntil(lambda: row.control.geometry().top() > row.label.geometry().bottom())
     assert row.control.geometry().left() == row.label.geometry().left()
-    window.columns.setSizes([400, 600, 280])
+    window.columns.setSizes([400, 800])
     qtbot.waitUntil(lambda: row.control.geometry().left() == beside.left())
 
 

@@ -262,9 +262,9 @@ def check_that_layouts_are_chosen_and_kept(program: Marginscope, qtbot: QtBot) -
     window, display = program.window, program.display
     pick(qtbot, window, "View", "Layouts", "Lecture")
     assert display.panels[0].names == ("neurons", "margins")
-    assert not window.form.isVisible()
+    assert not window.top.isVisible()
     keys(qtbot, window, Qt.Key.Key_Z, CTRL)
-    assert window.form.isVisible()
+    assert window.top.isVisible()
     display.update_intent(views=("spectrum", "curves"), neuron_range="root")
     pick(qtbot, window, "View", "Curves against", SHARE)
     pick(qtbot, window, "View", "Layouts", "Save layout ...")
@@ -281,7 +281,7 @@ def check_that_layouts_are_chosen_and_kept(program: Marginscope, qtbot: QtBot) -
 
 def check_that_a_layout_is_there_and_removed(again: Marginscope, qtbot: QtBot) -> None:
     pick(qtbot, again.window, "View", "Layouts", "mine")
-    assert again.display.panels[0].names == ("curves", "spectrum")
+    assert again.display.panels[0].names == ("spectrum", "curves")
     assert again.display.intent.neuron_range == "root"
     assert again.display.intent.margin_unit == "share"
     pick(qtbot, again.window, "View", "Layouts", "Remove layout", "mine")

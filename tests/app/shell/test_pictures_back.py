@@ -24,6 +24,7 @@ from pytestqt.qtbot import QtBot
 
 from app.desktop import is_link
 from app.places import Places
+from app.scenes.links import OFFERED
 from app.scenes.scene import Scene, Zoom
 from app.scenes.scene_texts import (
     OF_LAYOUT,
@@ -437,12 +438,12 @@ def test_links_are_typed_and_wrong_ones_lose_nothing(
 def test_a_link_puts_a_study_into_the_form(program: Marginscope, qtbot: QtBot) -> None:
     open_runs, link = len(program.session), study_link("wei19-figure-5")
     assert study_in(link) == "wei19-figure-5" and study_in("marginscope://view?t=1") is None
-    for text, said in ((link, ""), ("marginscope://study?name=../evil", "'../evil'")):
+    for text, said in ((link, OFFERED), ("marginscope://study?name=../evil", "'../evil'")):
         keys(qtbot, program.window, Qt.Key.Key_O, CTRL | ALT)
         qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), QInputDialog))
         accept(text)
         qtbot.waitUntil(lambda: QApplication.activeModalWidget() is None)
-        assert said in program.window.bar.text if said else not program.window.bar.text
+        assert said in program.window.bar.text
         study = program.window.form.study()
         assert study is not None and study.id == "wei19-figure-5"
     assert len(program.session) == open_runs and not program.session.live  # it trains nothing

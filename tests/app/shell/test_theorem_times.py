@@ -14,13 +14,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.playback.time_slider import TimeSlider
+from app.playback.time_slider import MIDDLE, TimeSlider
 from app.settings import load_settings
-from app.shell.appearance import is_open
 from app.shell.application import Marginscope
+from app.state.resolve import TimeSpan
 from app.theory.statement_lines import (
     StatementLine,
     Stretch,
+    count_holding,
     hue_of_stretch,
     paint_stretch,
     statement_lines,
@@ -37,6 +38,8 @@ from tests.app.shell.test_theory import settled
 from tests.support import theory_stand_ins as stand_ins
 
 LEFT = Qt.MouseButton.LeftButton
+
+pytestmark = pytest.mark.drawer("times")
 
 
 @pytest.fixture
@@ -254,17 +257,16 @@ def test_rows_in_a_window_of_their_own(
             check(judged, qtbot)
 
 
-def test_small_windows_have_none_unless_it_is_wanted(open_program: Opener) -> None:
+def test_the_counts_open_it_and_it_stays_open(open_program: Opener, qtbot: QtBot) -> None:
     program = open_program()
-    program.window.resize(1024, 640)
-    assert not program.window.times.isVisible()
-    program.actions["times"].trigger()
-    assert program.window.times.isVisible()
-    assert program.window.times.note.text() == NO_RUN
+    window = program.window
+    assert window.times.isVisible() and window.times.note.text() == NO_RUN
+    for shown in (False, True):
+        qtbot.mouseClick(window.status.line, LEFT)
+        assert window.times.isVisible() == shown
     program.shut_down()
     settings, _ = load_settings(program.places.settings)
-    assert (settings.times_shown, settings.times_small) == (True, True)
-    assert not is_open("times", 1024, {})
+    assert settings.times_open
 
 
 # ------------------------------------------------------------------------------------- lines
@@ -351,3 +353,48 @@ def test_failing_is_grave_only_where_it_is_promised_not_to() -> None:
     assert hues == ["negative", "warning"]
     line = StatementLine("k", "n", "t", "holds", (), ())
     assert line.lane(True) == line.lane(False) == ()
+
+
+def test_the_counts_are_those_of_the_frames() -> None:
+    """Random states: between two frames those of the first one hold."""
+    generator = np.random.default_rng(0)
+    times = np.concatenate([[-np.inf], np.sort(generator.normal(size=9))])
+    kinds = np.array([State.HOLDS, State.FAILS, State.OPEN, State.SILENT], dtype=np.int8)
+    states, premises = generator.choice(kinds, (2, 6, 10))
+    drawn = [
+        assessed(list(one), list(two), Verdict.HOLDS)
+        for one, two in zip(states, premises, strict=True)
+    ]
+    lines = statement_lines(drawn, times)
+    assert len(lines) == 6
+    counts = count_holding(lines)
+    assert all(a[1] == b[0] for a, b in pairwise(counts))
+    for frame, (begin, end) in enumerate(pairwise(times[1:])):
+        moment = float(coordinate(0.5 * (begin + end)))
+        (found,) = [one for one in counts if one[0] <= moment < one[1]]
+        met = premises[:, frame + 1] == State.HOLDS
+        assert found[2] == np.sum(met & (states[:, frame + 1] == State.HOLDS))
+        assert found[3] == np.any(met & (states[:, frame + 1] == State.FAILS))
+    assert count_holding(()) == ()
+
+
+def test_the_track_is_stronger_where_more_hold_and_red_where_one_is_violated(
+    qtbot: QtBot,
+) -> None:
+    slider = TimeSlider(LIGHT)
+    qtbot.addWidget(slider)
+    slider.resize(432, 40)
+    slider.set_empty(False)
+    slider.set_span(TimeSpan(0.0, 4.0, 4.0, False))
+    slider.set_theorems([(0.0, 1.0, 0, False), (1.0, 2.0, 1, False), (2.0, 3.0, 4, False)])
+    slider.set_value(4.0)
+
+    def colour(moment: float) -> QColor:
+        image = slider.grab().toImage()
+        return image.pixelColor(round(slider.position_of(moment)), int(MIDDLE))
+
+    bare, one, four, later = (colour(moment) for moment in (0.5, 1.5, 2.5, 3.5))
+    assert bare == later and four == QColor(LIGHT.positive)
+    assert bare != one and one != four
+    slider.set_theorems([(0.0, 1.0, 3, True)])
+    assert colour(0.5) == QColor(LIGHT.negative)
