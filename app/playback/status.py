@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
@@ -39,7 +39,6 @@ class StatusLine(QWidget):
         self.line = ElidedLabel(
             self, Qt.TextElideMode.ElideRight, QPalette.ColorRole.PlaceholderText
         )
-        self.line.setFont(small(tabular(self.font())))
         self.line.set_alignment(Qt.AlignmentFlag.AlignRight)
         self.cancel = QToolButton(self, autoRaise=True)
         self.cancel.setText("\u2715")
@@ -49,6 +48,16 @@ class StatusLine(QWidget):
         self.cancel.hide()
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         add_all(space(QHBoxLayout(self), spacing=4), (self.line, 1), self.cancel)
+        self._set_font()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._set_font()
+
+    def _set_font(self) -> None:
+        self.line.setFont(small(tabular(self.font())))
+        self.updateGeometry()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton:

@@ -55,74 +55,72 @@ STEPS = (
         plays=True,
     ),
     TourStep(
-        "Time is a line to move on",
-        "All of the training is recorded. Drag the handle, play and hold{play}, or step frame by "
-        "frame. Time is logarithmic, since that is how margins grow. The range of a plot follows "
-        "its nodes, so that the early phase is seen as well.",
+        "Scrub through training",
+        "Every frame is recorded. Drag the handle, play or pause{play}, or step frame by frame. "
+        "Time is logarithmic, since that is how margins grow. The ranges follow the nodes, so the "
+        "early phase is visible too.",
         "slider",
         0.0,
     ),
     TourStep(
-        "Features are selected by turning",
-        "Each node's rotation is the cosine between its direction now and at the start, sorted "
-        "from the one that turned most. With 256 nodes hardly any of them turns: the good "
-        "directions were there from the start, and their norms grow.",
+        "Who turns, who grows",
+        "A node's rotation is the cosine between its direction now and at the start, sorted from "
+        "the one that turned most. With 16 nodes, above, some turn far. With 256, below, hardly "
+        "any does: the good directions were there from the start, and their norms grow.",
         "rotations",
         2.0,
     ),
     TourStep(
         "Margins against what theory promises",
-        "The normalised margin grows towards the best that any network has. The dashed line is "
-        "computed from the data, not from the run. Click into the plot to go to a moment.",
+        "The normalised margin grows towards the best any network can achieve (dashed, computed "
+        "from the data alone). Click into the plot to go to a moment.",
         "margins",
         4.0,
     ),
     TourStep(
         "Nothing is taken on trust",
-        "Reference margins come with a bracket that is proved, and each statement of the paper is"
-        " judged on this very run: are its hypotheses met, and does its conclusion hold? A "
-        "statement opens to show what was compared.",
+        "Reference margins come with proven bounds, and every theorem is checked on this run: "
+        "hypotheses and conclusion. Open a theorem to see what was compared.",
         "theory",
     ),
     TourStep(
-        "Ask a node",
-        "The two largest nodes are pinned now: they are marked in every view, and Numbers has "
-        "their values. Click a node to pin it, draw a box around several, and let go of "
-        "them{unpin}.",
-        "neurons",
+        "Inspect a node",
+        "The two largest nodes are pinned: they are marked in every view, and Numbers has their "
+        "values. Click a node to pin it, or draw a box around several. Unpin them{unpin}.",
+        "numbers",
         pins=2,
     ),
     TourStep(
         "Change anything, and train",
-        "The form has every setting of the study; what you change is checked as you type. "
+        "Settings has everything in the study; what you change is checked as you type. "
         "Run{run} trains it, and the title says what was changed.",
         "form",
     ),
     TourStep(
-        "What if, from here",
-        "A branch{branch} begins at exactly the moment that is shown, with another step, loss or "
-        "end, and plays beside its parent. Nothing is lost: changes can be undone{undo}, and "
-        "every run stays in the library{library}.",
+        "Branch from any moment",
+        "A branch{branch} begins at exactly the moment shown, with another step, loss or end, "
+        "and plays below its parent. Nothing is lost: changes can be undone{undo}, and every run "
+        "stays in the library{library}.",
         "transport",
     ),
     TourStep(
         "A whole study, and its claims",
         "Whole study{whole} trains every cell of the paper's figure, on all processors or a "
         "cluster, draws it, and says which of the paper's claims hold.",
-        "tools",
+        "study",
     ),
     TourStep(
-        "Take it away",
+        "Export and share",
         "Figures{figure}, films{film} and data{data} are drawn from the same numbers. A "
-        "link{copy_link} brings this very picture back. Whatever you look for, the command "
-        "palette{palette} finds it, and every plot explains itself{what}.",
-        "tools",
+        "link{copy_link} brings this very picture back. The command palette{palette} finds "
+        "everything, and every plot explains itself{what}.",
+        "export",
     ),
 )
 
 
 # The drawers that steps speak of, by the keys of their actions.
-DRAWERS = {"theory": "inspector", "form": "form"}
+DRAWERS = {"theory": "inspector", "form": "form", "numbers": "numbers"}
 WIDTH = 340
 APART = 16  # from the edges of the window
 RING = 3
@@ -259,7 +257,9 @@ class TourController(QObject):
             "transport": window.transport,
             "form": window.form,
             "theory": window.theory,
-            "tools": window.top,
+            "numbers": window.inspector,
+            "study": window.rail.buttons["whole"],
+            "export": window.top.export,
         }
         if place in parts:
             return parts[place]

@@ -43,8 +43,12 @@ def test_stronger_nodes_are_darker_on_paper_and_lighter_on_the_dark_screen() -> 
 def test_signs_have_the_class_colours(palette) -> None:
     colours = node_colours([-1, 1, 0, -0.0], np.full(4, 0.25), palette)
     assert colours.dtype == np.uint8
-    assert colours[0].tolist() == rgba("#d55e00").tolist()
-    assert colours[1].tolist() == rgba("#0072b2").tolist()
+    negative, positive = ("#d55e00", "#0072b2") if palette is LIGHT else ("#f0843c", "#3d9fe0")
+    assert colours[0].tolist() == rgba(negative).tolist()
+    assert colours[1].tolist() == rgba(positive).tolist()
+    # Data are marked in these colours.
+    least = 3.8 if palette is LIGHT else 6.0
+    assert contrast(colours[:2], palette.background).min() >= least
     assert colours[2].tolist() == colours[3].tolist() == rgba(palette.muted).tolist()
 
 
