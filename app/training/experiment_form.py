@@ -15,9 +15,9 @@ from app.training.fields import VARIED, in_words, key_in, section_of_key
 from app.training.section_form import SectionForm
 from app.training.study_edits import EditOutcome, Edits, StudyEdits
 from app.widgets.inputs import push_button, set_property
-from app.widgets.labels import plain_tip, problem_label, quiet_label
+from app.widgets.labels import ElidedLabel, plain_tip, problem_label, quiet_label
 from app.widgets.layouts import add_all, fill_scrolled, space
-from core.studies.changes import is_modified
+from core.studies.changes import changes_between, is_modified, origin_of
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
@@ -75,11 +75,9 @@ class ExperimentForm(QWidget):
         self.branch = BranchLine(self)  # first, as in the order of Tab
         self._content = content = QWidget(self)
         column = space(QVBoxLayout(content), (16, 8, 16, 16), 16)
-        self.modified = quiet_label("", content, wrap=True)  # what was changed of the study
-        self.modified.hide()
         self.problem = problem_label(content)
         self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
-        add_all(column, self.modified, self.problem, *self.sections.values(), 1)
+        add_all(column, self.problem, *self.sections.values(), 1)
         for section in self.sections.values():
             section.edited.connect(self._on_edited)
             section.restored.connect(self._on_restored)
@@ -95,7 +93,15 @@ class ExperimentForm(QWidget):
         self.scale.setFont(small(self.scale.font()))
         self.scale.setMinimumHeight(2 * self.scale.fontMetrics().lineSpacing())
         # Not margins of its own: under a style sheet Qt 6.11.3 sets those of a label to 0.
-        whole.addLayout(add_all(space(QVBoxLayout(), (16, 4, 16, 4)), self.scale))
+        self.modified = ElidedLabel(self, Qt.TextElideMode.ElideRight)
+        self.reset = push_button("Reset", self, "Restore the settings of the study")
+        self.reset.setProperty("line", True)
+        self.reset.clicked.connect(self._on_reset)
+        self.reset.hide()
+        line = add_all(space(QHBoxLayout(), spacing=8), (self.modified, 1), self.reset)
+        self.modified.setMinimumHeight(self.reset.sizeHint().height())  # nothing moves for it
+        foot = space(QVBoxLayout(), (16, 4, 16, 4), 2)
+        whole.addLayout(add_all(foot, line, self.scale))
         content.setEnabled(False)
 
     def sizeHint(self) -> QSize:
@@ -173,11 +179,25 @@ class ExperimentForm(QWidget):
         for section in self.sections.values():
             section.show_problems(problems, self._edits)
             section.show_notes(notes)
-        title = study.title if study is not None and is_modified(study.title) else ""
-        self.modified.setText(title)
-        self.modified.setVisible(bool(title))
+        self._show_changes(study)
         self.problem.setText(problems.get("", ""))
         self.problem.setVisible("" in problems)
+
+    def _show_changes(self, study: Study | None) -> None:
+        """Show how many settings differ from those of the study."""
+        assert self._edits is not None
+        count, title = 0, ""
+        if study is not None and is_modified(study.title):
+            count = len(changes_between(origin_of(self._edits.base), study))
+            title = study.title
+        words = {0: "Modified", 1: "1 setting changed"}.get(count, f"{count} settings changed")
+        self.modified.set_text(words if title else "", title)
+        self.reset.setVisible(bool(title))
+
+    def _on_reset(self) -> None:
+        assert self._edits is not None
+        self.set_study(origin_of(self._edits.base))
+        self.changed.emit()
 
     def show_size(self, words: str, warnings: Sequence[str]) -> None:
         """Show what Run would take, "" for unknown, and why that is more than usual."""

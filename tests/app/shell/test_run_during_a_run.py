@@ -90,17 +90,26 @@ def test_nothing_is_asked_when_nothing_is_trained(program: Marginscope, qtbot: Q
     qtbot.waitUntil(lambda: trained(program))
 
 
+@pytest.mark.drawer("form")
 def test_a_changed_study_is_named_so_everywhere(
     program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.training.studies.WATCHED_FRAMES", 30)  # more than the study's own
     form = program.window.form
     row = next(row for row in form.sections["data"].rows if row.field.name == "n")
-    row.control.setFocus()
-    row.control.selectAll()
-    qtbot.keyClicks(row.control, "14")
+    assert form.modified.text() == "" and not form.reset.isVisible()
+    places = [part.geometry() for part in (row.control, form.scale)]
     words = "Modified from A small study: n = 14"
-    assert form.modified.text() == words
+    for back in (True, False):
+        row.control.setFocus()
+        row.control.selectAll()
+        qtbot.keyClicks(row.control, "14")
+        assert form.modified.text() == "1 setting changed"
+        assert form.modified.toolTip() == words
+        assert [part.geometry() for part in (row.control, form.scale)] == places  # nothing has moved
+        if back:
+            qtbot.mouseClick(form.reset, Qt.MouseButton.LeftButton)
+            assert row.control.text() == "12" and form.modified.text() == ""
     qtbot.keyClick(row.control, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: trained(program))
     assert program.window.windowTitle() == f"m = 8 | m = 12 \u2013 {words} \u2013 Marginscope"
