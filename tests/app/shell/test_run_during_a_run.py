@@ -106,7 +106,9 @@ def test_a_changed_study_is_named_so_everywhere(
         qtbot.keyClicks(row.control, "14")
         assert form.modified.text() == "1 setting changed"
         assert form.modified.toolTip() == words
-        assert [part.geometry() for part in (row.control, form.scale)] == places  # nothing has moved
+        assert [
+            part.geometry() for part in (row.control, form.scale)
+        ] == places  # nothing has moved
         if back:
             qtbot.mouseClick(form.reset, Qt.MouseButton.LeftButton)
             assert row.control.text() == "12" and form.modified.text() == ""

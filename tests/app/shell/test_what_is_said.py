@@ -46,7 +46,7 @@ def test_files_of_two_studies_keep_all_of_their_settings() -> None:
 
 
 def test_runs_in_the_window_are_headed_by_what_differs(
-    open_program: Opener, qtbot: QtBot, tmp_path: Path
+    open_program: Opener, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "seeds.toml"
     path.write_text(
@@ -55,10 +55,13 @@ def test_runs_in_the_window_are_headed_by_what_differs(
     program = open_program(path)
     qtbot.waitUntil(lambda: trained(program))
     assert [panel.heading.text() for panel in program.display.panels] == ["seed 0", "seed 1"]
-    check_files_for_which_there_is_no_room(program)
+    check_files_for_which_there_is_no_room(program, monkeypatch)
 
 
-def check_files_for_which_there_is_no_room(program: Marginscope) -> None:
+def check_files_for_which_there_is_no_room(
+    program: Marginscope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.training.files.MOST_RUNS", 4)
     runs = [run.path for run in program.session]
     copies = [runs[0].with_name(f"copy{k}.msrun") for k in range(5)]
     for copy in copies:
@@ -67,11 +70,11 @@ def check_files_for_which_there_is_no_room(program: Marginscope) -> None:
     program.files.message.connect(said.append)
     two = copies[:2]
     program.files.open_files([*map(str, runs), *map(str, copies[:3])])
-    assert said[-1] == "4 runs stand side by side; copy2.msrun was not opened."
+    assert said[-1] == "At most 4 runs are open at once; copy2.msrun was not opened."
     program.files.open_files([*map(str, runs), *map(str, two + copies)])
     assert said[-1] == (
-        "4 runs stand side by side; copy0.msrun, copy1.msrun, copy2.msrun and 2 more were not "
-        "opened."
+        "At most 4 runs are open at once; copy0.msrun, copy1.msrun, copy2.msrun and 2 more were "
+        "not opened."
     )
     assert [run.path for run in program.session] == runs + two
     said.clear()
