@@ -148,8 +148,9 @@ class FileController(QObject):
             )
             return
         if len(names) > MOST_RUNS:
+            left_out = _listed(names[MOST_RUNS:])
             self._left_out.append(
-                f"At most {MOST_RUNS} runs are open at once; {_listed(names[MOST_RUNS:])} not opened."
+                f"At most {MOST_RUNS} runs are open at once; {left_out} not opened."
             )
         self._open_runs([Path(name) for name in names[:MOST_RUNS]], beside)
         self._say_left_out()
