@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
@@ -26,7 +26,7 @@ from app.library.columns import COLUMNS, FIRST
 from app.library.model import PICTURE_SIZE, CurveDelegate, LibraryModel
 from app.style import shades
 from app.widgets.inputs import line_height, set_property
-from app.widgets.labels import plain_tip, problem_label, quiet_label
+from app.widgets.labels import ElidedLabel, plain_tip, problem_label
 from app.widgets.layouts import add_all, space
 from core.comparison.question import MOST_COMPARED
 from core.figures.palette import Palette
@@ -94,7 +94,8 @@ class LibraryPanel(QWidget):
         self.columns.setToolTip("Which columns are shown")
         self.columns.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.problem = problem_label(self)
-        self.total = quiet_label("", self)
+        muted = QPalette.ColorRole.PlaceholderText
+        self.total = ElidedLabel(self, Qt.TextElideMode.ElideRight, muted)
         self.model = LibraryModel(self)
         self.table = QTableView(self)
         self.curves = CurveDelegate(self.model, self.table)
@@ -215,7 +216,7 @@ class LibraryPanel(QWidget):
 
     def show_total(self, words: str) -> None:
         """Show the number of runs and their size."""
-        self.total.setText(words)
+        self.total.set_text(words)
 
     def show_problem(self, sentence: str) -> None:
         """Show what is wrong with the search; hide if it is ""."""

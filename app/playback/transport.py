@@ -24,7 +24,7 @@ from app.qt_workarounds import ActionButtonSync
 from app.state.intent import START
 from app.state.resolve import NEAR, ResolvedView, clamped, resolve, span_of, stepped
 from app.state.view_options import PACES
-from app.widgets.keyboard import ButtonKeyActivation
+from app.widgets.keyboard import ButtonKeyActivation, order_before
 from app.widgets.layouts import add_all, space
 from core.figures.palette import Palette
 from core.numbers import raised, time_text
@@ -82,6 +82,9 @@ class TransportBar(QWidget):
         if self._status is not None:
             clock.addWidget(self._status)
         add_all(self._layout, *buttons, self.pace, (self.slider, 1), clock)
+        order_before([*buttons, self.pace], self.slider)
+        QWidget.setTabOrder(self.slider, self.time)
+        QWidget.setTabOrder(self.time, follow)
         self._fit()
 
     def _button(self, action: QAction) -> QToolButton:

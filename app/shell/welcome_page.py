@@ -193,7 +193,9 @@ class WelcomePage(QScrollArea):
         for place in range(row.count()):
             item = row.itemAt(place)
             assert item is not None
-            needed += item.sizeHint().width()
+            widget = item.widget()
+            # The item's own hint is that of before until the loop has laid the page out.
+            needed += (item if widget is None else widget).sizeHint().width()
         to = (
             QBoxLayout.Direction.LeftToRight if needed <= room else QBoxLayout.Direction.TopToBottom
         )

@@ -252,10 +252,11 @@ def test_a_field_that_is_too_narrow_for_its_text_stands_below_its_label(
     row = next(row for row in window.form.sections["data"].rows if row.field.name == "seed")
     beside = row.control.geometry()
     assert beside.left() > row.label.geometry().right()
-    window.columns.setSizes([1, 1000, 1])
+    window.form.setFixedWidth(150)
     qtbot.waitUntil(lambda: row.control.geometry().top() > row.label.geometry().bottom())
     assert row.control.geometry().left() == row.label.geometry().left()
-    window.columns.setSizes([400, 800])
+    window.form.setMinimumWidth(0)
+    window.form.setMaximumWidth(16_777_215)
     qtbot.waitUntil(lambda: row.control.geometry().left() == beside.left())
 
 

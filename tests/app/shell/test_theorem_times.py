@@ -186,6 +186,7 @@ def check_that_another_run_of_the_panel_has_its_own(judged: Marginscope, qtbot: 
     panel, first = judged.window.theory, next(iter(judged.session))
     judged.display.set_current(first.key)
     judged.actions["inspector"].setChecked(True)
+    qtbot.waitUntil(lambda: not judged.scenes.has_pending_change)
     assert panel.run.text() == "m = 8" and panel.run.isVisible()
     assert "of m = 8" in judged.window.times.heading.text()
     begins = float(coordinate(first.data.log10_time[stand_ins.BEGINS]))
