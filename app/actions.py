@@ -135,6 +135,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("documents", "&Documents", "F1"),
         ActionRow("site", "Web &site of the documents"),
         None,
+        ActionRow("messages", "Recent &messages ..."),
         ActionRow("log", "Show the &log"),
         ActionRow("about", "&About Marginscope"),
     ),
@@ -219,6 +220,7 @@ TIPS = {
     "documents": "The documents of the program, without a network",
     "site": "The documents in the browser, with the figure and the verdicts of every study",
     "what": "The definitions of what the pointer, or else the keyboard, is at",
+    "messages": "The last twenty messages, with their times",
     "log": "Open the folder of the log, for reports of errors",
     "about": "Version and licence",
 }

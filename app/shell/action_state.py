@@ -292,7 +292,7 @@ class ActionStateController(QObject):
             menu.addAction("The &study's curves").setData(OF_STUDY)
             menu.addSeparator()
         self._of_loop.clear()
-        group = menu
+        group: QMenu = menu
         for name, (title, explanation, of_loop) in observables.items():
             if of_loop and group is menu:
                 menu.addSeparator()
@@ -332,6 +332,10 @@ class ActionStateController(QObject):
             self.show_curve(action.data())
         else:
             self._display.update_intent(curves=self._curves_but(action.data()))
+        chosen = self._display.intent.shown_curves
+        for menu in (self._window.curve_choice, self._of_loop):
+            for one in menu.actions():
+                one.setChecked(one.data() in chosen)
 
     def _curves_but(self, name: str) -> tuple[str, ...]:
         return tuple(one for one in self._display.intent.shown_curves if one != name)

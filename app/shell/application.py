@@ -276,6 +276,7 @@ class Marginscope(Components):
             "tour": self.tour.start,
             "documents": self.help.show_documents,
             "site": self.help.show_site,
+            "messages": self.help.show_messages,
             "log": self.files.show_log,
             "about": self.appearance.about,
         }

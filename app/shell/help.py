@@ -76,6 +76,12 @@ class HelpController(QObject):
         else:
             self._display.unpin()
 
+    def show_messages(self) -> None:
+        """Open a dialog with the latest messages."""
+        from app.shell.messages import MessagesDialog
+
+        MessagesDialog(self._window.bar.recent, self._window).open()
+
     # ----------------------------------------------------------------------------- documents
 
     def show_documents(self) -> None:

@@ -33,6 +33,7 @@ from app.widgets.drawers import DrawerSplitter, Rail
 from app.widgets.keyboard import order_before
 from app.widgets.labels import menu_text, plain_label, plain_tip
 from app.widgets.layouts import PageStack, add_all, space
+from app.widgets.menus import TickMenu
 from app.widgets.message_bar import MessageBar
 from app.widgets.screen_room import resize_on_screen
 from core.figures.palette import Palette
@@ -83,13 +84,13 @@ class MainWindow(QMainWindow):
         self._opened: Sequence[str] = ()
         self._recorded: Sequence[tuple[str, str]] = ()
         self.margin_axes = QMenu("Curves a&gainst", self)
-        self.view_choice = QMenu("&Views", self, toolTipsVisible=True)
+        self.view_choice = TickMenu("&Views", self, toolTipsVisible=True)
         self.bookmarks = QMenu("&Go to a bookmark", self)
         self.layouts = QMenu("La&youts", self)
         self.selections = QMenu("Se&lections", self)
         self.neuron_choice = QMenu("&Neurons", self)
-        self.curve_choice = QMenu("C&urves", self, toolTipsVisible=True)
-        self.margin_choice = QMenu("Reference &margins", self, toolTipsVisible=True)
+        self.curve_choice = TickMenu("C&urves", self, toolTipsVisible=True)
+        self.margin_choice = TickMenu("Reference &margins", self, toolTipsVisible=True)
         self.setCentralWidget(self._arranged())
 
     def _arranged(self) -> QWidget:

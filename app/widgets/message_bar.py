@@ -6,6 +6,8 @@ appears.
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from typing import final
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer
@@ -14,6 +16,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.widgets.layouts import add_all, space
 
+MOST_RECENT = 20
 NOTICE_MS = 9000  # how long it says what was done
 APART = 12  # pixels from the corner
 LEAST, WIDEST = 200, 32  # of its width in a corner: pixels, and heights of a line
@@ -46,6 +49,8 @@ class MessageBar(QWidget):
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
         self._in_corner = False
+        self.recent: deque[tuple[str, str]] = deque(maxlen=MOST_RECENT)
+        """Latest messages with their times of day, the newest last."""
         self._notice_timer = QTimer(self, singleShot=True, interval=NOTICE_MS)
         self._notice_timer.timeout.connect(self.clear)
         layout = add_all(space(QHBoxLayout(self), (16, 3, 8, 2), 8), (self._words, 1))
@@ -64,6 +69,7 @@ class MessageBar(QWidget):
         self._settle()
         self.setVisible(bool(sentence))
         if sentence:
+            self.recent.append((time.strftime("%H:%M"), sentence))
             self.raise_()
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 

@@ -23,6 +23,7 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.shell.view_menu import ViewMenu
+from app.widgets.menus import TickMenu
 from app.widgets.plot_item import Plot
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
@@ -87,9 +88,11 @@ def pick(qtbot: QtBot, window: QMainWindow, *texts: str) -> QAction:
 
 
 def click(qtbot: QtBot, menu: QMenu, action: QAction) -> None:
-    """Press an entry of an open menu, which closes it."""
+    """Press an entry of an open menu, and close it if that does not."""
     assert action.isEnabled(), action.text()
     QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
+    if isinstance(menu, TickMenu) and action.isCheckable():
+        close_menus()
     qtbot.waitUntil(lambda: QApplication.activePopupWidget() is None)
 
 

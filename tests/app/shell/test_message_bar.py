@@ -3,6 +3,8 @@ closed."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
@@ -11,9 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from app.data.drawing_window import DrawingWindow
 from app.shell.application import Marginscope
+from app.shell.messages import MessagesDialog
 from app.study.window import StudyWindow
-from app.widgets.message_bar import APART, MessageBar
+from app.widgets.message_bar import APART, MOST_RECENT, MessageBar
 from core.figures.palette import LIGHT
+from tests.app.mouse import pick
 from tests.app.shell.test_theory import settled
 
 LONG = "This is a sentence about a file that could not be read, and about what to do next. " * 4
@@ -127,3 +131,19 @@ def test_nor_does_anything_move_in_other_windows(qtbot: QtBot, kind: str) -> Non
     QTest.qWait(50)
     assert window.bar.isVisible()
     assert places(window, window.bar) == before
+
+
+def test_the_latest_messages_are_listed(program: Marginscope, qtbot: QtBot) -> None:
+    bar = program.window.bar
+    for number in range(MOST_RECENT + 5):
+        bar.show_notice(f"Message {number} <b>of a file</b>.")
+    bar.clear()
+    pick(qtbot, program.window, "Help", "Recent messages ...")
+    dialog = program.window.findChild(MessagesDialog)
+    assert dialog is not None and dialog.isVisible()
+    lines = dialog.text.toPlainText().splitlines()
+    assert len(lines) == MOST_RECENT
+    assert lines[0].endswith(f"Message {MOST_RECENT + 4} <b>of a file</b>.")
+    assert re.match(r"\d\d:\d\d  ", lines[0])
+    dialog.reject()
+    qtbot.waitUntil(lambda: program.window.findChild(MessagesDialog) is None)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -192,6 +193,21 @@ def test_the_heading_names_what_was_run_by_what(program: Marginscope) -> None:
     words = program.display.panels[0].details.text()
     for part in ("standard network", "gradient flow", "n = 12", "d = 6", "m = 8", "compiled"):
         assert part in words
+
+
+def test_the_menu_stays_open_while_views_are_ticked(program: Marginscope, qtbot: QtBot) -> None:
+    """Three views by four clicks; Space ticks as well."""
+    program.display.update_intent(views=("margins",))
+    menu = opened(qtbot, program.window, "View", "Views")
+    for title in ("Curves", "Spectrum"):
+        action = entry(menu, title)
+        QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(action).center())
+        assert menu.isVisible() and action.isChecked()
+    menu.setActiveAction(entry(menu, "Predictor"))
+    QTest.keyClick(menu, Qt.Key.Key_Space)
+    assert menu.isVisible()
+    close_menus()
+    assert program.display.view.wishes.views == ("margins", "curves", "spectrum", "predictor")
 
 
 def test_the_tool_bar_has_the_menu_of_views(program: Marginscope) -> None:
