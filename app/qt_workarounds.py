@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast, final
 
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtGui import QActionEvent, QPainter, QPixmap
-from PySide6.QtWidgets import QGridLayout, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QToolButton, QWidget
 from shiboken6 import wrapInstance
 
 if TYPE_CHECKING:  # NumPy takes 0.6 s to load, before the window can be seen
@@ -122,11 +122,6 @@ def hide_in_grid(grid: QGridLayout, widget: QWidget) -> None:
     """
     widget.hide()
     grid.removeWidget(widget)
-
-
-def extension_button(bar: QToolBar) -> QToolButton | None:
-    """Return the button behind the last tool that fits, which Qt 6.11.3 gives no access to."""
-    return bar.findChild(QToolButton, "qt_toolbar_ext_button")
 
 
 def draw_fragments(painter: QPainter, rows: NDArray[np.float64], pixmap: QPixmap) -> None:

@@ -39,8 +39,7 @@ NAMES = {
     "light",
     "dark",
     "lecture",
-    "fold-left",
-    "fold-right",
+    *("settings", "theory", "numbers", "library", "views", "export", "compare", "dots"),
     "close",
 }
 
