@@ -22,6 +22,7 @@ from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
 
+COST_LINES = 3  # of what Run would take
 BRANCH_TIP = "Change any setting below and press Run: the branch begins at exactly that moment"
 SIZE_TIP = (
     "What Run would take, as its settings say: about the size of the run files, what is held in "
@@ -89,20 +90,28 @@ class ExperimentForm(QWidget):
         whole = self.layout()
         assert isinstance(whole, QVBoxLayout)
         whole.insertWidget(0, self.branch)
-        self.scale = quiet_label("", self, wrap=True)  # what Run would take
-        self.scale.setFont(small(self.scale.font()))
-        self.scale.setMinimumHeight(2 * self.scale.fontMetrics().lineSpacing())
-        # Not margins of its own: under a style sheet Qt 6.11.3 sets those of a label to 0.
+        whole.addLayout(self._foot())
+        for part in (content, self.run):
+            part.setEnabled(False)
+
+    def _foot(self) -> QVBoxLayout:
+        """Return what stays in sight: the changes, what Run would take, and Run."""
         self.modified = ElidedLabel(self, Qt.TextElideMode.ElideRight)
         self.reset = push_button("Reset", self, "Restore the settings of the study")
         self.reset.setProperty("line", True)
         self.reset.clicked.connect(self._on_reset)
         self.reset.hide()
-        line = add_all(space(QHBoxLayout(), spacing=8), (self.modified, 1), self.reset)
         self.modified.setMinimumHeight(self.reset.sizeHint().height())  # nothing moves for it
-        foot = space(QVBoxLayout(), (16, 4, 16, 4), 2)
-        whole.addLayout(add_all(foot, line, self.scale))
-        content.setEnabled(False)
+        self.scale = quiet_label("", self, wrap=True)
+        self.scale.setFont(small(self.scale.font()))
+        self.scale.setMinimumHeight(COST_LINES * self.scale.fontMetrics().lineSpacing())
+        self.run = push_button("Run", self, "Train these settings from the start")
+        self.run.setProperty("primary", True)
+        self.run.clicked.connect(self._on_submitted)
+        line = add_all(space(QHBoxLayout(), spacing=8), (self.modified, 1), self.reset)
+        below = add_all(space(QHBoxLayout(), spacing=8), (self.scale, 1), self.run)
+        # Not margins of its own: under a style sheet Qt 6.11.3 sets those of a label to 0.
+        return add_all(space(QVBoxLayout(), (16, 4, 16, 8), 2), line, below)
 
     def sizeHint(self) -> QSize:
         return QSize(panel_width(self.font()), 640)
@@ -140,6 +149,7 @@ class ExperimentForm(QWidget):
         self._edits = StudyEdits.of(edits)
         self._outcome = self._edits.outcome()
         self._content.setEnabled(True)
+        self.run.setEnabled(True)
         for section in self.sections.values():
             # What was put into a list of kinds for an axis of the study before is no choice in this
             # one.
@@ -163,6 +173,7 @@ class ExperimentForm(QWidget):
         self._show_problems()
         # Rows that were made anew come last in Qt's own order, which is that of creation.
         controls = [item for section in self.sections.values() for item in section.controls()]
+        controls += [self.reset, self.run]
         if self._before is not None:
             controls.insert(0, self._before)
         for before, after in pairwise(controls):

@@ -119,3 +119,15 @@ def test_a_changed_study_is_named_so_everywhere(
         assert run.data.run.title == words  # as figures, films and the library have it
         assert run.path.name.startswith("small-modified__data.n=14__network.m=")
         assert run.data.frames == 30
+
+
+@pytest.mark.drawer("form")
+def test_the_form_has_a_run_button_that_stays_in_sight(program: Marginscope, qtbot: QtBot) -> None:
+    form, window = program.window.form, program.window
+    before = [run.path for run in program.session]
+    window.resize(1024, 640)
+    qtbot.waitUntil(lambda: window.height() == 640)
+    assert form.run.isVisible() and form.rect().contains(form.run.geometry())
+    qtbot.mouseClick(form.run, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: [run.path for run in program.session] != before)
+    qtbot.waitUntil(lambda: trained(program))
