@@ -59,6 +59,7 @@ class ActionStateController(QObject):
         self._actions: Mapping[str, QAction] = {}
         self._marking = Flag()  # while actions are checked to show what is chosen
         self.views_made = self.has_study = False
+        self._cells = 0  # runs of the study in the form
         # One for all times: `clear` of a menu deletes its actions, and no menus within it.
         self._of_loop = QMenu(FROM_LOOP, window.curve_choice, toolTipsVisible=True)
         self._fill_menus()
@@ -171,10 +172,16 @@ class ActionStateController(QObject):
         current = self._display.current
         runs = [(run.key, run.heading) for run in self._display.session]
         self._window.chips.show_runs(runs, -1 if current is None else current.key)
+        trained = sum(run.control is not None for run in self._display.session)
+        several = 0 < trained < self._cells
+        words = f"{trained} of {self._cells} runs" if several else "Choose runs"
+        self._actions["cells"].setIconText(words)
+        self._window.top.cells.setVisible(several)
 
     def show_study(self, study: Study) -> None:
         """Show which study is in the form."""
         self.has_study = True
+        self._cells = study.count
         self._window.chooser.set_study(study)
         self._window.welcome.set_study(study.title)
         self._window.welcome.set_runnable(True)

@@ -36,6 +36,8 @@ class TopBar(QWidget):
         self.chooser = StudyChooser(self)
         self.chooser.setMaximumWidth(320)
         self.chips = RunChips(self)
+        self.cells = self._button()  # how many runs of the study are open
+        self.cells.hide()
         self.compare = self._button()
         self.training = [self._button() for _ in TRAINING]
         self.views = self._menu_button("Views", "Choose the views of the runs")
@@ -45,12 +47,12 @@ class TopBar(QWidget):
         self._row = space(QHBoxLayout(self), (12, 3, 8, 3), 6)
         chips = (self.chips, 100)  # all room, which is empty without runs
         rest = (self.views, self.export, self.more)
-        add_all(self._row, self.chooser, chips, self.compare, 1, *self.training, *rest)
+        add_all(self._row, self.chooser, chips, self.cells, self.compare, 1, *self.training, *rest)
 
     @property
     def buttons(self) -> list[QToolButton]:
         """Buttons from left to right."""
-        return [self.compare, *self.training, self.views, self.export, self.more]
+        return [self.cells, self.compare, *self.training, self.views, self.export, self.more]
 
     def button(self, key: str) -> QToolButton:
         """Return the button of an action; KeyError for one without a button here."""
@@ -79,7 +81,9 @@ class TopBar(QWidget):
         run = self.training[0]
         run.setProperty("primary", True)
         run.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
-        self._set_action(self.compare, actions["compare"])
+        for button, key in ((self.cells, "cells"), (self.compare, "compare")):
+            self._set_action(button, actions[key])
+        self.cells.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.views.setMenu(views)
         for button, keys in ((self.export, EXPORTS), (self.more, MORE)):
             button.setMenu(_menu_of(keys, actions, button))

@@ -84,3 +84,18 @@ def test_a_study_of_one_run_has_none_to_choose(
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
     assert program.training.dialog is None
     assert "has one run" in program.window.bar.text
+
+
+def test_the_top_bar_says_how_many_runs_of_the_study_are_open(
+    program: Marginscope, qtbot: QtBot, tmp_path: Path
+) -> None:
+    button = program.window.top.cells
+    assert not button.isVisible()  # both runs of the small study are open
+    path = tmp_path / "many.toml"
+    path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5, 6]\n'run.seed' = [0, 1, 2]"))
+    program.files.open_files([str(path)])
+    qtbot.waitUntil(lambda: trained(program))
+    assert button.isVisible() and button.text() == "2 of 12 runs"
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert program.training.dialog.isVisible()
+    program.training.dialog.reject()
