@@ -128,7 +128,7 @@ def test_links_say_runs_time_and_views(tmp_path: Path, links: list[str]) -> None
         recorded(path, 3)
     ms.show(*paths[:2], at="10^2.5", views=["margins", "neurons"])
     scene = parsed(links[-1])
-    assert scene.runs == tuple(paths[:2]) and scene.intent.views == ("neurons", "margins")
+    assert scene.runs == tuple(paths[:2]) and scene.intent.views == ("margins", "neurons")
     assert not scene.intent.follow
     for at, same in ((np.float32(0.5), "0.5"), (300, "300"), ("t = 300", "300")):
         ms.show(paths[0], at=at)

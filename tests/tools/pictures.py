@@ -1,4 +1,4 @@
-"""`make pictures`: docs/images/window-*.png, the window in twelve states, from the program itself.
+"""`make pictures`: pictures of the window in docs/images, in twelve states, by the program.
 
 Each state has a process of its own, with a new home folder; runs are trained anew. Open the
 pictures afterwards: they are what readers of the documents see first.

@@ -147,7 +147,7 @@ def test_nothing_moves_while_a_run_is_trained_and_judged(
     program = open_program(plain_study)
     window = program.window
     program.actions["times"].setChecked(True)
-    qtbot.waitUntil(lambda: len(views_of(program)) > 0)
+    qtbot.waitUntil(lambda: bool(views := views_of(program)) and views[0].width() > 200)
     fixed = [window.transport, window.transport.slider, window.top, window.rail, window.times]
     fixed += [*window.rail.buttons.values(), *window.top.training, window.status]
 
