@@ -1,4 +1,4 @@
-"""The one table of actions. Menus, tool bar, transport and shortcuts are made from it."""
+"""The one table of actions. Menus, bars, rail and shortcuts are made from it."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ TIPS = {
     "seed": "Train with the next seed: new data and new weights",
     "weights": "Train with the same data from other initial weights",
     "further": "Train all open runs onwards from where they ended",
-    "branch": "Begin a run at exactly this moment of the current run, with settings to be changed",
+    "branch": "Branch the current run at this moment, with changed settings",
     "rewind": "Train the same weights from this moment once more, with another step: half, say",
     "margins_again": "Compute those reference margins that were cancelled",
     "margins_stop": "Compute no more reference margins for the runs that are shown",
@@ -209,7 +209,7 @@ TIPS = {
     "dark": "Light figures on a dark ground, or dark ones on a light ground",
     "system": "Follow the system's colours, until others are chosen by hand",
     "lecture": "Only the views, in large type",
-    "form": "Every setting of the study, to be changed and run",
+    "form": "Edit and train the settings of the study",
     "inspector": "Reference margins, and what the theorems say of the run",
     "numbers": "The selected neuron, every number at the cursor, and the run's settings",
     "times": "Timeline of when each theorem holds, above the time slider",
@@ -233,7 +233,6 @@ MORE = (
     *("restart", "seed", "weights", "further", "branch", "rewind", SEPARATOR, "cells", "preview"),
     *("draw", SEPARATOR, "link", "times", "dark", "lecture", SEPARATOR, "palette", "shortcuts"),
 )
-WITH_TEXT = {"run"}
 # What is possible only while a run is recorded, while none is, and while one is shown.
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
@@ -259,6 +258,7 @@ REASONS = {
     **dict.fromkeys(LIVE_ONLY, "Nothing is being trained."),
     **dict.fromkeys(ENDED_ONLY, "It is for runs that are shown and have ended."),
     **dict.fromkeys(SHOWN_ONLY, "No run is shown."),
+    "fill": "No run is shown, or runs are compared.",
     "film": "No run is shown, or runs are compared: a film is of the runs themselves.",
     "page": "No run is shown, or runs are compared: a page is of the runs themselves.",
     **{f"run_{k}": f"Fewer than {k} runs are shown." for k in NUMBERS},
@@ -365,6 +365,7 @@ def enable(
         actions[f"run_{k}"].setVisible(k <= max(shown, LEAST_LISTED))
     for key in LIVE_ONLY:
         actions[key].setEnabled(live)
+    actions["fill"].setEnabled(shown > 0 and not compared)
     for key in ENDED_ONLY:
         actions[key].setEnabled(shown > 0 and not live)
     for key in SHOWN_ONLY:

@@ -33,6 +33,7 @@ from core.errors import DiskError, MarginscopeError
 from core.files import read_whole, set_aside, write_whole
 
 MOST_RECENT = 10
+MOST_PIXELS = 10_000  # of a drawer
 MOST_LAYOUTS = 50
 # Ours has a few kilobytes; another file under its name must not be read whole at every start.
 MOST_BYTES = 1_000_000
@@ -69,7 +70,7 @@ class Settings(BaseModel):
     geometry: str = Field("", max_length=10_000)
     follows_system: bool = True  # whether the palette is the system's
     drawer: str = Field("", max_length=20)  # the open one, by the key of its action
-    drawer_widths: dict[str, Annotated[int, Field(ge=0, le=20_000)]] = Field({}, max_length=20)
+    drawer_widths: dict[str, int] = Field({}, max_length=20)
     times_open: bool = False  # the theorem time line
     recent: tuple[str, ...] = ()  # at most MOST_RECENT
     shortcuts: dict[str, str] = Field({}, max_length=500)  # by actions, where they are not usual
@@ -96,6 +97,14 @@ class Settings(BaseModel):
         values: dict[str, Any] = write(self)
         options = values.pop("options")
         return {**{name: options[name] for name in REMEMBERED}, **values}
+
+    @field_validator("drawer_widths", mode="before")
+    @classmethod
+    def _possible(cls, widths: Any) -> Any:
+        """Keep the widths that a drawer can have: one that is none must not cost all settings."""
+        if not isinstance(widths, dict):
+            return {}
+        return {key: width for key, width in widths.items() if width in range(MOST_PIXELS)}
 
     @field_validator("recent")
     @classmethod

@@ -98,6 +98,8 @@ class DisplayController(QObject):
 
         Where it need not be at once, views follow in turn, as there is time.
         """
+        if intent.filled and intent.views != self.intent.views:  # other views are to be seen
+            intent = replace(intent, filled="")
         self.intent = intent
         before, view = self._shown, resolve(intent, self.session.snapshot())
         self.view = view

@@ -128,7 +128,10 @@ class SceneController(QObject):
         for place, panel in enumerate(self._display.panels):
             if panel.run is None:
                 continue
+            # Also of views that are hidden while another one fills the window.
             for name, box in panel.zooms():
+                if name not in self._display.view.wishes.views:
+                    continue
                 zooms.append(Zoom(place, name, box.left(), box.right(), box.top(), box.bottom()))
         return tuple(zooms)
 
@@ -257,8 +260,9 @@ class SceneController(QObject):
             keys = [run.key for run in self._display.session]
             self._display.set_intent(by_key(scene.intent, keys))
             self._show_zooms(scene.zooms)
-            # Those that close first: of the drawers one is open.
-            for panel in sorted(PANELS, key=scene.panels.__contains__):
+            # The lecture, which closes the others and opens them again; then those that close,
+            # since of the drawers one is open.
+            for panel in ("lecture", *sorted(PANELS[1:], key=scene.panels.__contains__)):
                 self._actions[panel].setChecked(panel in scene.panels)
         finally:
             self._showing = False

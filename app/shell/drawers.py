@@ -45,8 +45,9 @@ class DrawerController(QObject):
             self._actions[self.open].setChecked(False)
 
     def show_form(self) -> None:
-        """Open the settings."""
-        self.show("form")
+        """Open the settings, where the user has something to do."""
+        with self.automatic:
+            self.show("form")
 
     def on_toggled(self, checked: bool) -> None:
         """Open or close the drawer of the action that was toggled."""

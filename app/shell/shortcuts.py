@@ -35,6 +35,7 @@ CHOOSE = "Choose others in Help, Keyboard shortcuts."
 MOST_SENTENCES = 2
 BARE = re.compile(r"(Shift\+)?[A-Z]")  # a letter without Ctrl or Alt
 ON_OFF = "{name} is {state}. {keys} changes it back."
+FILLED = "{name} ({keys}). {keys} or Esc shows all views."
 DONE = "{name} ({keys}). {undo} takes it back."
 
 
@@ -69,7 +70,8 @@ class ShortcutController(QObject):
         if action.isCheckable():
             words = ON_OFF.format(name=name, state="on" if action.isChecked() else "off", keys=keys)
         else:
-            words = DONE.format(name=name, keys=keys, undo=native_text(self._keys["undo"]))
+            leads_back = FILLED if action.objectName() == "fill" else DONE
+            words = leads_back.format(name=name, keys=keys, undo=native_text(self._keys["undo"]))
         self._window.bar.show_notice(words)
 
     @property

@@ -161,6 +161,8 @@ class TourController(QObject):
             self.card.left.connect(self.stop)
         if not self._has_figure_1() and not self._training.choose(TOUR_STUDY):
             return
+        self._actions["lecture"].setChecked(False)
+        self._display.update_intent(filled="")
         self._number = 0
         self._show()
 
@@ -225,9 +227,9 @@ class TourController(QObject):
 
     def _restore_drawer(self) -> None:
         """Leave the drawers as they were before the step."""
-        if self._before is not None:
+        if self._before is not None and self._drawers.open in DRAWERS.values():
             self._show_drawer(self._before)
-            self._before = None
+        self._before = None
 
     def _pin_largest(self, count: int) -> None:
         run = next((run for run in self._display.session if run.data is not None), None)

@@ -61,7 +61,9 @@ class ViewMenuController(QObject):
 
     def toggle_fill(self, name: str) -> None:
         """Fill the window with a view; show all views if one fills it."""
-        self._display.update_intent(filled="" if self._display.view.wishes.filled else name)
+        wishes = self._display.view.wishes
+        if len(wishes.views) > 1:
+            self._display.update_intent(filled="" if wishes.filled else name)
 
     def _on_view_moved(self, name: str, target: str) -> None:
         views = list(self._display.view.wishes.views)

@@ -215,8 +215,14 @@ class Session:
         self._runs.append(run)
 
     def keep(self, key: int) -> None:
-        """Close all runs but the one with a key."""
-        self.replace([run for run in self if run.key == key])
+        """Close all runs but the one with a key; none if that is not open."""
+        if self.get(key) is not None:
+            self.replace([run for run in self if run.key == key])
+
+    def live_beside(self, key: int) -> list[OpenRun]:
+        """Return the live runs but the one with a key; none if that is not open."""
+        there = self.get(key) is not None
+        return [run for run in self.live if there and run.key != key]
 
     def remove(self, key: int) -> None:
         """Close the run with a key."""

@@ -32,7 +32,7 @@ AS_IT_STANDS = "as it stands"
 SIZE_TIPS = {
     "quick": "Under a minute on two cores; some claims need the paper's size",
     "paper": "The settings of the paper: minutes to hours",
-    AS_IT_STANDS: "The settings as they stand in the study or in the settings",
+    AS_IT_STANDS: "The settings of the study file, or those in the drawer Settings",
 }
 HERE, CLUSTER = "this computer", "a cluster"
 ADDRESS_TIP = (

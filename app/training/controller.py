@@ -343,8 +343,8 @@ class TrainingController(QObject):
         return TrainingJob(key, path, control, plan.recipe)
 
     def train_beside(self, key: int, plan: PlannedRun) -> None:
-        """Train a run at the right of an open one, which moves to the left; close the others."""
-        self.stop_runs([run for run in self._session.live if run.key != key])
+        """Train a run below an open one, and close the others; if that one is closed, none."""
+        self.stop_runs(self._session.live_beside(key))
         self._session.keep(key)
         self._repeat = partial(self._repeat_beside, key, plan)
         self.status.emit("")

@@ -205,7 +205,7 @@ class FileController(QObject):
             self.message.emit(STILL_GOING)
             return False
         # By path, of which one may be open twice.
-        present = [run for run in self._session if run.data is not None and not run.outdated]
+        present = [run for run in self._session if run.live or (run.data and not run.outdated)]
         runs = self._opened(shown, repeat or partial(self.replace, shown), present)
         if paths and not runs:
             return False

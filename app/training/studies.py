@@ -139,8 +139,8 @@ NO_NETWORK = (
     "choose a network in the settings to train that one."
 )
 NO_DYNAMICS = (
-    "How another program has trained this run is not known; choose the dynamics in the experiment "
-    "panel to train the network here."
+    "How another program has trained this run is not known; choose the dynamics in the settings "
+    "to train the network here."
 )
 MEND_FIRST = "Fix the highlighted settings first."
 ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."

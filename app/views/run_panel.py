@@ -161,9 +161,10 @@ class RunPanel(QWidget):
             self.view_moved.emit(name, target)
 
     def zooms(self) -> list[tuple[str, QRectF]]:
-        """The ranges that views were zoomed to, by their names."""
-        plots = [(name, self._made[name].plot) for name in self._names]
-        return [(name, plot.zoom) for name, plot in plots if plot.zoom is not None]
+        """Return the ranges that views are zoomed to, hidden ones included, by their names."""
+        shown = {name: self._made[name].plot.zoom for name in self._names}
+        zooms = {**self._zooms, **shown}
+        return [(name, zoom) for name, zoom in zooms.items() if zoom is not None]
 
     def regions(self) -> list[tuple[str, tuple[float, float, float, float]]]:
         """The ranges of the views that show something, by their names."""
@@ -174,6 +175,7 @@ class RunPanel(QWidget):
         """Zoom the views to ranges; those without one show all they have."""
         for name in self._names:
             self._made[name].plot.set_zoom(zooms.get(name))
+        self._zooms = {name: zoom for name, zoom in zooms.items() if name not in self._names}
 
     def set_views(self, names: Sequence[str]) -> None:
         """Show some views, in this order."""

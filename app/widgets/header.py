@@ -122,6 +122,9 @@ class ViewHeader(QWidget):
         if self._movable and event.button() == Qt.MouseButton.LeftButton:
             self._pressed, self._dragging = event.globalPosition().toPoint(), False
 
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        event.accept()  # its first click was one, and two would be none
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         here = event.globalPosition().toPoint()
         if self._pressed is None:

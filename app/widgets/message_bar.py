@@ -49,10 +49,11 @@ class MessageBar(QWidget):
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
         self._in_corner = False
+        self._lasting = ""  # what stays until the next one
         self.recent: deque[tuple[str, str]] = deque(maxlen=MOST_RECENT)
         """Latest messages with their times of day, the newest last."""
         self._notice_timer = QTimer(self, singleShot=True, interval=NOTICE_MS)
-        self._notice_timer.timeout.connect(self.clear)
+        self._notice_timer.timeout.connect(self._on_notice_read)
         layout = add_all(space(QHBoxLayout(self), (16, 3, 8, 2), 8), (self._words, 1))
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
         self.hide()
@@ -64,6 +65,10 @@ class MessageBar(QWidget):
 
     def show_message(self, sentence: str) -> None:
         """Show a sentence until the next one; an empty sentence hides the bar."""
+        self._lasting = sentence
+        self._show(sentence)
+
+    def _show(self, sentence: str) -> None:
         self._notice_timer.stop()
         self._words.setText(sentence)
         self._settle()
@@ -74,9 +79,12 @@ class MessageBar(QWidget):
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
     def show_notice(self, sentence: str) -> None:
-        """Show for a few seconds what was done."""
-        self.show_message(sentence)
+        """Show for a few seconds what was done; an error that was shown comes back."""
+        self._show(sentence)
         self._notice_timer.start()
+
+    def _on_notice_read(self) -> None:
+        self._show(self._lasting)
 
     def clear(self) -> None:
         self.show_message("")

@@ -183,3 +183,21 @@ def test_headings_keep_their_weight_in_other_colours(program: Marginscope) -> No
     program.actions["dark"].toggle()  # a style sheet restores the fonts that labels had at first
     weights = [panel.heading.font().weight() for panel in program.display.panels[:3]]
     assert weights == [400, 400, 700]
+
+
+def test_what_is_kept_beside_a_closed_run_is_all(program: Marginscope) -> None:
+    """As for a branch whose parent was closed before it began."""
+    first, *others = program.session
+    program.run_choice.close_run(first.key)
+    assert program.session.live_beside(first.key) == []
+    program.session.keep(first.key)
+    assert list(program.session) == others
+
+
+def test_undo_leaves_a_run_alone_that_has_no_frames_yet(program: Marginscope) -> None:
+    """Its file is not opened as a recording: the run stays in training, and can be stopped."""
+    program.training.restart()
+    live = list(program.session)
+    assert all(run.live for run in live)
+    assert program.files.replace([run.path for run in reversed(live)])
+    assert list(program.session) == live[::-1]

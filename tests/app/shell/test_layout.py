@@ -198,3 +198,21 @@ def test_a_restored_window_fits_the_screen(
     monkeypatch.setattr(screen_room, "room_of", lambda _: QSize(1024, 608))
     program = open_program(plain_study)
     assert program.window.width() <= 1024 and program.window.height() <= 608
+
+
+def test_a_lecture_that_is_made_again_leaves_to_what_was_open(
+    open_program: Opener, plain_study: Path, qtbot: QtBot
+) -> None:
+    program = open_program(plain_study)
+    qtbot.waitUntil(lambda: trained(program))
+    for key in ("inspector", "lecture", "undo", "redo", "lecture"):
+        program.actions[key].trigger()
+        qtbot.waitUntil(lambda: not program.scenes.has_pending_change)
+    assert open_drawers(program) == ["inspector"]
+
+
+def test_a_width_that_is_none_costs_no_other_setting(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{"drawer_widths": {"form": -5, "numbers": 300, "x": "y"}, "jobs": 3}')
+    settings, warning = load_settings(path)
+    assert settings.drawer_widths == {"numbers": 300} and settings.jobs == 3 and not warning

@@ -119,6 +119,9 @@ def test_what_was_done_goes_by_itself_and_a_refusal_stays(
     QTest.qWait(60)
     assert bar.text == "The file cannot be written."
     assert bar.isVisible()
+    bar.show_notice("The table is saved.")  # and it comes back after a notice
+    qtbot.waitUntil(lambda: bar.text == "The file cannot be written.")
+    assert bar.isVisible()
 
 
 @pytest.mark.parametrize("kind", ["study", "drawing"])

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -242,3 +242,33 @@ def test_every_view_has_numbers(shown: Marginscope, qtbot: QtBot) -> None:
 
     for name in useful:
         qtbot.waitUntil(partial(is_known, name))
+
+
+# -------------------------------------------------------------------------- what is done besides
+
+
+def test_zooms_outlive_a_view_that_fills_the_window(shown: Marginscope, qtbot: QtBot) -> None:
+    """They are no step of undo either, and a moved run keeps its own."""
+    first = panels(shown)[0]
+    zoom = QRectF(-0.5, -0.5, 1.0, 1.0)
+    first.view("neurons").plot.set_zoom(zoom)
+    shown.display.zoomed.emit()
+    qtbot.waitUntil(lambda: not shown.scenes.has_pending_change)
+    before = shown.actions["undo"].text()
+    shown.view_menu.toggle_fill("margins")
+    shown.scenes.commit()
+    assert shown.actions["undo"].text() == before
+    run = first.run
+    shown.display.move_run(run.key, 1)
+    shown.view_menu.toggle_fill("margins")
+    (moved,) = shown.display.panels_of(run)
+    assert dict(moved.zooms()) == {"neurons": zoom}
+
+
+def test_other_views_end_a_filled_one_and_a_single_view_fills_nothing(shown: Marginscope) -> None:
+    shown.view_menu.toggle_fill("margins")
+    shown.display.update_intent(views=("margins", "curves"))
+    assert names(shown) == {("margins", "curves")}
+    shown.display.update_intent(views=("margins",))
+    shown.view_menu.toggle_fill("margins")
+    assert shown.display.intent.filled == ""
