@@ -1,4 +1,4 @@
-"""The one table of actions. Menus, bars, rail and shortcuts are made from it."""
+"""Table of all actions, from which menus, bars, rail and shortcuts are made."""
 
 from __future__ import annotations
 

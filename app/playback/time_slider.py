@@ -112,8 +112,8 @@ class TimeSlider(QWidget):
         self._clicked_mark: QPointF | None = None  # where a mark is pressed, until it is dragged
         self.setToolTip(
             "Drag to look at another moment; arrow keys go frame by frame. Drag with Shift to loop "
-            "over an interval. The track is the bluer, the more theorems hold, and red where one "
-            "is violated."
+            "over an interval. Blue marks times at which theorems hold, stronger for more of them; "
+            "red marks a violation."
         )
 
     def sizeHint(self) -> QSize:

@@ -73,7 +73,7 @@ class SceneController(QObject):
     def set_actions(self, actions: Mapping[str, QAction], automatic: Flag) -> None:
         """Use the actions of panels and of undo; `automatic`: the program moves the drawers."""
         self._actions, self._automatic = actions, automatic
-        for told in (
+        for changed in (
             self._display.intent_changed,
             self._display.pins_changed,
             self._display.runs_changed,
@@ -82,7 +82,7 @@ class SceneController(QObject):
             self._form.changed,
             self._training.study_loaded,
         ):
-            told.connect(self._schedule)
+            changed.connect(self._schedule)
         for panel in PANELS:
             self._actions[panel].toggled.connect(self._on_panel)
         self.clear_history()

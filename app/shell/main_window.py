@@ -1,4 +1,4 @@
-"""The window: where everything stands. It knows no rules; controllers do."""
+"""Main window: the arrangement of its parts. Controllers decide what they show."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class MainWindow(QMainWindow):
         self.recent.setEnabled(bool(files))
 
     def set_colours(self, palette: Palette) -> None:
-        """Another palette for the parts that paint themselves."""
+        """Set the palette of the parts that paint themselves."""
         self.transport.set_colours(palette)
         self.times.set_colours(palette)
         self.theory.set_colours(palette)

@@ -29,7 +29,7 @@ class ViewMenuController(QObject):
     """Menu of plots and headers, and what clicks and drags of a header do."""
 
     status = Signal(str)
-    """What was copied."""
+    """Sentence about a copy."""
 
     def __init__(
         self,

@@ -94,12 +94,12 @@ class RunPanel(QWidget):
 
     @property
     def views(self) -> tuple[RunView, ...]:
-        """Those that are shown, from the top left."""
+        """Shown views, from the top left."""
         return tuple(self._made[name] for name in self._names)
 
     @property
     def tab_order(self) -> list[QWidget]:
-        """Where Tab goes."""
+        """Plots of the shown views, in the order of Tab."""
         return [view.plot for view in self.views]
 
     def view(self, name: str) -> RunView:
@@ -364,7 +364,7 @@ class RunPanel(QWidget):
                 view.show_frame(self.frame)
 
     def set_options(self, options: Intent) -> None:
-        """Show what the options say; plane, views and palette have methods of their own."""
+        """Follow the options; plane, views and palette have methods of their own."""
         self.options = options
         for view in self.views:
             view.set_options(options)
@@ -382,7 +382,7 @@ class RunPanel(QWidget):
             view.set_theory(self._theory)
 
     def set_message(self, text: str) -> None:
-        """What is said where there is no run."""
+        """Set the sentence that is shown without a run."""
         self.message.setText(text)
 
     def set_colours(self, palette: Palette) -> None:

@@ -75,7 +75,7 @@ class PlotFocus(QObject):
 
     @property
     def shown(self) -> bool:
-        """Whether the plot has the focus by a key, and so the ring."""
+        """True if the plot has the focus by a key, and so the ring."""
         return not self._ring.isHidden()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -202,20 +202,20 @@ class Plot(pg.GraphicsView):
             self._apply()
 
     def set_equal(self, equal: bool) -> None:
-        """Whether a unit is as long on both axes, where that loses less than half of the plot."""
+        """Set equal scales on both axes, where that loses less than half of the plot."""
         if equal != self._equal:
             self._equal = equal
             self._apply()
 
     def set_always_equal(self, always: bool) -> None:
-        """Whether it is so however much of the plot that loses."""
+        """Set equal scales however much of the plot that loses."""
         if always != self._always_equal:
             self._always_equal = always
             self._apply()
 
     @property
     def is_equal(self) -> bool:
-        """Whether a unit is as long on both axes."""
+        """True if a unit is as long on both axes."""
         size = self.view.rect().size()
         return self._equal and (self._always_equal or ranges.used(self._whole(), size) > 0.5)
 

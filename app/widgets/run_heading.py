@@ -22,8 +22,8 @@ class RunHeading(QLabel):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, textFormat=Qt.TextFormat.PlainText)
         self.setMinimumWidth(1)
-        self._current: bool | None = False
-        self.set_current(None)
+        self._current: bool | None = None
+        self._set_weight()
 
     @property
     def is_marked(self) -> bool:
@@ -32,7 +32,7 @@ class RunHeading(QLabel):
 
     def set_current(self, current: bool | None) -> None:
         """Mark the run as the current one or as another one; None if it is open alone."""
-        if current == self._current and current is not False:
+        if current is self._current:
             return
         self._current = current
         several = current is not None
