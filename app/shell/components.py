@@ -195,7 +195,8 @@ class Components(QObject):
         for chosen in (window.dropped, welcome.file_chosen, self.commands.open_requested):
             chosen.connect(files.open_files)
         window.recent.triggered.connect(files.open_recent)
-        window.chips.chosen.connect(self.display.set_current)
+        window.chips.chosen.connect(self.run_choice.choose)
+        self.run_choice.chosen.connect(window.views.reveal)
         window.chips.close_requested.connect(self.run_choice.close_run)
         window.chips.moved.connect(self.display.move_run)
         chooser.chosen.connect(self.training.choose)

@@ -94,6 +94,10 @@ class RunGrid(QScrollArea):
             needed = self._arrange(shown, width, height)
         self._content.resize(width, max(needed, height))
 
+    def reveal(self, panel: RunPanel) -> None:
+        """Scroll so far that a panel is seen."""
+        self.ensureWidgetVisible(panel, 0, 0)
+
     def _arrange(self, panels: Sequence[RunPanel], width: int, height: int) -> int:
         """Place panels within a width; return the height that they need."""
         runs, views = len(panels), max(len(panel.names) for panel in panels)

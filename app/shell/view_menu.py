@@ -119,8 +119,10 @@ class ViewMenuController(QObject):
         self.status.emit(PICTURE_COPIED)
 
     def _on_copy_numbers(self) -> None:
-        QGuiApplication.clipboard().setText(numbers_text(self._menu().view.numbers()))
-        self.status.emit(NUMBERS_COPIED)
+        numbers = self._menu().view.numbers()
+        if numbers:  # else the run was closed under the menu
+            QGuiApplication.clipboard().setText(numbers_text(numbers))
+            self.status.emit(NUMBERS_COPIED)
 
     def _on_log(self, log: bool) -> None:
         self._display.update_intent(log_curves=log)

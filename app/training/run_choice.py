@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from app.playback.display import DisplayController
 from app.training.controller import TrainingController
@@ -13,6 +13,9 @@ from app.training.controller import TrainingController
 @final
 class RunChoiceController(QObject):
     """Actions on one of the open runs."""
+
+    chosen = Signal(object)
+    """Panel of a run that was chosen, to be brought into sight."""
 
     def __init__(
         self,
@@ -28,7 +31,14 @@ class RunChoiceController(QObject):
         number = int(self.sender().objectName().rpartition("_")[2])
         runs = list(self._display.session)
         if number <= len(runs):
-            self._display.set_current(runs[number - 1].key)
+            self.choose(runs[number - 1].key)
+
+    def choose(self, key: int) -> None:
+        """Make a run the current one, and bring it into sight."""
+        self._display.set_current(key)
+        run = self._display.session.get(key)
+        for panel in self._display.panels_of(run) if run is not None else ():
+            self.chosen.emit(panel)
 
     def close_run(self, key: int) -> None:
         """Stop and close one run; the others stay open, and go on if they are trained."""

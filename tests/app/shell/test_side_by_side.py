@@ -100,6 +100,16 @@ def check_ten_open_beside_each_other(program: Marginscope, qtbot: QtBot, files: 
     assert len(program.session) == MOST_RUNS == 10
     qtbot.waitUntil(lambda: drawn(program))
     assert all(isinstance(run.data, DisplayData) for run in program.session)
+    # A run that is chosen by its chip or key is brought into sight.
+    before = program.display.intent.views
+    program.display.update_intent(views=("margins", "norms"))
+    qtbot.waitUntil(lambda: program.window.views.verticalScrollBar().maximum() > 0)
+    for number in (9, 1):
+        program.actions[f"run_{number}"].trigger()
+        assert not program.display.panels[number - 1].visibleRegion().isEmpty()
+    program.window.chips.setCurrentIndex(9)
+    assert not program.display.panels[9].visibleRegion().isEmpty()
+    program.display.update_intent(views=before)
     # The last one makes room for one more.
     program.files.open_files([files[0]], beside=True)
     qtbot.waitUntil(lambda: widths(program) == [*range(3, 12), 3])
