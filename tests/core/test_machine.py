@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +25,7 @@ from core.library.trash import Trash
 from core.run_files import in_use
 from core.run_files.in_use import WriterLock, is_locked, machine_name
 from core.runs import connection
+from core.runs.looking import steadily
 from core.studies.study import parse_study
 from core.sweep import cell
 from core.sweep.plan import plan
@@ -145,11 +147,12 @@ def test_copies_of_killed_readers_go_with_the_next_one(
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     with Apart(tmp_path / "a.msrun") as other:
-        first = connection._connected_to_copy(other.path, other.path)
+        copied = partial(connection._connected_to_copy, other.path, other.path)
+        first = steadily(other.path, copied)  # the recorder may still be writing its first lines
         (ours,) = temporary.iterdir()
         left = temporary / ours.name.replace(f"-{os.getpid()}-", f"-{dead()}-")
         left.mkdir()
-        second = connection._connected_to_copy(other.path, other.path)
+        second = steadily(other.path, copied)
         assert ours.exists() and not left.exists()
         for one in (first, second):
             one.close()
