@@ -8,6 +8,8 @@ from PySide6.QtCore import QEvent, QLocale, QTimer, Signal
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 
+from app.style import use_typeface
+
 
 @final
 class QtApplication(QApplication):
@@ -19,6 +21,7 @@ class QtApplication(QApplication):
     def __init__(self, arguments: list[str]) -> None:
         super().__init__(arguments)
         QLocale.setDefault(QLocale.c())  # decimal points, as in the rest of the program
+        use_typeface(self)
         self._names: list[str] = []
         self._together = QTimer(self, singleShot=True, interval=0)
         self._together.timeout.connect(self._ask)

@@ -10,7 +10,17 @@ from functools import cache
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QIcon, QImage, QPainter, QPalette, QPixmap
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontDatabase,
+    QFontMetrics,
+    QIcon,
+    QImage,
+    QPainter,
+    QPalette,
+    QPixmap,
+)
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QStyleFactory, QToolTip
 
@@ -29,7 +39,25 @@ MARGIN = 8  # around a line
 PANEL = 280  # the width of a panel beside the views
 LEAST_PLOT = (150, 130)  # pixels below which a plot of a run is not legible
 
+FAMILY, WEIGHTS = "Inter", ("Regular", "SemiBold")
+LETTERS = 13  # pixels of the type, unless the system's is larger
+INCH = 72.0  # points
+LINE_SCALE = "lineScale"  # property of the application
+
 Role = QPalette.ColorRole
+
+
+def use_typeface(application: QApplication) -> None:
+    """Set the shipped typeface, in the size of the system's but no smaller than `LETTERS`."""
+    for weight in WEIGHTS:
+        path = Path(str(RESOURCES.joinpath("fonts", f"{FAMILY}-{weight}.ttf")))
+        QFontDatabase.addApplicationFont(path.as_posix())
+    font = tabular(application.font())
+    # Signs that it lacks come from the system's typeface.
+    font.setFamilies([FAMILY, *font.families()])
+    least = LETTERS * INCH / application.primaryScreen().logicalDotsPerInch()
+    font.setPointSizeF(max(font.pointSizeF(), least))
+    application.setFont(font)
 
 
 def line_of(font: QFont) -> int:
@@ -204,3 +232,17 @@ def icon_of_colours(name: str, normal: str, disabled: str) -> QIcon:
         for mode, colour in ((QIcon.Mode.Normal, normal), (QIcon.Mode.Disabled, disabled)):
             result.addPixmap(QPixmap.fromImage(_image(name, colour, size)), mode)
     return result
+
+
+def set_line_scale(scale: float) -> None:
+    """Draw curves and markers in all plots so many times as wide."""
+    application = QApplication.instance()
+    assert application is not None
+    application.setProperty(LINE_SCALE, scale)
+
+
+def line_scale() -> float:
+    """Return how many times as wide curves and markers are drawn."""
+    application = QApplication.instance()
+    scale = None if application is None else application.property(LINE_SCALE)
+    return 1.0 if scale is None else float(scale)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import final
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QIcon
+from PySide6.QtGui import QAction, QGuiApplication, QIcon, QKeySequence
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app import style
@@ -19,7 +19,8 @@ from app.shell.top_bar import ICONS
 from core import __version__
 from core.figures.palette import PALETTES, Palette
 
-LECTURE_SCALE = 1.4
+LECTURE_SCALE, LECTURE_LINES = 1.4, 1.6  # of type, and of lines and markers
+LECTURE = "Lecture. {keys} brings everything back."
 ABOUT = (
     "Marginscope {version}: watch shallow networks learn, against what theory promises.\n\n"
     "MIT licence. The papers behind a figure are named in its study."
@@ -125,13 +126,19 @@ class AppearanceController(QObject):
             self._before_lecture = self._drawers.open, times.isChecked()
             self._drawers.show("")
             times.setChecked(False)
-        for part in (window.top, window.rail):
+        for part in (window.menuBar(), window.top, window.rail):
             part.setVisible(not lecture)
+        style.set_line_scale(LECTURE_LINES if lecture else 1.0)
         font = QApplication.font()
         font.setPointSizeF(self._base_size * (LECTURE_SCALE if lecture else 1.0))
         QApplication.setFont(font)
         self.apply()
-        if not lecture:
+        if lecture:
+            keys = (
+                self._actions["lecture"].shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            )
+            self._window.bar.show_notice(LECTURE.format(keys=keys))
+        else:
             drawer, shown = self._before_lecture
             self._drawers.show(drawer)
             times.setChecked(shown)

@@ -21,6 +21,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap
 
 from app.qt_workarounds import draw_fragments
+from app.style import line_scale
 from app.widgets.axis import PlotAxis
 from core.figures.palette import Palette, rgba
 
@@ -50,6 +51,12 @@ def _pen(colour: Any, width: float, dashes: tuple[float, ...]) -> QPen:
         pen.setDashPattern(list(dashes))
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
     return pen
+
+
+def _scaled(pen: QPen, scale: float) -> QPen:
+    wide = QPen(pen)
+    wide.setWidthF(scale * pen.widthF())
+    return wide
 
 
 def path_of(x: NDArray[Any], y: NDArray[Any], connect: Any = "finite") -> QPainterPath:
@@ -153,8 +160,9 @@ class CurveStack(Everywhere):
     def paint(self, painter: QPainter, *_: Any) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
+        scale = line_scale()
         for path, pen in self.curves[: self.shown]:
-            painter.setPen(pen)
+            painter.setPen(pen if scale == 1.0 else _scaled(pen, scale))
             painter.drawPath(path)
 
 
@@ -268,7 +276,7 @@ class Markers(Everywhere):
         self.points: NDArray[np.float64] = np.empty((0, 2))
         self.which: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # the style of each, (k,)
         self._sheet: QPixmap | None = None
-        self._ratio = 1.0
+        self._ratio = 1.0  # pixels of the sheet for one of a style
         self._cells: NDArray[np.float64] = np.empty((0, 4))
 
     def set_styles(self, *styles: Style) -> None:
@@ -308,8 +316,9 @@ class Markers(Everywhere):
         if self.points.shape[0] == 0 or not self.styles:
             return
         ratio = float(painter.device().devicePixelRatioF())
-        if self._sheet is None or self._ratio != ratio:
-            self._sheet, self._ratio = self._make_sheet(ratio), ratio
+        drawn = ratio * line_scale()
+        if self._sheet is None or self._ratio != drawn:
+            self._sheet, self._ratio = self._make_sheet(drawn), drawn
         # Placed here: fragments would be scaled with the axes, and markers keep their size.
         way = painter.transform()
         x = way.m11() * self.points[:, 0] + way.dx()

@@ -16,6 +16,7 @@ from app.shell.application import Marginscope
 from app.shell.drawers import DRAWERS
 from app.shell.main_window import MainWindow
 from app.study.window import StudyWindow
+from app.style import line_scale
 from app.widgets import screen_room
 from app.widgets.drawers import LEAST_PAGE
 from app.widgets.screen_room import TITLE_BAR, room_of
@@ -40,6 +41,7 @@ def open_drawers(program: Marginscope) -> list[str]:
         "form": window.form,
         "inspector": window.theory,
         "numbers": window.inspector,
+        "result": window.result,
         "library": program.library.panel,
     }
     seen = [key for key, page in pages.items() if page is not None and page.isVisible()]
@@ -112,11 +114,13 @@ def test_a_lecture_is_plots_and_slider(
     qtbot.keyClick(window, Qt.Key.Key_F11)
     assert open_drawers(program) == []
     assert not any(part.isVisible() for part in (window.top, window.rail, window.times))
-    assert window.transport.slider.isVisible()
-    assert QApplication.font().pointSizeF() > size
+    assert window.transport.slider.isVisible() and not window.menuBar().isVisible()
+    assert QApplication.font().pointSizeF() > size and line_scale() > 1.5
+    assert "F11" in window.bar.text
     qtbot.keyClick(window, Qt.Key.Key_F11)
     assert open_drawers(program) == ["inspector"]
     assert all(part.isVisible() for part in (window.top, window.rail, window.times))
+    assert window.menuBar().isVisible() and line_scale() == 1.0
     assert QApplication.font().pointSizeF() == size
     qtbot.keyClick(window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert window.close()
