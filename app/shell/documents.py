@@ -23,6 +23,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "Numbers": ("accuracy", "theory", "glossary", "benchmarks", "faults"),
     "The program": ("cite", "architecture", "bundle"),
 }
+DECISIONS = "Decisions, for developers"
 FIRST = ("README.md", *(f"docs/{name}.md" for names in PARTS.values() for name in names))
 SITE = ("site", "index.html")  # in the package of resources
 LAST = ("CHANGELOG.md",)
@@ -32,11 +33,12 @@ CALLED = {"README.md": "Marginscope", "CHANGELOG.md": "What is new"}
 @final
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Page in Markdown. `title`: its first heading, before any colon."""
+    """Page in Markdown. `title`: its first heading, before any colon. `part`: heading above it."""
 
     path: Path
     title: str
     text: str
+    part: str = ""
 
 
 def folder() -> Path | None:
@@ -76,9 +78,10 @@ def _read(place: Path, pages: Sequence[Path]) -> Iterator[Document]:
         name = page.relative_to(place).as_posix()
         heading = re.search(r"^# (?:(\d+)\. )?([^:\n]+)", text, re.MULTILINE)
         title = heading[2].strip() if heading else page.stem
+        part = next((part for part, names in PARTS.items() if page.stem in names), "")
         if heading and heading[1]:
-            title = f"Decision {heading[1]}: {title}"
-        yield Document(page, CALLED.get(name, title), text)
+            title, part = f"Decision {heading[1]}: {title}", DECISIONS
+        yield Document(page, CALLED.get(name, title), text, part)
 
 
 def slug(heading: str) -> str:

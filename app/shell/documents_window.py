@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QListWidget,
+    QListWidgetItem,
     QSplitter,
     QTextBrowser,
     QVBoxLayout,
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.shell.documents import Document, found, slug
+from app.style import small
 from app.widgets.inputs import SearchLine, push_button, row_after
 from app.widgets.labels import plain_tip, quiet_label
 from app.widgets.layouts import add_all, space
@@ -27,6 +29,7 @@ HINT = "Find words in all documents"
 NONE = "No document has all of these words."
 MISSING = "The documents are not there: they lie in the folder docs of the program's own folder."
 LIST_WIDTH = 220
+PATH = Qt.ItemDataRole.UserRole
 
 
 @final
@@ -108,19 +111,36 @@ class DocumentsWindow(QDialog):
         self._shown = found(self._all, self.line.text())
         with QSignalBlocker(self.titles):
             self.titles.clear()
-            self.titles.addItems([page.title for page in self._shown])
-            for place, page in enumerate(self._shown):
-                self.titles.item(place).setToolTip(plain_tip(page.title))
+            part = ""
+            for page in self._shown:
+                if page.part not in ("", part):
+                    part = page.part
+                    self._add_heading(part)
+                item = QListWidgetItem(page.title, self.titles)
+                item.setToolTip(plain_tip(page.title))
+                item.setData(PATH, str(page.path))
         if self._all:
             self.told.setText("" if self._shown else NONE)
         self.told.setVisible(bool(self.told.text()))
         paths = [page.path for page in self._shown]
         present = self.present
         if paths and present not in paths:
-            self.titles.setCurrentRow(0)
+            self.titles.setCurrentRow(self._row_of(paths[0]))
         else:
             self._mark(present)
             self._find()
+
+    def _add_heading(self, part: str) -> None:
+        item = QListWidgetItem(part, self.titles)
+        item.setFlags(Qt.ItemFlag.NoItemFlags)
+        font = small(self.titles.font())
+        font.setBold(True)
+        item.setFont(font)
+
+    def _row_of(self, path: Any) -> int:
+        """Return the row of a page among the titles, -1 if it is not there."""
+        rows = range(self.titles.count())
+        return next((row for row in rows if self.titles.item(row).data(PATH) == str(path)), -1)
 
     @property
     def present(self) -> Any:
@@ -133,12 +153,15 @@ class DocumentsWindow(QDialog):
 
     def _move(self, step: int) -> None:
         if self._shown:
-            row = row_after(self.titles.currentRow(), step, len(self._shown))
-            self.titles.setCurrentRow(row)
+            paths = [page.path for page in self._shown]
+            present = paths.index(self.present) if self.present in paths else -1
+            place = row_after(present, step, len(paths))
+            self.titles.setCurrentRow(self._row_of(paths[place]))
 
     def _on_row(self, row: int) -> None:
-        if 0 <= row < len(self._shown):
-            self._open(QUrl.fromLocalFile(str(self._shown[row].path)))
+        path = self.titles.item(row).data(PATH) if row >= 0 else None
+        if path:  # no heading
+            self._open(QUrl.fromLocalFile(path))
 
     def _to(self, source: QUrl) -> None:
         """Another page comes, which the browser says before it has it as its source."""
@@ -146,9 +169,8 @@ class DocumentsWindow(QDialog):
 
     def _mark(self, present: Any) -> None:
         """The page that is shown is marked among the titles, if it is there."""
-        paths = [page.path for page in self._shown]
         with QSignalBlocker(self.titles):
-            self.titles.setCurrentRow(paths.index(present) if present in paths else -1)
+            self.titles.setCurrentRow(self._row_of(present))
 
     def _follow(self, link: QUrl) -> None:
         """Open a link: within the documents here, what is elsewhere by the system."""
