@@ -187,7 +187,7 @@ class SortedView(NodeView):
     def _numbers(self, x: float, y: float) -> str:
         assert self.data is not None
         rank = round(x * self.data.m)
-        return f"{resolved_text(y, self.plot.pixel_height())}, rank {rank}"
+        return f"{resolved_text(y, self.plot.pixel_height())} (rank {rank})"
 
     def _emptiness(self, data: DisplayData) -> str:
         return "" if np.isfinite(self.plot.points[:, 1]).any() else NOTES[self._kind]

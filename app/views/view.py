@@ -266,7 +266,7 @@ class RunView(QWidget):
             told += [overlay.corner[0]] if overlay.corner else []
             readings = [one.text for one in overlay.readings if math.isfinite(one.value)]
             told += readings or [self.header.key]
-            told += [f"{mark.label} {mark.numbers}".rstrip() for mark in overlay.marks]
+            told += [mark.words for mark in overlay.marks]
         self.plot.setAccessibleDescription("; ".join(filter(None, told)))
 
     # ----------------------------------------------------------------------------- the pointer

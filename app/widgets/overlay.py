@@ -42,6 +42,11 @@ class NodeMark:
     hovered: bool = False
     outward: bool = False  # its label stands away from the middle, where the others are
 
+    @property
+    def words(self) -> str:
+        """Label with the numbers."""
+        return f"{self.label}: {self.numbers}" if self.numbers else self.label
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class Labels:
 
     def fitting(self, x: float, mark: NodeMark) -> str:
         """A mark's label with its numbers, without them where neither side has the room."""
-        text = f"{mark.label} {mark.numbers}".rstrip()
+        text = mark.words
         width = QFontMetricsF(self._painter.font()).horizontalAdvance(text) + 6.0 + GAP
         room = max(self._inside.right() - x, x - self._inside.left())
         return text if width <= room else mark.label

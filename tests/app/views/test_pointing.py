@@ -109,7 +109,8 @@ def test_nodes_say_their_place_with_the_digits_of_the_screen(
     grain = neurons.plot.pixel_height() * 10.0**neurons.power
     assert (x, y) == pytest.approx(tuple(wanted.tolist()), abs=grain)
     (mark,) = panel.view("norms").plot.overlay.marks
-    told, rank = mark.numbers.split(", rank ")
+    told, rank = mark.numbers.removesuffix(")").split(" (rank ")
+    assert mark.words == f"node 5: {mark.numbers}"
     values = data.values("relative_norm", frame)
     assert mark.label == "node 5"
     assert number_in(told) == pytest.approx(float(values[5]), abs=0.01)
