@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import final
 
 from PySide6.QtCore import QEvent, QLocale, QTimer, Signal
-from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtGui import QFileOpenEvent, QFont, QFontDatabase
 from PySide6.QtWidgets import QApplication
 
-from app.style import use_typeface
+from core.program import RESOURCES
+
+FAMILY, WEIGHTS = "Inter", ("Regular", "SemiBold")
+LETTERS = 13  # pixels of the type, unless the system's is larger
+INCH = 72.0  # points
+
+
+def use_typeface(application: QApplication) -> None:
+    """Set the shipped typeface, in the size of the system's but no smaller than `LETTERS`."""
+    for weight in WEIGHTS:
+        path = Path(str(RESOURCES.joinpath("fonts", f"{FAMILY}-{weight}.ttf")))
+        QFontDatabase.addApplicationFont(path.as_posix())
+    font = application.font()
+    font.setFeature(QFont.Tag("tnum"), 1)  # OpenType's tabular numerals
+    # Signs that it lacks come from the system's typeface.
+    font.setFamilies([FAMILY, *font.families()])
+    least = LETTERS * INCH / application.primaryScreen().logicalDotsPerInch()
+    font.setPointSizeF(max(font.pointSizeF(), least))
+    application.setFont(font)
 
 
 @final

@@ -13,7 +13,6 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
-    QFontDatabase,
     QFontMetrics,
     QIcon,
     QImage,
@@ -39,25 +38,9 @@ MARGIN = 8  # around a line
 PANEL = 280  # the width of a panel beside the views
 LEAST_PLOT = (150, 130)  # pixels below which a plot of a run is not legible
 
-FAMILY, WEIGHTS = "Inter", ("Regular", "SemiBold")
-LETTERS = 13  # pixels of the type, unless the system's is larger
-INCH = 72.0  # points
 LINE_SCALE = "lineScale"  # property of the application
 
 Role = QPalette.ColorRole
-
-
-def use_typeface(application: QApplication) -> None:
-    """Set the shipped typeface, in the size of the system's but no smaller than `LETTERS`."""
-    for weight in WEIGHTS:
-        path = Path(str(RESOURCES.joinpath("fonts", f"{FAMILY}-{weight}.ttf")))
-        QFontDatabase.addApplicationFont(path.as_posix())
-    font = tabular(application.font())
-    # Signs that it lacks come from the system's typeface.
-    font.setFamilies([FAMILY, *font.families()])
-    least = LETTERS * INCH / application.primaryScreen().logicalDotsPerInch()
-    font.setPointSizeF(max(font.pointSizeF(), least))
-    application.setFont(font)
 
 
 def line_of(font: QFont) -> int:
