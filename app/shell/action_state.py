@@ -69,6 +69,10 @@ class ActionStateController(QObject):
         window.curve_choice.aboutToShow.connect(self.fill_curves)
         window.curve_choice.triggered.connect(self._on_curve)
 
+    def show_choice(self, sentence: str) -> None:
+        """Say which runs of a study are trained, with buttons that choose others, or all."""
+        self._window.bar.show_notice(sentence, [self._actions[key] for key in ("cells", "whole")])
+
     def set_actions(self, table: Mapping[str, QAction]) -> None:
         """Show the state by the actions of the table, from now on."""
         self._actions = table

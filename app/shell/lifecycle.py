@@ -57,6 +57,11 @@ class StartupController(QObject):
         self._ready = False
         keeper.answered.connect(self._on_answer)
 
+    @property
+    def opens_files(self) -> bool:
+        """True if the program was started with a file, a study or a link."""
+        return bool(self._names)
+
     def set_restores(self, restores: bool) -> None:
         """Let the next start open with what is open now, or not."""
         self.restores = restores

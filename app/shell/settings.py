@@ -19,11 +19,13 @@ from app.state.views import known
 class SettingsController:
     """Settings of the user: `values`.
 
-    `warning`: sentences about what is not saved, and about a file that could not be read.
+    `is_new`: the window was never closed before, so that there is no file. `warning`: sentences
+    about what is not saved, and about a file that could not be read.
     """
 
     def __init__(self, places: Places, unkept: str = "") -> None:
         self._places = places
+        self.is_new = not places.settings.exists()
         self.values, warning = load_settings(places.settings)
         self.warning = f"{unkept} {warning}".strip()
 

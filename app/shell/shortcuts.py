@@ -67,12 +67,14 @@ class ShortcutController(QObject):
         if not isinstance(action, QAction) or not BARE.fullmatch(action.shortcut().toString()):
             return
         name, keys = NAMES[action.objectName()], native_text(self._keys[action.objectName()])
+        offered: tuple[QAction, ...] = ()
         if action.isCheckable():
             words = ON_OFF.format(name=name, state="on" if action.isChecked() else "off", keys=keys)
         else:
             leads_back = FILLED if action.objectName() == "fill" else DONE
             words = leads_back.format(name=name, keys=keys, undo=native_text(self._keys["undo"]))
-        self._window.bar.show_notice(words)
+            offered = () if action.objectName() == "fill" else (self._actions["undo"],)
+        self._window.bar.show_notice(words, offered)
 
     @property
     def own(self) -> dict[str, str]:

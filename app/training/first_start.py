@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import final
 
 from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction
 
 from app.playback.display import DisplayController
 from app.training.run_worker import RunWorker
@@ -13,12 +15,15 @@ from core.studies.study import load_study
 
 FIRST_STUDY = "telgarsky22-figure-1"
 RECORDING = (
-    "Playing a recorded run while Marginscope compiles its kernels for this computer (first start "
-    "only). Training starts automatically when they are ready."
+    "You are watching a shipped recording while Marginscope compiles its numerical code for this "
+    "computer (once, about half a minute). Your own run then takes over."
 )
 WAITING = (
-    "Compiling the kernels for this computer (first start only). Training starts automatically."
+    "Compiling the numerical code for this computer (once, about half a minute). Training then "
+    "starts by itself."
 )
+NEW = "New here? Take the tour, train on your own data, or browse the papers."
+BEGINNINGS = ("tour", "draw", "studies")  # keys of actions
 
 
 def first_settings() -> list[dict[str, object]]:
@@ -32,7 +37,7 @@ def first_settings() -> list[dict[str, object]]:
 
 @final
 class FirstStartNotice(QObject):
-    """Says in the message bar what is shown while kernels are missing."""
+    """Says in the message bar what is shown while kernels are missing, and how to begin."""
 
     def __init__(
         self, worker: RunWorker, display: DisplayController, bar: MessageBar, parent: QObject
@@ -40,9 +45,19 @@ class FirstStartNotice(QObject):
         super().__init__(parent)
         self._display, self._bar = display, bar
         self._waiting: set[int] = set()
+        self._beginnings: tuple[QAction, ...] = ()
         worker.waiting.connect(self._on_waiting)
         worker.compiler.refused.connect(self._on_refused)
         display.runs_changed.connect(self._update)
+
+    def set_actions(self, actions: Mapping[str, QAction]) -> None:
+        """Use the actions with which a new user begins."""
+        self._beginnings = tuple(actions[key] for key in BEGINNINGS)
+
+    def greet(self) -> None:
+        """Offer a new user where to begin."""
+        if not self._bar.text:
+            self._bar.show_message(NEW, self._beginnings)
 
     def _on_refused(self, sentence: str) -> None:
         """Say that kernels cannot be stored, after what is said of other folders."""
@@ -56,7 +71,7 @@ class FirstStartNotice(QObject):
     def _update(self) -> None:
         session = self._display.session
         if any(run.stands_in for run in session):
-            self._bar.show_message(RECORDING)
+            self._bar.show_message(RECORDING, self._beginnings)
         elif any(run.key in self._waiting for run in session):
             self._bar.show_message(WAITING)
         # Only its own words: the bar may say something else by now, which stays.

@@ -1,4 +1,4 @@
-"""Bar with one sentence: an error or a notice.
+"""Bar with one sentence, an error or a notice, and buttons for what can be done next.
 
 It covers the top of another widget, or its lower right corner, so that nothing moves when it
 appears.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import final
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer
-from PySide6.QtGui import QAccessible, QAccessibleEvent, QKeyEvent, QPalette
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction, QKeyEvent, QPalette
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QToolButton, QWidget
 
 from app.widgets.layouts import add_all, space
 
@@ -49,13 +50,18 @@ class MessageBar(QWidget):
         close.clicked.connect(self.clear)
         self._over: QWidget | None = None
         self._in_corner = False
-        self._lasting = ""  # what stays until the next one
+        self._lasting: tuple[str, tuple[QAction, ...]] = "", ()  # what stays until the next one
         self.recent: deque[tuple[str, str]] = deque(maxlen=MOST_RECENT)
         """Latest messages with their times of day, the newest last."""
         self._notice_timer = QTimer(self, singleShot=True, interval=NOTICE_MS)
         self._notice_timer.timeout.connect(self._on_notice_read)
-        layout = add_all(space(QHBoxLayout(self), (16, 3, 8, 2), 8), (self._words, 1))
-        layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        layout = space(QGridLayout(self), (16, 3, 8, 2), (8, 4))
+        layout.addWidget(self._words, 0, 0)
+        layout.addWidget(close, 0, 1, Qt.AlignmentFlag.AlignTop)
+        layout.setColumnStretch(0, 1)
+        self._row = add_all(space(QHBoxLayout(), spacing=8), 1)
+        layout.addLayout(self._row, 1, 0, 1, 2)
+        self.buttons: list[QToolButton] = []
         self.hide()
 
     @property
@@ -63,14 +69,15 @@ class MessageBar(QWidget):
         """Sentence that is shown, or ""."""
         return self._words.text()
 
-    def show_message(self, sentence: str) -> None:
+    def show_message(self, sentence: str, actions: Sequence[QAction] = ()) -> None:
         """Show a sentence until the next one; an empty sentence hides the bar."""
-        self._lasting = sentence
-        self._show(sentence)
+        self._lasting = sentence, tuple(actions)
+        self._show(sentence, actions)
 
-    def _show(self, sentence: str) -> None:
+    def _show(self, sentence: str, actions: Sequence[QAction]) -> None:
         self._notice_timer.stop()
         self._words.setText(sentence)
+        self._offer(actions)
         self._settle()
         self.setVisible(bool(sentence))
         if sentence:
@@ -78,13 +85,29 @@ class MessageBar(QWidget):
             self.raise_()
             QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))
 
-    def show_notice(self, sentence: str) -> None:
+    def show_notice(self, sentence: str, actions: Sequence[QAction] = ()) -> None:
         """Show for a few seconds what was done; an error that was shown comes back."""
-        self._show(sentence)
+        self._show(sentence, actions)
         self._notice_timer.start()
 
     def _on_notice_read(self) -> None:
-        self._show(self._lasting)
+        self._show(*self._lasting)
+
+    def _offer(self, actions: Sequence[QAction]) -> None:
+        """Show a button for each action, which also hides the message."""
+        for button in self.buttons:
+            button.hide()  # deleted in the next turn of the event loop: it may have been pressed
+            button.deleteLater()
+        self.buttons = []
+        for place, action in enumerate(actions):
+            button = QToolButton(self)
+            button.setText(action.text().replace("&", "").removesuffix(" ..."))
+            button.setToolTip(action.toolTip())
+            button.setProperty("inline", True)
+            button.clicked.connect(self.clear)
+            button.clicked.connect(action.trigger)
+            self._row.insertWidget(place, button)
+            self.buttons.append(button)
 
     def clear(self) -> None:
         self.show_message("")
@@ -119,7 +142,8 @@ class MessageBar(QWidget):
     def _words_width(self) -> int:
         """Return the width at which the sentence is one line."""
         words = self._words.fontMetrics().horizontalAdvance(self._words.text())
-        return words + self._close.sizeHint().width() + AROUND
+        row = self._row.sizeHint().width()
+        return max(words + self._close.sizeHint().width(), row) + AROUND
 
     def showEvent(self, event: QEvent) -> None:
         self.window().installEventFilter(self)

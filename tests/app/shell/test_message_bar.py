@@ -7,6 +7,7 @@ import re
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -15,6 +16,7 @@ from app.data.drawing_window import DrawingWindow
 from app.shell.application import Marginscope
 from app.shell.messages import MessagesDialog
 from app.study.window import StudyWindow
+from app.training.first_start import NEW
 from app.widgets.message_bar import APART, MOST_RECENT, MessageBar
 from core.figures.palette import LIGHT
 from tests.app.mouse import pick
@@ -150,3 +152,34 @@ def test_the_latest_messages_are_listed(program: Marginscope, qtbot: QtBot) -> N
     assert re.match(r"\d\d:\d\d  ", lines[0])
     dialog.reject()
     qtbot.waitUntil(lambda: program.window.findChild(MessagesDialog) is None)
+
+
+def test_a_message_offers_what_can_be_done_next(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    bar = MessageBar(window)
+    first, other = QAction("&Choose runs ...", window), QAction("Undo", window)
+    window.show()
+    bar.show_message("It failed.", [other])
+    bar.show_notice("Two of 16 runs are trained.", [first])
+    (button,) = bar.buttons
+    assert button.text() == "Choose runs"
+    with qtbot.waitSignal(first.triggered):
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert bar.isHidden()
+    bar.show_message("It failed.", [other])
+    bar.show_notice("Saved.")
+    assert bar.buttons == []
+    bar._on_notice_read()  # the error comes back, with its button
+    assert bar.text == "It failed." and [one.text() for one in bar.buttons] == ["Undo"]
+
+
+def test_a_new_user_is_shown_where_to_begin(program: Marginscope) -> None:
+    program.window.bar.clear()
+    program.first.greet()
+    names = [button.text() for button in program.window.bar.buttons]
+    assert program.window.bar.text == NEW and len(names) == 3
+    program.window.bar.show_message("Something is wrong.")
+    program.first.greet()  # less important
+    assert program.window.bar.text == "Something is wrong." and not program.window.bar.buttons
+    program.window.bar.clear()
