@@ -32,7 +32,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_N
 # Tests that take long by nature run in test-long alone, which empties this variable.
 TIER := -m "not slow"
 
-.PHONY: setup run test test-long lint quick bench fuzz faults soak hunt recording drawing pictures docs
+.PHONY: setup run test test-long lint quick bench fuzz faults soak hunt recording drawing pictures results docs
 .PHONY: bundle test-bundle release format clean help
 
 help: ## this list
@@ -77,6 +77,9 @@ drawing: $(TOOLS) ## make docs/images/architecture.svg anew from the code
 
 pictures: $(TOOLS) $(KERNELS) ## make docs/images/window-*.png anew from the program; after changes of the window
 	$(PY) -m tests.tools.pictures $(ARGS)
+
+results: $(TOOLS) $(KERNELS) ## resources/results again from runs of every study at quick size; after changes of studies
+	$(ONE_THREAD) $(PY) -m tests.tools.results $(ARGS)
 
 docs: $(SITE) $(KERNELS) ## the web site of the documents, which Help opens; runs every study once
 	$(ONE_THREAD) $(PY) -m docs.site $(ARGS)

@@ -84,7 +84,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         None,
         ActionRow("studies", "Choose a st&udy ...", "Ctrl+Shift+S"),
         ActionRow("cells", "C&hoose runs ...", "F6"),
-        ActionRow("whole", "Wh&ole study ...", "F7", "study", short="Study"),
+        ActionRow("whole", "Wh&ole study ...", "F7", "study"),
         ActionRow("preview", "Preview the &data ...", "F8"),
         ActionRow("draw", "Draw da&ta ...", "Shift+F8"),
     ),
@@ -123,6 +123,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("form", "Sett&ings", "F9", "settings", True),
         ActionRow("inspector", "T&heory", "F10", "theory", True),
         ActionRow("numbers", "&Numbers", "F3", "numbers", True),
+        ActionRow("result", "St&udy result", "F12", "study", True, "Study"),
         ActionRow("times", "&Theorem time line", "F4", checkable=True),
     ),
     "&Help": (
@@ -212,6 +213,7 @@ TIPS = {
     "form": "Edit and train the settings of the study",
     "inspector": "Reference margins, and what the theorems say of the run",
     "numbers": "The selected neuron, every number at the cursor, and the run's settings",
+    "result": "The figure of the whole study, with the verdicts on its claims",
     "times": "Timeline of when each theorem holds, above the time slider",
     "palette": "Find any action, study, run, observable or view by a few letters",
     "shortcuts": "All keys on one page, where they can be changed",
@@ -226,7 +228,7 @@ TIPS = {
 }
 
 # Keys of the actions on the rail, at the left and right of the top bar, and in its menus.
-RAIL = ("form", "inspector", "numbers", "library", "whole")
+RAIL = ("form", "inspector", "numbers", "library", "result")
 TRAINING = ("run", "pause", "stop")
 EXPORTS = ("figure", "copy_figure", "film", "page", "data", SEPARATOR, "cite", "copy_link")
 MORE = (

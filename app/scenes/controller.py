@@ -38,7 +38,7 @@ from app.training.run_questions import Repeat
 from app.widgets.labels import menu_text
 
 # The lecture first: it folds and opens the others.
-PANELS = ("lecture", "form", "inspector", "numbers", "library", "times")
+PANELS = ("lecture", "form", "inspector", "numbers", "result", "library", "times")
 
 
 @final

@@ -98,6 +98,7 @@ PANELS = {
     "form": "settings",
     "inspector": "theory",
     "numbers": "numbers",
+    "result": "study result",
     "library": "library",
     "times": "theorem time line",
     "lecture": "lecture",

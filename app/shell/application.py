@@ -129,6 +129,8 @@ class Marginscope(Components):
             self.library.start()
             if not self.window.bar.text:  # opening files begins with an empty bar
                 self._show_warnings()
+            if self.settings.is_new and not self.startup.opens_files:
+                self.first.greet()
 
     def _show_warnings(self) -> None:
         """Report problems with the user's settings, session and shortcuts."""
@@ -163,7 +165,7 @@ class Marginscope(Components):
         settings, window = self.settings.values, self.window
         self.actions = made = actions.make_actions(window, self._handlers())
         users = (self.commands, self.shortcuts, self.tour, self.action_state, self.appearance)
-        for user in (window, *users, self.drawers):
+        for user in (window, *users, self.drawers, self.first):
             user.set_actions(made)
         self.scenes.set_actions(made, self.drawers.automatic)
         window.columns.widths.update(settings.drawer_widths)
@@ -235,7 +237,7 @@ class Marginscope(Components):
             "margins_stop": self.theory.cancel,
             "studies": self.studies.browse,
             "whole": self.studies.show_window,
-            "cells": self.training.choose_cells,
+            "cells": self.cell_runs.choose_cells,
             "preview": self.preview.show,
             "draw": self.drawing.show,
             # Play
@@ -266,7 +268,7 @@ class Marginscope(Components):
             "dark": self.appearance.set_dark,
             "system": self.appearance.set_follows_system,
             "lecture": self.appearance.set_lecture,
-            **dict.fromkeys(("form", "inspector", "numbers"), self.drawers.on_toggled),
+            **dict.fromkeys(("form", "inspector", "numbers", "result"), self.drawers.on_toggled),
             "times": self.appearance.set_times,
             # Help
             "palette": self.commands.show,
@@ -303,6 +305,7 @@ class Marginscope(Components):
         self.theory.stop()
         self.following.stop()
         self.studies.close()
+        self.result.close()
         self.library.close()
         if not self.worker.close():
             LOG.error("The training did not end in time.")

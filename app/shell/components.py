@@ -41,10 +41,12 @@ from app.shell.tour import TourController
 from app.shell.view_menu import ViewMenuController
 from app.state.session import Session
 from app.study.controller import StudyController
+from app.study.result import ResultController
 from app.theory.controller import TheoryController
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from app.training.branching import BranchController
+from app.training.cell_runs import CellRunController
 from app.training.controller import TrainingController
 from app.training.files import FileController
 from app.training.first_start import FirstStartNotice
@@ -87,6 +89,9 @@ class Components(QObject):
         self.playback = PlaybackController(self.display, window.transport, self)
         self.files = FileController(
             self.session, self.training, form, self.questions, places, window
+        )
+        self.cell_runs = CellRunController(
+            self.session, self.training, self.run_choice, self.files, places, window
         )
         self._make_scenes(names)
         self.drawers = DrawerController(window)
@@ -146,6 +151,9 @@ class Components(QObject):
             settings.cluster,
             settings.jobs,
         )
+        palette = PALETTES[self.display.intent.palette]
+        figures = self.export.figure_process
+        self.result = ResultController(window.result, self.cell_runs, figures, palette, self)
         self.compare = CompareController(
             window, window.pages, self.session, self.display, self.playback, self.questions
         )
@@ -199,23 +207,27 @@ class Components(QObject):
         self.run_choice.chosen.connect(window.views.reveal)
         window.chips.close_requested.connect(self.run_choice.close_run)
         window.chips.moved.connect(self.display.move_run)
-        chooser.chosen.connect(self.training.choose)
+        for chosen in (chooser.chosen, self.commands.study_chosen, self.studies.study_chosen):
+            chosen.connect(self.training.choose)
+            chosen.connect(self.result.offer)
         chooser.open_requested.connect(files.open)
         chooser.browse_requested.connect(self.studies.browse)
         welcome.run_requested.connect(self.training.run)
         welcome.open_requested.connect(files.open)
         welcome.own_data_requested.connect(self.drawing.show)
         welcome.paper_chosen.connect(self.studies.browse_paper)
-        self.commands.study_chosen.connect(self.training.choose)
         self.commands.study_offered.connect(self.training.offer)
         window.form.needed.connect(self.drawers.show_form)
         self.theory.alarms_changed.connect(window.transport.slider.set_alarms)
 
     def _connect_features(self) -> None:
         """Connect features that do not know each other."""
-        for part in (self.library, self.studies, self.preview, self.drawing):
+        for part in (self.library, self.studies, self.result, self.preview, self.drawing):
             self.appearance.palette_changed.connect(part.set_colours)
         self.training.study_loaded.connect(self.action_state.show_study)
+        self.training.study_loaded.connect(self.result.show_study)
+        self.result.offered.connect(self.drawers.show_result)
+        self.result.whole_requested.connect(self.studies.show_window)
         self.keeper.restored.connect(self.training.refresh_proposals)
         self.drawing.runs_superseded.connect(self.library.actions.trash_superseded)
         self.readout.set_names(self.selections.name_of)
@@ -259,9 +271,9 @@ class Components(QObject):
             part.status.connect(bar.show_notice)
         opening = (self.files, self.open_runs, self.following, self.branches, self.keeper)
         views = (self.playback, self.compare, self.scenes)
-        for source in (*opening, *views, self.questions, self.drawing):
+        for source in (*opening, *views, self.questions, self.drawing, self.cell_runs):
             source.message.connect(bar.show_message)
-        self.training.notice.connect(bar.show_notice)
+        self.training.notice.connect(self.action_state.show_choice)
         self.export.error.connect(bar.show_message)
         for done in (self.export.finished, self.view_menu.status):
             done.connect(bar.show_notice)

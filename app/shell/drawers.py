@@ -1,4 +1,4 @@
-"""Drawers of the window: settings, theory, numbers and the library, by the actions of the rail."""
+"""Drawers of the window: settings, theory, numbers, study and library, by the rail's actions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 from app.flag import Flag
 from app.shell.main_window import MainWindow
 
-DRAWERS = ("form", "inspector", "numbers", "library")  # keys of their actions
+DRAWERS = ("form", "inspector", "numbers", "result", "library")  # keys of their actions
 
 
 @final
@@ -48,6 +48,12 @@ class DrawerController(QObject):
         """Open the settings, where the user has something to do."""
         with self.automatic:
             self.show("form")
+
+    def show_result(self) -> None:
+        """Open the study's result, unless another drawer is open."""
+        if not self.open:
+            with self.automatic:
+                self.show("result")
 
     def on_toggled(self, checked: bool) -> None:
         """Open or close the drawer of the action that was toggled."""

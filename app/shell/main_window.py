@@ -25,6 +25,7 @@ from app.settings import MOST_RECENT
 from app.shell.run_grid import RunGrid
 from app.shell.top_bar import TopBar
 from app.shell.welcome_page import WelcomePage
+from app.study.result_drawer import WIDTH, ResultDrawer
 from app.style import panel_width
 from app.theory.panel import TheoryPanel
 from app.theory.theorem_times import TheoremTimes
@@ -69,6 +70,7 @@ class MainWindow(QMainWindow):
         self.form = ExperimentForm(self)
         self.theory = TheoryPanel(palette, self)
         self.inspector = Inspector(self)
+        self.result = ResultDrawer(palette, self)
         self.status = StatusLine(self)
         self.transport = TransportBar(palette, self.status, self)
         self.times = TheoremTimes(palette, self.transport.slider, self)
@@ -98,6 +100,7 @@ class MainWindow(QMainWindow):
         drawers = (("form", self.form), ("inspector", self.theory), ("numbers", self.inspector))
         for key, page in drawers:
             self.columns.add(key, page)
+        self.columns.add("result", self.result, WIDTH)
         self.times.hide()
         whole = QWidget(self)
         beside = space(QVBoxLayout(), spacing=0)

@@ -105,8 +105,8 @@ STEPS = (
     ),
     TourStep(
         "A whole study, and its claims",
-        "Whole study{whole} trains every cell of the paper's figure, on all processors or a "
-        "cluster, draws it, and says which of the paper's claims hold.",
+        "Study{result} shows the paper's figure and which of its claims hold; a click on a point "
+        "opens its run. Whole study{whole} trains all of them, on all processors or a cluster.",
         "study",
     ),
     TourStep(
@@ -260,7 +260,7 @@ class TourController(QObject):
             "form": window.form,
             "theory": window.theory,
             "numbers": window.inspector,
-            "study": window.rail.buttons["whole"],
+            "study": window.rail.buttons["result"],
             "export": window.top.export,
         }
         if place in parts:

@@ -8,13 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import final
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import (
     QAction,
-    QPainter,
-    QPaintEvent,
-    QPalette,
-    QPen,
     QResizeEvent,
     QShowEvent,
 )
@@ -32,7 +28,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.library.model import curve
+from app.shell.welcome_pictures import FigurePicture, PointsPicture
 from app.style import small
 from app.widgets.inputs import push_button
 from app.widgets.labels import heading_label, menu_text, plain_label, plain_tip, quiet_label
@@ -44,12 +40,6 @@ HEADLINE = "Watch a network learn"
 EXPLANATION = (
     "Run trains {study}; its settings at the left can be changed first. Everything is recorded, so "
     "that any moment can be gone back to."
-)
-PICTURE = QSize(72, 40)
-# Points of two classes that no line separates, as shares of the picture.
-POINTS = (
-    (True, ((0.2, 0.25), (0.32, 0.6), (0.7, 0.3), (0.82, 0.62))),
-    (False, ((0.46, 0.42), (0.55, 0.62), (0.5, 0.2))),
 )
 # Actions that begin something, and how they are called here; those that cannot be had are left out.
 OFFERED = {
@@ -65,7 +55,7 @@ OWN_WORDS = (
     "NPZ, CSV, text",
 )
 MOST_RECENT = 4
-CARD_WIDTH = 300
+CARD_WIDTH, LEAST_CARD = 260, 220
 SIDES = 24
 
 
@@ -99,7 +89,10 @@ class WelcomePage(QScrollArea):
         self.run_button.clicked.connect(self.run_requested)
         self.open_button = QPushButton("Open a run file ...", content)
         self.open_button.clicked.connect(self.open_requested)
-        self._buttons = add_all(space(QHBoxLayout(), spacing=8), self.run_button, self.open_button)
+        self._begin = _Lines("", content, QBoxLayout.Direction.LeftToRight)
+        self._begin.chosen.connect(self._on_begin)
+        first = (self.run_button, self.open_button, self._begin)
+        self._buttons = add_all(space(QHBoxLayout(), spacing=8), *first)
         add_all(column, headline, self.explanation, self._buttons)
         column.setAlignment(self._buttons, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(8)
@@ -109,13 +102,9 @@ class WelcomePage(QScrollArea):
         self._grid = space(QGridLayout(), spacing=(12, 12))
         column.addLayout(self._grid)
         column.addSpacing(8)
-        self._begin = _Lines("Begin", content)
         self._recent = _Lines("Open again", content)
-        self._begin.chosen.connect(self._on_begin)
         self._recent.chosen.connect(self._on_file)
-        self._lists = add_all(space(QHBoxLayout(), spacing=32), self._begin, self._recent)
-        add_all(column, self._lists, 1)
-        column.setAlignment(self._lists, Qt.AlignmentFlag.AlignLeft)
+        add_all(column, self._recent, 1)
         self._actions: Mapping[str, QAction] = {}
         self.cards: tuple[Card, ...] = ()
         self._columns = 0
@@ -131,15 +120,11 @@ class WelcomePage(QScrollArea):
         self.set_recent(())
 
     def _made_cards(self) -> Iterator[Card]:
-        from core.studies.thumbnails import Thumbnail, thumbnails
-
-        studies, pictures = shipped_summaries(), thumbnails()
+        studies = shipped_summaries()
         for paper in PAPERS.values():
-            here = [one.id for one in studies if one.source == paper.name]
-            drawn = [pictures.get(one, Thumbnail()).heights for one in here]
-            # The first one may have a moment only.
-            picture = CurvePicture(max(drawn, key=len, default=b""))
-            count = "1 study" if len(here) == 1 else f"{len(here)} studies"
+            n_studies = sum(one.source == paper.name for one in studies)
+            picture = FigurePicture(paper.name)
+            count = "1 study" if n_studies == 1 else f"{n_studies} studies"
             card = Card(paper.name, (paper.short, paper.sentence, count), picture, self._content)
             card.setToolTip(plain_tip(f"{paper.title}\n{paper.authors}"))
             card.clicked.connect(self._on_card)
@@ -160,8 +145,8 @@ class WelcomePage(QScrollArea):
 
     def _chain(self) -> None:
         """Tab goes through the page as it is read; what was made last would come last."""
-        lines = (*self._begin.buttons, *self._recent.buttons)
-        for one, following in pairwise((self.run_button, self.open_button, *self.cards, *lines)):
+        first = (self.run_button, self.open_button, *self._begin.buttons)
+        for one, following in pairwise((*first, *self.cards, *self._recent.buttons)):
             QWidget.setTabOrder(one, following)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -175,8 +160,7 @@ class WelcomePage(QScrollArea):
         room = self.viewport().width() - 2 * SIDES
         for lines in (self._begin, self._recent):
             lines.fit(room)
-        for row in (self._buttons, self._lists):
-            self._turn(row, room)
+        self._turn(self._buttons, room)
         columns = max(1, room // CARD_WIDTH)
         columns = min(columns, len(self.cards))
         if columns != self._columns:
@@ -243,14 +227,23 @@ class WelcomePage(QScrollArea):
 
 @final
 class _Lines(QWidget):
-    """A heading, and below it buttons that look like lines of text; nothing if there are none.
-    chosen(name): one of them was pressed."""
+    """Buttons that look like lines of text, below a heading or side by side.
+
+    chosen(name): one of them was pressed.
+    """
 
     chosen = Signal(str)
 
-    def __init__(self, heading: str, parent: QWidget) -> None:
+    def __init__(
+        self,
+        heading: str,
+        parent: QWidget,
+        direction: QBoxLayout.Direction = QBoxLayout.Direction.TopToBottom,
+    ) -> None:
         super().__init__(parent)
-        self._column = add_all(space(QVBoxLayout(self), spacing=6), heading_label(heading, self))
+        self._column = space(QBoxLayout(direction, self), spacing=6)
+        if heading:
+            self._column.addWidget(heading_label(heading, self))
         self.buttons: list[QPushButton] = []
 
     def offer(self, lines: Sequence[tuple[str, str, str]]) -> None:
@@ -297,14 +290,10 @@ class Card(QPushButton):
         about.setFont(small(about.font()))
         count_label = quiet_label(count, self)
         count_label.setFont(small(count_label.font()))
-        column = space(QVBoxLayout(), spacing=4)
         heading = heading_label(title, self)
         heading.setWordWrap(True)
-        add_all(column, heading, about, count_label, 1)
-        row = space(QGridLayout(self), (12, 10, 12, 10), (12, 0))
-        row.addWidget(picture, 0, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(column, 0, 1)
-        row.setColumnStretch(1, 1)
+        column = space(QVBoxLayout(self), (12, 10, 12, 10), 4)
+        add_all(column, picture, heading, about, count_label, 1)
         for part in self.findChildren(QWidget):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
@@ -321,46 +310,7 @@ class Card(QPushButton):
         return layout.totalHeightForWidth(width)
 
     def sizeHint(self) -> QSize:
-        return QSize(320, self.heightForWidth(320))
+        return QSize(CARD_WIDTH, self.heightForWidth(CARD_WIDTH))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(240, self.heightForWidth(320))
-
-
-@final
-class CurvePicture(QWidget):
-    """The margin of a run over time."""
-
-    def __init__(self, heights: bytes) -> None:
-        """`heights` as in the list of studies (core.studies.thumbnails)."""
-        super().__init__()
-        self._heights = heights
-        self.setFixedSize(PICTURE)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self.palette().color(QPalette.ColorRole.WindowText), 1.5))
-        for piece in curve(self._heights, QRectF(self.rect()).adjusted(2, 4, -2, -4)):
-            painter.drawPolyline(piece)
-        painter.end()
-
-
-@final
-class PointsPicture(QWidget):
-    """A few points of two classes: rings and dots."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFixedSize(PICTURE)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colour = self.palette().color(QPalette.ColorRole.WindowText)
-        painter.setPen(QPen(colour, 1.5))
-        for full, points in POINTS:
-            painter.setBrush(colour if full else Qt.BrushStyle.NoBrush)
-            for x, y in points:
-                painter.drawEllipse(QPointF(x * self.width(), y * self.height()), 3.0, 3.0)
-        painter.end()
+        return QSize(LEAST_CARD, self.heightForWidth(CARD_WIDTH))

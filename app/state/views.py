@@ -31,6 +31,10 @@ def _inner(data: DisplayData) -> bool:
     return data.has_nodes and data.has_inner
 
 
+def _turns(data: DisplayData) -> bool:
+    return _inner(data) and not data.run.network.fixed_features
+
+
 def _waves(data: DisplayData) -> bool:
     from core.observables.fourier import adds
 
@@ -63,6 +67,7 @@ class ViewKind:
 
 
 INNER = "Only for networks of nodes with weights from the inputs"
+TURNING = "Only for networks of nodes whose weights from the inputs are trained"
 NODES = "Only for networks of nodes"
 LABELS = "Only for networks of nodes, and data with labels"
 ADDITION = "Only for quadratic networks on addition modulo p"
@@ -72,7 +77,7 @@ HERE = f"{app.__name__}.views"
 VIEWS: Registry[ViewKind] = Registry(
     attrgetter("name"),
     ViewKind("neurons", "Neurons", f"{HERE}.neurons:NeuronsView", _inner, INNER),
-    ViewKind("rotations", "Rotations", f"{HERE}.sorted_nodes:rotations_view", _inner, INNER),
+    ViewKind("rotations", "Rotations", f"{HERE}.sorted_nodes:rotations_view", _turns, TURNING),
     ViewKind("norms", "Norms", f"{HERE}.sorted_nodes:norms_view", _nodes, NODES),
     ViewKind("margins", "Margins", f"{HERE}.margins:MarginsView", _margins, LABELS),
     ViewKind("curves", "Curves", f"{HERE}.curves:CurvesView", _nodes, NODES),

@@ -27,6 +27,7 @@ class StudyController(QObject):
 
     message = Signal(str)  # sentence for the main window's bar
     status = Signal(str)  # how far a study is whose window is hidden, or ""
+    study_chosen = Signal(str)  # id of a study that was chosen on the page of all studies
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class StudyController(QObject):
             from app.study.browser import StudyBrowser
 
             self.browser = StudyBrowser(self._main)
-            self.browser.chosen.connect(self._training.choose)
+            self.browser.chosen.connect(self.study_chosen)
         edits = self._form.edits
         loaded = edits.base.id if edits is not None and edits.base.folder is None else ""
         self.browser.show_studies(loaded, paper)

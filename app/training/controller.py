@@ -14,7 +14,6 @@ from app.places import Places
 from app.playback.display import DisplayController
 from app.state.session import MOST_CELLS, MOST_RUNS, OpenRun
 from app.training import studies
-from app.training.cells_dialog import CellsDialog
 from app.training.data_check import DataFileCheck, questions_of
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words
@@ -67,7 +66,6 @@ class TrainingController(QObject):
         self._questions, self._places = questions, places
         self.before_training: list[Callable[[Study], bool]] = []
         """Called with the edited study when Run is pressed; True if training is arranged."""
-        self.dialog: CellsDialog | None = None
         self._study: Study | None = None
         self._queued: Study | None = None
         self._repeat: Repeat = self.restart
@@ -111,7 +109,7 @@ class TrainingController(QObject):
 
     def run(self) -> None:
         """Train the study in the form."""
-        study = self._edited()
+        study = self.edited_study()
         if study is not None and not any(arranges(study) for arranges in self.before_training):
             self.request_training(study)
 
@@ -130,7 +128,7 @@ class TrainingController(QObject):
         self._train_changed(studies.with_next_weights)
 
     def _train_changed(self, change: Callable[[Study], Study]) -> None:
-        study = self._edited()
+        study = self.edited_study()
         if study is None:
             return
         if studies.is_from_recording(study):
@@ -144,7 +142,8 @@ class TrainingController(QObject):
         self._show(study)
         self.request_training(study)
 
-    def _edited(self) -> Study | None:
+    def edited_study(self) -> Study | None:
+        """Return the study in the form; say that its values must be fixed, and None, otherwise."""
         study = self._form.require_study()
         if study is None:
             self.message.emit(studies.MEND_FIRST)
@@ -186,41 +185,20 @@ class TrainingController(QObject):
         if any(getattr(self._display.intent, name) != value for name, value in wishes.items()):
             self._display.update_intent(**wishes)
 
-    def choose_cells(self) -> None:
-        """Ask which cells of the study in the form are trained, now and later."""
-        study = self._edited()
-        if study is None:
-            return
-        if study.count < 2:
-            self.message.emit(studies.ONE_RUN)
-            return
-        try:
-            cells = self._cells_of(study)
-        except InputError as error:
-            self.message.emit(in_words(error.sentence))
-            return
-        self.message.emit("")
-        self.dialog = CellsDialog(study, [c.name for c in cells], MOST_RUNS, self._form.window())
-        self.dialog.cells_chosen.connect(self._train_cells)
-        self.dialog.destroyed.connect(self._on_dialog_destroyed)
-        self.dialog.open()
-
-    def _train_cells(self, study: Study, names: Collection[str]) -> None:
+    def train_cells(self, study: Study, names: Collection[str]) -> None:
+        """Train these cells of a study, now and whenever it is run again."""
         self._cells = study.id, frozenset(names)
         self.request_training(study)
-
-    def _on_dialog_destroyed(self) -> None:
-        self.dialog = None
 
     # ---------------------------------------------------------------------------------- size
 
     def experiments_of(self, study: Study) -> Sequence[Experiment]:
         """Return what is trained here of a study, () if its values are not allowed."""
         with suppress(InputError):
-            return [studies.with_playback_frames(cell.experiment) for cell in self._cells_of(study)]
+            return [studies.with_playback_frames(cell.experiment) for cell in self.cells_of(study)]
         return ()
 
-    def _cells_of(self, study: Study) -> Sequence[Cell]:
+    def cells_of(self, study: Study) -> Sequence[Cell]:
         """Return the chosen cells, else two that differ visibly; InputError for wrong values."""
         identifier, names = self._cells
         chosen = names if identifier == study.id else ()
@@ -237,16 +215,28 @@ class TrainingController(QObject):
         words, problem, warnings = self._judge_size(experiments)
         self._form.show_size(words, [problem] if problem else warnings)
 
-    def confirm_size(self, experiments: Sequence[Experiment], train: Repeat) -> bool:
-        """Return True if the runs fit. Otherwise report why, or ask and call `train` on consent."""
+    def confirm_size(
+        self, experiments: Sequence[Experiment], train: Repeat, study: Study | None = None
+    ) -> bool:
+        """Return True if runs, of a study, fit. Else report why, or ask and `train` on consent."""
         if not experiments:  # values that are not allowed are reported by `start_training`
             return True
         _, problem, warnings = self._judge_size(experiments)
         if problem:
             self.refuse(problem)
         elif warnings:
-            self._questions.ask_size([in_words(one) for one in warnings], train)
+            quick = None if study is None else self._quick_size_of(study)
+            self._questions.ask_size([in_words(one) for one in warnings], train, quick)
         return not (problem or warnings)
+
+    def _quick_size_of(self, study: Study) -> tuple[str, Repeat] | None:
+        """Return what a study takes at quick size, and the call that trains it; None without."""
+        quick = study.at_size("quick")
+        experiments = () if quick == study else self.experiments_of(quick)
+        if not experiments:
+            return None
+        words, problem, _ = self._judge_size(experiments)
+        return None if problem else (words, partial(self.train, quick))
 
     def _judge_size(self, experiments: Sequence[Experiment]) -> tuple[str, str, Sequence[str]]:
         weight, room = weigh(experiments), room_at(self._places.runs)
@@ -271,7 +261,7 @@ class TrainingController(QObject):
         train = partial(self._replace_if_confirmed, study)
         if questions := questions_of(study, experiments, self._session):
             train = partial(self._data_check.train_if_good, questions, train, self.refuse)
-        if self.confirm_size(experiments, train):
+        if self.confirm_size(experiments, train, study):
             train()
 
     def _replace_if_confirmed(self, study: Study) -> None:
@@ -306,7 +296,7 @@ class TrainingController(QObject):
         """Train a study's cells in place of the open runs, whose files remain."""
         try:
             # Made one by one: a grid may have 100,000.
-            cells = self._cells_of(study)
+            cells = self.cells_of(study)
         except InputError as error:
             self.message.emit(in_words(error.sentence))
             return
@@ -352,6 +342,14 @@ class TrainingController(QObject):
 
     def _repeat_beside(self, key: int, plan: PlannedRun) -> None:
         self.train_beside(key, plan)
+        self.runs_replaced.emit()
+
+    def add_run(self, plan: PlannedRun) -> None:
+        """Train a run at the right of the open ones."""
+        self.make_room()
+        self._repeat = partial(self.add_run, plan)
+        self.status.emit("")
+        self._worker.submit(self._open(plan))
         self.runs_replaced.emit()
 
     @property

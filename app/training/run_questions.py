@@ -24,7 +24,7 @@ from core.errors import MarginscopeError
 from core.terminal.text import escape_controls
 from core.trust import UntrustedCodeError, check_shown, digest_of, trust_digest
 
-TRUST, TRAIN, CANCEL = "Trust and run", "Train anyway", "Cancel"
+TRUST, TRAIN, QUICK, CANCEL = "Trust and run", "Train anyway", "Train quick size", "Cancel"
 STOP, QUEUE = "Stop and train", "Train afterwards"
 TITLE = "Run the Python code of a network?"
 WARNING = (
@@ -60,14 +60,26 @@ class RunQuestions(QObject):
         self._request: tuple[str, Repeat] | None = None  # SHA-256 of the shown code
         self._closed = False
 
-    def ask_size(self, warnings: Sequence[str], train: Repeat) -> None:
-        """Ask whether runs larger or longer than usual are meant; call `train` on consent."""
+    def ask_size(
+        self, warnings: Sequence[str], train: Repeat, quick: tuple[str, Repeat] | None = None
+    ) -> None:
+        """Ask whether runs larger or longer than usual are meant; call `train` on consent.
+
+        `quick`: what the quick size of the study takes, and the call that trains it.
+        """
         self._actions = {TRAIN: train}
+        details = list(warnings)
+        answers = {TRAIN: Role.AcceptRole, CANCEL: Role.RejectRole}
+        if quick is not None:
+            words, self._actions[QUICK] = quick
+            details.append(f"At quick size: {words}")
+            answers = {QUICK: Role.AcceptRole, TRAIN: Role.ActionRole, CANCEL: Role.RejectRole}
         self._question.ask(
             "This is more than runs usually take. Train it anyway?",
-            "\n\n".join(warnings),
-            {TRAIN: Role.AcceptRole, CANCEL: Role.RejectRole},
-            default=CANCEL,  # Return and Escape start nothing
+            "\n\n".join(details),
+            answers,
+            # Without a quick size Return and Escape start nothing.
+            default=CANCEL if quick is None else QUICK,
         )
 
     def ask_replacement(self, title: str, n_live: int, replace: Repeat, queue: Repeat) -> None:

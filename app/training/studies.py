@@ -143,12 +143,8 @@ NO_DYNAMICS = (
     "to train the network here."
 )
 MEND_FIRST = "Fix the highlighted settings first."
-ONE_RUN = "The study in the form has one run; give a setting several values, such as 16, 256."
 QUEUED = "{title} is trained next, as soon as what is trained now has ended."
-OF_MANY = (
-    "The study has {count} runs, of which {some} are trained here; Choose runs ... takes others, "
-    "and Whole study ... trains them all."
-)
+OF_MANY = "The study has {count} runs, of which {some} are trained here."
 NOTHING_DRAWN = (
     "The data and the start of this run come from a recording and cannot be drawn again; choose "
     "another start of the network in the form first."

@@ -1,17 +1,28 @@
-"""Picture of a study's figure, scaled to the room."""
+"""Picture of a study's figure, scaled to the room, whose points can be clicked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import final
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QImage,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QFrame, QScrollArea, QToolTip, QWidget
 
+from app.widgets.labels import show_tip
 from core.figures.palette import Palette
 
 EDGE = 8.0
 CLOSE = 0.01
+REACH, RING = 10.0, 6.0  # pixels: how near a click must be to a point, and its ring's radius
 HIGHER = 1.2  # times the room's height, beyond which a figure is scrolled
 
 
@@ -20,10 +31,11 @@ class StudyPicture(QScrollArea):
     """Shows a PNG as large as the room allows, or a sentence.
 
     A figure much higher than wide has the width of the room, and can be scrolled. resized: the room
-    changed.
+    changed. spot_chosen(number): a point was clicked.
     """
 
     resized = Signal()
+    spot_chosen = Signal(int)
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,6 +45,7 @@ class StudyPicture(QScrollArea):
         self.setMinimumSize(240, 160)
         self.setAccessibleName("The study's figure")
         self._canvas = Canvas(palette, self)
+        self._canvas.spot_chosen.connect(self.spot_chosen)
         self.setWidget(self._canvas)
 
     @property
@@ -44,14 +57,28 @@ class StudyPicture(QScrollArea):
         """Sentence shown in place of a figure."""
         return self._canvas.words
 
-    def show_png(self, png: bytes) -> None:
+    def show_png(
+        self, png: bytes, spots: Sequence[tuple[float, float]] = (), tips: Sequence[str] = ()
+    ) -> None:
+        """Show a figure; `spots` can be clicked, as shares of its width and height."""
         self._canvas.image, self._canvas.words = QImage.fromData(png), ""
+        self._canvas.set_spots(spots, tips)
         self._fit()
 
     def show_words(self, words: str) -> None:
         """Show a sentence in place of a figure."""
         self._canvas.image, self._canvas.words = QImage(), words
+        self._canvas.set_spots((), ())
         self._fit()
+
+    def place_of(self, spot: int) -> QPoint:
+        """Return where a point is, in the coordinates of the canvas."""
+        return self._canvas.place_of(spot).toPoint()
+
+    @property
+    def canvas(self) -> QWidget:
+        """Widget that the figure is painted on."""
+        return self._canvas
 
     def set_colours(self, palette: Palette) -> None:
         """Set the palette; the owner draws the figure again."""
@@ -86,18 +113,75 @@ class StudyPicture(QScrollArea):
 
 @final
 class Canvas(QWidget):
-    """Paints the picture, or the sentence, in the middle."""
+    """Paints the picture, or the sentence, in the middle, and a ring around the pointed spot."""
+
+    spot_chosen = Signal(int)
 
     def __init__(self, palette: Palette, parent: QWidget) -> None:
         super().__init__(parent)
         self.palette_ = palette  # palette() is QWidget's
         self.image = QImage()
         self.words = ""
+        self._spots: Sequence[tuple[float, float]] = ()
+        self._tips: Sequence[str] = ()
+        self._pointed = -1
+        self.setMouseTracking(True)
+
+    def set_spots(self, spots: Sequence[tuple[float, float]], tips: Sequence[str]) -> None:
+        """Set the points that can be clicked, with their tips."""
+        self._spots, self._tips = spots, tips
+        self._point_at(-1)
+
+    def place_of(self, spot: int) -> QPointF:
+        """Return where a spot is."""
+        across, down = self._spots[spot]
+        place = self._place(self._room())
+        return QPointF(place.x() + across * place.width(), place.y() + down * place.height())
+
+    def _spot_at(self, where: QPointF) -> int:
+        """Return the nearest spot within reach, -1 for none."""
+        if not self._spots or self.image.isNull():
+            return -1
+        place = self._place(self._room())
+        width, height = place.width(), place.height()
+        x, y = where.x() - place.x(), where.y() - place.y()
+        distances = [
+            (across * width - x) ** 2 + (down * height - y) ** 2 for across, down in self._spots
+        ]
+        nearest = min(range(len(distances)), key=distances.__getitem__)
+        return nearest if distances[nearest] <= REACH**2 else -1
+
+    def _point_at(self, spot: int) -> None:
+        if spot == self._pointed:
+            return
+        self._pointed = spot
+        pointing = Qt.CursorShape.PointingHandCursor
+        self.setCursor(pointing if spot >= 0 else Qt.CursorShape.ArrowCursor)
+        if spot >= 0:
+            show_tip(self.mapToGlobal(self.place_of(spot).toPoint()), self._tips[spot], self)
+        else:
+            QToolTip.hideText()
+        self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._point_at(self._spot_at(event.position()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        super().leaveEvent(event)
+        self._point_at(-1)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        spot = self._spot_at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and spot >= 0:
+            self.spot_chosen.emit(spot)
+
+    def _room(self) -> QRectF:
+        return QRectF(self.rect()).adjusted(EDGE, EDGE, -EDGE, -EDGE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self.palette_.background))
-        room = QRectF(self.rect()).adjusted(EDGE, EDGE, -EDGE, -EDGE)
+        room = self._room()
         if self.image.isNull():
             painter.setPen(QColor(self.palette_.muted))
             flags = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
@@ -105,6 +189,10 @@ class Canvas(QWidget):
         else:
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
             painter.drawImage(self._place(room), self.image)
+        if self._pointed >= 0:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(self.palette_.foreground), 1.5))
+            painter.drawEllipse(self.place_of(self._pointed), RING, RING)
         painter.end()
 
     def _place(self, room: QRectF) -> QRectF:

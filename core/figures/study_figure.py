@@ -18,6 +18,7 @@ from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, Palette
 from core.figures.primitives import NO_BREAK, Box, FigureScene, Key, Panel, Text, TimeKey, plain
 from core.figures.scene import MOST_ROWS, build_scene
+from core.figures.study_axes import scales_of
 from core.figures.study_panels import study_panel
 from core.runs import Run, open_run
 from core.studies.cell_table import Known
@@ -43,12 +44,16 @@ BARS = {"sd": "one standard deviation each way", "2se": "two standard errors eac
 @final
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """Texts around the panels: title, source, note, and the verdicts on the claims."""
+    """Texts around the panels: title, source, note, and the verdicts on the claims.
+
+    `settings`: those that all runs share, in words.
+    """
 
     title: str
     source: str = ""
     note: str = ""
     verdicts: tuple[str, ...] = ()
+    settings: str = ""
 
 
 def study_scene(
@@ -62,10 +67,38 @@ def study_scene(
         raise InputError(f"{caption.title}: no run of it has frames yet; run the study first.")
     _check_formulas(layout)
     every_line = [lines_of(panel, cells) for panel in layout.panels]
+    return scene_of_lines(
+        layout, every_line, replace(caption, settings=settings_text(cells)), palette
+    )
+
+
+def scene_of_lines(
+    layout: FigureLayout,
+    every_line: Sequence[Sequence[Line]],
+    caption: Caption,
+    palette: Palette = LIGHT,
+) -> FigureScene:
+    """Return the figure of the lines of each panel.
+
+    Parameters
+    ----------
+    layout : FigureLayout
+        Panels, and how many are in a row.
+    every_line : sequence of sequences of Line
+        Lines of each panel.
+    caption : Caption
+        Texts around the panels; without a title the panels begin at the top.
+    palette : Palette
+        Colours of the figure.
+
+    Returns
+    -------
+    FigureScene
+    """
     columns = layout.columns
     width = WIDTHS[columns]
     side = (width - LEFT - EDGE - (columns - 1) * (BETWEEN + 3.0)) / columns
-    texts, top = title_texts(plain(caption.title), width)
+    texts, top = title_texts(plain(caption.title), width) if caption.title else ([], 0.0)
     top += 1.5
     square = Box(0.0, 0.0, side, side)
     panels: list[Panel] = []
@@ -87,10 +120,60 @@ def study_scene(
             box = Box(left, round(top, 2), side, height)
             panels.append(replace(panel, box=box, row=begin // columns, key_lines=rows))
         top += height + FOOT
-    texts += _footer(layout, cells, every_line, caption, width, top + TITLE_GAP)
-    bottom = max(text.top for text in texts) + MARGIN
+    texts += _footer(layout, every_line, caption, width, top + TITLE_GAP)
+    bottom = max((text.top for text in texts), default=0.0) + MARGIN
     height, title = round(max(bottom, top + MARGIN), 2), caption.title
     return FigureScene(width, height, POINTS, title, palette, tuple(panels), tuple(texts))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A point of a figure in millimetres from the top left corner, the mean of `count` runs.
+
+    `name` is the first of these runs, or that of the whole line where `of_line`.
+    """
+
+    left: float
+    top: float
+    name: str
+    mean: float
+    count: int
+    of_line: bool
+
+
+def spots_of(
+    scene: FigureScene, layout: FigureLayout, every_line: Sequence[Sequence[Line]]
+) -> tuple[Spot, ...]:
+    """Return the points of a figure that stand for runs.
+
+    Parameters
+    ----------
+    scene : FigureScene
+        Figure of the lines, by `scene_of_lines`.
+    layout : FigureLayout
+        Panels of the figure.
+    every_line : sequence of sequences of Line
+        Lines of each panel.
+
+    Returns
+    -------
+    tuple of Spot
+        Points within the frames of their panels.
+    """
+    spots = []
+    for panel, own, lines in zip(scene.panels, layout.panels, every_line, strict=True):
+        for line in lines if own.kind not in PICTURES else ():
+            x_scale, y_scale = scales_of(own, lines)
+            across = (x_scale.place(line.x) - panel.x.low) / (panel.x.high - panel.x.low)
+            up = (y_scale.place(line.mean) - panel.y.low) / (panel.y.high - panel.y.low)
+            of_line = len(line.names) != line.x.size
+            for k in np.flatnonzero((abs(across - 0.5) <= 0.5) & (abs(up - 0.5) <= 0.5)):
+                left = panel.box.left + float(across[k]) * panel.box.width
+                top = panel.box.top + (1.0 - float(up[k])) * panel.box.height
+                name, mean = line.names[0 if of_line else k], float(line.mean[k])
+                spots.append(Spot(left, top, name, mean, int(line.count[k]), of_line))
+    return tuple(spots)
 
 
 def _check_formulas(layout: FigureLayout) -> None:
@@ -136,14 +219,13 @@ def _key_lines(panel: Panel) -> int:
 
 def _footer(
     layout: FigureLayout,
-    cells: Sequence[StudyCell],
     every_line: Sequence[Sequence[Line]],
     caption: Caption,
     width: float,
     top: float,
 ) -> list[Text]:
     source = f"Source: {plain(caption.source)}. " if caption.source else ""
-    first = source + settings_text(cells) + _bars_text(layout, every_line)
+    first = source + caption.settings + _bars_text(layout, every_line)
     paragraphs = [first, math_words(layout.note or caption.note)]
     texts = []
     for paragraph in [text for text in paragraphs if text]:
@@ -224,11 +306,23 @@ def figure_of_runs(
     layout = study.layout()
     if layout is None:
         return build_scene([keep(open_run(path)) for path in paths], options=FigureOptions(palette))
+    cells = cells_of_runs(study, layout, paths, keep, known)
+    caption = Caption(study.title, study.source, "", tuple(verdicts))
+    return study_scene(layout, cells, caption, palette)
+
+
+def cells_of_runs(
+    study: Study,
+    layout: FigureLayout,
+    paths: Sequence[Path],
+    keep: Callable[[Run], Run],
+    known: Known | None = None,
+) -> list[StudyCell]:
+    """Return the cells of some run files that have frames; arguments as of `figure_of_runs`."""
     rows = _by_rows(study, layout, paths, known or {}, keep)
     # In the order of names: figures do not depend on that of the folder.
     cells = [rows.get(path) or open_cell(path, study, keep) for path in sorted(paths)]
-    caption = Caption(study.title, study.source, "", tuple(verdicts))
-    return study_scene(layout, [cell for cell in cells if cell is not None], caption, palette)
+    return [cell for cell in cells if cell is not None]
 
 
 def _by_rows(

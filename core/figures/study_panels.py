@@ -266,6 +266,36 @@ def study_panel(
     return Panel("study", row, letter, title, box, x, y, ink, levels, key=key, key_columns=columns)
 
 
+def miniature(
+    layout: PanelLayout, lines: Sequence[Line], palette: Palette
+) -> list[tuple[Array, str]]:
+    """Return the lines of a panel without its axes.
+
+    Parameters
+    ----------
+    layout : PanelLayout
+        Panel of the lines.
+    lines : sequence of Line
+        Its lines, at least one.
+    palette : Palette
+        Colours of the lines.
+
+    Returns
+    -------
+    list of (array of shape (k, 2), str)
+        Points of each line in shares of the frame, from the lower left corner, and its colour.
+    """
+    x, y = x_axis(layout, lines), y_axis(layout, lines)
+    x_scale, y_scale = scales_of(layout, lines)
+    drawn = []
+    for line, colour in zip(lines, line_colours(lines, palette), strict=True):
+        across = (x_scale.place(line.x) - x.low) / (x.high - x.low)
+        up = (y_scale.place(line.mean) - y.low) / (y.high - y.low)
+        known = np.isfinite(across) & np.isfinite(up)
+        drawn.append((np.stack([across[known], up[known]], axis=1), colour))
+    return drawn
+
+
 def _levels(
     layout: PanelLayout, x: Axis, y: Axis, palette: Palette
 ) -> tuple[tuple[Level, ...], tuple[Words, ...]]:

@@ -35,9 +35,8 @@ NETWORK, SVM = "network", "l1-SVM"
 class Line:
     """A line of a panel: x (k,), mean, low and high (k,), and of how many runs each, (k,).
 
-    x is log10 t where the panel's x is "t".
-
-    `value` is what the line stands for: a value of the setting `lines`, a formula, or a moment.
+    x is log10 t where the panel's x is "t". `value` is what the line stands for: a value of the
+    setting `lines`, a formula, or a moment. `names`: the first run of each point, or of the line.
     """
 
     value: Any
@@ -48,6 +47,7 @@ class Line:
     count: NDArray[np.int64]
     slope: tuple[float, float, float] | None = None  # of log y on log x, with its 0.95 interval
     joined: bool = True  # false: points without a curve through them
+    names: tuple[str, ...] = ()
 
 
 def lines_of(panel: PanelLayout, cells: Sequence[StudyCell]) -> tuple[Line, ...]:
@@ -91,7 +91,7 @@ def _traces(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
             traces = [_trace(cell, panel, formula) for cell in group]
             line = _mean_trace(formula if len(panel.y) > 1 else value, traces, panel)
             if line is not None:
-                lines.append(line)
+                lines.append(replace(line, names=(group[0].name,)))
     return lines
 
 
@@ -146,12 +146,11 @@ def _sweep(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
     for moment in moments:
         for formula in panel.y:
             for value, group in _by_line(cells, panel):
-                by_x = [
-                    (x, [c.at(formula, moment) for c in some])
-                    for x, some in by_setting(group, panel.x)
-                ]
+                places = by_setting(group, panel.x)
+                by_x = [(x, [c.at(formula, moment) for c in some]) for x, some in places]
                 label = formula if len(panel.y) > 1 else moment.place if len(moments) > 1 else value
-                lines.append(_line(label, by_x, panel.spread, panel.y_scale == "log"))
+                line = _line(label, by_x, panel.spread, panel.y_scale == "log")
+                lines.append(replace(line, names=tuple(some[0].name for _, some in places)))
     return lines
 
 
@@ -178,7 +177,9 @@ def _crossings(panel: PanelLayout, cells: Sequence[StudyCell]) -> list[Line]:
         fit = slope_of(table, "geometric")
         slope = (fit.value, fit.low, fit.high) if math.isfinite(fit.value) else None
         by_x = [(x, [*by_seed.values()]) for x, by_seed in table]
-        lines.append(replace(_line(value, by_x, panel.spread, log=True), slope=slope))
+        line = _line(value, by_x, panel.spread, log=True)
+        names = tuple(some[0].name for _, some in by_setting(group, panel.x))  # in the same order
+        lines.append(replace(line, slope=slope, names=names))
     return lines
 
 

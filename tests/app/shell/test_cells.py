@@ -32,7 +32,7 @@ def test_other_runs_are_chosen_by_search_and_marks(
     assert widths(program) == [3, 4]  # and not two seeds of one
     assert ["12 runs, of which 2 are trained here" in words for words in told] == [True]
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
-    dialog = program.training.dialog
+    dialog = program.cell_runs.dialog
     assert set(dialog.chosen) == {"network.m=3__run.seed=0", "network.m=4__run.seed=0"}
     for words in ("m=6 seed=2", "m = 5 seed = 1", "m=3 seed=2"):
         dialog.search.clear()
@@ -66,7 +66,7 @@ def test_one_run_that_is_chosen_is_trained_alone(
     program = show_files(path)
     qtbot.waitUntil(lambda: trained(program))
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
-    dialog = program.training.dialog
+    dialog = program.cell_runs.dialog
     dialog.list.setCurrentRow(0)
     QTest.keyClick(dialog.list, Qt.Key.Key_Space)  # no longer marked
     assert dialog.chosen == ("network.m=4",)
@@ -82,7 +82,7 @@ def test_a_study_of_one_run_has_none_to_choose(
     program = show_files(path)
     qtbot.waitUntil(lambda: trained(program))
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
-    assert program.training.dialog is None
+    assert program.cell_runs.dialog is None
     assert "has one run" in program.window.bar.text
 
 
@@ -97,5 +97,5 @@ def test_the_top_bar_says_how_many_runs_of_the_study_are_open(
     qtbot.waitUntil(lambda: trained(program))
     assert button.isVisible() and button.text() == "2 of 12 runs"
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert program.training.dialog.isVisible()
-    program.training.dialog.reject()
+    assert program.cell_runs.dialog.isVisible()
+    program.cell_runs.dialog.reject()

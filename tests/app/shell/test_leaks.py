@@ -130,7 +130,7 @@ def test_questions_that_are_answered_leave_no_dialog(
         "layout": program.layouts.request_name,
         "link": program.links.ask,
         "data": program.export.data,
-        "cells": program.training.choose_cells,
+        "cells": program.cell_runs.choose_cells,
     }
     for name, ask in questions.items():
         with subtests.test(name):

@@ -1,0 +1,184 @@
+"""Shipped result of the study in the form: its figure, verdicts, and runs that its points open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.state.headings import heading_of
+from app.study.result_drawer import ResultDrawer
+from app.training.cell_runs import CellRunController
+from app.widgets.screen_text import shown_number
+from app.worker import Request, Worker
+from core.figures.export import FigureProcess
+from core.figures.palette import PALETTES, Palette
+from core.studies.study import Study, shipped_ids
+
+if TYPE_CHECKING:
+    from core.figures.study_figure import Spot
+    from core.studies.shipped_result import ShippedResult
+
+RESIZED_MS = 200
+MM_PER_PIXEL = 0.26  # of a figure in letters that can be read on the screen
+LEAST_DPI, MOST_DPI = 40.0, 400.0
+NONE_SHIPPED = "No result is shipped for this study. Train it whole to see its figure and verdicts."
+NO_FIGURE = "The figure could not be drawn because of an error; the log says more."
+OF_RUNS = "Shipped result of {count} runs at quick size."
+OF_ALL = "Shipped result of all {count} runs."
+DRAWING = "Drawing the figure \u2026"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultFigure:
+    """Figure of a result as PNG, and its points, in shares of its width and height."""
+
+    png: bytes
+    spots: tuple[Spot, ...]
+    places: tuple[tuple[float, float], ...]
+
+
+def result_drawn(
+    request: Request,
+    study: Study,
+    palette: str,
+    width: int,
+    ratio: float,
+    process: FigureProcess,
+) -> ResultFigure | None:
+    """Draw the shipped result of a study, `width` points of the screen wide; None without one."""
+    from core.figures.primitives import MM_PER_INCH
+    from core.figures.study_figure import WIDTHS, Caption, scene_of_lines, spots_of
+    from core.studies.shipped_result import shipped_result
+
+    result, layout = shipped_result(study.id), study.layout()
+    if result is None or layout is None:
+        return None
+    fitting = [k for k in WIDTHS if k <= layout.columns and WIDTHS[k] * MM_PER_PIXEL**-1 <= width]
+    layout = layout.model_copy(update={"columns": max(fitting, default=1)})
+    caption = Caption("", note=study.note)
+    scene = scene_of_lines(layout, result.panels, caption, PALETTES[palette])
+    dpi = min(max(width * ratio * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
+    png = process.draw(scene, ".png", dpi, request.is_cancelled)
+    spots = spots_of(scene, layout, result.panels)
+    places = tuple((one.left / scene.width_mm, one.top / scene.height_mm) for one in spots)
+    return ResultFigure(png, spots, places)
+
+
+@final
+class ResultController(QObject):
+    """Shows the result of the loaded study in its drawer, and opens runs of its points."""
+
+    whole_requested = Signal()
+    """All runs of the study are to be trained."""
+    offered = Signal()
+    """A study was chosen that has a figure to show."""
+
+    def __init__(
+        self,
+        drawer: ResultDrawer,
+        runs: CellRunController,
+        process: FigureProcess,
+        palette: Palette,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.drawer, self._runs = drawer, runs
+        self._process, self._palette = process, palette
+        self._study: Study | None = None
+        self.figure: ResultFigure | None = None
+        self._drawn: tuple[str, str, int] = "", "", 0  # study, palette and width of the picture
+        self.worker = Worker("result", result_drawn, self, our_error=NO_FIGURE, one_core=True)
+        self._resized = QTimer(self, singleShot=True, interval=RESIZED_MS)
+        self._resized.timeout.connect(self._draw)
+        self.worker.result.connect(self._on_figure)
+        self.worker.error.connect(drawer.picture.show_words)
+        drawer.picture.resized.connect(self._resized.start)
+        drawer.picture.spot_chosen.connect(self._on_spot_chosen)
+        drawer.whole.clicked.connect(self.whole_requested)
+
+    def close(self) -> None:
+        """Cancel all work, and wait for the thread."""
+        self._resized.stop()
+        self.worker.close()
+
+    def set_colours(self, palette: Palette) -> None:
+        """Draw the figure in the colours of a palette."""
+        self._palette = palette
+        self.drawer.set_colours(palette)
+        self._draw()
+
+    # ------------------------------------------------------------------------------ the study
+
+    def show_study(self, study: Study) -> None:
+        """Show the result of a study that was loaded."""
+        self._study = study
+        self.figure = None
+        self.drawer.title.setText(study.title)
+        self.drawer.claims.show_study(study)
+        result = self._result
+        has_figure = result is not None and bool(result.panels)
+        self.drawer.set_has_figure(has_figure or result is None)
+        self.drawer.hint.setVisible(False)
+        if result is None:
+            self.drawer.origin.setText("")
+            self.drawer.picture.show_words(NONE_SHIPPED)
+            return
+        words = OF_ALL if result.runs == study.count else OF_RUNS
+        self.drawer.origin.setText(words.format(count=result.runs))
+        self.drawer.claims.show_judged(result.claims)
+        if has_figure:
+            self.drawer.picture.show_words(DRAWING)
+        self._drawn = "", "", 0
+        self._draw()
+
+    @property
+    def _result(self) -> ShippedResult | None:
+        from core.studies.shipped_result import shipped_result
+
+        study = self._study
+        if study is None or study.folder is not None or study.id not in shipped_ids():
+            return None
+        return shipped_result(study.id)
+
+    def offer(self) -> None:
+        """Ask for the drawer of a study that the user chose, if the study has a figure."""
+        result = self._result
+        if result is not None and result.panels:
+            self.offered.emit()
+
+    # ------------------------------------------------------------------------------ the figure
+
+    def _draw(self) -> None:
+        picture, study, result = self.drawer.picture, self._study, self._result
+        if study is None or result is None or not result.panels or not picture.isVisible():
+            return
+        ratio = picture.devicePixelRatioF()
+        width = round(picture.pixels_wide() / ratio)
+        if (wanted := (study.id, self._palette.name, width)) != self._drawn:
+            self._drawn = wanted
+            self.worker.ask(study, self._palette.name, width, ratio, self._process)
+
+    def _on_figure(self, figure: ResultFigure | None) -> None:
+        if figure is None:
+            return
+        self.figure = figure
+        tips = [_tip(spot) for spot in figure.spots]
+        self.drawer.picture.show_png(figure.png, figure.places, tips)
+        self.drawer.hint.setVisible(bool(tips))
+
+    def _on_spot_chosen(self, number: int) -> None:
+        if self.figure is not None and self._study is not None:
+            self._runs.open_cell(self._study, self.figure.spots[number].name)
+
+
+def _tip(spot: Spot) -> str:
+    """Describe a point in words."""
+    words = heading_of(spot.name)
+    if not spot.of_line:
+        words += f": {shown_number(spot.mean, 4)}"
+    if spot.count > 1:
+        words += f", mean of {spot.count} runs"
+    return f"{words}\nClick to open the run."

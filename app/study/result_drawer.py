@@ -1,0 +1,63 @@
+"""Drawer of a study's result: its figure, whose points open runs, and its judged claims."""
+
+from __future__ import annotations
+
+from typing import final
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+
+from app.study.claim_list import ClaimList
+from app.widgets.inputs import push_button
+from app.widgets.labels import heading_label, quiet_label
+from app.widgets.layouts import add_all, space
+from app.widgets.study_picture import StudyPicture
+from core.figures.palette import Palette
+
+WIDTH = 400  # pixels: a panel of the figure in letters that can be read
+SHARES = (600, 400)  # of figure and claims in the height
+HINT = "Click a point to open its run."
+
+
+@final
+class ResultDrawer(QWidget):
+    """Title, figure and claims of a study."""
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Study")
+        self.title = heading_label("", self)
+        self.title.setWordWrap(True)
+        self.origin = quiet_label("", self, wrap=True)
+        self.picture = StudyPicture(palette, self)
+        self.hint = quiet_label(HINT, self, wrap=True)
+        self.claims = ClaimList(palette, self)
+        self.whole = push_button(
+            "Whole study \u2026", self, "Train all runs of the study, at this or another size"
+        )
+        head = QWidget(self)
+        add_all(space(QVBoxLayout(head), (16, 12, 16, 4), 4), self.title, self.origin)
+        foot = QWidget(self)
+        add_all(space(QVBoxLayout(foot), (16, 8, 16, 12), 0), self.whole)
+        figure = QWidget(self)
+        self.hint.setContentsMargins(16, 0, 16, 4)
+        add_all(space(QVBoxLayout(figure), spacing=0), (self.picture, 1), self.hint)
+        self._parts = QSplitter(Qt.Orientation.Vertical, self, childrenCollapsible=False)
+        self._figure = figure
+        for place, part in enumerate((figure, self.claims)):
+            self._parts.addWidget(part)
+            self._parts.setStretchFactor(place, 1)
+        self._parts.setSizes([*SHARES])
+        add_all(space(QVBoxLayout(self), spacing=0), head, (self._parts, 1), foot)
+
+    def sizeHint(self) -> QSize:
+        return QSize(WIDTH, 640)
+
+    def set_has_figure(self, has_figure: bool) -> None:
+        """Show the place of the figure, or leave it to the claims."""
+        self._figure.setVisible(has_figure)
+
+    def set_colours(self, palette: Palette) -> None:
+        """Set the palette; the owner draws the figure again."""
+        self.picture.set_colours(palette)
+        self.claims.set_colours(palette)

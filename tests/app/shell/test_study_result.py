@@ -1,0 +1,89 @@
+"""Drawer of a study's shipped result: its figure and verdicts, and runs that its points open."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.shell.application import Marginscope
+from app.state.session import MOST_RUNS
+from app.study.result import NONE_SHIPPED
+from tests.app.shell.conftest import Opener, trained
+
+STUDY = "batchnorm-dyadic"
+LEFT = Qt.MouseButton.LeftButton
+
+
+def figure_shown(program: Marginscope) -> bool:
+    return not program.window.result.picture.image.isNull()
+
+
+def spot_number(program: Marginscope, name: str) -> int:
+    figure = program.result.figure
+    assert figure is not None
+    return next(k for k, spot in enumerate(figure.spots) if spot.name == name)
+
+
+def click_spot(program: Marginscope, name: str) -> None:
+    picture = program.window.result.picture
+    place = picture.place_of(spot_number(program, name))
+    picture.ensureVisible(place.x(), place.y())
+    QTest.mouseMove(picture.canvas, place + QPoint(1, 0))
+    QTest.mouseClick(picture.canvas, LEFT, pos=place)
+
+
+def test_a_chosen_study_shows_its_figure_whose_points_open_runs(
+    open_program: Opener, qtbot: QtBot
+) -> None:
+    program = open_program("telgarsky22-lemma-2-4-room")
+    window = program.window
+    qtbot.waitUntil(lambda: trained(program))
+    assert not window.result.isVisible()  # opened by its name: nothing was chosen
+    window.chooser.chosen.emit(STUDY)
+    assert program.actions["result"].isChecked() and window.result.isVisible()
+    qtbot.waitUntil(lambda: figure_shown(program) and trained(program))
+    assert window.result.claims.words and "confirmed" in window.result.claims.words
+    figure = program.result.figure
+    assert figure is not None and len(figure.spots) >= 10
+    opened = len(program.session)
+    taken = {run.path.stem.split("__2")[0] for run in program.session}
+    other = next(one.name for one in figure.spots if f"{STUDY}__{one.name}" not in taken)
+    click_spot(program, other)
+    qtbot.waitUntil(lambda: len(program.session) == opened + 1 and trained(program))
+    added = list(program.session)[-1]
+    assert added.path.stem.startswith(f"{STUDY}__{other}__")
+    click_spot(program, other)  # is shown, and not trained a second time
+    assert len(program.session) == opened + 1 <= MOST_RUNS
+    assert program.display.current is added
+
+
+def test_the_figure_follows_the_colours_and_the_room(open_program: Opener, qtbot: QtBot) -> None:
+    program = open_program(STUDY)
+    program.actions["result"].trigger()
+    qtbot.waitUntil(lambda: figure_shown(program) and trained(program))
+    picture = program.window.result.picture
+    light, wide = picture.image.pixelColor(2, 2), picture.image.width()
+    program.actions["dark"].trigger()
+    qtbot.waitUntil(lambda: picture.image.pixelColor(2, 2) != light)
+    columns = program.window.columns
+    columns.setSizes([560, columns.width() - 560])
+    qtbot.waitUntil(lambda: picture.image.width() > wide)
+    program.actions["dark"].trigger()
+
+
+def test_a_study_of_ones_own_has_claims_and_no_figure(program: Marginscope) -> None:
+    program.actions["result"].trigger()
+    QApplication.processEvents()
+    drawer = program.window.result
+    assert drawer.isVisible() and drawer.picture.words == NONE_SHIPPED
+    assert drawer.title.text() == "A small study"
+    assert not drawer.hint.isVisible()
+
+
+def test_a_drawer_that_is_open_stays(program: Marginscope) -> None:
+    program.actions["form"].trigger()
+    program.training.offer(STUDY)
+    program.result.offer()
+    assert program.actions["form"].isChecked() and not program.actions["result"].isChecked()

@@ -1,0 +1,84 @@
+"""Make resources/results/STUDY.json: the lines of each shipped study's figure, and its verdicts.
+
+`python -m tests.tools.results [STUDY ...]`, or `make results`, trains the studies at quick size.
+With `--runs FOLDER` finished runs are kept there, and not trained again. Prints the verdicts of
+each study, and those that differ from the file before. The window shows the results of a study
+before it trains any of its runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+from core.figures.study_figure import cells_of_runs
+from core.runs import Run
+from core.studies.cell_table import known_values
+from core.studies.shipped_result import (
+    SIZE,
+    at_result_size,
+    result_text,
+    shipped_result,
+)
+from core.studies.study import load_study, shipped_ids
+from core.sweep.control import SweepControl
+from core.sweep.folder import judged_rows
+from core.sweep.loop import sweep
+from core.sweep.plan import plan
+from core.sweep.pools import pool_for
+
+FOLDER = Path(__file__).resolve().parents[2] / "resources" / "results"
+
+
+def make_result(study_id: str, runs: Path) -> Counter[str]:
+    """Train what is missing of a study, write its result, and return the number of verdicts."""
+    study = at_result_size(load_study(study_id))
+    size = SIZE if study.sizes else None
+    made = plan(study, runs, size)
+    control = SweepControl()
+    for status in sweep(made, pool_for(made.tasks, None, None, control.cell), control):
+        if status.failed:
+            sys.exit(f"{study_id}: a run failed.")
+    rows = made.ledger.rows
+    judged = judged_rows(study, rows, runs, size)
+    with ExitStack() as stack:
+
+        def keep(run: Run) -> Run:
+            return stack.enter_context(run)
+
+        layout, known = study.layout(), known_values(rows, made.paths)
+        paths = tuple(made.paths.values())
+        cells = cells_of_runs(study, layout, paths, keep, known) if layout is not None else []
+        text = result_text(study, len(rows), cells, judged)
+    before = shipped_result(study_id)
+    for old, new in zip(before.claims if before else (), judged, strict=False):
+        if old.verdict != new.verdict:
+            print(f"  now {new.line}\\n  was {old.line}")
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{study_id}.json").write_text(text, encoding="utf-8")
+    return Counter(one.verdict for one in judged)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("studies", nargs="*", metavar="STUDY")
+    parser.add_argument("--runs", type=Path, help="folder of the runs; a temporary one by default")
+    arguments = parser.parse_args()
+    total: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as scratch:
+        for study_id in arguments.studies or shipped_ids():
+            begun = time.monotonic()
+            verdicts = make_result(study_id, (arguments.runs or Path(scratch)) / study_id)
+            size = (FOLDER / f"{study_id}.json").stat().st_size / 1000.0
+            total += verdicts
+            print(f"{study_id}: {dict(verdicts)}, {size:.0f} kB, {time.monotonic() - begun:.0f} s")
+    print(dict(total))
+
+
+if __name__ == "__main__":
+    main()
