@@ -14,7 +14,7 @@ from app.widgets.screen_text import shown_number
 from app.worker import Request, Worker
 from core.figures.export import FigureProcess
 from core.figures.palette import PALETTES, Palette
-from core.studies.study import Study, shipped_ids
+from core.studies.study import Study, result_file
 
 if TYPE_CHECKING:
     from core.figures.study_figure import Spot
@@ -32,39 +32,37 @@ DRAWING = "Drawing the figure \u2026"
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class ResultFigure:
-    """Figure of a result as PNG, and its points, in shares of its width and height."""
+class ShownResult:
+    """Result of a study, with its figure as PNG, and points in shares of the figure's size.
 
-    png: bytes
-    spots: tuple[Spot, ...]
-    places: tuple[tuple[float, float], ...]
+    A study without a figure has no PNG.
+    """
+
+    result: ShippedResult
+    png: bytes = b""
+    spots: tuple[Spot, ...] = ()
+    places: tuple[tuple[float, float], ...] = ()
 
 
 def result_drawn(
-    request: Request,
-    study: Study,
-    palette: str,
-    width: int,
-    ratio: float,
-    process: FigureProcess,
-) -> ResultFigure | None:
-    """Draw the shipped result of a study, `width` points of the screen wide; None without one."""
+    request: Request, study: Study, palette: str, width: int, ratio: float, process: FigureProcess
+) -> ShownResult | None:
+    """Read the shipped result of a study, and draw its figure `width` points of the screen wide."""
     from core.figures.primitives import MM_PER_INCH
     from core.figures.study_figure import WIDTHS, Caption, scene_of_lines, spots_of
     from core.studies.shipped_result import shipped_result
 
     result, layout = shipped_result(study.id), study.layout()
     if result is None or layout is None:
-        return None
-    fitting = [k for k in WIDTHS if k <= layout.columns and WIDTHS[k] * MM_PER_PIXEL**-1 <= width]
+        return None if result is None else ShownResult(result)
+    fitting = [k for k in WIDTHS if k <= layout.columns and WIDTHS[k] <= width * MM_PER_PIXEL]
     layout = layout.model_copy(update={"columns": max(fitting, default=1)})
-    caption = Caption("", note=study.note)
-    scene = scene_of_lines(layout, result.panels, caption, PALETTES[palette])
+    scene = scene_of_lines(layout, result.panels, Caption("", note=study.note), PALETTES[palette])
     dpi = min(max(width * ratio * MM_PER_INCH / scene.width_mm, LEAST_DPI), MOST_DPI)
     png = process.draw(scene, ".png", dpi, request.is_cancelled)
     spots = spots_of(scene, layout, result.panels)
     places = tuple((one.left / scene.width_mm, one.top / scene.height_mm) for one in spots)
-    return ResultFigure(png, spots, places)
+    return ShownResult(result, png, spots, places)
 
 
 @final
@@ -88,12 +86,12 @@ class ResultController(QObject):
         self.drawer, self._runs = drawer, runs
         self._process, self._palette = process, palette
         self._study: Study | None = None
-        self.figure: ResultFigure | None = None
+        self.shown: ShownResult | None = None
         self._drawn: tuple[str, str, int] = "", "", 0  # study, palette and width of the picture
         self.worker = Worker("result", result_drawn, self, our_error=NO_FIGURE, one_core=True)
         self._resized = QTimer(self, singleShot=True, interval=RESIZED_MS)
         self._resized.timeout.connect(self._draw)
-        self.worker.result.connect(self._on_figure)
+        self.worker.result.connect(self._on_result)
         self.worker.error.connect(drawer.picture.show_words)
         drawer.picture.resized.connect(self._resized.start)
         drawer.picture.spot_chosen.connect(self._on_spot_chosen)
@@ -114,46 +112,33 @@ class ResultController(QObject):
 
     def show_study(self, study: Study) -> None:
         """Show the result of a study that was loaded."""
-        self._study = study
-        self.figure = None
-        self.drawer.title.setText(study.title)
-        self.drawer.claims.show_study(study)
-        result = self._result
-        has_figure = result is not None and bool(result.panels)
-        self.drawer.set_has_figure(has_figure or result is None)
-        self.drawer.hint.setVisible(False)
-        if result is None:
-            self.drawer.origin.setText("")
-            self.drawer.picture.show_words(NONE_SHIPPED)
-            return
-        words = OF_ALL if result.runs == study.count else OF_RUNS
-        self.drawer.origin.setText(words.format(count=result.runs))
-        self.drawer.claims.show_judged(result.claims)
-        if has_figure:
-            self.drawer.picture.show_words(DRAWING)
+        self._study, self.shown = study, None
+        drawer = self.drawer
+        drawer.title.setText(study.title)
+        drawer.origin.setText("")
+        drawer.claims.show_study(study)
+        drawer.hint.setVisible(False)
+        has_result = self._has_result
+        drawer.set_has_figure(bool(study.figure) or not has_result)
+        drawer.picture.show_words(DRAWING if has_result else NONE_SHIPPED)
         self._drawn = "", "", 0
         self._draw()
 
     @property
-    def _result(self) -> ShippedResult | None:
-        from core.studies.shipped_result import shipped_result
-
+    def _has_result(self) -> bool:
         study = self._study
-        if study is None or study.folder is not None or study.id not in shipped_ids():
-            return None
-        return shipped_result(study.id)
+        return study is not None and study.folder is None and result_file(study.id).is_file()
 
     def offer(self) -> None:
         """Ask for the drawer of a study that the user chose, if the study has a figure."""
-        result = self._result
-        if result is not None and result.panels:
+        if self._has_result and self._study is not None and self._study.figure:
             self.offered.emit()
 
     # ------------------------------------------------------------------------------ the figure
 
     def _draw(self) -> None:
-        picture, study, result = self.drawer.picture, self._study, self._result
-        if study is None or result is None or not result.panels or not picture.isVisible():
+        picture, study = self.drawer.picture, self._study
+        if study is None or not self._has_result or not self.drawer.isVisible():
             return
         ratio = picture.devicePixelRatioF()
         width = round(picture.pixels_wide() / ratio)
@@ -161,17 +146,23 @@ class ResultController(QObject):
             self._drawn = wanted
             self.worker.ask(study, self._palette.name, width, ratio, self._process)
 
-    def _on_figure(self, figure: ResultFigure | None) -> None:
-        if figure is None:
+    def _on_result(self, shown: ShownResult | None) -> None:
+        if shown is None or self._study is None:
+            self.drawer.picture.show_words(NONE_SHIPPED)
             return
-        self.figure = figure
-        tips = [_tip(spot) for spot in figure.spots]
-        self.drawer.picture.show_png(figure.png, figure.places, tips)
-        self.drawer.hint.setVisible(bool(tips))
+        self.shown = shown
+        runs = shown.result.runs
+        words = OF_ALL if runs == self._study.count else OF_RUNS
+        self.drawer.origin.setText(words.format(count=runs))
+        self.drawer.claims.show_judged(shown.result.claims)
+        if shown.png:
+            tips = [_tip(spot) for spot in shown.spots]
+            self.drawer.picture.show_png(shown.png, shown.places, tips)
+            self.drawer.hint.setVisible(bool(tips))
 
     def _on_spot_chosen(self, number: int) -> None:
-        if self.figure is not None and self._study is not None:
-            self._runs.open_cell(self._study, self.figure.spots[number].name)
+        if self.shown is not None and self._study is not None:
+            self._runs.open_cell(self._study, self.shown.spots[number].name)
 
 
 def _tip(spot: Spot) -> str:

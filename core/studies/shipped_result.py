@@ -18,15 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.numbers import finite
-from core.program import RESOURCES
 from core.studies.cells import StudyCell
 from core.studies.panel_lines import Line, lines_of
-from core.studies.study import Study
+from core.studies.study import Study, result_file
 from core.studies.verdicts import Judged
 
 Array = NDArray[np.float64]
 SIZE = "quick"
-FOLDER = "results"
 DIGITS = 5  # of the numbers that are kept: finer than a line on the screen
 MOST_POINTS = 96  # of a line along a run
 # Keys of a study file that change words alone, and no number of a result.
@@ -56,9 +54,8 @@ def at_result_size(study: Study) -> Study:
 @cache
 def shipped_result(study_id: str) -> ShippedResult | None:
     """Return the shipped result of a study; None if it is missing or damaged."""
-    place = RESOURCES.joinpath(FOLDER, f"{study_id}.json")
     try:
-        return _parsed(json.loads(place.read_text(encoding="utf-8")))
+        return _parsed(json.loads(result_file(study_id).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -25,14 +25,12 @@ from core.studies.shipped_result import (
     result_text,
     shipped_result,
 )
-from core.studies.study import load_study, shipped_ids
+from core.studies.study import load_study, result_file, shipped_ids
 from core.sweep.control import SweepControl
 from core.sweep.folder import judged_rows
 from core.sweep.loop import sweep
 from core.sweep.plan import plan
 from core.sweep.pools import pool_for
-
-FOLDER = Path(__file__).resolve().parents[2] / "resources" / "results"
 
 
 def make_result(study_id: str, runs: Path) -> Counter[str]:
@@ -59,8 +57,7 @@ def make_result(study_id: str, runs: Path) -> Counter[str]:
     for old, new in zip(before.claims if before else (), judged, strict=False):
         if old.verdict != new.verdict:
             print(f"  now {new.line}\\n  was {old.line}")
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / f"{study_id}.json").write_text(text, encoding="utf-8")
+    result_file(study_id).write_text(text, encoding="utf-8")
     return Counter(one.verdict for one in judged)
 
 
@@ -74,7 +71,7 @@ def main() -> None:
         for study_id in arguments.studies or shipped_ids():
             begun = time.monotonic()
             verdicts = make_result(study_id, (arguments.runs or Path(scratch)) / study_id)
-            size = (FOLDER / f"{study_id}.json").stat().st_size / 1000.0
+            size = result_file(study_id).stat().st_size / 1000.0
             total += verdicts
             print(f"{study_id}: {dict(verdicts)}, {size:.0f} kB, {time.monotonic() - begun:.0f} s")
     print(dict(total))

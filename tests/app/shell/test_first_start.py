@@ -342,7 +342,6 @@ def test_single_precision_has_kernels_of_its_own() -> None:
 
 LOADS = """
 import importlib.abc, sys, threading
-from app import application
 from app.shell.application import Marginscope
 from app.places import Places
 from app.state.views import VIEWS
@@ -359,7 +358,7 @@ def ready():
     sys.meta_path.insert(0, Finder())
 def look():
     runs = list(program.session)
-    if runs and all(r.data is not None and not r.live and not r.behind for r in runs):
+    if runs and all(r.data is not None and not r.live and r.data.complete for r in runs):
         if not program.display.calculator.busy and program.display.view.cursor > 0.0:
             program.window.close()
 application_ = QApplication([])

@@ -198,7 +198,7 @@ def test_arrows_go_through_the_neurons_and_space_pins(program: Marginscope, qtbo
                 nearest = min(math.hypot(*way) for way in ways[ahead])
                 assert math.hypot(*step) == pytest.approx(nearest)
     node = hovered(program)
-    assert f"node {node} (" in plot.accessibleDescription()
+    assert f"node {node}: (" in plot.accessibleDescription()
     for key, pinned in ((Key.Key_Space, {node}), (Key.Key_Return, set()), (Key.Key_Space, {node})):
         QTest.keyClick(plot, key)
         assert {mark[1] for mark in program.display.intent.pinned} == pinned

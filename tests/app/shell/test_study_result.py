@@ -21,7 +21,7 @@ def figure_shown(program: Marginscope) -> bool:
 
 
 def spot_number(program: Marginscope, name: str) -> int:
-    figure = program.result.figure
+    figure = program.result.shown
     assert figure is not None
     return next(k for k, spot in enumerate(figure.spots) if spot.name == name)
 
@@ -45,7 +45,7 @@ def test_a_chosen_study_shows_its_figure_whose_points_open_runs(
     assert program.actions["result"].isChecked() and window.result.isVisible()
     qtbot.waitUntil(lambda: figure_shown(program) and trained(program))
     assert window.result.claims.words and "confirmed" in window.result.claims.words
-    figure = program.result.figure
+    figure = program.result.shown
     assert figure is not None and len(figure.spots) >= 10
     opened = len(program.session)
     taken = {run.path.stem.split("__2")[0] for run in program.session}
