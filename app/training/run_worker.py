@@ -155,6 +155,7 @@ class RunWorker(QObject):
         import core.observables.margins
         import core.observables.registry
         import core.observables.spectrum
+        import core.runs.settings
         import core.training.recorded
 
         lacking = self.compiler.look()
