@@ -55,7 +55,7 @@ def at_result_size(study: Study) -> Study:
 def shipped_result(study_id: str) -> ShippedResult | None:
     """Return the shipped result of a study; None if it is missing or damaged."""
     try:
-        return _parsed(json.loads(result_file(study_id).read_text(encoding="utf-8")))
+        return parse_result(result_file(study_id).read_text(encoding="utf-8"))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -143,7 +143,9 @@ def _rounded(value: float) -> float | None:
 # -------------------------------------------------------------------------------------- reading
 
 
-def _parsed(table: Mapping[str, Any]) -> ShippedResult:
+def parse_result(text: str) -> ShippedResult:
+    """Return a result from its file. Raises ValueError, KeyError or TypeError for other texts."""
+    table = json.loads(text)
     panels = tuple(tuple(map(_line, panel)) for panel in table["panels"])
     names = {one.name for one in fields(Judged)}
     numbers = ("measured", "low", "high", "value", "tolerance")

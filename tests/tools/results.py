@@ -33,7 +33,7 @@ from core.sweep.plan import plan
 from core.sweep.pools import pool_for
 
 
-def make_result(study_id: str, runs: Path) -> Counter[str]:
+def make_result(study_id: str, runs: Path, path: Path) -> Counter[str]:
     """Train what is missing of a study, write its result, and return the number of verdicts."""
     study = at_result_size(load_study(study_id))
     size = SIZE if study.sizes else None
@@ -57,7 +57,7 @@ def make_result(study_id: str, runs: Path) -> Counter[str]:
     for old, new in zip(before.claims if before else (), judged, strict=False):
         if old.verdict != new.verdict:
             print(f"  now {new.line}\\n  was {old.line}")
-    result_file(study_id).write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return Counter(one.verdict for one in judged)
 
 
@@ -70,8 +70,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         for study_id in arguments.studies or shipped_ids():
             begun = time.monotonic()
-            verdicts = make_result(study_id, (arguments.runs or Path(scratch)) / study_id)
-            size = result_file(study_id).stat().st_size / 1000.0
+            path = result_file(study_id)
+            verdicts = make_result(study_id, (arguments.runs or Path(scratch)) / study_id, path)
+            size = path.stat().st_size / 1000.0
             total += verdicts
             print(f"{study_id}: {dict(verdicts)}, {size:.0f} kB, {time.monotonic() - begun:.0f} s")
     print(dict(total))
