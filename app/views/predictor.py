@@ -17,7 +17,7 @@ from app.views.layers import example_entries, show_examples, show_points
 from app.views.pixels import pixel_width, resolved_text
 from app.views.view import Numbers, RunView
 from app.widgets.header import HeaderEntry
-from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
+from app.widgets.items import CurveStack, Markers, Picture, ZeroLine, path_of, pen_of
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import NO_POINTS, Home
 from core.figures.palette import Palette
@@ -48,7 +48,7 @@ class PredictorView(RunView):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, TITLE, parent, equal=True)
         self._drawn: PredictorAnswer | None = None
-        self.plot.add_zero_line()
+        self.plot.add_lines(ZeroLine())
         self.picture = self.plot.add(Picture(), -5.0)
         self.level_lines = self.plot.add(CurveStack(), 0.0)
         self.line = self.plot.add(CurveStack(), 1.0)
