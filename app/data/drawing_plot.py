@@ -13,7 +13,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.data.sketch import Row, Sketch, with_moved
-from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_of
+from app.widgets.items import CurveStack, Markers, Style, Symbol, ZeroLine, path_of, pen_of
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay
 from app.widgets.plot_item import CLICK_PIXELS, Home, Plot
@@ -84,8 +84,8 @@ class DrawingPlot(QWidget):
         self.plot = Plot(palette, horizontal=" ", vertical=" ", equal=True, parent=self)
         self.plot.setAccessibleName("Points")
         self.plot.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.plot.add_zero_line()
-        self.plot.add_zero_line(vertical=True)
+        self.plot.add_lines(ZeroLine())
+        self.plot.add_lines(ZeroLine(vertical=True))
         self.grid = self.plot.add(CurveStack(), -9.0)
         self.rings = self.plot.add(Markers(), 0.0)
         self.markers = self.plot.add(Markers(), 1.0)

@@ -13,16 +13,14 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QMenu, QWi
 from app import actions
 from app.flag import Flag
 from app.playback.display import DisplayController
-from app.playback.inspector import definition
 from app.playback.readout import Readout
 from app.settings import MOST_RECENT
 from app.shell.appearance import AppearanceController
 from app.shell.main_window import MainWindow
 from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, VIEW_OPTIONS
-from app.state.view_options import MOST_CURVES
 from app.state.views import VIEWS
 from app.widgets.inputs import WholeBox
-from app.widgets.labels import menu_text, plain_tip, window_title
+from app.widgets.labels import plain_tip, window_title
 from app.widgets.layouts import widen_for_title
 from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.studies.changes import is_modified
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
 
 OF_STUDY = "study"  # the entry of a menu for what the study opens with
 PIN_TWO = "Pin two nodes of a run, by a click on each: they span the plane."
-FROM_LOOP = "From the &loop"
-NO_RUN = "Run a study, or open a run, to choose its curves."
 EDITED = "Edited: press Run to train these settings."
 OPTIONS = {option.name: option.action for option in VIEW_OPTIONS.values() if option.action}
 
@@ -60,14 +56,10 @@ class ActionStateController(QObject):
         self._marking = Flag()  # while actions are checked to show what is chosen
         self.views_made = self.has_study = False
         self._cells = 0  # runs of the study in the form
-        # One for all times: `clear` of a menu deletes its actions, and no menus within it.
-        self._of_loop = QMenu(FROM_LOOP, window.curve_choice, toolTipsVisible=True)
         self._fill_menus()
         for menu in (window.margin_axes, window.neuron_choice):
             menu.triggered.connect(self._on_choice)
         window.view_choice.triggered.connect(self._on_view)
-        window.curve_choice.aboutToShow.connect(self.fill_curves)
-        window.curve_choice.triggered.connect(self._on_curve)
 
     def show_choice(self, sentence: str) -> None:
         """Say which runs of a study are trained, with buttons that choose others, or all."""
@@ -198,7 +190,7 @@ class ActionStateController(QObject):
     # ------------------------------------------------------------------------------ choices
 
     def _fill_menus(self) -> None:
-        """Fill the menus of views, axes and neurons; that of curves depends on the run."""
+        """Fill the menus of views, axes and neurons."""
         window, views = self._window, self._window.view_choice
         views.addAction("The &study's views").setData(OF_STUDY)
         views.addSeparator()
@@ -292,72 +284,6 @@ class ActionStateController(QObject):
     def _show_views(self, views: Sequence[str]) -> None:
         self._display.update_intent(views=tuple(views))
         self._mark_choices()
-
-    def fill_curves(self) -> None:
-        """Fill the menu of curves with the observables that any of the shown runs has."""
-        menu = self._window.curve_choice
-        menu.clear()
-        chosen = self._display.intent.shown_curves
-        observables = self.observables()
-        if observables:
-            menu.addAction("The &study's curves").setData(OF_STUDY)
-            menu.addSeparator()
-        self._of_loop.clear()
-        group: QMenu = menu
-        for name, (title, explanation, of_loop) in observables.items():
-            if of_loop and group is menu:
-                menu.addSeparator()
-                group = self._of_loop
-                menu.addMenu(group)
-            action = group.addAction(menu_text(title))
-            action.setData(name)
-            action.setToolTip(plain_tip(explanation or title))  # else Qt shows its text
-            action.setCheckable(True)
-            action.setChecked(name in chosen)
-        if not observables:
-            menu.addAction(NO_RUN).setEnabled(False)
-
-    @property
-    def any_run(self) -> bool:
-        """True if a run is shown whose observables are known."""
-        return any(run.data is not None for run in self._display.session)
-
-    def observables(self) -> dict[str, tuple[str, str, bool]]:
-        """Return the observables of the shown runs: name -> title, explanation, of a loop.
-
-        Numbers that a recorded loop passed come last.
-        """
-        runs = [run.data.run for run in self._display.session if run.data is not None]
-        if not runs:
-            return {}
-        from core.observables.registry import OBSERVABLES, scalars_of
-
-        items = [item for run in runs for item in scalars_of(run)]
-        items.sort(key=lambda item: item.name not in OBSERVABLES)
-        return {item.name: (*definition(item), item.name not in OBSERVABLES) for item in items}
-
-    def _on_curve(self, action: QAction) -> None:
-        if action.data() == OF_STUDY:
-            self._display.update_intent(curves=None)
-        elif action.isChecked():
-            self.show_curve(action.data())
-        else:
-            self._display.update_intent(curves=self._curves_but(action.data()))
-        chosen = self._display.intent.shown_curves
-        for menu in (self._window.curve_choice, self._of_loop):
-            for one in menu.actions():
-                one.setChecked(one.data() in chosen)
-
-    def _curves_but(self, name: str) -> tuple[str, ...]:
-        return tuple(one for one in self._display.intent.shown_curves if one != name)
-
-    def show_curve(self, name: str) -> None:
-        """Show a curve, and the view of curves, in place of the curve chosen first if need be."""
-        curves = (*self._curves_but(name), name)[-MOST_CURVES:]
-        shown = self._display.view.wishes.views
-        if "curves" not in shown:
-            self._show_views((*shown, "curves"))
-        self._display.update_intent(curves=curves)
 
 
 @final

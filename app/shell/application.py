@@ -260,6 +260,7 @@ class Marginscope(Components):
         return {
             # View
             "coordinates": self.action_state.choose_coordinates,
+            "curves": self.curve_choice.show_picker,
             "compare": self.compare.set_shown,
             "fill": self.view_menu.fill_pointed,
             "unpin": self.help.leave_or_unpin,

@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QMenu
 
 from app.actions import MENUS, TIPS, disabled_reason
 from app.library.librarian import Librarian
-from app.shell.action_state import ActionStateController
+from app.playback.inspector import definition
+from app.shell.curve_choice import CurveChoiceController
 from app.shell.main_window import MainWindow
 from app.state.finding import SearchEntry, make_entry
 from core.studies.study import shipped_summaries
@@ -48,12 +49,12 @@ class CommandController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        view: ActionStateController,
+        curves: CurveChoiceController,
         librarian: Librarian,
         used: Sequence[str],
     ) -> None:
         super().__init__(window)
-        self._window, self._view, self._librarian = window, view, librarian
+        self._window, self._curve_choice, self._librarian = window, curves, librarian
         self.used = tuple(used)
         self.palette: CommandPalette | None = None
         self._actions: Mapping[str, QAction] = {}
@@ -179,10 +180,10 @@ class CommandController(QObject):
 
     def _curves(self) -> Iterator[SearchEntry]:
         from core.observables.observable import Shape
-        from core.observables.registry import of_shape
+        from core.observables.registry import is_loop_number, of_shape
 
-        here = self._view.observables()
-        shown = self._view.any_run
+        here = self._curve_choice.observables()
+        shown = self._curve_choice.any_run
         for one in of_shape(Shape.SCALAR):
             reason = NOT_OF_THESE.format(where=one.where or "others") if shown else NO_RUN
             yield make_entry(
@@ -193,9 +194,9 @@ class CommandController(QObject):
                 reason="" if one.name in here else reason,
                 words=one.name,
             )
-        for name, (title, explanation, of_loop) in here.items():
-            if of_loop:
-                yield make_entry(f"{CURVE}:{name}", "Curve", title, explanation, words=name)
+        for name, item in here.items():
+            if is_loop_number(name):
+                yield make_entry(f"{CURVE}:{name}", "Curve", *definition(item), words=name)
 
     # ------------------------------------------------------------------------------- chosen
 
@@ -210,7 +211,7 @@ class CommandController(QObject):
             self.study_offered.emit(name)
             self._window.bar.show_notice(OFFERED)
         elif sort == CURVE:
-            self._view.show_curve(name)
+            self._curve_choice.show_curve(name)
         elif sort == RUN:
             self.open_requested.emit([name], beside)
         else:  # looked for again: a menu may have been filled anew since the palette was opened

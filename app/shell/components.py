@@ -30,6 +30,7 @@ from app.scenes.session_keeper import SessionKeeper
 from app.shell.action_state import ActionStateController
 from app.shell.appearance import AppearanceController
 from app.shell.commands import CommandController
+from app.shell.curve_choice import CurveChoiceController
 from app.shell.drawers import DrawerController
 from app.shell.help import HelpController
 from app.shell.lifecycle import ShutdownController, StartupController
@@ -98,7 +99,10 @@ class Components(QObject):
         self.appearance = AppearanceController(window, self.display, self.scenes, self.drawers)
         self._make_features(margins, judge)
         self.help = HelpController(window, self.display)
-        self.view_menu = ViewMenuController(window, self.display, self.export, self.help)
+        self.curve_choice = CurveChoiceController(window, self.display)
+        self.view_menu = ViewMenuController(
+            window, self.display, self.export, self.help, self.curve_choice
+        )
         self.tour = TourController(window, self.display, self.training, self.playback, self.drawers)
         self.record = RecordController(
             window, self.training, self.branches, self.files, self.export, self.scenes
@@ -111,7 +115,7 @@ class Components(QObject):
         )
         settings = self.settings.values
         self.commands = CommandController(
-            window, self.action_state, self.library.librarian, settings.commands
+            window, self.curve_choice, self.library.librarian, settings.commands
         )
         self.shortcuts = ShortcutController(window, settings.shortcuts)
         self._connect_window()

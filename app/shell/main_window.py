@@ -91,7 +91,6 @@ class MainWindow(QMainWindow):
         self.layouts = QMenu("La&youts", self)
         self.selections = QMenu("Se&lections", self)
         self.neuron_choice = QMenu("&Neurons", self)
-        self.curve_choice = TickMenu("C&urves", self, toolTipsVisible=True)
         self.margin_choice = TickMenu("Reference &margins", self, toolTipsVisible=True)
         self.setCentralWidget(self._arranged())
 
@@ -121,7 +120,6 @@ class MainWindow(QMainWindow):
             self.view_choice,
             self.layouts,
             self.neuron_choice,
-            self.curve_choice,
             self.margin_choice,
             self.margin_axes,
         ):

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.export.controller import ExportController
 from app.playback.display import DisplayController
+from app.shell.curve_choice import CurveChoiceController
 from app.shell.help import HelpController
 from app.shell.main_window import MainWindow
 
@@ -37,12 +38,13 @@ class ViewMenuController(QObject):
         display: DisplayController,
         export: ExportController,
         help_controller: HelpController,
+        curves: CurveChoiceController,
     ) -> None:
         super().__init__(window)
         self._window, self._display = window, display
-        self._export, self._help = export, help_controller
+        self._export, self._help, self._curves = export, help_controller, curves
         self._choices = {
-            "curves": (window.curve_choice, window.margin_axes),
+            "curves": (window.margin_axes,),
             "margins": (window.margin_choice, window.margin_axes),
             "neurons": (window.neuron_choice,),
         }
@@ -92,6 +94,7 @@ class ViewMenuController(QObject):
         menu.add("Copy &numbers", self._on_copy_numbers).setEnabled(bool(menu.view.numbers()))
         menu.addSeparator()
         if menu.name == "curves":
+            menu.add("Choose &curves ...", self._on_choose_curves)
             log = menu.add("&Logarithmic axis", self._on_log)
             log.setCheckable(True)
             log.setChecked(wishes.log_curves)
@@ -123,6 +126,9 @@ class ViewMenuController(QObject):
         if numbers:  # else the run was closed under the menu
             QGuiApplication.clipboard().setText(numbers_text(numbers))
             self.status.emit(NUMBERS_COPIED)
+
+    def _on_choose_curves(self) -> None:
+        self._curves.show_picker_at(self._menu().pos())
 
     def _on_log(self, log: bool) -> None:
         self._display.update_intent(log_curves=log)

@@ -51,12 +51,16 @@ class PredictorQuestion:
 class PredictorAnswer:
     """f at the flat parameters, (second, first) or (first,); the class for several of them.
 
-    Physical values are 10^log10_scale times these.
+    Physical values are 10^log10_scale times these. `zero`: lines (k, 2) along which f is 0, NaN
+    between them; None where they are found from the values. `fitted`: f (n,) at the training
+    inputs, of real targets.
     """
 
     question: PredictorQuestion
     values: Floats
     log10_scale: float
+    zero: Floats | None = None
+    fitted: Floats | None = None
 
 
 @final
@@ -272,9 +276,15 @@ def _node_values(run: Run, question: NodesQuestion) -> Floats:
 
 def answer(run: Run, question: PredictorQuestion) -> PredictorAnswer:
     """Compute the predictor of a run at the points of a question."""
-    from core.observables.margins import grid_values
+    from core.observables.margins import flat_values, grid_values
+    from core.observables.piecewise import level_segments, lines_of, plane_function
 
-    asked = question
+    asked, data = question, run.dataset
+    grid = grid_values(run, asked.frame, asked.axes, asked.first, asked.second)
+    function = plane_function(run, asked.frame, asked.axes)
+    zero = None
+    if function is not None:
+        zero = lines_of(level_segments(function, asked.first[:2], asked.second[:2]))
     return PredictorAnswer(
-        asked, *grid_values(run, asked.frame, asked.axes, asked.first, asked.second)
+        asked, *grid, zero, flat_values(run, asked.frame, data.x) if data.real else None
     )

@@ -23,7 +23,7 @@ from app.views.pixels import (
 )
 from app.widgets.axis import LOG10, NORM_SQUARED, far_times, logarithmic, plain, powers
 from app.widgets.header import HeaderEntry, ViewHeader
-from app.widgets.items import Areas, CurveStack, Markers, Style, path_of, pen_of
+from app.widgets.items import Areas, CurveStack, Markers, Style, ZeroLine, path_of, pen_of
 from app.widgets.keyboard import PlotFocus
 from app.widgets.layouts import add_all, space
 from app.widgets.overlay import Overlay, Pointed
@@ -77,7 +77,7 @@ class CompareView(QWidget):
         self.plot = Plot(palette, drag=Drag.SCRUB)
         self.plot.setAccessibleName("The compared runs")
         self.focus = PlotFocus(self.plot)
-        self.plot.add_zero_line()
+        self.plot.add_lines(ZeroLine())
         self.bands = self.plot.add(Areas(), -2.0)
         self.faint = self.plot.add(CurveStack())
         self.strong = self.plot.add(CurveStack(), 1.0)

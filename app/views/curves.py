@@ -1,9 +1,9 @@
-"""Any scalar observables over the run, chosen from a menu."""
+"""Scalar observables over the run as strips, and the singular values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -15,15 +15,26 @@ from app.state.intent import Intent
 from app.state.node_values import Floats
 from app.state.view_options import MOST_CURVES
 from app.views.node_view import NO_INNER
+from app.views.pixels import log10_text
 from app.views.trace_view import TraceCurve, TraceView, padded
 from app.views.view import Bound, ShownTheory
-from app.widgets.axis import logarithmic, plain
-from app.widgets.header import HeaderEntry, Sign, TimeColours
-from app.widgets.levels import LevelLine
+from app.widgets.axis import LOG10, logarithmic
+from app.widgets.header import HeaderEntry, TimeColours
+from app.widgets.items import PlotLines
+from app.widgets.levels import DOWN, UP, LevelLine
 from app.widgets.overlay import Overlay
 from app.widgets.screen_text import rich
+from app.widgets.strips import StripLines, StripTitle, title_room
 from core.figures.palette import Colours, Palette, time_colours
-from core.figures.ticks import LOG, CurveScale, scale_of, scaled
+from core.figures.primitives import Strip
+from core.figures.ticks import (
+    MOST_EXPONENT,
+    Extent,
+    extent_of,
+    stack_ends,
+    stack_strips,
+    strip_room,
+)
 from core.numbers import number_text, raised
 
 if TYPE_CHECKING:
@@ -32,19 +43,27 @@ if TYPE_CHECKING:
 
 NOTHING = "choose curves from the menu View, Curves"
 WAITING = "computing ..."
+LEAST_STRIP = 56  # pixels below which a strip is not legible
+MOST_TITLE = 0.45  # share of a strip
 
 
 @final
 class CurvesView(TraceView):
-    """Curves on one linear or logarithmic axis, or each on a range of its own where they differ too
-    much; their values at the cursor stand in the key."""
+    """Curves as strips under one cursor: each has its own axis, and its value in its title."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
-        super().__init__(palette, "curves", parent)
+        # Before the plot, whose signals need them.
         self._names: tuple[str, ...] = ()
         self._values: tuple[Floats, ...] = ()
-        self._landmarks: tuple[tuple[Placed, float], ...] = ()  # with their places on the axis
-        self.scale, self._logarithmic = CurveScale.LINEAR, False
+        self._landmarks: tuple[Placed, ...] = ()
+        self._extents: dict[str, Extent] = {}
+        self._common: Mapping[str, Extent] = {}
+        self._logarithmic = False
+        super().__init__(palette, "curves", parent)
+        self.header.set_keyed(False)  # each strip has its own title
+
+    def _make_lines(self) -> PlotLines:
+        return StripLines(self.plot.side)
 
     def set_options(self, options: Intent) -> None:
         super().set_options(options)
@@ -54,8 +73,10 @@ class CurvesView(TraceView):
         self.set_bounds([bound for bound in theory.bounds if bound.view != "margins"])
 
     def set_names(self, names: Sequence[str], logarithmic: bool = False) -> None:
-        """The observables to show, by their names in the tables; `logarithmic`: log10 of those
-        that are no logarithms already, where they are positive."""
+        """Show observables by their names in the tables.
+
+        `logarithmic`: log10 of those that are no logarithms already, where they are positive.
+        """
         if (tuple(names), logarithmic) != (self._names, self._logarithmic):
             self._names, self._logarithmic = tuple(names), logarithmic
             self.plot.reset_range()
@@ -63,7 +84,7 @@ class CurvesView(TraceView):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those that are shown: the ones that the run has."""
+        """Observables that are shown: those chosen that the run has."""
         from core.observables.registry import find_observable
 
         data = self.data
@@ -73,162 +94,164 @@ class CurvesView(TraceView):
         has = [name for name, item in found.items() if item and item.applies(data.run)]
         return tuple(has[:MOST_CURVES])
 
+    # ------------------------------------------------------------------------------------ axes
+
+    @property
+    def strips(self) -> tuple[Strip, ...]:
+        """Axes of the curves, from the top."""
+        return self.plot.side.strips
+
+    @property
+    def extents(self) -> Mapping[str, Extent]:
+        return self._extents
+
+    def set_common_extents(self, extents: Mapping[str, Extent]) -> None:
+        self._common = extents
+        self._follow_axes()
+
+    def _stack(self) -> tuple[Strip, ...]:
+        """Return the axes for the curves, the runs that share them, and the room."""
+        extents = {
+            name: extent | self._common.get(name, Extent())
+            for name, extent in self._extents.items()
+        }
+        height = self.plot.view.rect().height() / max(len(extents), 1)
+        share = title_room(self.plot.lettering()[0]) / max(height, 1.0)
+        return stack_strips(extents, round(min(share, MOST_TITLE), 3), self._logarithmic)
+
+    def _follow_axes(self) -> bool:
+        """Draw the curves again if their axes changed; return whether they did."""
+        changed = self._stack() != self.strips
+        if changed:
+            self.redraw()
+        return changed
+
+    def _scale_changed(self) -> None:
+        if not self._follow_axes():
+            super()._scale_changed()
+
+    def _least_plot_height(self) -> int:
+        return max(super()._least_plot_height(), LEAST_STRIP * len(self.names))
+
     # --------------------------------------------------------------------------------- content
 
+    def _clear(self) -> None:
+        super()._clear()
+        self._values, self._landmarks, self._extents = (), (), {}
+        self.plot.side.set_strips(())
+
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
-        """Return the curves, scaled for the axis."""
-        from core.observables.registry import alike
+        """Return the curves in their strips, then the bounds in the strips of their curves."""
+        from core.figures.margin_curves import landmarks_of  # loaded with the first run
 
         names = self.names
         self._values = tuple(values[:, 0] for values in self._traces(data, names))
-        first = self.first(data)  # earlier ones are not seen, and far below the others
-        bounds = [padded(bound.values, data.frames) for bound in self._shown_bounds()]
-        self.scale = CurveScale.LOGARITHMIC
-        if not self._logarithmic:
-            shown = [values[first:] for values in (*self._values, *bounds)]
-            self.scale = scale_of(shown, alike(names))
-        axis = self.plot.side
-        axis.set_ticks(logarithmic if self.scale is CurveScale.LOGARITHMIC else plain)
-        self.plot.set_labels(self.plot.bottom.labelText, *self._name())
+        self._landmarks = landmarks_of(data.run, names, self._values)
+        bounds = [(one, padded(one.values, data.frames)) for one in self._shown_bounds()]
+        first = self.first(data)  # earlier frames are not seen, and far below the others
+        shown = [*zip(names, self._values, strict=True)]
+        shown += [(bound.view, values) for bound, values in bounds]
+        self._extents = dict.fromkeys(names, Extent())
+        for name, values in shown:
+            self._extents[name] |= extent_of(values[first:])
+        for one in self._landmarks:
+            if one.near:
+                self._extents[names[one.position]] |= extent_of(np.array([one.landmark.value]))
+        self._set_least_size()
+        self.plot.side.set_strips(self._stack())
         self.plot.set_bare(not names)
+        self.plot.fit_side()
         curves = []
-        for k, (name, values) in enumerate(zip(names, self._values, strict=True)):
-            words, sign = name.replace("_", " "), self._sign(k)
-            heights, raw = self._heights(name, values), self._said(name, values)
-            curves.append(TraceCurve(heights, self._colour(k), sign, words, raw))
-        from core.figures.margin_curves import landmarks_of  # loaded with the first run
-
-        self._landmarks = tuple(
-            (one, self._place(names[one.position], one))
-            for one in landmarks_of(data.run, names, self._values)
-        )
-        return (*curves, *self._bound_lines(names, bounds))
-
-    def _place(self, name: str, one: Placed) -> float:
-        value = np.array([one.landmark.value])
-        return float(self._heights(name, value, self._values[one.position])[0])
+        for k, (strip, values) in enumerate(zip(self.strips, self._values, strict=True)):
+            words = strip.name.replace("_", " ")
+            curves.append(
+                TraceCurve(strip.heights(values), self._colour(k), name=words, said=values)
+            )
+        for bound, values in bounds:
+            k = names.index(bound.view)
+            heights = self.strips[k].heights(values)
+            curves.append(TraceCurve(heights, self._colour(k), "dotted", bound.name, values))
+        return tuple(curves)
 
     def levels(self) -> tuple[LevelLine, ...]:
-        """The names of bounds, and the lines of landmarks."""
-        lines = [
-            LevelLine(
-                place,
-                place,
-                place,
-                one.landmark.label,
-                self._colour(one.position),
-                rich(one.landmark.tip),
-            )
-            for one, place in self._landmarks
-            if math.isfinite(place)
-        ]
+        """Return the names of bounds, and the lines of landmarks.
+
+        A landmark beyond its strip is named at the end of the strip, with an arrow.
+        """
+        lines = []
+        for one in self._landmarks:
+            strip, landmark = self.strips[one.position], one.landmark
+            place = float(strip.heights(np.array([landmark.value]))[0])
+            if not math.isfinite(place):
+                continue
+            low, high = strip_room(self.strips, one.position)
+            at = min(max(place, low), high)
+            label = (UP if place > at else DOWN if place < at else "") + landmark.label
+            colour, tip = self._colour(one.position), rich(landmark.tip)
+            lines.append(LevelLine(at, at, at, label, colour, tip, line=place == at))
         return (*super().levels(), *lines)
 
-    def _is_log(self, name: str) -> bool:
-        """Whether an observable stands on the logarithmic axis as it is, being a logarithm."""
-        return self._logarithmic and name.startswith(LOG)
-
-    def _heights(self, name: str, values: Floats, among: Floats | None = None) -> Floats:
-        """Return values as the axis shows them."""
-        return scaled(values, CurveScale.LINEAR if self._is_log(name) else self.scale, among)
-
-    def _said(self, name: str, values: Floats) -> Floats | None:
-        return None if self._is_log(name) else values
-
-    def _name(self) -> tuple[str, str]:
-        """What the vertical axis is called, and where there is little room."""
-        from core.observables.registry import find_observable
-
-        names = self.names
-        if self.scale is CurveScale.OWN:
-            return "share of its range", "share"
-        if len(names) == 1:
-            # The ticks of a logarithmic axis are those of the quantity itself.
-            name = names[0].removeprefix(LOG) if self._is_log(names[0]) else names[0]
-            words, known = name.replace("_", " "), find_observable(name)
-            return words if known is None else known.title, words
-        return "value", ""  # of several quantities; the key names each
-
-    def _bound_lines(self, names: Sequence[str], bounds: Sequence[Floats]) -> list[TraceCurve]:
-        """Bounds in the colours of their curves, on the same scale."""
-        lines = []
-        for bound, values in zip(self._shown_bounds(), bounds, strict=True):
-            k = names.index(bound.view)
-            heights = self._heights(bound.view, values, self._values[k])
-            raw = self._said(bound.view, values)
-            lines.append(TraceCurve(heights, self._colour(k), "dotted", bound.name, raw))
-        return lines
+    def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
+        """Return the ends of the stack."""
+        return stack_ends(self.strips)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
-        """By the axis: values, their logarithms, or shares of the range of the curve."""
-        if self.scale is CurveScale.LOGARITHMIC:
-            return super()._grain(line, value)
-        height = self.plot.pixel_height()
-        if self.scale is CurveScale.LINEAR or line.said is None:
-            return height
-        known = line.said[np.isfinite(line.said)]
-        return height * float(np.ptp(known)) if known.size else height
+        place = next(k for k, one in enumerate(self._lines) if one is line)
+        bounds = [self.names.index(bound.view) for bound in self._shown_bounds()]
+        strip = self.strips[[*range(len(self.strips)), *bounds][place]]
+        height = self.plot.pixel_height() / strip.unit
+        return float(abs(value) * math.log(10.0) * height if strip.takes_log else height)
 
     def _colour(self, position: int) -> str:
         palette = self._palette
         colours = (palette.foreground, *palette.references, palette.positive)
         return colours[position % len(colours)]
 
-    def _sign(self, position: int) -> Sign:
-        signs: tuple[Sign, ...] = ("line", "dashed")
-        return signs[position % len(signs)]
-
-    def limits(self, data: DisplayData, lines: tuple[TraceCurve, ...]) -> tuple[float, float]:
-        """All values that are finite, with some room."""
-        values = np.concatenate([np.empty(0), *(line.values[self.first(data) :] for line in lines)])
-        near = [place for one, place in self._landmarks if one.near]
-        values = np.append(values[np.isfinite(values)], [x for x in near if math.isfinite(x)])
-        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-        pad = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
-        return low - pad, high + pad
-
     def _shown_bounds(self) -> list[Bound]:
         return [bound for bound in self._bounds if bound.view in self.names]
 
     def help_topics(self) -> tuple[str, ...]:
-        """The observables that are shown."""
+        """Return the observables that are shown."""
         if self.data is None:
             return self.names
         from core.observables.registry import full_name
 
         return tuple(map(full_name, self.names))
 
-    def _lost(self) -> list[str]:
-        """The curves that a logarithmic axis cannot show, by their names."""
-        if not self._logarithmic:
-            return []
-        curves = zip(self.names, self._values, strict=True)
-        known = [(name, x) for name, x in curves if np.isfinite(x).any() and not self._is_log(name)]
-        return [name.replace("_", " ") for name, values in known if not _positive(values)]
-
     def words(self, data: DisplayData, frame: int) -> Overlay:
-        """The key says the values at the cursor."""
-        from core.observables.registry import observable_of
+        """Return the titles of the strips with the values at the cursor."""
+        from core.figures.trace_panels import strip_title
 
-        entries = []
-        for k, (name, values) in enumerate(zip(self.names, self._values, strict=True)):
+        titles = []
+        for k, (strip, values) in enumerate(zip(self.strips, self._values, strict=True)):
             value = float(values[frame]) if frame < values.size else math.nan
-            text = raised(number_text(value, 3)) if not math.isnan(value) else "\u2013"
-            title = observable_of(name).title
-            short = name.replace("_", " ")
-            entries.append(HeaderEntry(f"{title} {text}", self._colour(k), self._sign(k), short))
-        self.header.set_key(*entries)
-        if not entries:
+            text, short = (
+                one.replace("log10", LOG10)
+                for one in (strip_title(strip), strip.name.replace("_", " "))
+            )
+            number = _number(strip, value)
+            if self._logarithmic and not strip.takes_log and strip.shows == "plain":
+                number += ", not positive" if np.isfinite(values).any() else ""
+            titles.append(StripTitle(strip.start, strip.end, text, short, number, self._colour(k)))
+        self.header.set_key(
+            *(HeaderEntry(f"{one.text} ({one.number})", one.colour, "line") for one in titles)
+        )
+        if not titles:
             return Overlay(note=NOTHING)
-        known = any(np.isfinite(values).any() for values in self._values)
-        if known:
-            lost = ", ".join(self._lost())
-            return Overlay(corner=(f"not positive: {lost}", "some not positive") if lost else ())
+        if any(np.isfinite(values).any() for values in self._values):
+            return Overlay(titles=tuple(titles))
         return Overlay(note=WAITING if data.background.pending else "no value at any frame")
 
 
-def _positive(values: Floats) -> bool:
-    return bool((values > 0.0).any())
+def _number(strip: Strip, value: float) -> str:
+    """Return a value as its strip shows it: the quantity, where ticks are of it."""
+    if math.isnan(value):
+        return "\u2013"
+    if strip.shows == "log" and not strip.takes_log:
+        if abs(value) > MOST_EXPONENT:
+            return log10_text(value, 0.01)
+        value = 10.0**value
+    return raised(number_text(value, 3))
 
 
 MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is what is decomposed

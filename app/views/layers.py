@@ -13,6 +13,7 @@ from app.widgets.items import CurveStack, Markers, Style, Symbol, path_of, pen_o
 from app.widgets.overlay import Pointed
 from app.widgets.plot_item import Plot
 from core.figures.palette import Palette, class_colours, kind_colours, rgba
+from core.figures.predictor import sign_colours
 
 if TYPE_CHECKING:
     from core.figures.rays import Rays
@@ -80,6 +81,29 @@ def show_points(
         styles += [Style(ink, float(size), symbol) for size in sizes]
     markers.set_styles(*styles)
     markers.show_at(np.concatenate(shown), np.concatenate(which))
+
+
+TARGET = 9.0  # pixels: size of a point that shows its target
+STEPS = 8  # colours of each sign
+
+
+def show_targets(
+    markers: Markers,
+    points: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    reach: float,
+    palette: Palette,
+) -> None:
+    """Show points (n, 2) in the colours that the map of f has at their targets (n,).
+
+    Where f fits, a point differs from its ground by its edge alone. `reach` is the value of the
+    deepest colour.
+    """
+    colours = sign_colours(np.linspace(-1.0, 1.0, 2 * STEPS + 1), palette)
+    edge = palette.foreground
+    markers.set_styles(*(Style((*colour, 255), TARGET, edge=edge) for colour in colours.tolist()))
+    which = np.clip(np.rint(STEPS * targets / reach), -STEPS, STEPS).astype(np.int64) + STEPS
+    markers.show_at(points[:MOST_EXAMPLES], which[:MOST_EXAMPLES])
 
 
 BORDER, RAY, TIP = 1.0, 1.6, 7.0  # pixels: widths of lines, and the size of a tip

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import final
 
 from PySide6.QtCore import QObject
 
 from app.views.run_panel import RunPanel
+from app.views.view import RunView
 from app.widgets.plot_item import Home, Plot
+from core.figures.ticks import Extent
 
 
 @final
@@ -33,30 +35,42 @@ class LinkedRanges(QObject):
         for name in {name for panel in self._panels for name in panel.names}:
             self._share(name)
 
-    def _plots(self, name: str) -> list[Plot]:
-        """The plots of a view, of the runs that it shows something of."""
+    def _views(self, name: str) -> list[RunView]:
+        """Return a view of each run that it shows something of."""
         panels = [panel for panel in self._panels if name in panel.names]
         views = [panel.view(name) for panel in panels]
-        return [view.plot for view in views if view.links and view.shows_something]
+        return [view for view in views if view.links and view.shows_something]
 
     def _share(self, name: str) -> None:
-        plots = self._plots(name)
+        views = self._views(name)
+        plots = [view.plot for view in views]
         homes = [plot.home for plot in plots]
         for plot in plots:
             alike = [other.home for other in plots if self._on and _across(plot, other)]
             level = [other.home for other in plots if self._on and _up(plot, other)]
             plot.set_common(_united(plot.home, alike, level) if len(homes) > 1 else None)
+        common = _joined([view.extents for view in views]) if self._on else {}
+        for view in views:
+            view.set_common_extents(common)
 
     def _zoom(self, name: str) -> None:
         sender = self.sender()
         assert isinstance(sender, RunPanel)
         source = sender.view(name).plot
-        plots = self._plots(name)
+        plots = [view.plot for view in self._views(name)]
         if not self._on or source not in plots:
             return
         for plot in plots:
             if plot is not source and _across(plot, source) and _up(plot, source):
                 plot.set_zoom(source.zoom)
+
+
+def _joined(extents: Sequence[Mapping[str, Extent]]) -> dict[str, Extent]:
+    """Return extents that hold those of all runs, by the names of quantities."""
+    joined: dict[str, Extent] = {}
+    for own in extents:
+        joined |= {name: joined.get(name, Extent()) | extent for name, extent in own.items()}
+    return joined
 
 
 def _across(one: Plot, other: Plot) -> bool:

@@ -18,7 +18,7 @@ from app.views.node_view import NO_INNER, NodeView, absence_of_nodes
 from app.views.pixels import pixel_width, resolved_text
 from app.views.view import Numbers
 from app.widgets.axis import plain, rooted
-from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
+from app.widgets.items import CurveStack, Markers, Style, ZeroLine, path_of, pen_of
 from app.widgets.overlay import Pointed
 from app.widgets.plot_item import NO_POINTS, Drag, Home
 from core.figures.camera import eased, looks, signed_root, signed_square, unit_power
@@ -60,8 +60,8 @@ class NeuronsView(NodeView):
         # The data in their own units, and how far they reach.
         self._examples: tuple[NDArray[np.float64], float] = NO_POINTS, 0.0
         self._examples_of: tuple[object, bool, Palette] | None = None
-        self.plot.add_zero_line()
-        self.plot.add_zero_line(vertical=True)
+        self.plot.add_lines(ZeroLine())
+        self.plot.add_lines(ZeroLine(vertical=True))
         self.circle = self.plot.add(CurveStack(), -8.0)
         self.rays = RayLayer(self.plot)
         self.examples = self.plot.add(Markers(), -5.0)

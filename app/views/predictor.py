@@ -1,4 +1,7 @@
-"""The predictor f itself: over a line of 1-D inputs, or on a plane through the inputs."""
+"""The predictor f itself: over a line of 1-D inputs, or on a plane through the inputs.
+
+Real targets are the colours of the data on a plane, and the ends of stems on a line.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ from PySide6.QtWidgets import QWidget
 from app.state.background_values import PredictorAnswer, PredictorQuestion
 from app.state.display import DisplayData
 from app.state.node_values import Floats
-from app.views.layers import example_entries, show_examples, show_points
+from app.views.layers import example_entries, show_examples, show_points, show_targets
 from app.views.pixels import pixel_width, resolved_text
 from app.views.view import Numbers, RunView
 from app.widgets.header import HeaderEntry
-from app.widgets.items import CurveStack, Markers, Picture, path_of, pen_of
+from app.widgets.items import CurveStack, Markers, Picture, ZeroLine, path_of, pen_of
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import NO_POINTS, Home
 from core.figures.palette import Palette
@@ -36,6 +39,7 @@ from core.numbers import MINUS, number_text, raised
 
 TITLE = "predictor f"
 LINE = 1.5  # pixels
+REACH = 6.0  # pixels between the pointer and an example that it reads
 
 
 @final
@@ -48,10 +52,11 @@ class PredictorView(RunView):
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(palette, TITLE, parent, equal=True)
         self._drawn: PredictorAnswer | None = None
-        self.plot.add_zero_line()
+        self.plot.add_lines(ZeroLine())
         self.picture = self.plot.add(Picture(), -5.0)
         self.level_lines = self.plot.add(CurveStack(), 0.0)
         self.line = self.plot.add(CurveStack(), 1.0)
+        self.stems = self.plot.add(CurveStack(), 0.5)
         self.examples = self.plot.add(Markers(), 2.0)
         self.plot.view.sigRangeChanged.connect(self._range_changed)
 
@@ -60,7 +65,7 @@ class PredictorView(RunView):
     def _clear(self) -> None:
         self._drawn = None
         self.picture.show_nothing()
-        for curves in (self.level_lines, self.line):
+        for curves in (self.level_lines, self.line, self.stems):
             curves.set_curves(())
         self.examples.show_at(NO_POINTS)
         if self.data is not None:
@@ -86,7 +91,8 @@ class PredictorView(RunView):
             self.plot.set_home(Home(*columns[0], *columns[1]))
             first, second = data.coordinates
             self.plot.set_labels(f"coordinate {first + 1}", f"coordinate {second + 1}")
-            show_examples(self.examples, data, 1.0, data.coordinates, self._palette)
+            if not data.run.dataset.real:
+                show_examples(self.examples, data, 1.0, data.coordinates, self._palette)
         self._show_key(data)
 
     def _show_on_line(self, data: DisplayData) -> None:
@@ -98,16 +104,23 @@ class PredictorView(RunView):
 
     def _show_key(self, data: DisplayData) -> None:
         entries = [*example_entries(data.classes, "data", self._palette)]
+        if self._has_targets(data):
+            entries = [HeaderEntry("data in the colour of y", short="data: y")]
         if data.run.network.k == 1 and data.run.dataset.d > 1:
             entries.append(HeaderEntry("f = 0", self._palette.foreground, "line"))
         if data.run.dataset.d > 2:
-            entries.append(HeaderEntry("other coordinates 0", short="others 0"))
+            entries.append(HeaderEntry("\u00b7 slice: other coordinates 0", short="\u00b7 slice"))
         if self._drawn is not None and data.run.network.k == 1:
             largest = float(np.abs(self._drawn.values).max(initial=0.0))
             if largest > 0.0:
                 text = _physical(largest, self._drawn.log10_scale)
-                entries.append(HeaderEntry(f"|f| up to {text}", short=f"|f| \u2264 {text}"))
+                entries.append(HeaderEntry(f"\u00b7 max |f| {text}"))
         self.header.set_key(*entries)
+
+    @staticmethod
+    def _has_targets(data: DisplayData) -> bool:
+        """Return True if points on a plane are coloured by real targets."""
+        return data.run.dataset.real and data.run.dataset.d > 1 and data.run.network.k == 1
 
     def _recolour(self) -> None:
         self._drawn = None
@@ -153,7 +166,7 @@ class PredictorView(RunView):
         elif data.run.network.k > 1:
             self._draw_classes(data, answer)
         else:
-            self._draw_levels(answer)
+            self._draw_levels(data, answer)
         self._show_key(data)
         return True
 
@@ -166,6 +179,11 @@ class PredictorView(RunView):
         path = path_of(np.linspace(*answer.question.first), values)
         width = LINE * self.plot.devicePixelRatioF()
         self.line.set_curves([(path, pen_of(self._palette.foreground, width))])
+        if answer.fitted is not None:
+            x, y = data.run.dataset.x[:, 0], data.run.dataset.y
+            ends = np.stack([y, answer.fitted * 10.0**exponent], axis=1).ravel()
+            stems = path_of(np.repeat(x, 2), ends, np.arange(ends.size) % 2 == 0)
+            self.stems.set_curves([(stems, pen_of(self._palette.muted))])
 
     def _heights(self) -> tuple[float, float]:
         """The range of f on the line: a round number that holds it, and 1.2 at least."""
@@ -174,6 +192,8 @@ class PredictorView(RunView):
         if data.run.network.k > 1:
             return -0.5, data.classes - 0.5
         largest = 1.0 if data.run.loss.fits else 0.0
+        if data.run.dataset.real:
+            largest = max(largest, float(np.abs(data.run.dataset.y).max()))
         if answer is not None:
             largest_flat = float(np.abs(answer.values).max(initial=0.0))
             largest = max(largest, largest_flat * 10.0 ** min(answer.log10_scale, 300.0))
@@ -184,19 +204,34 @@ class PredictorView(RunView):
         self.picture.smooth = False
         self._show_picture(label_colours(answer.values, data.classes, self._palette), answer)
 
-    def _draw_levels(self, answer: PredictorAnswer) -> None:
+    def _draw_levels(self, data: DisplayData, answer: PredictorAnswer) -> None:
         palette, values = self._palette, answer.values
         largest = float(np.abs(values).max(initial=0.0))
         share = values / largest if largest > 0.0 else np.zeros(values.shape)
         self.picture.smooth = True
-        self._show_picture(sign_colours(share, palette), answer)
+        depth = 1.0
+        if self._has_targets(data):
+            depth = self._show_targets(data, largest, answer.log10_scale)
+        self._show_picture(sign_colours(depth * share, palette), answer)
         faint = pen_of(palette.muted)
         self.level_lines.set_curves(
             [(_path(share, sign * level, answer), faint) for level in LEVELS for sign in (1, -1)]
         )
         width = LINE * self.plot.devicePixelRatioF()
         pen = pen_of(palette.foreground, width)
-        self.line.set_curves([(_path(share, 0.0, answer), pen)])
+        line = _path(share, 0.0, answer)
+        if answer.zero is not None:
+            line = path_of(*answer.zero.T)
+        self.line.set_curves([(line, pen)])
+
+    def _show_targets(self, data: DisplayData, largest: float, log10_scale: float) -> float:
+        """Show the data by their targets; return which share of the colours f takes itself."""
+        columns = list(data.coordinates)
+        targets = data.run.dataset.y * 10.0 ** -min(max(log10_scale, -300.0), 300.0)
+        reach = max(largest, float(np.abs(targets).max(initial=0.0)))
+        points = data.run.dataset.x[:, columns]
+        show_targets(self.examples, points, targets, reach or 1.0, self._palette)
+        return largest / reach if reach > 0.0 else 1.0
 
     def _show_picture(self, colours: Floats, answer: PredictorAnswer) -> None:
         (left, right, columns), (low, high, rows) = answer.question.first, answer.question.second
@@ -227,6 +262,8 @@ class PredictorView(RunView):
         answer, data = self._drawn, self.data
         if answer is None or data is None or not self.plot.inside().contains(x, y):
             return None
+        if pointed := self._pointed_target(data, answer, x, y):
+            return pointed
         point = self.plot.place(x, y)
         column, here = _on_grid(point[0], answer.question.first)
         row, there = (0, point[1])
@@ -245,6 +282,25 @@ class PredictorView(RunView):
             told = _physical(abs(value), answer.log10_scale) if value else "0"
             told = f"{MINUS}{told}" if value < 0.0 else told
         return Pointed(here, there, f"({at})\nf = {told}")
+
+    def _pointed_target(
+        self, data: DisplayData, answer: PredictorAnswer, x: float, y: float
+    ) -> Pointed | None:
+        """Return target, value and misfit of the example under the pointer."""
+        points = self.examples.points
+        place = self.plot.nearest(points, x, y, REACH) if answer.fitted is not None else -1
+        if answer.fitted is None or not 0 <= place < answer.fitted.size:
+            return None
+        if data.run.dataset.d == 1:  # whose points are sorted
+            own = np.stack([data.run.dataset.x[:, 0], data.run.dataset.y], axis=1)
+            place = int(np.argmin(np.abs(own - points[place]).sum(axis=1)))
+            points = own
+        target = float(data.run.dataset.y[place])
+        f = float(answer.fitted[place]) * 10.0 ** min(answer.log10_scale, 300.0)
+        told = (number_text(value, 3) for value in (target, f, target - f))
+        text = "y = {}, f = {}\ny \u2212 f = {}".format(*map(raised, told))
+        at, height = points[place].tolist()
+        return Pointed(at, height, text)
 
     def _mark_nodes(self, data: DisplayData) -> None:
         self.plot.set_overlay(Overlay())

@@ -47,7 +47,7 @@ class RunPanel(QWidget):
     view_moved = Signal(str, str)  # names of a view and of the one that it was dropped on
     ranged = Signal(str)  # the name of a view that has another range of its own
     zoomed = Signal(str)
-    arranged = Signal()  # other views are shown
+    arranged = Signal()  # other views are shown, or need more or less room
     heading_clicked = Signal()
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
@@ -118,6 +118,7 @@ class RunPanel(QWidget):
             view.header.dropped.connect(self._on_title_dropped)
             view.ranged.connect(self._ranged)
             view.zoomed.connect(self._zoomed)
+            view.least_size_changed.connect(self.arranged)
             view.plot.setAcceptDrops(False)  # a file dropped there is the window's
             self._made[name] = view
         return self._made[name]
@@ -242,8 +243,9 @@ class RunPanel(QWidget):
     def least_height(self) -> int:
         """Height at which all plots are just legible."""
         heading = max(label.sizeHint().height() for label in (self.heading, self.details))
-        views = max((view.least_height for view in self.views), default=0)
-        return heading + TOP + self.rows * (views + GAP) - GAP
+        heights = [view.least_height for view in self.views]
+        lines = [heights[k : k + self._columns] for k in range(0, len(heights), self._columns)]
+        return heading + TOP + sum(max(line) + GAP for line in lines) - GAP
 
     def _place_views(self) -> None:
         """Place the views in the grid; in the last row of a single run no room is left over."""

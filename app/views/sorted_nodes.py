@@ -16,7 +16,7 @@ from app.views.pixels import resolved_text
 from app.views.view import Numbers
 from app.widgets.axis import LOG10
 from app.widgets.header import TimeColours
-from app.widgets.items import CurveStack, Markers, Style, path_of, pen_of
+from app.widgets.items import CurveStack, Markers, Style, ZeroLine, path_of, pen_of
 from app.widgets.plot_item import NO_POINTS, Home
 from core.figures.palette import Palette, dimmed, time_colours
 from core.numbers import raised, time_text
@@ -57,7 +57,7 @@ class SortedView(NodeView):
         self._paths: list[Any] = []
         self._ramp: NDArray[Any] = np.empty((0, 4))  # the colour of each frame
         self._ramp_of: tuple[int, Palette] | None = None
-        self.plot.add_zero_line()
+        self.plot.add_lines(ZeroLine())
         self.past = self.plot.add(CurveStack())
         self.current = self.plot.add(CurveStack(), 1.0)
         self.dots = self.plot.add(Markers(), 2.0)

@@ -27,9 +27,9 @@ from app.views.pixels import (
 from app.views.view import Bound, Numbers, RunView
 from app.widgets.axis import LOG10, NORM_SQUARED, far_times, plain, powers
 from app.widgets.header import Sign
-from app.widgets.items import CurveStack, path_of, pen_of
+from app.widgets.items import CurveStack, PlotLines, ZeroLine, path_of, pen_of
 from app.widgets.labels import rich_tip
-from app.widgets.levels import LevelLine, Traces
+from app.widgets.levels import LevelLine, Traces, level_at
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Drag, Home
 from core.figures.palette import Palette, rgba
@@ -78,7 +78,7 @@ class TraceView(RunView):
         self._levels: tuple[LevelLine, ...] = ()
         self._traced = -1  # values that were known of what is asked for; -1: nothing is
         self.places: Floats = np.empty(0)  # where each frame stands on the axis
-        self.plot.add_zero_line()
+        self.plot.add_lines(self._make_lines())
         self.past = self.plot.add(CurveStack())
         self.faint = self.plot.add(CurveStack())
         self.strong = self.plot.add(CurveStack(), 1.0)
@@ -88,6 +88,10 @@ class TraceView(RunView):
         self._thinned_for = 0.0
         self.plot.view.sigRangeChanged.connect(self._scale_changed)
         self.plot.view.sigResized.connect(self._scale_changed)
+
+    def _make_lines(self) -> PlotLines:
+        """Return the lines below the curves."""
+        return ZeroLine()
 
     @abstractmethod
     def lines(self, data: DisplayData) -> tuple[TraceCurve, ...]:
@@ -362,7 +366,7 @@ class TraceView(RunView):
 
     def _explain(self, x: float, y: float) -> None:
         """A tooltip where a level is."""
-        level = self.plot.level_at(x, y)
+        level = level_at(self.plot.drawn_levels, x, y)
         if level is not None and level.tip:
             here = self.plot.viewport().mapToGlobal(QPoint(round(x), round(y)))
             QToolTip.showText(here, rich_tip(level.tip), self.plot)

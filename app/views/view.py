@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -26,6 +26,7 @@ from core.figures.palette import Palette
 from core.numbers import time_text
 
 if TYPE_CHECKING:
+    from core.figures.ticks import Extent
     from core.reference.margin import ReferenceMargin
     from core.reference.share import Promise
 
@@ -72,6 +73,7 @@ class RunView(QWidget):
     requested = Signal()
     menu_requested = Signal(QPoint)  # on the screen
     ranged = Signal()  # the range is another one
+    least_size_changed = Signal()
     zoomed = Signal()
 
     def __init__(
@@ -111,9 +113,21 @@ class RunView(QWidget):
         """
         self._above, self._below = above, below
         self.header.set_row(above is None, above.header if above is not None else None)
-        width, height = LEAST_PLOT
-        self.plot.setMinimumSize(width, height + (0 if below is not None else self._title_height()))
+        self._set_least_size()
         self.show_axis_title()
+
+    def _set_least_size(self) -> None:
+        """Set the size at which the plot is just legible."""
+        before = self.plot.minimumHeight()
+        height = self._least_plot_height() + (
+            0 if self._below is not None else self._title_height()
+        )
+        self.plot.setMinimumSize(LEAST_PLOT[0], height)
+        if before != height:
+            self.least_size_changed.emit()
+
+    def _least_plot_height(self) -> int:
+        return LEAST_PLOT[1]
 
     def show_axis_title(self) -> None:
         """Name the horizontal axis, unless it is that of the lowest run."""
@@ -170,6 +184,14 @@ class RunView(QWidget):
     def set_options(self, options: Intent) -> None:
         """Show what the options say; a view that shows it already draws nothing."""
         self.plot.set_always_equal(options.equal)
+
+    @property
+    def extents(self) -> Mapping[str, Extent]:
+        """Extents of the quantities with an axis of their own, by their names."""
+        return {}
+
+    def set_common_extents(self, extents: Mapping[str, Extent]) -> None:
+        """Set the extents that axes hold beside their own, since other runs share them."""
 
     def set_theory(self, theory: ShownTheory) -> None:
         """Show what theory says, where the view has a place for it (RunPanel.set_theory)."""

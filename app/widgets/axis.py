@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem
 from core.figures import ticks
 from core.figures.numbers import linear_ticks
 from core.figures.palette import Palette
+from core.figures.primitives import Strip
 from core.figures.ticks import TickMaker, Ticks
 from core.numbers import raised
 
@@ -37,6 +38,7 @@ powers, logarithmic = _raised(ticks.powers), _raised(ticks.logarithmic)
 far_times = _raised(ticks.far_times)  # of the schedule's coordinate, in terms of log10 t
 
 TICK_PIXELS = 4
+STRIP_LINES = 1.8  # lines of text that a tick of a strip takes
 FEWEST = 3  # ticks that are asked for, however little room there is
 OVER = 8.0  # pixels that are free at the right of a plot
 BETWEEN = 6.0  # pixels between the texts of ticks
@@ -64,6 +66,7 @@ class PlotAxis(pg.AxisItem):
         # It is told which part of it is to be painted: most often what is next to the plot.
         self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
         self._maker = ticks
+        self.strips: tuple[Strip, ...] = ()
         self._found: tuple[Any, Ticks] = (None, ())  # what was asked for last, and the ticks
         self._sizes: dict[str, QSizeF] = {}  # of texts that were shown
         self._label: str | None = None
@@ -80,9 +83,19 @@ class PlotAxis(pg.AxisItem):
             self.picture = None  # pyqtgraph keeps the axis as it was painted
             self.update()
 
+    def set_strips(self, strips: tuple[Strip, ...]) -> None:
+        """Show the axes of strips, which the plot names."""
+        if strips != self.strips:
+            self.strips = strips
+            self.picture = None
+            self.update()
+
     def shows_same(self, other: PlotAxis) -> bool:
-        """Whether it is in the units of another axis, by its name and its kind of ticks."""
-        mine, its = (self.labelText, self._maker), (other.labelText, other._maker)
+        """Return True if another axis has the same name, ticks of the same kind, and strips."""
+        mine, its = (
+            (one.labelText, one._maker, [strip.name for strip in one.strips])
+            for one in (self, other)
+        )
         return bool(mine == its)
 
     def set_label(self, label: str, short: str = "") -> None:
@@ -174,7 +187,7 @@ class PlotAxis(pg.AxisItem):
     def ticks(self, low: float, high: float, size: float) -> Ticks:
         """As many ticks as stand apart."""
         # Asked for the same at least twice: for their room, and to be painted.
-        wanted = (low, high, size, self._maker)
+        wanted = (low, high, size, self._maker, self.strips)
         if wanted != self._found[0]:
             self._found = wanted, self._find_ticks(low, high, size)
         return self._found[1]
@@ -189,21 +202,26 @@ class PlotAxis(pg.AxisItem):
         if not high > low:
             return ()
         metrics = self._metrics()
+        if self.strips:
+            found = ticks.strip_ticks(
+                self.strips, low, high, size / (STRIP_LINES * metrics.height())
+            )
+            return tuple((place, raised(text)) for place, text in found)
         across = self.orientation == "bottom"
         # Room for a number of seven digits across, and for two lines up.
         room = metrics.horizontalAdvance("0") * 7 if across else metrics.height() * 2.2
         most = int(np.clip(size // room, FEWEST, 8))
-        ticks = self._shown(low, high, most)
-        while across and most > FEWEST and not _apart(ticks, metrics, size / (high - low)):
+        shown = self._shown(low, high, most)
+        while across and most > FEWEST and not _apart(shown, metrics, size / (high - low)):
             most -= 1
-            ticks = self._shown(low, high, most)
-        while across and len(ticks) > 1 and not _apart(ticks, metrics, size / (high - low)):
-            ticks = ticks[::2]
-        if across and len(ticks) > 2:  # the last text may reach over the end, but not be cut
-            half = 0.5 * metrics.horizontalAdvance(ticks[-1][1])
-            over = (ticks[-1][0] - low) / (high - low) * size + half - size
-            ticks = ticks[:-1] if over > OVER else ticks
-        return ticks
+            shown = self._shown(low, high, most)
+        while across and len(shown) > 1 and not _apart(shown, metrics, size / (high - low)):
+            shown = shown[::2]
+        if across and len(shown) > 2:  # the last text may reach over the end, but not be cut
+            half = 0.5 * metrics.horizontalAdvance(shown[-1][1])
+            over = (shown[-1][0] - low) / (high - low) * size + half - size
+            shown = shown[:-1] if over > OVER else shown
+        return shown
 
     def _shown(self, low: float, high: float, most: int) -> Ticks:
         return tuple(tick for tick in self._maker(low, high, most) if low <= tick[0] <= high)

@@ -106,7 +106,7 @@ class ViewHeader(QWidget):
         self._palette, self._title = palette, title
         self._entries: tuple[HeaderEntry, ...] = ()
         self._time: TimeColours | None = None
-        self._titled = True
+        self._titled = self._keyed = True
         self._above: ViewHeader | None = None
         self._movable, self._is_target = movable, False
         self._pressed: QPoint | None = None
@@ -200,6 +200,12 @@ class ViewHeader(QWidget):
             self.updateGeometry()
             self.update()
 
+    def set_keyed(self, keyed: bool) -> None:
+        """Show the key, or leave it to readers of the screen and to the tooltip."""
+        self._keyed = keyed
+        self.updateGeometry()
+        self.update()
+
     def set_target(self, target: bool) -> None:
         """Mark the header as the place where a dragged one would go."""
         if target != self._is_target:
@@ -211,7 +217,7 @@ class ViewHeader(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        lines = 2.0 if self._titled else 1.0
+        lines = float(self._titled + self._keyed)
         return QSize(120, round(lines * QFontMetricsF(small(self.font())).height() + 4.0 * lines))
 
     def minimumSizeHint(self) -> QSize:
@@ -231,7 +237,9 @@ class ViewHeader(QWidget):
             painter.setPen(QColor(self._palette.foreground))
             self._write(painter, space, self._title)
             space.translate(0.0, line + 1.0)
-        if self._time is not None and self._is_own_key:
+        if not self._keyed:
+            pass
+        elif self._time is not None and self._is_own_key:
             self._paint_time(painter, space, metrics, self._time)
         elif self._is_own_key:
             self._paint_entries(painter, space, metrics)

@@ -91,11 +91,19 @@ class Everywhere(pg.GraphicsObject):
         self._seen = None
 
 
+class PlotLines(Everywhere):
+    """Lines of a plot itself, below what it shows."""
+
+    @abstractmethod
+    def set_colours(self, palette: Palette) -> None:
+        """Take the pens from a palette."""
+
+
 @final
-class ZeroLine(Everywhere):
+class ZeroLine(PlotLines):
     """A line through 0, across or up."""
 
-    def __init__(self, vertical: bool) -> None:
+    def __init__(self, vertical: bool = False) -> None:
         super().__init__()
         self._vertical, self._pen = vertical, QPen()
 
@@ -113,7 +121,7 @@ class ZeroLine(Everywhere):
 
 
 @final
-class GridLines(Everywhere):
+class GridLines(PlotLines):
     """Faint lines at the ticks of two axes."""
 
     def __init__(self, bottom: PlotAxis, side: PlotAxis) -> None:

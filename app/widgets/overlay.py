@@ -22,6 +22,7 @@ from app.widgets.levels import (
     paint_levels,
     placed,
 )
+from app.widgets.strips import StripTitle, paint_titles
 from core.figures.palette import Palette
 
 MARK = 5.0
@@ -90,6 +91,7 @@ class Overlay:
     readings: tuple[Reading, ...] = ()  # at the cursor
     curves: Traces | None = None  # which labels keep off
     pointed: Pointed | None = None
+    titles: tuple[StripTitle, ...] = ()
 
 
 NOTHING = Overlay()
@@ -247,8 +249,11 @@ def paint_overlay(
     still.find(overlay, inside, font, plot)
     labels = Labels(painter, inside, palette, still.curves)
     paint_levels(painter, still.levels, inside, palette)
-    for one in still.levels:
-        labels.keep_off(one.box)
+    for box in [
+        *(one.box for one in still.levels),
+        *paint_titles(painter, overlay.titles, inside, palette, plot),
+    ]:
+        labels.keep_off(box)
     _paint_readings(painter, overlay, inside, palette, plot, labels)
     _paint_marks(painter, overlay, inside, palette, plot, labels)
     _paint_pointed(painter, overlay.pointed, palette, plot, labels)

@@ -30,8 +30,8 @@ from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsItem, QWidget
 from app.style import small
 from app.widgets import ranges
 from app.widgets.axis import PlotAxis, plain
-from app.widgets.items import GridLines, ZeroLine
-from app.widgets.levels import Drawn, LevelLine, level_at
+from app.widgets.items import GridLines, PlotLines
+from app.widgets.levels import Drawn
 from app.widgets.overlay import Overlay, Still, paint_overlay
 from app.widgets.ranges import Drag as Drag
 from app.widgets.ranges import Home as Home
@@ -86,7 +86,7 @@ class Plot(pg.GraphicsView):
         self._pressed: QPointF | None = None
         self._button, self._dragged = Qt.MouseButton.NoButton, False
         self._grip = QRectF()
-        self._lines: list[ZeroLine | GridLines] = []
+        self._lines: list[PlotLines] = []
         self.paint_seconds = 0.0  # of this thread, for the latest painting
         self.overlay = Overlay()
         self.points: NDArray[Any] = NO_POINTS  # (k, 2), in the axes' units
@@ -125,10 +125,10 @@ class Plot(pg.GraphicsView):
         self.view.addItem(item, ignoreBounds=True)  # ranges are told, never looked for
         return item
 
-    def add_zero_line(self, vertical: bool = False) -> None:
-        line = self.add(ZeroLine(vertical), -10.0)
-        line.set_colours(self.palette_of_plot)
-        self._lines.append(line)
+    def add_lines(self, lines: PlotLines) -> None:
+        """Put lines below all else but the grid."""
+        self.add(lines, -10.0).set_colours(self.palette_of_plot)
+        self._lines.append(lines)
 
     def set_overlay(self, overlay: Overlay) -> None:
         """Marks and lines on top of everything."""
@@ -163,8 +163,8 @@ class Plot(pg.GraphicsView):
 
     def set_bare(self, bare: bool) -> None:
         """Show no axes, where there is nothing but a sentence."""
-        items: list[QGraphicsItem] = [self.side, self.bottom, *self._lines]
-        for item in items:
+        parts: list[QGraphicsItem] = [self.side, self.bottom, *self._lines]
+        for item in parts:
             item.setVisible(not bare)
 
     def lettering(self) -> tuple[QFontMetricsF, QFont]:
@@ -180,6 +180,10 @@ class Plot(pg.GraphicsView):
             self._home = home
             self._apply()
             self.home_changed.emit()
+
+    def fit_side(self) -> None:
+        """Give the vertical axis the room that its new ticks need."""
+        self._apply()
 
     @property
     def home(self) -> Home:
@@ -388,10 +392,6 @@ class Plot(pg.GraphicsView):
     def drawForeground(self, painter: QPainter, rect: QRectF) -> None:
         palette, font = self.palette_of_plot, self.font()
         paint_overlay(painter, self.overlay, self.inside(), palette, font, self, self._still)
-
-    def level_at(self, x: float, y: float) -> LevelLine | None:
-        """The level whose label or line is at a pixel."""
-        return level_at(self.drawn_levels, x, y)
 
     @property
     def drawn_levels(self) -> tuple[Drawn, ...]:

@@ -42,7 +42,6 @@ CELL = (480, 450)
 SINGLE = (800, 600)
 TOP_EM = 3.4  # the line with the clock, in letter heights
 LEFT_EM, RIGHT_EM, HEAD_EM, FOOT_EM = 5.0, 1.2, 4.6, 4.0
-KEY_EM = 1.45
 FILM_LETTER_EM = 0.6  # nothing may reach into the clock
 
 
@@ -94,9 +93,6 @@ def film_scene(
             cell[0] - (LEFT_EM + RIGHT_EM) * em,
             cell[1] - (HEAD_EM + FOOT_EM) * em,
         )
-        if kinds[kind] == "curves":  # a line of the key for each
-            more = KEY_EM * (len(material.shown.look.curves) - 1) * em
-            box = replace(box, top=box.top + more, height=box.height - more)
         panel, dots = material.panel(row, kinds[kind], "", box)
         if rows > 1 and captions:
             panel = replace(panel, title=f"{names[row]}: {panel.title}")

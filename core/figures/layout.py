@@ -21,7 +21,6 @@ LEFT, RIGHT, BETWEEN = 10.5, 2.5, 10.5
 TITLE, HEADING, HEAD, FOOT = 6.0, 5.0, 9.0, 9.5
 MARGIN, LINE = 2.5, 3.2
 MOST_COLUMNS = 4
-KEY_LINE = 3.5
 LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # of a panel
 LETTER_EM, BOLD_EM = 0.54, 0.71  # mean widths of a letter; bold lines of titles reach .705
 LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line with its space
@@ -43,7 +42,7 @@ CAPTIONS = {
         "{margin}, its smoothed version, and half the "
         "$\\ell_1$ margin; a triangle marks where a curve comes from below the frame"
     ),
-    "curves": "the quantities named above the frame",
+    "curves": "the quantities named above the curves, each on an axis of its own",
     "spectrum": "the leading singular values of the inner weights $V$",
     "predictor": (
         "the predictor $f$ on two coordinates, the others 0: its sign in the colours of the "
@@ -211,32 +210,30 @@ def grid_of(panels: int, sheet: Sheet) -> Grid:
 
 def page(
     headings: Sequence[str],
-    keys: Sequence[int],
+    count: int,
     title: str,
     footer: Sequence[str],
     sheet: Sheet,
 ) -> Page:
-    """A page of rows under their headings, with the title above and the footer below. `keys` are
-    the lines of the key above each panel of a row.
+    """Lay out rows of `count` panels under their headings, between the title and the footer.
 
     Raises InputError for a sheet that is too small.
     """
-    grid, scale = grid_of(len(keys), sheet), sheet.scale
+    grid, scale = grid_of(count, sheet), sheet.scale
     width, line_height = grid.width, LINE * scale
     texts, top = title_texts(title, width, sheet.points) if sheet.caption else ([], MARGIN)
     if title and sheet.caption:
         top += (TITLE - LINE) * scale
-    lines = [keys[k : k + grid.columns] for k in range(0, len(keys), grid.columns)]
+    lines = [min(grid.columns, count - k) for k in range(0, count, grid.columns)]
     foot: list[str] = []
     for paragraph in footer if sheet.caption else ():
         foot += wrapped(paragraph, width - 2 * MARGIN, sheet.points)
     shown = [wrapped(heading, width - 2 * MARGIN, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
         shown = [[]]  # there is nothing to tell it apart from
-    rooms = [(HEAD + KEY_LINE * (max(line) - 1)) * scale for line in lines]
     below = line_height * (len(foot) + 1) - line_height + MARGIN if foot else 0.0
     fixed = top + sum(len(one) for one in shown) * line_height + below
-    fixed += len(shown) * ((HEADING - LINE) * scale + sum(rooms) + len(lines) * FOOT * scale)
+    fixed += len(shown) * ((HEADING - LINE) * scale + len(lines) * (HEAD + FOOT) * scale)
     high = _height(sheet, grid, fixed, len(shown) * len(lines))
     boxes = []
     for heading in shown:
@@ -245,10 +242,10 @@ def page(
             top += line_height
         top += (HEADING - LINE) * scale
         row: list[Box] = []
-        for room, line in zip(rooms, lines, strict=True):
-            top += room
+        for line in lines:
+            top += HEAD * scale
             between = BETWEEN * scale + grid.side
-            lefts = [LEFT * scale + column * between for column in range(len(line))]
+            lefts = [LEFT * scale + column * between for column in range(line)]
             row += [Box(left, top, grid.side, high) for left in lefts]
             top += high + FOOT * scale
         boxes.append(tuple(row))

@@ -343,6 +343,13 @@ def landmark_levels(
     room = line_height(y, height, points)
     heights = label_heights([place for _, place, _ in known], y, room)
     return tuple(
-        Level(place, colour, arrow(place, y) + landmark.tex, "dashed", label_at=label_at)
+        Level(
+            place,
+            colour,
+            arrow(place, y) + landmark.tex,
+            "dashed",
+            label_at=label_at,
+            meaning=landmark.value,
+        )
         for (landmark, place, colour), label_at in zip(known, heights, strict=True)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -27,8 +28,7 @@ from core.figures.primitives import (
     plain,
 )
 from core.figures.rays import Rays, ray_curves, ray_words
-from core.figures.ticks import CurveScale
-from core.figures.trace_panels import Traces, words_of
+from core.figures.trace_panels import Traces, taken, words_of
 from core.numbers import number_text
 from core.observables.fourier import adds
 
@@ -273,17 +273,14 @@ def _traces(material: Material, row: int, panel: Panel) -> Json:
 
 
 def _reads(material: Material, kind: str) -> str:
-    """What heights on a panel's axis are: values, their log10, or shares of a curve's range."""
+    """Return what heights on a panel's axis are: values, their log10, or those of strips."""
     if kind == "margins":
         return "value"
-    trace = material.traces[kind]
-    if trace.scale is CurveScale.OWN:
-        return "none"
-    return "power" if trace.y.shows == "log" else "value"
+    return "power" if kind == "spectrum" else "none"
 
 
 def _curve(material: Material, panel: Panel, curve: Curves) -> Json:
-    """A curve; `reads` says what its heights are: values, their log10, or shares of a range."""
+    """A curve; `reads` says what its heights are, as `_reads`."""
     kind, row = panel.kind, panel.row
     result: Json = {
         "name": pieces(NAMES.get(curve.name, plain(words_of(curve.name)))),
@@ -299,23 +296,29 @@ def _curve(material: Material, panel: Panel, curve: Curves) -> Json:
     if kind == "margins":
         return result
     trace = material.traces[kind]
-    known = trace.traces[row].names
-    if kind == "curves" and curve.name in known and not ends:
-        result["values"] = numbers(trace.traces[row].values[known.index(curve.name)])
-    else:
+    traces = trace.traces[row]
+    bounds = [one for one in trace.look.bounds_of(row) if ends and one.name == curve.name]
+    if kind == "spectrum":
         result["reads"] = _reads(material, kind)
+    elif bounds:
+        result["values"] = numbers(taken(bounds[0], traces.frames))
+    else:
+        result["values"] = numbers(traces.values[traces.names.index(curve.name)])
     return result
 
 
 def _level(level: Level, reads: str) -> Json:
     """A line across the panel, and what is read of it."""
     value = 10.0**level.value if reads == "power" else level.value
-    reading = "" if reads == "none" else number_text(value, DIGITS)
+    value = level.meaning if reads == "none" else value
+    reading = number_text(value, DIGITS) if math.isfinite(value) else ""
     ends = [number_text(end, DIGITS) for end in (level.low, level.high)]
     if level.low < level.high and ends[0] != ends[1]:
         reading += f" [{ends[0]}, {ends[1]}]"
     return {
-        "value": level.value,
+        "value": level.value if math.isfinite(level.value) else None,
+        "foot": level.label_at if math.isfinite(level.label_at) else None,
+        "align": level.align,
         "band": [level.low, level.high] if level.low < level.high else [],
         "label": pieces(level.label),
         "reading": reading,

@@ -26,7 +26,8 @@ from core.figures.primitives import (
 )
 from core.figures.ticks import ranged
 from core.network.recorded import why_no_output
-from core.observables.margins import grid_values
+from core.observables.margins import flat_values, grid_values
+from core.observables.piecewise import level_segments, lines_of, plane_function
 from core.runs import Run
 
 # ---------------------------------------------------------------------------- level lines on a grid
@@ -63,8 +64,16 @@ def contour(values: Floats, level: float = 0.0) -> Floats:
     return np.concatenate([points[:, :2], points[crossed.sum(axis=1) == 4, 2:]])
 
 
+def level_lines(values: Floats, level: float, x: Axis, y: Axis) -> Floats:
+    """Return the segments of `contour`, of values (rows, columns) over two axes, in their units."""
+    rows, columns = values.shape
+    steps = (x.high - x.low) / (columns - 1), (y.high - y.low) / (rows - 1)
+    return np.asarray((x.low, y.low) + contour(values, level) * steps)
+
+
 # ---------------------------------------------------------------------------------------- the panel
 
+TARGET_AREA = 18.0  # square points
 ROOM = 0.25  # around the data, as a share of their extent
 LINE_POINTS = 257
 FEWEST, MOST = 16, 128  # points of the grid on each axis
@@ -178,6 +187,8 @@ class PredictorPanel:
             return -0.5, int(run.dataset.classes) - 0.5
         f = self._on_line(self.last, left, right)
         largest = 1.0 if run.loss.fits else 0.0
+        if run.dataset.real:
+            largest = max(largest, float(np.abs(run.dataset.y).max()))
         largest = max(largest, float(np.abs(f).max(initial=0.0)))
         reach = 1.15 * round_up(largest or 1.0)
         return -reach, reach
@@ -189,11 +200,24 @@ class PredictorPanel:
         exponent = min(scale, 300.0) if self.run.network.k == 1 else 0.0
         return np.asarray(values * 10.0**exponent)
 
+    def _stems(self, index: int) -> tuple[Curves, ...]:
+        """Return lines from real targets to f; nothing of other data."""
+        data = self.run.dataset
+        if not data.real:
+            return ()
+        scale = self.run.network.degree * float(self.run.rho[index]) / math.log(10.0)
+        f = flat_values(self.run, index, data.x) * 10.0 ** min(scale, 300.0)
+        up, across = np.stack([data.y, f], axis=1), np.repeat(data.x, 2, axis=1)
+        colours = np.tile(rgba(self.palette.muted), (data.n, 1))
+        return (Curves("misfit", across, up, colours, np.full(data.n, 0.5)),)
+
     def _key(self) -> tuple[KeyEntry, ...]:
         run, palette = self.run, self.palette
         colours = class_colours(int(run.dataset.classes), palette)
         signs = (Marker.CROSS, Marker.PLUS) if len(colours) == 2 else (Marker.PLUS,) * 6
         entries = [KeyEntry("data", colours[:6], markers=signs[: len(colours)])]
+        if run.dataset.real and run.dataset.d > 1:
+            entries = [KeyEntry("data in the colour of $y$")]
         if run.network.k == 1 and run.dataset.d > 1:
             entries.append(KeyEntry("$f$ = 0", (palette.foreground,)))
         return tuple(entries)
@@ -207,32 +231,52 @@ class PredictorPanel:
             f = self._on_line(index, x.low, x.high)
             colour = rgba(self.palette.foreground)[None, :]
             line = Curves("f", places[None, :], f[None, :], colour, np.array([1.3]))
-            return Ink((line,), self._examples())
+            return Ink((*self._stems(index), line), self._examples())
         count = grid_count(int(self.run.dataset.d), int(self.run.network.m))
         first, second = (x.low, x.high, count), (y.low, y.high, count)
-        values, _ = grid_values(self.run, index, self.coordinates, first, second)
+        values, scale = grid_values(self.run, index, self.coordinates, first, second)
         if self.run.network.k > 1:
             colours = label_colours(values, int(self.run.dataset.classes), self.palette)
             return Ink(dots=self._examples(), rasters=(_raster(colours, x, y, smooth=False),))
         largest = float(np.abs(values).max(initial=0.0))
         share = values / largest if largest > 0.0 else np.zeros(values.shape)
-        raster = _raster(sign_colours(share, self.palette), x, y)
-        thin = [self._level(share, sign * level, x, y) for level in LEVELS for sign in (1, -1)]
+        physical = 10.0 ** min(scale, 300.0)
+        reach = physical * largest
+        if self.run.dataset.real:  # one scale of colours for f and the targets
+            reach = max(reach, float(np.abs(self.run.dataset.y).max(initial=0.0)))
+        depth = physical * largest / reach if reach > 0.0 else 1.0
+        raster = _raster(sign_colours(depth * share, self.palette), x, y)
+        levels = [sign * level for level in LEVELS for sign in (1, -1)]
+        thin = [self._level(level, level_lines(share, level, x, y)) for level in levels]
         note = "" if largest > 0.0 else "the network is 0"
-        lines = (*thin, self._level(share, 0.0, x, y))
-        return Ink(lines, self._examples(), note, rasters=(raster,))
+        function = plane_function(self.run, index, self.coordinates)
+        if function is None:
+            zero = level_lines(share, 0.0, x, y)
+        else:
+            zero = lines_of(level_segments(function, (x.low, x.high), (y.low, y.high)))[None]
+        lines = (*thin, self._level(0.0, zero))
+        return Ink(lines, self._targets(reach) or self._examples(), note, rasters=(raster,))
 
-    def _level(self, share: Floats, level: float, x: Axis, y: Axis) -> Curves:
-        """The line along which f is a share of its largest value."""
-        segments = contour(share, level)
-        rows, columns = share.shape
-        across = x.low + segments[..., 0] * (x.high - x.low) / (columns - 1)
-        up = y.low + segments[..., 1] * (y.high - y.low) / (rows - 1)
+    def _level(self, level: float, segments: Floats) -> Curves:
+        """Return lines (s, T, 2) along which f is a share of its largest value."""
         strong = level == 0.0
         colour = rgba(self.palette.foreground if strong else self.palette.muted)
         count = segments.shape[0]
         widths = np.full(count, 1.2 if strong else 0.4)
-        return Curves(f"f = {level:g}", across, up, np.tile(colour, (count, 1)), widths)
+        colours = np.tile(colour, (count, 1))
+        return Curves(f"f = {level:g}", segments[..., 0], segments[..., 1], colours, widths)
+
+    def _targets(self, reach: float) -> tuple[Dots, ...]:
+        """Return real targets as colours of the data, the deepest one for `reach`; else nothing."""
+        data = self.run.dataset
+        if not data.real or data.d == 1:
+            return ()
+        x, y = data.x[:, list(self.coordinates)].T
+        share = data.y / reach if reach > 0.0 else np.zeros(data.n)
+        colours = np.full((data.n, 4), 255, dtype=np.uint8)
+        colours[:, :3] = np.rint(sign_colours(share, self.palette))
+        areas = np.full(data.n, TARGET_AREA)
+        return (Dots("data", x, y, colours, areas, Marker.DISC, self.palette.foreground),)
 
     def _examples(self) -> tuple[Dots, ...]:
         """The data: a marker for every distinct place and label, larger where more of them lie."""

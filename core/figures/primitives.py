@@ -115,7 +115,7 @@ class Level:
     """A horizontal line across a panel, a faint band from `low` to `high`, and a label.
 
     The label is at the edge `align`, with its foot at the height `label_at` of the axis. The line
-    of a value beyond the frame is not seen.
+    of a value beyond the frame is not seen. `meaning`: the value itself, on an axis of strips.
     """
 
     value: float
@@ -126,19 +126,52 @@ class Level:
     high: float = NAN
     label_at: float = NAN
     align: Literal["left", "right"] = "right"
+    meaning: float = NAN
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Vertical axis of one observable, as the part from `start` to `end` of a stack of strips.
+
+    The axis goes from `low` at `start` to `high` at `top`; above is the title. `shows` names its
+    ticks, as of an `Axis`. With `takes_log` the axis shows log10 of the values.
+    """
+
+    name: str
+    start: float
+    top: float
+    end: float
+    low: float
+    high: float
+    shows: str = "plain"
+    takes_log: bool = False
+
+    @property
+    def unit(self) -> float:
+        """Length of a unit of the axis, in units of the stack."""
+        return (self.top - self.start) / (self.high - self.low)
+
+    def heights(self, values: Array) -> Array:
+        """Return where values stand in the stack; NaN where the axis cannot show them."""
+        shown = np.where(np.isfinite(values), values, NAN)
+        if self.takes_log:
+            shown = np.log10(np.where(shown > 0.0, shown, NAN))
+        return np.asarray(self.unit * shown + (self.start - self.unit * self.low))
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Axis:
     """Limits, ticks with their texts, and a label with the unit. `shows` says what places stand
-    for: a name of core.figures.ticks.MAKERS."""
+    for: a name of core.figures.ticks.MAKERS, unless the axis is that of `strips`."""
 
     low: float
     high: float
     ticks: tuple[tuple[float, str], ...]
     label: str
     shows: str = "plain"
+    strips: tuple[Strip, ...] = ()
 
 
 @final

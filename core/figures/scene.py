@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -151,18 +150,12 @@ def build_scene(
         for column, kind in enumerate(panels)
     }
     by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
-    keys = [max(len(look.curves), 1) if kind == "curves" else 1 for kind in panels]
-    laid = page(headings(runs), keys, title, footer(material, by_kind), sheet)
+    laid = page(headings(runs), len(panels), title, footer(material, by_kind), sheet)
     drawn = tuple(
         material.panel(row, kind, letters[row, kind], laid.boxes[row][column])[0]
         for row in range(len(runs))
         for column, kind in enumerate(panels)
     )
-    # Titles of panels beside each other are on one line.
-    lines: dict[float, int] = {}
-    for panel in drawn:
-        lines[panel.box.top] = max(lines.get(panel.box.top, 1), panel.key_lines)
-    drawn = tuple(replace(panel, key_lines=lines[panel.box.top]) for panel in drawn)
     size = (laid.width, laid.height, sheet.points)
     return FigureScene(*size, title, options.palette, drawn, laid.texts, sheet.family)
 

@@ -1,4 +1,4 @@
-"""Ticks and scales of axes: linear, logarithmic or twice logarithmic, on screen and paper.
+"""Ticks and scales of axes: linear, logarithmic, twice so or in strips, on screen and paper.
 
 Texts are those of core.figures.numbers; screens raise their powers and figures set them.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from enum import Enum
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import final
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.numbers import linear_ticks, math_number, nice_step
-from core.figures.primitives import Axis
+from core.figures.primitives import Axis, Strip
 from core.numbers import number_text, power_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
@@ -166,18 +165,14 @@ MAKERS: Mapping[str, TickMaker] = {
 
 
 def ranged(axis: Axis, low: float, high: float, most: int = 5) -> Axis:
-    """The same axis over another range."""
-    ticks = MAKERS[axis.shows](low, high, most)
+    """Return the same axis over another range."""
+    if axis.strips:
+        shown = sum(low < strip.end and strip.start < high for strip in axis.strips)
+        ticks = strip_ticks(axis.strips, low, high, max(FEW * shown, most))
+    else:
+        ticks = MAKERS[axis.shows](low, high, most)
     inside = tuple((place, math_number(text)) for place, text in ticks if low <= place <= high)
     return replace(axis, low=low, high=high, ticks=inside)
-
-
-# --------------------------------------------------------- the vertical axis that suits some curves
-
-Floats = NDArray[np.float64]
-WIDE = 100.0  # largest over smallest value beyond which positive curves are shown by their log10
-FLAT = 0.04  # share of the axis that every curve must use; else each has a range of its own
-LOG = "log10_"  # of the names of observables that are logarithms
 
 
 LARGE_RATIO = 2.0  # decades of |W|^2 beyond which its axis is logarithmic
@@ -193,50 +188,121 @@ def needs_logarithm(low: float, high: float) -> bool:
     return high - low > LARGE_RATIO or max(-low, high) > MOST_SPAN
 
 
+# ------------------------------------------------ strips: curves above each other, an axis for each
+
+Floats = NDArray[np.float64]
+WIDE = 100.0  # largest over smallest value beyond which positive curves are shown by their log10
+LOG = "log10_"  # of the names of observables that are logarithms
+AIR = 0.06  # above and below a curve, as a share of its range
+FLAT = 1e-12  # of the larger value: a range that is nothing but rounding
+MOST_TRIED = 6
+FEW = 3.0  # ticks of a strip, where nothing is known of the room
+
+
 @final
-class CurveScale(Enum):
-    """What the vertical axis shows."""
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Least, largest and least positive one of some values; infinities of none.
 
-    LINEAR = "the values"
-    LOGARITHMIC = "their logarithms"
-    OWN = "each curve from its least to its largest value"
-
-
-def scaled(values: Floats, scale: CurveScale, among: Floats | None = None) -> Floats:
-    """Values as an axis shows them; those it cannot show are NaN.
-
-    Where each curve has a range of its own, it is that of `among` if that is given.
+    >>> Extent(1.0, 2.0, 1.0) | Extent(-3.0, 0.5, 0.5)
+    Extent(low=-3.0, high=2.0, positive=0.5)
     """
-    finite = np.where(np.isfinite(values), values, np.nan)
-    if scale is CurveScale.LINEAR:
-        return finite
-    if scale is CurveScale.LOGARITHMIC:
-        return np.log10(np.where(finite > 0.0, finite, np.nan))
-    range_of = finite if among is None else np.where(np.isfinite(among), among, np.nan)
-    low, high = (float(f.reduce(range_of, initial=np.nan)) for f in (np.fmin, np.fmax))
-    return np.where(np.isnan(finite), np.nan, (finite - low) / (high - low if high > low else 1.0))
+
+    low: float = math.inf
+    high: float = -math.inf
+    positive: float = math.inf
+
+    def __or__(self, other: Extent) -> Extent:
+        low, positive = min(self.low, other.low), min(self.positive, other.positive)
+        return Extent(low, max(self.high, other.high), positive)
 
 
-def scale_of(curves: Sequence[Floats], alike: bool = False) -> CurveScale:
-    """Which axis suits some curves; those that are `alike`, as shares are, are read beside each
-    other, however flat one of them is.
+def extent_of(values: Floats) -> Extent:
+    """Return the extent of those values that are finite."""
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return Extent()
+    positive = float(finite[finite > 0.0].min(initial=math.inf))
+    return Extent(float(finite.min()), float(finite.max()), positive)
 
-    >>> a, b = np.array([1.0, 2.0]), np.array([1.0, 1e4])
-    >>> scale_of([a]).name, scale_of([a, b]).name, scale_of([a, -b]).name
-    ('LINEAR', 'LOGARITHMIC', 'OWN')
-    >>> scale_of([np.array([0.0, 0.9]), np.array([0.95, 0.96])], alike=True).name
-    'LINEAR'
+
+def stack_strips(
+    extents: Mapping[str, Extent], head: float = 0.0, logarithmic: bool = False
+) -> tuple[Strip, ...]:
+    """Return a strip for each observable, the first on top, over its extent with some air.
+
+    Each takes 1 of the stack, and its title the share `head` of that; a single one has the units of
+    its own axis. Positive values over several decades are shown by their logarithms. `logarithmic`:
+    so are all that are positive, and logarithms have ticks in terms of the quantity.
+
+    >>> risk, angle = stack_strips({"risk": Extent(1e-4, 1.0, 1e-4), "angle": Extent(-1.0, 1.0)})
+    >>> risk.shows, risk.start, angle.shows, angle.heights(np.array([0.0, np.inf])).tolist()
+    ('log', 1.0, 'plain', [0.5, nan])
     """
-    finite = [values[np.isfinite(values)] for values in curves]
-    finite = [values for values in finite if values.size]
-    if not finite:
-        return CurveScale.LINEAR
-    low, high = min(float(v.min()) for v in finite), max(float(v.max()) for v in finite)
-    if low > 0.0 and high > WIDE * low:
-        return CurveScale.LOGARITHMIC
-    if alike:
-        return CurveScale.LINEAR
-    spans = [float(np.ptp(values)) for values in finite]
-    if len(finite) > 1 and min(spans) < FLAT * (high - low):
-        return CurveScale.OWN
-    return CurveScale.LINEAR
+    strips = []
+    for place, (name, extent) in enumerate(extents.items(), start=1):
+        low, high, is_log = extent.low, extent.high, name.startswith(LOG)
+        several = low > 0.0 and high > WIDE * low
+        takes_log = not is_log and extent.positive < math.inf and (logarithmic or several)
+        if takes_log:
+            low, high = math.log10(extent.positive), math.log10(high)
+        shows = "log" if takes_log or (is_log and logarithmic) else "plain"
+        low, high = with_air(low, high) if low <= high else (0.0, 1.0)
+        start = float(len(extents) - place)
+        ends = start, start + 1.0 - head, start + 1.0
+        if len(extents) == 1:
+            ends = low, high, low + (high - low) / (1.0 - head)
+        strips.append(Strip(name, *ends, low, high, shows, takes_log))
+    return tuple(strips)
+
+
+def stack_ends(strips: Sequence[Strip]) -> tuple[float, float]:
+    """Return the lower and the upper end of a stack."""
+    return (strips[-1].start, strips[0].end) if strips else (0.0, 1.0)
+
+
+def strip_room(strips: Sequence[Strip], place: int) -> tuple[float, float]:
+    """Return the heights between which the lines of a strip may be: ends of the stack are open.
+
+    >>> strip_room(stack_strips({"a": Extent(0.0, 1.0), "b": Extent(0.0, 1.0)}), 0)
+    (1.0, inf)
+    """
+    strip, last = strips[place], len(strips) - 1
+    return strip.start if place < last else -math.inf, strip.top if place else math.inf
+
+
+def with_air(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of an axis for values from `low` to `high`.
+
+    >>> with_air(0.0, 1.0), with_air(4.0, 4.0), with_air(0.0, 0.0)
+    ((-0.06, 1.06), (2.0, 6.0), (-0.5, 0.5))
+    """
+    span, size = high - low, max(abs(low), abs(high))
+    flat = span <= max(FLAT * size, 1.0 / FARTHEST)
+    air = (0.5 * size or 0.5) if flat else AIR * span
+    return low - air, high + air
+
+
+def _shown(shows: str, low: float, high: float, most: int) -> Ticks:
+    return tuple(tick for tick in MAKERS[shows](low, high, most) if low <= tick[0] <= high)
+
+
+def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -> Ticks:
+    """Return the ticks of all strips between two heights of the stack, for which `room` fit.
+
+    >>> strip_ticks(stack_strips({"angle": Extent(-1.0, 1.0)}), -1.1, 1.1, 3.0)
+    ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'))
+    """
+    ticks: list[tuple[float, str]] = []
+    for strip in strips:
+        ends = max(low, strip.start), min(high, strip.top)
+        if not (ends[0] < ends[1] and 0.0 < strip.unit < math.inf):
+            continue
+        first, last = (strip.low + (end - strip.start) / strip.unit for end in ends)
+        most = int(np.clip(room * (ends[1] - ends[0]) / (high - low), 2, 8))
+        found = _shown(strip.shows, first, last, most)
+        while len(found) < 2 and most < MOST_TRIED:  # one tick gives no scale
+            most += 1
+            found = _shown(strip.shows, first, last, most)
+        ticks += [(strip.start + (at - strip.low) * strip.unit, text) for at, text in found]
+    return tuple(ticks)

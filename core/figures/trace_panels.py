@@ -9,12 +9,13 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.figures.margin_curves import Placed, landmark_levels, landmarks_of
+from core.figures.margin_curves import Placed, landmark_levels, landmarks_of, line_height
 from core.figures.names import POINTS
 from core.figures.numbers import math_words
 from core.figures.options import PLAIN, BoundCurve, Look
 from core.figures.palette import Palette, rgba, time_colours
 from core.figures.primitives import (
+    NAN,
     Array,
     Axis,
     Box,
@@ -22,16 +23,25 @@ from core.figures.primitives import (
     Dash,
     Dots,
     Ink,
-    KeyEntry,
     Level,
     Panel,
+    Strip,
     TimeKey,
     Words,
     plain,
 )
-from core.figures.ticks import LOG, CurveScale, ranged, scale_of, scaled
+from core.figures.ticks import (
+    LOG,
+    Extent,
+    extent_of,
+    ranged,
+    stack_ends,
+    stack_strips,
+    strip_room,
+    with_air,
+)
 from core.figures.time_axis import Across, keys_of
-from core.observables.registry import alike, find_observable, is_loop_number, observable_of
+from core.observables.registry import find_observable, is_loop_number, observable_of
 from core.observables.spectrum import has_inner, log10_singular_values
 from core.runs import Run
 
@@ -39,7 +49,7 @@ from core.runs import Run
 MOST_POINTS, MOST_SPECTRA, LATER = 800, 256, 64
 LEADING = 16
 MOST_DECADES = 6.0  # below the largest; the rest is rounding, since V V' is what is decomposed
-SIGNS: tuple[Dash, ...] = ("solid", "dashed")
+TITLE_SHARE, MOST_TITLE = 0.1, 0.45  # of a strip: for each of the strips, and at most
 TITLES = {"curves": "curves", "spectrum": "singular values of $V$"}
 EMPTY = {"curves": "no value at any frame", "spectrum": "all inner weights are 0"}
 
@@ -63,10 +73,9 @@ class TracePanel:
     kind: str
     traces: tuple[Traces, ...]
     heights: tuple[Array, ...]
-    y: Axis
+    axes: tuple[Axis, ...]
     x: Across
     palette: Palette
-    scale: CurveScale = CurveScale.LOGARITHMIC
     look: Look = PLAIN
     landmarks: tuple[tuple[tuple[Placed, float], ...], ...] = ()
     points: float = POINTS
@@ -74,18 +83,15 @@ class TracePanel:
     def panel(self, row: int, letter: str, box: Box) -> Panel:
         """The panel of a run at its last frame."""
         ink = self.ink(row, self.traces[row].frames.size)
-        panel = Panel(self.kind, row, letter, TITLES[self.kind], box, self.x.axis(), self.y, ink)
+        y = self.axes[row]
+        panel = Panel(self.kind, row, letter, TITLES[self.kind], box, self.x.axis(), y, ink)
+        panel = replace(panel, levels=self.levels(row, y, box.height))
+        if self.kind == "curves":  # each strip has its own title
+            return panel
         names = self.traces[row].names
-        panel = replace(panel, levels=self.levels(row, self.y, box.height))
-        if self.kind == "spectrum":
-            ramp = time_colours(np.linspace(1.0, 0.0, max(len(names), 2)), self.palette)
-            texts = tuple(f"$\\sigma_{{{k + 1}}}$" for k in range(len(names)))
-            return replace(panel, key=TimeKey("", texts, ramp[: len(names)]))
-        key = tuple(
-            KeyEntry(words_of(name), (curve_colour(k, self.palette),), SIGNS[k % 2])
-            for k, name in enumerate(names)
-        )
-        return replace(panel, key=key, key_columns=1, key_lines=max(len(key), 1))
+        ramp = time_colours(np.linspace(1.0, 0.0, max(len(names), 2)), self.palette)
+        texts = tuple(f"$\\sigma_{{{k + 1}}}$" for k in range(len(names)))
+        return replace(panel, key=TimeKey("", texts, ramp[: len(names)]))
 
     def ink(self, row: int, count: int) -> Ink:
         """The first `count` points of each curve."""
@@ -108,16 +114,37 @@ class TracePanel:
         return Ink((*curves, *drawn), tuple(dots), note, words=words)
 
     def levels(self, row: int, y: Axis, height: float) -> tuple[Level, ...]:
-        """The landmarks of a row's curves on an axis, in a panel so many millimetres high."""
-        placed = [
-            (one.landmark, place, curve_colour(one.position, self.palette))
-            for one, place in (self.landmarks[row] if self.landmarks else ())
-        ]
-        return landmark_levels(placed, y, height, self.points)
+        """Return the titles of a row's strips, and the landmarks of their curves.
+
+        `y` is the axis as it is shown, of a panel so many millimetres high.
+        """
+        found: list[Level] = []
+        line = line_height(y, height, self.points)
+        for k, strip in enumerate(y.strips):
+            low, high = strip_room(y.strips, k)
+            low, end = max(y.low, low), y.high if k == 0 else min(y.high, strip.end)
+            if end - low < line:
+                continue
+            colour = curve_colour(k, self.palette)
+            if strip is not y.strips[-1]:
+                found.append(Level(strip.start, self.palette.muted))
+            title = math_words(plain(strip_title(strip)))
+            found.append(Level(NAN, colour, title, label_at=end - line, align="left"))
+            axis = replace(y, low=low, high=max(min(high, end), low + line))
+            placed = [
+                (one.landmark, place, colour)
+                for one, place in (self.landmarks[row] if self.landmarks else ())
+                if one.position == k
+            ]
+            part = height * (axis.high - axis.low) / (y.high - y.low)
+            for one in landmark_levels(placed, axis, part, self.points):
+                elsewhere = y.low <= one.value <= y.high and not axis.low <= one.value <= axis.high
+                found.append(replace(one, value=NAN) if elsewhere else one)
+        return tuple(found)
 
     def _pen(self, row: int, k: int) -> tuple[str, Dash]:
         if self.kind == "curves":
-            return curve_colour(k, self.palette), SIGNS[k % 2]
+            return curve_colour(k, self.palette), "solid"
         count = len(self.traces[row].names)
         ramp = time_colours(np.linspace(1.0, 0.0, max(count, 2)), self.palette)
         return "#" + bytes(ramp[k, :3]).hex(), "solid"
@@ -132,8 +159,7 @@ class TracePanel:
             if bound.view not in traces.names:
                 continue
             k = traces.names.index(bound.view)
-            raw = taken(bound, traces.frames[:count])
-            y = height_of(bound.view, raw, self.scale, self.look, traces.values[k])
+            y = self.axes[row].strips[k].heights(taken(bound, traces.frames[:count]))
             colour = curve_colour(k, self.palette)
             lines.append(line(bound.name, x, y, colour, "dotted"))
             words += name_at_end(bound.name, x, y, colour)
@@ -197,14 +223,6 @@ def thinned(last: int, most: int) -> NDArray[np.int64]:
     return np.unique(np.linspace(0, last, min(most, last + 1)).round().astype(np.int64))
 
 
-def height_of(
-    name: str, values: Array, scale: CurveScale, look: Look, among: Array | None = None
-) -> Array:
-    """Values as the axis shows them: logarithms stand on a logarithmic axis as they are."""
-    as_is = look.logarithmic and name.startswith(LOG)
-    return scaled(values, CurveScale.LINEAR if as_is else scale, among)
-
-
 def curves_panels(
     runs: Sequence[Run],
     lasts: Sequence[int],
@@ -213,7 +231,7 @@ def curves_panels(
     look: Look,
     points: float = POINTS,
 ) -> TracePanel:
-    """The chosen observables of each run, on one axis for all of them."""
+    """Compute the chosen observables of each run, each on an axis that is that of all runs."""
     traces = []
     for run, last in zip(runs, lasts, strict=True):
         frames = thinned(last, MOST_POINTS)
@@ -221,49 +239,42 @@ def curves_panels(
         values = [[observable_of(name).at(run, i) for i in frames.tolist()] for name in names]
         shaped = np.array(values, dtype=np.float64).reshape(len(names), frames.size)
         traces.append(Traces(frames, keys_of(run, frames, look.against), names, shaped))
-    bounds = [
-        taken(bound, one.frames)
-        for row, one in enumerate(traces)
-        for bound in look.bounds_of(row)
-        if bound.view in one.names
-    ]
-    scale = CurveScale.LOGARITHMIC
-    if not look.logarithmic:  # what is not seen, such as t = 0, says nothing of the axis
-        seen = [np.isfinite(x.place(one.keys)) for one in traces]
-        shown = [one.values[:, here] for one, here in zip(traces, seen, strict=True)]
-        later = [
-            row for run, last in zip(runs, lasts, strict=True) for row in _later(run, last, look)
-        ]
-        named = [name for one in traces for name in one.names]
-        every = [*(row for rows in shown for row in rows), *later, *bounds]
-        scale = scale_of(every, alike(named))
-    heights = tuple(
-        np.array(
-            [height_of(n, v, scale, look) for n, v in zip(one.names, one.values, strict=True)]
-        ).reshape(one.values.shape)
-        for one in traces
-    )
-    extra = np.concatenate([np.empty(0), *(scaled(b, scale) for b in bounds)])
-    if scale is CurveScale.OWN:
-        extra = np.empty(0)
-    placed = tuple(_landmarks(run, one, scale, look) for run, one in zip(runs, traces, strict=True))
-    near = [place for row in placed for one, place in row if one.near]
-    extra = np.append(extra, near)
-    shows = "log" if scale is CurveScale.LOGARITHMIC else "plain"
-    y = _axis(traces, heights, x, extra, Axis(0.0, 1.0, (), _label(traces, scale, look), shows))
-    return TracePanel("curves", tuple(traces), heights, y, x, palette, scale, look, placed, points)
+    extents = _extents(runs, lasts, traces, x, look)
+    head = min(TITLE_SHARE * len(extents), MOST_TITLE)
+    axes, heights, placed = [], [], []
+    for run, one in zip(runs, traces, strict=True):
+        own = {name: extents[name] for name in one.names}
+        strips = stack_strips(own, head, look.logarithmic)
+        axes.append(ranged(Axis(0.0, 1.0, (), "", strips=strips), *stack_ends(strips)))
+        rows = [strip.heights(row) for strip, row in zip(strips, one.values, strict=True)]
+        heights.append(np.array(rows).reshape(one.values.shape))
+        placed.append(
+            tuple(
+                (mark, float(strips[mark.position].heights(np.array([mark.landmark.value]))[0]))
+                for mark in landmarks_of(run, one.names, list(one.values))
+            )
+        )
+    shown = (tuple(traces), tuple(heights), tuple(axes))
+    return TracePanel("curves", *shown, x, palette, look, tuple(placed), points)
 
 
-def _landmarks(
-    run: Run, traces: Traces, scale: CurveScale, look: Look
-) -> tuple[tuple[Placed, float], ...]:
-    """The landmarks of a run's curves, and where they stand on the axis."""
-    found = []
-    for one in landmarks_of(run, traces.names, list(traces.values)):
-        name, values = traces.names[one.position], traces.values[one.position]
-        place = height_of(name, np.array([one.landmark.value]), scale, look, values)
-        found.append((one, float(place[0])))
-    return tuple(found)
+def _extents(
+    runs: Sequence[Run], lasts: Sequence[int], traces: Sequence[Traces], x: Across, look: Look
+) -> dict[str, Extent]:
+    """Return what each observable's axis holds, in all rows: curves, bounds and landmarks."""
+    found: dict[str, Extent] = {}
+    for row, (run, last, one) in enumerate(zip(runs, lasts, traces, strict=True)):
+        # What is not seen, such as t = 0, says nothing of the axis.
+        seen = np.isfinite(x.place(one.keys))
+        shown = [(name, values[seen]) for name, values in zip(one.names, one.values, strict=True)]
+        shown += zip(one.names, _later(run, last, look), strict=False)
+        bounds = [bound for bound in look.bounds_of(row) if bound.view in one.names]
+        shown += [(bound.view, taken(bound, one.frames)) for bound in bounds]
+        near = [mark for mark in landmarks_of(run, one.names, list(one.values)) if mark.near]
+        shown += [(one.names[mark.position], np.array([mark.landmark.value])) for mark in near]
+        for name, values in shown:
+            found[name] = found.get(name, Extent()) | extent_of(values)
+    return found
 
 
 def spectrum_panels(
@@ -281,10 +292,10 @@ def spectrum_panels(
         names = tuple(f"sigma {k + 1}" for k in range(count))
         traces.append(Traces(frames, keys_of(run, frames, look.against), names, values))
     heights = tuple(np.where(np.isfinite(one.values), one.values, np.nan) for one in traces)
-    y = _axis(traces, heights, x, np.empty(0), Axis(0.0, 1.0, (), "singular value", "log"))
+    y = _axis(traces, heights, x, Axis(0.0, 1.0, (), "singular value", "log"))
     if y.high - y.low > MOST_DECADES:
         y = ranged(y, y.high - MOST_DECADES, y.high)
-    return TracePanel("spectrum", tuple(traces), heights, y, x, palette, look=look)
+    return TracePanel("spectrum", tuple(traces), heights, (y,) * len(traces), x, palette, look)
 
 
 def _later(run: Run, last: int, look: Look) -> list[Array]:
@@ -297,28 +308,27 @@ def _later(run: Run, last: int, look: Look) -> list[Array]:
     return [np.array([observable_of(name).at(run, i) for i in frames.tolist()]) for name in names]
 
 
-def _label(traces: Sequence[Traces], scale: CurveScale, look: Look) -> str:
-    names = list(dict.fromkeys(name for one in traces for name in one.names))
-    if scale is CurveScale.OWN:
-        return "share of its range"
-    if len(names) != 1:
-        return "value"
-    name = names[0].removeprefix(LOG) if look.logarithmic else names[0]
-    known = find_observable(name)
-    title = words_of(name) if known is None else known.title
-    return math_words(plain(title))
+def strip_title(strip: Strip) -> str:
+    """Return the title of a strip, with the unit of its axis.
+
+    >>> strip_title(Strip("log10_risk", 0.0, 1.0, 1.0, -2.0, 0.0))
+    'log10 risk'
+    """
+    is_power = strip.shows == "log" and not strip.takes_log
+    item = find_observable(strip.name.removeprefix(LOG) if is_power else strip.name)
+    if item is None:
+        return strip.name.replace("_", " ")
+    unit = f" ({item.unit})" if item.unit else ""
+    return item.title.replace("log10 of the ", "log10 ") + unit
 
 
-def _axis(
-    traces: Sequence[Traces], heights: Sequence[Array], x: Across, extra: Array, bare: Axis
-) -> Axis:
+def _axis(traces: Sequence[Traces], heights: Sequence[Array], x: Across, bare: Axis) -> Axis:
     """Limits for all rows, from what has a place on the horizontal axis."""
     seen = [
         rows[:, np.isfinite(x.place(one.keys))].ravel()
         for one, rows in zip(traces, heights, strict=True)
     ]
-    known = np.concatenate([extra, *seen])
+    known = np.concatenate(seen)
     known = known[np.isfinite(known)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    pad = 0.06 * (high - low) or 0.5 * abs(high) or 0.5
-    return ranged(bare, low - pad, high + pad)
+    return ranged(bare, *with_air(low, high))

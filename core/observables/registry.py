@@ -6,7 +6,7 @@ that a loop that passes `risk` replaces no computed risk.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -159,16 +159,6 @@ def observable_in(runs: Sequence[Run], name: str) -> Observable | None:
     found = find_observable(name)
     known = name in OBSERVABLES or (found and any(found.applies(run) for run in runs))
     return found if known else None
-
-
-def alike(names: Iterable[str]) -> bool:
-    """Whether observables are read beside each other, having one unit, as shares have.
-
-    >>> alike(["train_error", "test_error"]), alike(["train_error", "risk"])
-    (True, False)
-    """
-    units = {observable_of(name).unit for name in names}
-    return len(units) == 1 and "" not in units
 
 
 def scalars_of(run: Run) -> tuple[Observable, ...]:

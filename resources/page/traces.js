@@ -15,6 +15,10 @@ export function drawLevels(ctx, panel, frame, y, at, look) {
   const labels = [];
   let ceiling = frame.top + LINE * size;
   for (const level of panel.levels) {
+    if (level.value === null) {
+      labels.push([level.label, at.y(level.foot), level.colours[look.dark], level.align]);
+      continue;
+    }
     const place = at.y(level.value);
     const colour = level.colours[look.dark];
     if (level.band.length) {
@@ -42,16 +46,17 @@ export function drawLevels(ctx, panel, frame, y, at, look) {
     if (foot < ceiling && place >= frame.top) foot = place + 1.05 * LINE * size;
     foot = Math.max(foot, ceiling);
     ceiling = foot + LINE * size;
-    labels.push([level.label, Math.min(foot, frame.top + frame.height), colour]);
+    labels.push([level.label, Math.min(foot, frame.top + frame.height), colour, "right"]);
   }
-  for (const [label, foot, colour] of labels) {
+  for (const [label, foot, colour, align] of labels) {
     const width = widthOf(ctx, label, size);
     ctx.globalAlpha = 0.8;
     ctx.fillStyle = theme.background;
-    ctx.fillRect(end - width - 2, foot - size, width + 2, 1.25 * size);
+    const left = align === "left" ? frame.left + 2 : end - width - 2;
+    ctx.fillRect(left, foot - size, width + 2, 1.25 * size);
     ctx.globalAlpha = 1;
     ctx.fillStyle = colour;
-    write(ctx, label, end, foot, size, "right");
+    write(ctx, label, align === "left" ? frame.left + 4 : end, foot, size, align);
   }
 }
 
@@ -176,6 +181,7 @@ export function nearTrace(panel, x, y, at, dark, reach) {
     }
   });
   for (const level of panel.levels) {
+    if (level.value === null) continue;
     const distance = Math.abs(at.y(level.value) - y);
     if (plainText(level.label) && distance < Math.min(best.distance, reach / 2)) {
       best = { distance, lines: [level.label, pieced(level.reading)] };

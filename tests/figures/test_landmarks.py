@@ -54,7 +54,7 @@ def test_a_line_far_above_is_named_with_an_arrow_and_one_near_is_on_the_axis(run
     panel = curves_of(run, "sharpness")
     (line,) = lines_of(panel)
     near = 2.5 * largest >= 2.0 / ETA
-    assert near == (panel.y.low <= line.value <= panel.y.high)
+    assert near == (panel.y.low <= line.value <= panel.y.high)  # else NaN
     assert near == ("uparrow" not in line.label)
     assert panel.y.low <= line.label_at <= panel.y.high
     region = Region(0, "curves", -1.0, 1.0, 0.0, 100.0)
@@ -67,20 +67,25 @@ def test_a_line_far_above_is_named_with_an_arrow_and_one_near_is_on_the_axis(run
     assert line.label_at <= 1.0
 
 
-def test_it_stands_on_a_logarithmic_axis_and_on_one_of_shares(run: Run) -> None:
+def test_it_stands_on_a_logarithmic_axis_and_in_its_strip(run: Run) -> None:
     (line,) = lines_of(curves_of(run, "sharpness", logarithmic=True))
     assert line.value == pytest.approx(np.log10(2.0 / ETA))
-    values = OBSERVABLES["sharpness"].trace(run)
-    panel = curves_of(run, "sharpness", "smoothed_margin", "hard_margin")
-    assert panel.y.label == "share of its range"
+    panel = curves_of(run, "distance", "sharpness", "hard_margin")
+    assert panel.y.label == ""
     (line,) = lines_of(panel)
-    share = (2.0 / ETA - values.min()) / np.ptp(values)
-    assert line.value == pytest.approx(share)
+    strip = panel.y.strips[1]
+    place = float(strip.heights(np.array([2.0 / ETA]))[0])
+    assert line.meaning == 2.0 / ETA
+    if strip.start <= place <= strip.top:
+        assert line.value == pytest.approx(place)
+    else:  # it is named at the end of its strip, and crosses no other
+        assert np.isnan(line.value) or not panel.y.low <= line.value <= panel.y.high
+    assert strip.start <= line.label_at <= strip.end
 
 
 def test_stability_has_its_line_at_one(run: Run) -> None:
     (line,) = lines_of(curves_of(run, "stability"))
-    assert line.value == 1.0
+    assert line.value == pytest.approx(1.0)
     assert line.label.endswith("edge")
 
 

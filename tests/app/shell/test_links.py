@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QRectF
 from pytestqt.qtbot import QtBot
@@ -56,7 +57,8 @@ def test_runs_share_one_range_that_holds_both(wide: Marginscope) -> None:
         assert alike(one.shown(), other.shown()), name
         for plot in (one, other):
             assert holds(one.shown(), plot), name
-        differ += one.home != other.home
+        own = [panel.view(name).extents for panel in wide.display.panels]
+        differ += one.home != other.home or own[0] != own[1]
     assert differ >= 3  # they would differ by themselves
 
 
@@ -117,3 +119,23 @@ def test_the_choice_is_remembered(program: Marginscope, open_program: Opener, qt
     again = open_program()
     assert not again.actions["link"].isChecked()
     assert not again.display.intent.linked
+
+
+def test_runs_share_the_axis_of_each_quantity(wide: Marginscope) -> None:
+    wide.display.update_intent(views=("curves",), curves=("distance", "hard_margin"))
+    views = [panel.view("curves") for panel in wide.display.panels]
+    settle(wide)
+    one, other = (view.strips for view in views)
+    assert [(a.low, a.high) for a in one] == [(b.low, b.high) for b in other]
+    wide.display.update_intent(linked=False)
+    settle(wide)
+    for view in views:
+        for strip in view.strips:
+            own = view.extents[strip.name]
+            ends = np.array([own.low, own.high])
+            low, high = np.log10(ends) if strip.takes_log else ends
+            assert strip.low < low < high < strip.high
+            assert strip.high - strip.low < 1.2 * (high - low)
+    wide.display.update_intent(linked=True)
+    settle(wide)
+    assert [view.strips for view in views] == [one, other]

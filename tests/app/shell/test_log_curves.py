@@ -11,7 +11,6 @@ from app.scenes.scene import Scene
 from app.scenes.scene_texts import link_of, parse_link
 from app.shell.application import Marginscope
 from app.views.curves import CurvesView
-from core.figures.ticks import CurveScale
 from core.observables.registry import OBSERVABLES
 from tests.app.mouse import keys, move, pick
 
@@ -35,27 +34,23 @@ def view(program: Marginscope, qtbot: QtBot) -> CurvesView:
 def test_what_is_positive_is_shown_by_its_logarithm(
     program: Marginscope, qtbot: QtBot, view: CurvesView
 ) -> None:
-    assert view.scale is not CurveScale.LOGARITHMIC
+    assert not all(strip.shows == "log" for strip in view.strips)
     before = [line.values.copy() for line in view._lines]
     keys(qtbot, program.window, KEY, HELD)
     assert program.actions["log_curves"].isChecked() and program.display.intent.log_curves
-    assert view.scale is CurveScale.LOGARITHMIC
+    assert {strip.name: (strip.shows, strip.takes_log) for strip in view.strips} == {
+        "distance": ("log", True),
+        "log10_risk": ("log", False),  # a logarithm already
+        "smoothed_margin": ("log", True),
+    }
     data, run = view.data, view.data.run if view.data is not None else None
     assert data is not None and run is not None
-    lines = {line.name: line.values for line in view._lines}
-    for frame in range(1, data.frames, 7):
-        distance, risk, margin = (
-            float(OBSERVABLES[name].at(run, frame))
-            for name in ("distance", "risk", "smoothed_margin")
-        )
-        # log10_risk is a logarithm already: it stands where that of the risk does.
-        assert lines["distance"][frame] == pytest.approx(np.log10(distance), abs=1e-9)
-        assert lines["log10 risk"][frame] == pytest.approx(np.log10(risk), abs=1e-9)
-        wanted = np.log10(margin) if margin > 0.0 else np.nan
-        assert lines["smoothed margin"][frame] == pytest.approx(wanted, abs=1e-9, nan_ok=True)
+    for strip, line in zip(view.strips, view._lines, strict=True):
+        values = OBSERVABLES[strip.name].trace(run)
+        np.testing.assert_allclose(line.values, strip.heights(values), atol=1e-9)
     # Under the pointer stand the values themselves.
-    frame = data.frames - 2
-    move(qtbot, view.plot, float(view.places[frame]), float(lines["distance"][frame]))
+    frame, distance = data.frames - 2, view._lines[0].values
+    move(qtbot, view.plot, float(view.places[frame]), float(distance[frame]))
     pointed = view.plot.overlay.pointed
     assert pointed is not None and pointed.text.startswith("distance ")
     told = float(pointed.text.split("\n")[0].removeprefix("distance "))
@@ -69,7 +64,7 @@ def test_what_is_positive_is_shown_by_its_logarithm(
         np.testing.assert_array_equal(one, other)
 
 
-def test_what_has_no_logarithm_is_named(
+def test_what_has_no_logarithm_stays_linear_and_says_so(
     program: Marginscope, qtbot: QtBot, view: CurvesView
 ) -> None:
     pick(qtbot, program.window, "View", "Logarithmic curves")
@@ -77,12 +72,14 @@ def test_what_has_no_logarithm_is_named(
     later = view.data.background
     qtbot.waitUntil(lambda: not later.pending and view._traced == later.traced)
     error = view._values[1]
-    corner = view.plot.overlay.corner
-    assert ("not positive: train error" in corner) == (not (error > 0.0).any())
+    titles = view.plot.overlay.titles
+    assert ("not positive" in titles[1].number) == (not (error > 0.0).any())
     program.display.update_intent(curves=("log10_risk",))
     qtbot.waitUntil(lambda: not later.pending and view._traced == later.traced)
-    assert view.plot.side.labelText == OBSERVABLES["risk"].title
-    assert view.plot.overlay.corner == ()
+    (title,) = view.plot.overlay.titles
+    assert title.text == OBSERVABLES["risk"].title
+    value = 10.0 ** float(view._values[0][view.frame])
+    assert float(title.number) == pytest.approx(value, rel=5e-3)
 
 
 def test_a_link_brings_the_axis_back(program: Marginscope, view: CurvesView) -> None:

@@ -10,13 +10,14 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
+from app.shell.curve_picker import USER
 from app.shell.help import explanations_of
+from core.observables.groups import FROM_LOOP
 from core.settings import NOT_RECORDED
-from tests.app.mouse import close_menus, entry, opened, pick
+from tests.app.curves import open_picker, pick_curve
 from tests.app.shell.conftest import Opener, trained
 from tests.python.test_loop_numbers import NAMES, STEPS, with_numbers
 
-FROM_LOOP = "From the loop"
 SGD = {"kind": "<b>SGD</b>", "momentum": 0.9}
 
 
@@ -54,18 +55,20 @@ def check_settings(program: Marginscope) -> None:
 
 
 def check_curves(program: Marginscope, qtbot: QtBot) -> None:
-    pick(qtbot, program.window, "View", "Curves", FROM_LOOP, "train/loss")
-    pick(qtbot, program.window, "View", "Curves", FROM_LOOP, "risk, passed by the loop")
-    group = entry(opened(qtbot, program.window, "View", "Curves"), FROM_LOOP).menu()
-    assert tuple(action.data() for action in group.actions()) == NAMES
-    assert entry(group, "train/loss").isChecked()
-    close_menus()
+    pick_curve(program, qtbot, "train/loss", "risk, passed by the loop")
+    picker = open_picker(program, qtbot)
+    texts = [picker.list.item(row).text() for row in range(picker.list.count())]
+    assert tuple(item.data(USER) for item in picker._items()[-len(NAMES) :]) == NAMES
+    assert texts[-len(NAMES) - 1] == FROM_LOOP
+    ticked = [one for one in picker._items() if one.checkState() is Qt.CheckState.Checked]
+    assert {"train/loss", "loop.risk"} <= {one.data(USER) for one in ticked}
+    picker.close()
     program.playback.to_end()
     program.display.update_intent(views=("curves",), curves=("train/loss", "loop.risk", "val_acc"))
     view = program.display.panels[0].view("curves")
     data = view.data
     qtbot.waitUntil(lambda: not data.background.pending and view._traced == data.background.traced)
-    for text in ("train/loss", "risk, passed by the loop 7", "val acc"):
+    for text in ("train/loss", "risk, passed by the loop (7)", "val acc"):
         assert text in view.header.text, view.header.text
     assert np.array_equal(
         data.background.trace("train/loss", STEPS + 1)[1:, 0], 1 / np.arange(1, 13.0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.scenes.scene_texts import OF_SESSION, write_fields
@@ -15,6 +17,7 @@ from app.state.views import FIGURE_1, NEXT, ON_A_LINE, VIEWS, suited
 from core.errors import InputError
 from core.observables.planes import PLANES
 from core.observables.registry import OBSERVABLES
+from tests.app.curves import open_picker, pick_curve
 from tests.app.mouse import pick
 from tests.app.shell.conftest import STUDY, trained
 from tests.app.views.test_every_network import RUNS, shown
@@ -169,14 +172,16 @@ def keep_curves_and_points_chosen_by_hand(chooser: Chooser) -> None:
     shared = program.scenes.shareable_scene()
     assert "sharpness" in shared.intent.curves  # a link says what is shown
     assert "sharpness" not in text_of(program)  # and the session that nobody chose it
-    chooser.pick("View", "Curves", OBSERVABLES["sharpness"].title)
+    pick_curve(chooser.program, chooser.qtbot, OBSERVABLES["sharpness"].title)
     assert program.display.view.wishes.curves == ()
     assert panel.view("curves").plot.overlay.note.startswith("choose curves")
     chooser.pick("View", "Neurons", NEURON_POINTS["weights"])
     chooser.train("other.toml", text)
     wishes = program.display.view.wishes
     assert (wishes.curves, wishes.neuron_points) == ((), "weights")
-    chooser.pick("View", "Curves", "The study's curves")
+    picker = open_picker(chooser.program, chooser.qtbot)
+    QTest.mouseClick(picker.study, Qt.MouseButton.LeftButton)
+    picker.close()
     assert program.display.view.wishes.curves == ("sharpness",)
     chooser.train("plain.toml", ONE_RUN)
     assert program.display.view.wishes.curves == FIRST_CURVES

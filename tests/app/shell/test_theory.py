@@ -19,6 +19,7 @@ from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from app.theory.panel import COMPUTING, STOPPED
 from app.views.margins import MarginsView
+from app.widgets.levels import level_at
 from core.numbers import raised, time_text
 from core.problem.problem import Problem
 from core.problem.schedule import coordinate
@@ -245,7 +246,8 @@ def test_reference_lines_lie_at_factor_times_value(judged: Marginscope, qtbot: Q
     assert not any(a.intersects(b) for k, a in enumerate(boxes) for b in boxes[:k])
     assert all(view.plot.inside().contains(box) for box in boxes)
     assert by_label["gamma_nc"].height < view.plot.inside().top()
-    assert view.plot.level_at(*line.box.center().toTuple()) is line.level
+    found = level_at(view.plot.drawn_levels, *line.box.center().toTuple())
+    assert found is line.level
     assert "branch and bound" in line.level.tip
     assert "certified" in line.level.tip
 

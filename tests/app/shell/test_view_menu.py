@@ -63,6 +63,7 @@ def test_a_click_on_a_title_fills_the_window_and_escape_leaves(
     assert shown.display.view.wishes.views == FOUR
     qtbot.mouseClick(panel.view("norms").header, LEFT)
     assert names(shown) == {FOUR}
+    qtbot.mouseMove(shown.window.menuBar())
     shown.actions["fill"].trigger()  # the pointer is at none
     assert names(shown) == {("neurons",)}
     pinned = frozenset({(panel.run.key, 1)}) if panel.run is not None else frozenset()

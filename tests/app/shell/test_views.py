@@ -12,15 +12,13 @@ from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.settings import load_settings
-from app.shell.action_state import OF_STUDY
 from app.shell.application import Marginscope
 from app.state.background_values import SPECTRUM
-from app.state.intent import FIRST_CURVES, NEURON_POINTS
+from app.state.intent import NEURON_POINTS
 from app.state.views import FIGURE_1, VIEWS
 from app.style import LEAST_PLOT
 from core.observables.planes import PLANES, NodePlane
-from core.observables.registry import scalars_of
-from tests.app.mouse import click, close_menus, entry, opened, pick
+from tests.app.mouse import close_menus, entry, opened, pick
 from tests.app.shell.conftest import FIGURE_1_STUDY, Opener, trained
 from tests.app.shell.shared_window import defer_painting
 
@@ -144,32 +142,6 @@ def test_the_last_view_stays(program: Marginscope, figure_1_views: None, qtbot: 
         choose_view(qtbot, program, VIEWS[name].title)
     assert program.display.view.wishes.views == ("margins",)
     assert entry(program.window.view_choice, "Margins").isChecked()
-
-
-def test_curves_are_chosen_from_what_the_run_has(
-    program: Marginscope, figure_1_views: None, qtbot: QtBot
-) -> None:
-    menu = opened(qtbot, program.window, "View", "Curves")
-    run = next(iter(program.session)).data.run
-    assert menu.actions()[0].data() == OF_STUDY and menu.actions()[1].isSeparator()
-    offered = {action.data() for action in menu.actions()[2:]}
-    assert offered == {item.name for item in scalars_of(run)}
-    assert {a.data() for a in menu.actions() if a.isChecked()} == set(FIRST_CURVES) & offered
-    click(qtbot, menu, entry(menu, "stable rank"))
-    assert program.display.view.wishes.curves == (*FIRST_CURVES, "stable_rank")
-    assert program.display.view.wishes.views == (*FIGURE_1, "curves")
-    computed(program, qtbot)
-    assert "stable rank" in program.display.panels[0].view("curves").header.text
-    pick(qtbot, program.window, "View", "Curves", "stable rank")
-    assert program.display.view.wishes.curves == FIRST_CURVES
-
-
-def test_without_a_run_there_is_no_curve_to_choose(open_program: Opener, qtbot: QtBot) -> None:
-    program = open_program("nonsense")
-    qtbot.waitUntil(lambda: program.display.panels != ())
-    (only,) = opened(qtbot, program.window, "View", "Curves").actions()
-    assert not only.isEnabled()
-    close_menus()
 
 
 def test_new_runs_take_over_the_chosen_views(program: Marginscope, qtbot: QtBot) -> None:

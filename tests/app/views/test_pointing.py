@@ -15,7 +15,6 @@ from app.views.run_panel import RunPanel
 from app.widgets.overlay import Pointed
 from app.widgets.plot_item import Home, Plot
 from app.widgets.screen_text import shown_number
-from core.figures.ticks import CurveScale
 from core.observables.registry import OBSERVABLES
 from tests.app.mouse import move, pixel
 from tests.app.options import mark_nodes, set_options, show_frame
@@ -88,7 +87,7 @@ def test_a_curve_on_a_logarithmic_axis_says_its_value(
     view.on_values()
     frame = 40
     value = float(OBSERVABLES["risk"].at(data.run, frame))
-    height = math.log10(value) if view.scale is CurveScale.LOGARITHMIC else value
+    height = float(view.strips[0].heights(np.array([value]))[0])
     move(qtbot, view.plot, float(view.places[frame]), height)
     text = said(view.plot).text
     assert text.startswith("risk ")

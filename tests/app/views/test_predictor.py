@@ -13,7 +13,8 @@ from app.state.display import DisplayData
 from app.views.predictor import PredictorView
 from app.views.run_panel import RunPanel
 from core.figures.palette import LIGHT, rgb
-from core.figures.predictor import contour
+from core.figures.predictor import contour, sign_colours
+from core.observables.margins import flat_values
 from core.observables.planes import NodePlane
 from tests.app.options import show_frame
 from tests.app.views.test_every_network import compute, shown
@@ -66,7 +67,7 @@ def test_the_picture_has_the_colours_of_the_signs(panel: RunPanel, data: Display
         }
         assert min(nearer, key=nearer.get) == np.sign(values[row, column])
     assert "f = 0" in view.header.text
-    assert "other coordinates 0" in view.header.text
+    assert "slice: other coordinates 0" in view.header.text
 
 
 def test_it_follows_frames_zooms_and_coordinates(panel: RunPanel, data: DisplayData) -> None:
@@ -110,7 +111,90 @@ def test_inputs_of_one_coordinate_have_a_curve(qtbot: QtBot, tmp_path: Path) -> 
         panel.set_data(None, "")
 
 
+SPURIOUS = (
+    "data.kind=spurious",
+    "network.m=8",
+    "loss.kind=least_squares",
+    "dynamics.kind=gd",
+    "recording.frames=10",
+    "dynamics.until_log10_time=1",
+)
+
+
+def test_real_targets_have_the_colours_that_f_has(qtbot: QtBot, tmp_path: Path) -> None:
+    data = shown(tmp_path, SPURIOUS)
+    with data.run as run:
+        panel = RunPanel(LIGHT)
+        qtbot.addWidget(panel)
+        panel.resize(600, 500)
+        panel.set_data(data, "")
+        panel.show()
+        qtbot.waitExposed(panel)
+        show_frame(panel, data.frames - 1)
+        view = predictor(panel, data)
+        assert view.header.text.split("  ")[1] == "data in the colour of y"
+        np.testing.assert_array_equal(view.examples.points, run.dataset.x[:, :2])
+        found = data.background.answer
+        f = found.fitted * 10.0**found.log10_scale
+        for place, (target, value) in enumerate(zip(run.dataset.y, f, strict=True)):
+            x, y = view.plot.pixels(run.dataset.x[place : place + 1, :2])[0]
+            text = view._pointed(x + 1.0, y).text
+            numbers = [part.partition(" = ")[2] for part in text.replace("\n", ", ").split(", ")]
+            wanted = (target, value, target - value)
+            for number, one in zip(numbers, wanted, strict=True):
+                assert float(number.replace("\u2212", "-")) == pytest.approx(one, rel=5e-3)
+        # One scale for both: a target beyond all of f has the deepest colour.
+        reach = max(
+            np.abs(found.values).max() * 10.0**found.log10_scale, np.abs(run.dataset.y).max()
+        )
+        colours = [view.examples.styles[k].colour for k in view.examples.which]
+        for colour, target in zip(colours, run.dataset.y, strict=True):
+            wanted = sign_colours(np.array([np.rint(8 * target / reach) / 8]), LIGHT)[0]
+            np.testing.assert_allclose(colour[:3], wanted)
+        panel.set_data(None, "")
+
+
+def test_stems_lead_from_real_targets_to_f(qtbot: QtBot, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("x,y\n" + "\n".join(f"{x},{y}" for x, y in ((-1, 0.5), (0, 2.5), (1, -1.25))))
+    settings = (
+        "data.kind=file",
+        f"data.path={path}",
+        "data.targets=real",
+        *LINE[1:2],
+        *SPURIOUS[1:],
+    )
+    data = shown(tmp_path, settings)
+    with data.run as run:
+        panel = RunPanel(LIGHT)
+        qtbot.addWidget(panel)
+        panel.set_data(data, "")
+        show_frame(panel, data.frames - 1)
+        view = predictor(panel, data)
+        stems = view.stems.curves[0][0]
+        ends = np.array([(e.x, e.y) for e in map(stems.elementAt, range(stems.elementCount()))])
+        np.testing.assert_allclose(ends[::2, 1], run.dataset.y)
+        frame = data.frames - 1
+        flat = run.network.physical(run.parameters(frame), float(run.rho[frame]))
+        f = run.network.outputs(flat, run.network.inputs(run.dataset.x))
+        np.testing.assert_allclose(ends[1::2, 1], f, atol=1e-9)
+        assert view.plot.home.top > 2.5  # all targets are seen
+        panel.set_data(None, "")
+
+
 # ---------------------------------------------------------------------------------- level lines
+
+
+def test_the_zero_line_is_exact_on_the_screen(panel: RunPanel, data: DisplayData) -> None:
+    view = predictor(panel, data)
+    path = view.line.curves[0][0]
+    points = np.array([(e.x, e.y) for e in map(path.elementAt, range(path.elementCount()))])
+    run, frame = data.run, data.background.answer.question.frame
+    x = np.zeros((len(points), run.dataset.d))
+    x[:, :2] = points
+    largest = np.abs(data.background.answer.values).max()
+    assert len(points)
+    assert np.abs(flat_values(run, frame, x)).max() < 1e-4 * largest
 
 
 def test_level_lines_of_a_plane_are_straight() -> None:

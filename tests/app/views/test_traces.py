@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +12,12 @@ from pytestqt.qtbot import QtBot
 
 from app.state.background_values import LEADING, SPECTRUM, BackgroundValues, Trace
 from app.state.display import DisplayData
-from app.views.curves import CurvesView, SpectrumView
+from app.views.curves import LEAST_STRIP, CurvesView, SpectrumView
 from app.views.pixels import TOLERANCE
 from app.views.run_panel import RunPanel
 from app.widgets.axis import logarithmic
 from app.widgets.header import HINT
-from core.figures.ticks import CurveScale, scale_of, scaled
+from core.figures.ticks import Extent, extent_of, stack_strips
 from core.observables import spectrum
 from core.observables.registry import OBSERVABLES
 from core.runs import open_run
@@ -52,15 +53,66 @@ def allowed(view: CurvesView | SpectrumView) -> float:
 
 def test_curves_are_the_tables_numbers(wide: RunPanel, data: DisplayData) -> None:
     view = wide.view("curves")
-    for which, name in enumerate(NAMES):
-        wanted = OBSERVABLES[name].trace(data.run)[1:]
-        low, high = OBSERVABLES[name].trace(data.run).min(), OBSERVABLES[name].trace(data.run).max()
-        assert view.scale is CurveScale.OWN
-        share = (wanted - low) / (high - low)
-        np.testing.assert_allclose(drawn(view, which, data), share, rtol=1e-9, atol=allowed(view))
+    assert isinstance(view, CurvesView)
+    assert [strip.name for strip in view.strips] == list(NAMES)
+    for which, strip in enumerate(view.strips):
+        wanted = strip.heights(OBSERVABLES[strip.name].trace(data.run)[1:])
+        np.testing.assert_allclose(drawn(view, which, data), wanted, rtol=1e-9, atol=allowed(view))
+        known = wanted[np.isfinite(wanted)]
+        assert strip.start < known.min() < known.max() < strip.top < strip.end
     text = view.header.text
     assert OBSERVABLES["hard_margin"].title in text
     assert OBSERVABLES["distance"].title in text
+
+
+def test_strips_are_above_each_other_with_ticks_and_titles_of_their_own(
+    wide: RunPanel, data: DisplayData
+) -> None:
+    view = wide.view("curves")
+    assert isinstance(view, CurvesView)
+    upper, lower = view.strips
+    assert (lower.start, lower.end, upper.start, upper.end) == (0.0, 1.0, 1.0, 2.0)
+    low, high = view.region()[2:]
+    assert (low, high) == (0.0, 2.0)
+    ticks = view.plot.side.ticks(low, high, view.plot.side.size().height())
+    for strip in view.strips:
+        mine = [(place, text) for place, text in ticks if strip.start <= place <= strip.end]
+        assert len(mine) >= 2
+        for place, text in mine:
+            shown = strip.low + (place - strip.start) / strip.unit
+            value = 10.0**shown if strip.takes_log else shown
+            if "10" not in text:
+                assert float(text.replace("\u2212", "-")) == pytest.approx(value, abs=1e-9)
+    titles = view.plot.overlay.titles
+    assert [title.text for title in titles] == ["hard margin", "distance from the start"]
+    value = float(OBSERVABLES["distance"].at(data.run, wide.frame))
+    assert float(titles[1].number) == pytest.approx(value, rel=5e-3)
+
+
+def test_a_single_strip_has_the_units_of_its_axis(wide: RunPanel, data: DisplayData) -> None:
+    set_options(wide, curves=("hard_margin",))
+    view = wide.view("curves")
+    assert isinstance(view, CurvesView)
+    values = OBSERVABLES["hard_margin"].trace(data.run)[1:]
+    np.testing.assert_allclose(drawn(view, 0, data), values, rtol=1e-9, atol=allowed(view))
+
+
+def test_more_strips_need_more_room(wide: RunPanel) -> None:
+    view, room = wide.view("curves"), []
+    wide.arranged.connect(partial(room.append, True))
+    before = view.least_height
+    set_options(wide, curves=("risk", "distance", "hard_margin", "l1_margin", "norm_squared"))
+    assert view.least_height > before
+    assert view.plot.minimumHeight() >= 5 * LEAST_STRIP
+    assert room
+
+
+def test_values_that_are_not_positive_stay_on_a_linear_axis(wide: RunPanel) -> None:
+    set_options(wide, curves=("distance", "integration_error", "hard_margin"), log_curves=True)
+    view = wide.view("curves")
+    assert isinstance(view, CurvesView)
+    for strip, values in zip(view.strips, view._values, strict=True):
+        assert strip.takes_log == bool((values > 0.0).any())
 
 
 def test_singular_values_are_those_of_the_matrix(wide: RunPanel, data: DisplayData) -> None:
@@ -130,15 +182,27 @@ def test_a_hidden_view_asks_for_nothing_more(panel: RunPanel, data: DisplayData)
 # ------------------------------------------------------------------------------------- scales
 
 
-def test_scales() -> None:
+def test_positive_values_over_decades_are_shown_by_their_logarithms() -> None:
     a, b = np.array([1.0, 2.0, np.nan]), np.array([1.0, 1e6, np.inf])
-    assert scale_of([]) is CurveScale.LINEAR
-    assert scale_of([a]) is CurveScale.LINEAR
-    assert scale_of([b]) is CurveScale.LOGARITHMIC
-    assert scale_of([a, -b]) is CurveScale.OWN
-    np.testing.assert_array_equal(scaled(b, CurveScale.LOGARITHMIC), [0.0, 6.0, np.nan])
-    np.testing.assert_array_equal(scaled(-a, CurveScale.OWN), [1.0, 0.0, np.nan])
-    np.testing.assert_array_equal(scaled(np.full(2, 3.0), CurveScale.OWN), [0.0, 0.0])
+    extents = {"a": extent_of(a), "b": extent_of(b), "c": extent_of(-b), "d": Extent()}
+    strips = stack_strips(extents, head=0.2)
+    assert [strip.takes_log for strip in strips] == [False, True, False, False]
+    assert [strip.shows for strip in strips] == ["plain", "log", "plain", "plain"]
+    assert [(strip.start, strip.end) for strip in strips] == [(3, 4), (2, 3), (1, 2), (0, 1)]
+    heights = strips[1].heights(np.array([1.0, 1e3, 1e6, 0.0, np.nan]))
+    np.testing.assert_allclose(heights[[0, 2]].mean(), heights[1])
+    assert 2.0 < heights[0] < heights[2] < 2.8
+    assert np.isnan(heights[3:]).all()
+    log = stack_strips({"a": extent_of(a), "log10_a": extent_of(a)}, logarithmic=True)
+    assert [strip.takes_log for strip in log] == [True, False]  # which is a logarithm already
+    assert [strip.shows for strip in log] == ["log", "log"]
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -1e-300, 1e80])
+def test_a_constant_is_in_the_middle_of_its_strip(value: float) -> None:
+    noisy = value * (1.0 + np.array([0.0, 1e-15]))
+    strip = stack_strips({"a": extent_of(noisy), "b": Extent()})[0]
+    np.testing.assert_allclose(strip.heights(noisy), 1.5, atol=1e-9)
 
 
 @pytest.mark.parametrize("span", [0.01, 0.1, 0.3, 0.7, 1.2, 3.0, 40.0])
@@ -185,7 +249,7 @@ def test_frames_that_come_later_are_computed_too(run_file: Path) -> None:
 
 
 def test_the_header_is_shortened_before_it_is_cut(wide: RunPanel) -> None:
-    header = wide.view("curves").header
+    header = wide.view("margins").header
     before = header.grab().toImage()
     wide.resize(330, 800)
     assert header.grab().toImage() != before

@@ -273,9 +273,9 @@ class Walk(QObject):
             program.playback.seek(span.moment(self._chance.random()))
 
     def _views(self) -> None:
-        menu = self._chance.choice(
-            (self.program.window.view_choice, self.program.window.curve_choice)
-        )
+        if names := list(self.program.curve_choice.observables()):
+            self.program.curve_choice.show_curve(self._chance.choice(names))
+        menu = self.program.window.view_choice
         menu.aboutToShow.emit()
         if actions := [one for one in menu.actions() if one.isEnabled() and not one.isSeparator()]:
             self._chance.choice(actions).trigger()

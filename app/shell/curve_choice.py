@@ -1,0 +1,94 @@
+"""Choice of the curves: which the open runs have, and a picker to tick them in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from PySide6.QtCore import QObject, QPoint
+from PySide6.QtGui import QCursor
+
+from app.playback.display import DisplayController
+from app.playback.inspector import definition
+from app.shell.main_window import MainWindow
+from app.state.finding import SearchEntry, make_entry
+from app.state.view_options import MOST_CURVES
+
+if TYPE_CHECKING:
+    from app.shell.curve_picker import CurvePicker
+    from core.observables.observable import Observable
+
+
+@final
+class CurveChoiceController(QObject):
+    """Observables of the open runs, and which of them are curves."""
+
+    def __init__(self, window: MainWindow, display: DisplayController) -> None:
+        super().__init__(window)
+        self._window, self._display = window, display
+        self.picker: CurvePicker | None = None
+        display.intent_changed.connect(self._on_intent_changed)
+
+    @property
+    def any_run(self) -> bool:
+        """True if a run is shown whose observables are known."""
+        return any(run.data is not None for run in self._display.session)
+
+    def observables(self) -> dict[str, Observable]:
+        """Return the observables of the shown runs; numbers of a recorded loop come last."""
+        runs = [run.data.run for run in self._display.session if run.data is not None]
+        if not runs:
+            return {}
+        from core.observables.registry import is_loop_number, scalars_of
+
+        items = [item for run in runs for item in scalars_of(run)]
+        items.sort(key=lambda item: is_loop_number(item.name))
+        return {item.name: item for item in items}
+
+    def show_picker(self) -> None:
+        """Open the picker at the pointer."""
+        self.show_picker_at(QCursor.pos())
+
+    def show_picker_at(self, place: QPoint) -> None:
+        """Open the picker at a place on the screen."""
+        if self.picker is None:
+            from app.shell.curve_picker import CurvePicker
+
+            self.picker = CurvePicker(self._window)
+            self.picker.toggled.connect(self._on_toggled)
+            self.picker.study_requested.connect(self._on_study_requested)
+        groups: dict[str, list[SearchEntry]] = {}
+        if items := self.observables():
+            from core.observables.groups import grouped
+
+            for group, names in grouped(list(items)).items():
+                groups[group] = [_entry(items[name], group) for name in names]
+        self.picker.open(groups, self._display.intent.shown_curves, place)
+
+    def show_curve(self, name: str) -> None:
+        """Show a curve, and the view of curves, in place of the curve chosen first if need be."""
+        curves = (*self._curves_but(name), name)[-MOST_CURVES:]
+        shown = self._display.view.wishes.views
+        if "curves" not in shown:
+            self._display.update_intent(views=(*shown, "curves"))
+        self._display.update_intent(curves=curves)
+
+    def _curves_but(self, name: str) -> tuple[str, ...]:
+        return tuple(one for one in self._display.intent.shown_curves if one != name)
+
+    def _on_toggled(self, name: str, ticked: bool) -> None:
+        if ticked:
+            self.show_curve(name)
+        else:
+            self._display.update_intent(curves=self._curves_but(name))
+
+    def _on_study_requested(self) -> None:
+        self._display.update_intent(curves=None)
+
+    def _on_intent_changed(self) -> None:
+        if self.picker is not None and self.picker.isVisible():
+            self.picker.set_chosen(self._display.intent.shown_curves)
+
+
+def _entry(item: Observable, group: str) -> SearchEntry:
+    title, explanation = definition(item)
+    return make_entry(item.name, "Curve", title, explanation, words=f"{item.name} {group}")

@@ -1,0 +1,96 @@
+"""Strips of a plot: curves above each other over one time, each with a title and an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+
+from app.widgets.axis import PlotAxis
+from app.widgets.items import PlotLines, pen_of
+from app.widgets.levels import GROUND, Mapped
+from core.figures.palette import Palette, rgba
+
+PAST_TITLE = 3.0  # pixels above and below a title
+INDENT = 5.0
+BEFORE_NUMBER = 7.0  # pixels between a title and its number
+
+
+@final
+class StripLines(PlotLines):
+    """Lines between strips, and through the zero of each."""
+
+    def __init__(self, axis: PlotAxis) -> None:
+        super().__init__()
+        self._axis = axis
+        self._zero, self._border = QPen(), QPen()
+
+    def set_colours(self, palette: Palette) -> None:
+        self._zero, self._border = pen_of(palette.grid), pen_of(rgba(palette.muted, 0.6))
+        self.update()
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        seen = self.boundingRect()
+        linear = [one for one in self._axis.strips if not one.takes_log and one.shows == "plain"]
+        zeros = [one.start - one.low * one.unit for one in linear if one.low < 0.0 < one.high]
+        borders = [one.start for one in self._axis.strips[:-1]]
+        for pen, heights in ((self._zero, zeros), (self._border, borders)):
+            painter.setPen(pen)
+            painter.drawLines([QLineF(seen.left(), y, seen.right(), y) for y in heights])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StripTitle:
+    """Title of a strip, or a short one if there is little room, and its number at the cursor."""
+
+    start: float
+    end: float
+    text: str
+    short: str
+    number: str
+    colour: str
+
+
+def title_room(metrics: QFontMetricsF) -> float:
+    """Return the pixels that the title of a strip takes."""
+    return metrics.height() + PAST_TITLE
+
+
+def paint_titles(
+    painter: QPainter,
+    titles: Sequence[StripTitle],
+    inside: QRectF,
+    palette: Palette,
+    plot: Mapped,
+) -> list[QRectF]:
+    """Write the titles of strips at their upper ends, and return where they are."""
+    if not titles:
+        return []
+    metrics, boxes = QFontMetricsF(painter.font()), []
+    ends = np.array([[0.0, end] for one in titles for end in (one.start, one.end)])
+    heights = plot.pixels(ends)[:, 1].reshape(-1, 2).tolist()
+    ground = QColor(palette.background)
+    ground.setAlpha(GROUND)
+    for one, (foot, top) in zip(titles, heights, strict=True):
+        top = max(top, inside.top())
+        if min(foot, inside.bottom()) - top < metrics.height():
+            continue
+        number = metrics.horizontalAdvance(one.number) + BEFORE_NUMBER
+        room = inside.width() - 2.0 * INDENT - number
+        text = one.text if metrics.horizontalAdvance(one.text) <= room else one.short
+        text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(room, 0.0) + 1.0)
+        left, base = inside.left() + INDENT, top + 1.0 + metrics.ascent()
+        width = metrics.horizontalAdvance(text)
+        box = QRectF(left - 2.0, top + 1.0, width + number + 4.0, metrics.height())
+        painter.fillRect(box, ground)
+        painter.setPen(QColor(one.colour))
+        painter.drawText(QPointF(left, base), text)
+        painter.setPen(QColor(palette.foreground))
+        painter.drawText(QPointF(left + width + BEFORE_NUMBER, base), one.number)
+        boxes.append(box)
+    return boxes

@@ -1,0 +1,201 @@
+"""The predictor on a plane as a piecewise linear function, and its exact level lines.
+
+Along each kink <u_j, x~> = 0 a ReLU network changes its slope, so that level lines on a grid have
+stairs where they run beside kinks. Here triangles are cut along those kinks that matter, until the
+function is linear on each triangle that a level line crosses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.network.activation import LEAKY, RELU
+from core.network.parametrisation import TwoLayer
+from core.runs import Run
+
+Array = NDArray[np.float64]
+Ends = tuple[float, float]
+MOST_NODES = 4096  # beyond, a kink is far less than a pixel, and there are too many
+SIDES = 16  # of the grid that is cut
+MOST_ROUNDS = 64
+# What f may differ by from a linear function on a triangle: as a share of its range there, so that
+# a line is off by a thousandth of a triangle's side, and of the largest |f|.
+TOLERANCE, ROUNDING = 1e-3, 1e-12
+JOINED = 1e-9  # of all lines: ends that are so near are one
+MOST_NUMBERS = 2_000_000  # triangles times nodes that are worked on at once
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaneFunction:
+    """f(p) = sum_j jumps_j max(<slopes_j, p> + offsets_j, 0) + <linear, p> + constant.
+
+    slopes (m, 2), offsets (m,), jumps (m,), linear (2,).
+    """
+
+    slopes: Array
+    offsets: Array
+    jumps: Array
+    linear: Array
+    constant: float
+
+    def __call__(self, points: Array) -> Array:
+        """Return f (...,) at points (..., 2)."""
+        active = np.maximum(points @ self.slopes.T + self.offsets, 0.0)
+        return np.asarray(active @ self.jumps + points @ self.linear + self.constant)
+
+
+def plane_function(run: Run, index: int, axes: tuple[int, int]) -> PlaneFunction | None:
+    """Return f at the flat parameters on the plane of two coordinates, all others 0.
+
+    None where f has several outputs, no kinks of single nodes, or more than MOST_NODES nodes.
+    """
+    network, d = run.network, int(run.dataset.d)
+    if not isinstance(network, TwoLayer) or network.k > 1 or network.m > MOST_NODES:
+        return None
+    phi = network.activation
+    if phi.code not in (RELU, LEAKY) or d < 2 or axes[0] == axes[1]:
+        return None
+    points = np.zeros((3, d))
+    points[1, axes[0]] = points[2, axes[1]] = 1.0
+    inputs, outside = run.seen(points)
+    flat = run.parameters(index)
+    alpha, U = network.effective(flat)
+    z = U @ inputs.T  # (m, 3)
+    if outside is not None:
+        z = z + U[:, network.d - 1, None] * outside
+    slope = float(phi.slope) if phi.code == LEAKY else 0.0
+    slopes, offsets, jumps = z[:, 1:] - z[:, :1], z[:, 0], (1.0 - slope) * alpha
+    linear, constant = slope * (alpha @ slopes), slope * (alpha @ offsets)
+    if not network.plain_sum:
+        plain = np.maximum(offsets, 0.0) @ jumps + constant
+        constant += float(network.outputs(flat, inputs, outside)[0]) - plain
+    return PlaneFunction(slopes, offsets, jumps, linear, float(constant))
+
+
+def level_segments(f: PlaneFunction, across: Ends, up: Ends, level: float = 0.0) -> Array:
+    """Return segments along which f has a value, in a rectangle.
+
+    Parameters
+    ----------
+    f : PlaneFunction
+        Function on the plane.
+    across, up : tuple of float
+        Ends of the rectangle's sides.
+    level : float
+        Value of f.
+
+    Returns
+    -------
+    ndarray, shape (s, 2, 2)
+        Ends of the segments. Where f has the value on a whole area, that area's border. Parts that
+        are closed within a triangle of the first grid are found too, unless they are so small that
+        f differs by less than TOLERANCE of its range from a linear function there.
+    """
+    triangles, largest = _grid(across, up), 0.0
+    found: list[Array] = []
+    for rounds in range(MOST_ROUNDS + 1):
+        if not triangles.size:
+            break
+        kept: list[Array] = []
+        count = max(MOST_NUMBERS // max(f.jumps.size, 1), 1)
+        for start in range(0, len(triangles), count):
+            some = triangles[start : start + count]
+            z = some @ f.slopes.T + f.offsets  # (t, 3, m)
+            values = np.maximum(z, 0.0) @ f.jumps + some @ f.linear + f.constant - level
+            largest = max(largest, float(np.abs(values).max(initial=0.0)))
+            values[np.abs(values) <= ROUNDING * largest] = 0.0
+            low, high = np.maximum(-z.min(axis=1), 0.0), np.maximum(z.max(axis=1), 0.0)
+            # The most by which max(z, 0) is below the linear function through its values.
+            with np.errstate(invalid="ignore", divide="ignore"):
+                sag = np.where((low > 0.0) & (high > 0.0), low * high / (low + high), 0.0) * f.jumps
+            below = np.maximum(sag, 0.0).sum(axis=1)
+            above = np.maximum(-sag, 0.0).sum(axis=1)
+            least, most = values.min(axis=1), values.max(axis=1)
+            crossed = (least - below <= 0.0) & (most + above >= 0.0)
+            bent = below + above > np.maximum(TOLERANCE * (most - least), ROUNDING * largest)
+            ready = crossed & (~bent | (rounds == MOST_ROUNDS))
+            found.append(_crossings(some[ready], values[ready]))
+            cut = crossed & ~ready
+            node = np.abs(sag[cut]).argmax(axis=1)
+            kept.append(_cut(some[cut], np.take_along_axis(z[cut], node[:, None, None], 2)[..., 0]))
+        triangles = np.concatenate(kept)
+    return np.concatenate([np.empty((0, 2, 2)), *found])
+
+
+def lines_of(segments: Array) -> Array:
+    """Return segments (s, 2, 2) joined to lines (k, 2), with NaN between them.
+
+    >>> lines_of(np.array([[[0.0, 0.0], [1.0, 0.0]], [[2.0, 1.0], [1.0, 0.0]]])).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [2.0, 1.0]]
+    """
+    if not segments.size:
+        return np.empty((0, 2))
+    points = segments.reshape(-1, 2)
+    grain = JOINED * float(np.ptp(points, axis=0).max())
+    _, firsts, names = np.unique(
+        np.rint(points / grain), axis=0, return_index=True, return_inverse=True
+    )
+    ends: list[tuple[int, int]] = [(a, b) for a, b in names.reshape(-1, 2).tolist() if a != b]
+    around: dict[int, list[int]] = {}
+    for number, pair in enumerate(ends):
+        for name in pair:
+            around.setdefault(name, []).append(number)
+    lines: list[Array] = []
+    # From ends and branches first: what is left are rings.
+    starts = sorted(around, key=lambda name: len(around[name]) % 2 == 0)
+    for start in [name for name in starts for _ in around[name]]:
+        line = [start]
+        while around[line[-1]]:
+            number = around[line[-1]].pop()
+            a, b = ends[number]
+            after = b if a == line[-1] else a
+            around[after].remove(number)
+            line.append(after)
+        if len(line) > 1:
+            lines += [points[firsts[line]], np.full((1, 2), np.nan)]
+    return np.concatenate(lines[:-1]) if lines else np.empty((0, 2))
+
+
+def _grid(across: Ends, up: Ends) -> Array:
+    """Return the triangles (t, 3, 2) of a grid over a rectangle."""
+    x, y = np.meshgrid(np.linspace(*across, SIDES + 1), np.linspace(*up, SIDES + 1))
+    points = np.stack([x, y], axis=-1)
+    corners = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
+    a, b, c, d = (corner.reshape(-1, 2) for corner in corners)
+    return np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+
+
+def _cut(triangles: Array, z: Array) -> Array:
+    """Return triangles (t, 3, 2) cut where z (t, 3) is 0, of which both signs are in each."""
+    positive = z > 0.0
+    alone = np.where(positive.sum(axis=1) == 1, positive.argmax(axis=1), (~positive).argmax(axis=1))
+    turn = (alone[:, None] + np.arange(3)) % 3
+    a, b, c = np.moveaxis(np.take_along_axis(triangles, turn[:, :, None], axis=1), 1, 0)
+    za, zb, zc = np.take_along_axis(z, turn, axis=1).T
+    first = a + (za / (za - zb))[:, None] * (b - a)
+    second = a + (za / (za - zc))[:, None] * (c - a)
+    parts = ((a, first, second), (first, b, c), (first, c, second))
+    return np.concatenate([np.stack(part, axis=1) for part in parts])
+
+
+def _crossings(triangles: Array, values: Array) -> Array:
+    """Return segments (s, 2, 2) along which values (t, 3), linear on each triangle, are 0.
+
+    Of triangles that are 0 on a side alone, and have no positive value, the side.
+    """
+    positive = values > 0.0
+    # Else a triangle below an area of zeros would have no line at its border.
+    side = np.where(positive.any(axis=1, keepdims=True), positive, values < 0.0)
+    mixed = side.any(axis=1) & ~side.all(axis=1)
+    corners, v, side = triangles[mixed], values[mixed], side[mixed]
+    after, w = np.roll(corners, -1, axis=1), np.roll(v, -1, axis=1)
+    crossed = side != np.roll(side, -1, axis=1)
+    share = np.where(crossed, v, 0.0) / np.where(crossed, v - w, 1.0)
+    points = corners + share[..., None] * (after - corners)
+    segments = points[crossed].reshape(-1, 2, 2)
+    return np.asarray(segments[(segments[:, 0] != segments[:, 1]).any(axis=1)])
