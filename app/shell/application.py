@@ -197,6 +197,7 @@ class Marginscope(Components):
             "last": self.keeper.restore_previous,
             "record": self.record.save,
             "restores": self.startup.set_restores,
+            "export": self.export.show,
             "figure": self.export.figure,
             "copy_figure": self.export.copy_figure,
             "film": self.export.film,
@@ -326,6 +327,8 @@ class Marginscope(Components):
             commands=self.commands.used,
             shortcuts=self.shortcuts.own,
             library_columns=self.library.columns,
+            export_tab=self.export.tab,
+            export_preset=self.export.preset,
             cluster=cluster,
             jobs=jobs,
         )

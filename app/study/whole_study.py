@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from app.export.jobs import Cancelled, ExportJob, Progress, SceneJob, draw_here, saved_text
+from core.figures.names import Sheet
 from core.figures.palette import LIGHT, PALETTES
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import Cell
@@ -87,7 +88,7 @@ def make_whole_study(study: Study) -> WholeStudy:
 @final
 @dataclass(frozen=True, slots=True)
 class StudyFigureJob(SceneJob):
-    """Figure of a whole study, with the verdicts below it."""
+    """Figure of a whole study on a sheet, with the verdicts below it."""
 
     study: Study
     runs: tuple[Path, ...]
@@ -96,13 +97,14 @@ class StudyFigureJob(SceneJob):
     palette: str = LIGHT.name
     verdicts: tuple[str, ...] = ()
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    sheet: Sheet = field(default_factory=Sheet)
 
     def scene(self) -> FigureScene:
         from core.figures.study_figure import figure_of_runs
 
         with ExitStack() as stack:
-            keep, palette = stack.enter_context, PALETTES[self.palette]
-            return figure_of_runs(self.study, self.runs, keep, palette, self.verdicts, self.figures)
+            given = (self.study, self.runs, stack.enter_context, PALETTES[self.palette])
+            return figure_of_runs(*given, self.verdicts, self.figures, self.sheet)
 
 
 @final

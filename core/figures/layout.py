@@ -201,57 +201,58 @@ def grid_of(panels: int, sheet: Sheet) -> Grid:
     while columns > 1 and side(columns) < LEAST_SIDE * scale:
         columns -= 1
     columns = -(-panels // -(-panels // columns))
-    if side(columns) < SMALLEST_SIDE * scale:
+    return checked_grid(Grid(width, columns, side(columns)), sheet)
+
+
+def checked_grid(grid: Grid, sheet: Sheet) -> Grid:
+    """Return a grid; InputError if its panels are too narrow for the letters."""
+    if grid.side < SMALLEST_SIDE * sheet.scale:
         raise InputError(
-            f"A figure {width:g} mm wide has no room for panels with letters of {sheet.points:g} "
-            "points; make it wider or the letters smaller."
+            f"A figure {grid.width:g} mm wide has no room for panels with letters of "
+            f"{sheet.points:g} points; make it wider or the letters smaller."
         )
-    return Grid(width, columns, side(columns))
+    return grid
 
 
 def page(
     headings: Sequence[str],
-    keys: Sequence[int],
+    keys: Sequence[Sequence[int]],
     title: str,
     footer: Sequence[str],
     sheet: Sheet,
 ) -> Page:
-    """A page of rows under their headings, with the title above and the footer below. `keys` are
-    the lines of the key above each panel of a row.
+    """Lay out rows under their headings, with the title above and the footer below.
 
-    Raises InputError for a sheet that is too small.
+    `keys` are the lines of the key above each panel of each row. Raises InputError for a sheet that
+    is too small.
     """
-    grid, scale = grid_of(len(keys), sheet), sheet.scale
+    grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
     width, line_height = grid.width, LINE * scale
     texts, top = title_texts(title, width, sheet.points) if sheet.caption else ([], MARGIN)
     if title and sheet.caption:
         top += (TITLE - LINE) * scale
-    lines = [keys[k : k + grid.columns] for k in range(0, len(keys), grid.columns)]
+    rooms = [_rooms(row, grid.columns, scale) for row in keys]
     foot: list[str] = []
     for paragraph in footer if sheet.caption else ():
         foot += wrapped(paragraph, width - 2 * MARGIN, sheet.points)
     shown = [wrapped(heading, width - 2 * MARGIN, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
         shown = [[]]  # there is nothing to tell it apart from
-    rooms = [(HEAD + KEY_LINE * (max(line) - 1)) * scale for line in lines]
     below = line_height * (len(foot) + 1) - line_height + MARGIN if foot else 0.0
     fixed = top + sum(len(one) for one in shown) * line_height + below
-    fixed += len(shown) * ((HEADING - LINE) * scale + sum(rooms) + len(lines) * FOOT * scale)
-    high = _height(sheet, grid, fixed, len(shown) * len(lines))
+    lines = grid.lines(len(keys[0]))
+    fixed += len(shown) * (HEADING - LINE + lines * FOOT) * scale + sum(map(sum, rooms))
+    # Squares, lower ones on a wide sheet.
+    usual = grid.side if sheet.width is None else min(grid.side, HIGHEST * scale)
+    high = panel_height(sheet, usual, fixed, len(shown) * lines)
     boxes = []
-    for heading in shown:
+    for heading, heads in zip(shown, rooms, strict=True):
         for text in heading:
             texts.append(Text(MARGIN, top + 3.0 * scale, text, sheet.points + 1.0))
             top += line_height
         top += (HEADING - LINE) * scale
-        row: list[Box] = []
-        for room, line in zip(rooms, lines, strict=True):
-            top += room
-            between = BETWEEN * scale + grid.side
-            lefts = [LEFT * scale + column * between for column in range(len(line))]
-            row += [Box(left, top, grid.side, high) for left in lefts]
-            top += high + FOOT * scale
-        boxes.append(tuple(row))
+        row, top = _boxes(grid, heads, high, top, scale)
+        boxes.append(row[: len(keys[0])])
     if foot:
         top += line_height
     for text in foot:
@@ -263,10 +264,33 @@ def page(
     return Page(width, sheet.height or end, tuple(boxes), tuple(texts))
 
 
-def _height(sheet: Sheet, grid: Grid, fixed: float, lines: int) -> float:
-    """How high panels are: squares, lower ones on a wide sheet, or what a given height leaves."""
+def _boxes(
+    grid: Grid, rooms: Sequence[float], high: float, top: float, scale: float
+) -> tuple[tuple[Box, ...], float]:
+    """Return the boxes of a run's lines of panels, and where these end."""
+    row: list[Box] = []
+    between = BETWEEN * scale + grid.side
+    for room in rooms:
+        top += room
+        lefts = [LEFT * scale + column * between for column in range(grid.columns)]
+        row += [Box(left, top, grid.side, high) for left in lefts]
+        top += high + FOOT * scale
+    return tuple(row), top
+
+
+def _rooms(keys: Sequence[int], columns: int, scale: float) -> list[float]:
+    """Return the room above each line of panels, for titles and the longest key."""
+    longest = [max(keys[k : k + columns]) for k in range(0, len(keys), columns)]
+    return [(HEAD + KEY_LINE * (lines - 1)) * scale for lines in longest]
+
+
+def panel_height(sheet: Sheet, usual: float, fixed: float, lines: int) -> float:
+    """Return the height of panels: the usual one, or what a sheet of a given height leaves.
+
+    `fixed` millimetres of the sheet are not panels. Raises InputError if too little is left.
+    """
     if sheet.height is None:
-        return grid.side if sheet.width is None else min(grid.side, HIGHEST)
+        return usual
     high = (sheet.height - fixed) / lines
     if high < SMALLEST_SIDE * sheet.scale:
         least = math.ceil(fixed + lines * SMALLEST_SIDE * sheet.scale)

@@ -40,9 +40,9 @@ def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
 def asked(program: Marginscope, qtbot: QtBot, seconds: float, suffix: str = ".gif") -> FilmJob:
     keys(qtbot, program.window, Qt.Key.Key_E, SHIFT)
     dialog = program.export.dialog
-    dialog.panel.setCurrentIndex(dialog.panel.findData("margins"))
-    dialog.format.setCurrentIndex([".gif", ".webp"].index(suffix))
-    dialog.seconds.setValue(seconds)
+    dialog.form.panel.setCurrentIndex(dialog.form.panel.findData("margins"))
+    dialog.form.format.setCurrentIndex([".gif", ".webp"].index(suffix))
+    dialog.form.seconds.setValue(seconds)
     QTest.mouseClick(dialog.save, LEFT)
     job = program.export._job
     assert isinstance(job, FilmJob)
@@ -123,7 +123,7 @@ def test_an_error_of_the_program_there_is_logged_here(
     monkeypatch.setattr(export, "_save_film", fail)
     with qtbot.waitSignal(program.export.error) as told:
         asked(program, qtbot, 1.0)
-    assert "error in the program" in told.args[0]
+    assert "internal error" in told.args[0]
     assert "ZeroDivisionError there" in caplog.text and list(films.iterdir()) == []
 
 

@@ -391,12 +391,21 @@ def save_figure_and_table(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    for name, button in (("f.svg", done.figure), ("t.csv", done.numbers), ("t", done.numbers)):
+    export = program.studies.runner.display.export
+    click(done.figure)
+    export.dialog.form.format.setCurrentIndex(1)
+    export.dialog.form.choose_preset("one column")
+    export.dialog.path.setText(str(tmp_path / "f.svg"))
+    export.dialog.path.textEdited.emit(str(tmp_path / "f.svg"))
+    with qtbot.waitSignal(export.finished):
+        click(export.dialog.save)
+    for name, button in (("t.csv", done.numbers), ("t", done.numbers)):
         answer = (str(tmp_path / name), "NPZ (*.npz)")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
         click(button)
         qtbot.waitUntil(lambda: not program.studies.runner.display.export.busy)
-    assert "A study of six" in (tmp_path / "f.svg").read_text()
+    figure = (tmp_path / "f.svg").read_text()
+    assert "A study of six" in figure and 'width="240.94' in figure  # 85 mm in points
     with (tmp_path / "t.csv").open() as file:
         read = list(csv.DictReader(file))
     assert [row["data.n"] for row in read] == ["8", "8", "16", "16", "24", "24"]
