@@ -41,7 +41,7 @@ COPY_TIP = "The line for a terminal that writes the same file"
 TABS = {"figure": "&Figure", "film": "Fil&m", "page": "&Page", "data": "&Data"}
 # Of a comparison with its table, and of a whole study.
 TABS_COMPARED, TABS_STUDY = ("figure", "data"), ("figure",)
-SIZE = QSize(1120, 680)
+SIZE = QSize(1120, 640)
 LEFT = 424  # pixels of the options: half of the least window is left for the preview
 NAME_WIDTH = 300  # pixels of a run's name
 

@@ -487,7 +487,7 @@ def test_the_preview_has_half_of_the_dialog(qtbot, runs, tmp_path, tab: str) -> 
     dialog = ExportDialog(Exportable(tuple(runs)), tmp_path, tab)
     qtbot.addWidget(dialog)
     dialog.show()
-    for width, height in ((1120, 680), (1024, 600)):
+    for width, height in ((1120, 640), (1024, 600)):
         dialog.resize(width, height)
         assert dialog.size().toTuple() == (width, height)
         side = dialog.form.side or dialog.preview

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtCore import QSize, QStandardPaths, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -77,7 +77,11 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
 
 
-def test_at_the_end_there_is_no_moment_to_choose(program: Marginscope, qtbot: QtBot) -> None:
+def test_at_the_end_there_is_no_moment_to_choose(
+    program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The dialog also fits on a small screen."""
+    monkeypatch.setattr("app.widgets.screen_room.room_of", lambda window: QSize(1024, 608))
     held(program, 1.0)
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
     dialog = program.export.dialog
