@@ -247,7 +247,7 @@ class StudyDisplay(QObject):
         assert self._runs is not None
         runs, lines = self._runs, tuple(one.line for one in self._judged)
         given = (runs.study, runs.done, path, dpi, palette.name, lines, runs.figures, sheet)
-        return StudyFigureJob(*given)
+        return StudyFigureJob(*given, runs.folder)
 
     def _save_table(self) -> None:
         path, form = self._ask_path("Save the table", ".csv", TABLES)

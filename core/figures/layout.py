@@ -163,9 +163,10 @@ def margin_words(norms: Sequence[str], letters: str) -> str:
 
 def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[Text], float]:
     """Return the lines of a title at the top of a page, and where the next text begins."""
-    texts, top, scale = [], MARGIN, points / POINTS
-    for line in wrapped(title, width - 2.0 * MARGIN, points + 1.0, BOLD_EM):
-        texts.append(Text(MARGIN, top + 3.0 * scale, line, points + 1.0, bold=True))
+    texts, scale = [], points / POINTS
+    edge = top = MARGIN * scale
+    for line in wrapped(title, width - 2.0 * edge, points + 1.0, BOLD_EM):
+        texts.append(Text(edge, top + 3.0 * scale, line, points + 1.0, bold=True))
         top += LINE * scale
     return texts, top
 
@@ -227,18 +228,18 @@ def page(
     is too small.
     """
     grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
-    width, line_height = grid.width, LINE * scale
-    texts, top = title_texts(title, width, sheet.points) if sheet.caption else ([], MARGIN)
+    width, line_height, edge = grid.width, LINE * scale, MARGIN * scale
+    texts, top = title_texts(title, width, sheet.points) if sheet.caption else ([], edge)
     if title and sheet.caption:
         top += (TITLE - LINE) * scale
     rooms = [_rooms(row, grid.columns, scale) for row in keys]
     foot: list[str] = []
     for paragraph in footer if sheet.caption else ():
-        foot += wrapped(paragraph, width - 2 * MARGIN, sheet.points)
-    shown = [wrapped(heading, width - 2 * MARGIN, sheet.points + 1.0) for heading in headings]
+        foot += wrapped(paragraph, width - 2 * edge, sheet.points)
+    shown = [wrapped(heading, width - 2 * edge, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
         shown = [[]]  # there is nothing to tell it apart from
-    below = line_height * (len(foot) + 1) - line_height + MARGIN if foot else 0.0
+    below = line_height * (len(foot) + 1) - line_height + edge if foot else 0.0
     fixed = top + sum(len(one) for one in shown) * line_height + below
     lines = grid.lines(len(keys[0]))
     fixed += len(shown) * (HEADING - LINE + lines * FOOT) * scale + sum(map(sum, rooms))
@@ -248,7 +249,7 @@ def page(
     boxes = []
     for heading, heads in zip(shown, rooms, strict=True):
         for text in heading:
-            texts.append(Text(MARGIN, top + 3.0 * scale, text, sheet.points + 1.0))
+            texts.append(Text(edge, top + 3.0 * scale, text, sheet.points + 1.0))
             top += line_height
         top += (HEADING - LINE) * scale
         row, top = _boxes(grid, heads, high, top, scale)
@@ -256,11 +257,11 @@ def page(
     if foot:
         top += line_height
     for text in foot:
-        texts.append(Text(MARGIN, top, text, sheet.points, muted=True))
+        texts.append(Text(edge, top, text, sheet.points, muted=True))
         top += line_height
     # Rounded, since sums of millimetres differ in the last digits, and equal scenes give equal
     # bytes.
-    end = round(top - line_height + MARGIN if foot else top, 2)
+    end = round(top - line_height + edge if foot else top, 2)
     return Page(width, sheet.height or end, tuple(boxes), tuple(texts))
 
 

@@ -81,7 +81,7 @@ def study_scene(
     grid, scale = _grid(layout.columns, sheet), sheet.scale
     columns, width, side = grid.columns, grid.width, grid.side
     texts, top = title_texts(plain(caption.title), width, sheet.points)
-    texts, top = (texts, top + 1.5 * scale) if sheet.caption else ([], MARGIN)
+    texts, top = (texts, top + 1.5 * scale) if sheet.caption else ([], MARGIN * scale)
     # As wide as the panels are to letters of the usual size.
     square = Box(0.0, 0.0, side / scale, side / scale)
     letters = LETTERS if len(layout.panels) > 1 else ("",)
@@ -96,7 +96,7 @@ def study_scene(
     # Of the longest key of the row, so that the panels beside it begin at one height.
     keys = [max(key_lines(panel) for panel in line) for line in lines]
     heads = [(HEAD + KEY_LINE * (rows - 1)) * scale for rows in keys]
-    below = max((text.top for text in footer), default=0.0) + MARGIN
+    below = max((text.top for text in footer), default=0.0) + MARGIN * scale
     fixed = top + sum(heads) + len(lines) * FOOT * scale + below
     aspect = ASPECT if columns > 1 else WIDE_ASPECT
     high = panel_height(sheet, aspect * side, fixed, len(lines))
@@ -163,21 +163,21 @@ def _footer(
 ) -> list[Text]:
     """Return the texts below the panels, from the end of these downwards."""
     scale, points = sheet.scale, sheet.points
-    top = TITLE_GAP * scale
+    top, edge = TITLE_GAP * scale, MARGIN * scale
     source = f"Source: {plain(caption.source)}. " if caption.source else ""
     first = source + settings_text(cells) + _bars_text(layout, every_line)
     paragraphs = [first, math_words(layout.note or caption.note)]
     texts = []
     for paragraph in [text for text in paragraphs if text]:
-        for line in wrapped(paragraph, width - 2 * MARGIN, points):
-            texts.append(Text(MARGIN, top, line, points, muted=True))
+        for line in wrapped(paragraph, width - 2 * edge, points):
+            texts.append(Text(edge, top, line, points, muted=True))
             top += LINE * scale
     top += 0.35 * LINE * scale
     small = points * SMALL
     for verdict in caption.verdicts:
-        words = wrapped(math_words(plain(verdict)), width - 3 * MARGIN, small)
+        words = wrapped(math_words(plain(verdict)), width - 3 * edge, small)
         for position, line in enumerate(words):
-            left = MARGIN if position == 0 else 2 * MARGIN
+            left = edge if position == 0 else 2 * edge
             texts.append(Text(left, top, line, small))
             top += 0.88 * LINE * scale
     return texts

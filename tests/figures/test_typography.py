@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 
-from core.figures.draw import drawing
+from core.figures.draw import draw_scene, drawing
 from core.figures.draw_keys import font_text
 from core.figures.margin_curves import label_heights, line_height
 from core.figures.options import FigureOptions, Look
@@ -48,6 +49,16 @@ def test_titles_beside_each_other_are_on_one_line() -> None:
     look = Look(curves=("log10_risk", "distance", "hard_margin"))
     drawn = build_scene(two_runs()[:1], ["margins", "curves"], options=FigureOptions(look=look))
     assert [panel.key_lines for panel in drawn.panels] == [3, 3]
+
+
+def test_labels_lie_on_paper() -> None:
+    """Lines behind a label are dimmed, whether it names a level or a slope."""
+    marks = {"levels": [{"value": 0.3, "text": "a level"}]}
+    with drawing():
+        figure = draw_scene(scene({**SWEEP, **marks}))
+    (label,) = (one for one in figure.findobj(Text) if one.get_text() == " a level")
+    patch = label.get_bbox_patch()
+    assert patch is not None and patch.get_alpha() == 0.8
 
 
 def test_a_single_panel_has_no_letter() -> None:
