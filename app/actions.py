@@ -42,6 +42,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("record", "Sa&ve record of session ..."),
         ActionRow("restores", "Open &with the last session", checkable=True),
         None,
+        ActionRow("export", "E&xport ..."),
         ActionRow("figure", "Export &figure ...", "Ctrl+E", "figure"),
         ActionRow("copy_figure", "&Copy figure", "Ctrl+Shift+C", "copy"),
         ActionRow("film", "Export fil&m ...", "Ctrl+Shift+E", "film"),
@@ -148,6 +149,7 @@ TIPS = {
     "open": "Open a recorded run or a study in place of what is shown",
     "open_beside": "Open a recorded run at the right of what is shown",
     "save_study": "Save the settings in the form as a study file",
+    "export": "A figure, a film, a page or the data of the open runs",
     "figure": "The figure of the open runs as PDF, SVG or PNG",
     "copy_figure": "The figure of the open runs into the clipboard",
     "film": "The run, or a part of it, as GIF, WebP or MP4",
@@ -241,9 +243,9 @@ MORE = (
 LIVE_ONLY = ("pause", "stop")
 ENDED_ONLY = ("further",)
 OF_RUNS_ALONE = ("film", "page")
-OF_FILES = ("figure", "copy_figure", *OF_RUNS_ALONE, "data", "cite")
+OF_FILES = ("export", "figure", "copy_figure", *OF_RUNS_ALONE, "data", "cite")
 OF_RUNS = (*OF_FILES, "close", "close_run", "restart", "branch", "rewind")
-OF_COMPARED = ("figure", "copy_figure", "data")
+OF_COMPARED = ("export", "figure", "copy_figure", "data")
 INTERVAL = ("bookmark", "loop_from", "loop_to", "loop_all")
 SHOWN_ONLY = (
     *OF_RUNS,

@@ -78,6 +78,8 @@ class Settings(BaseModel):
     restores: bool = True  # whether the window opens with what was open when it was closed
     layouts: dict[str, dict[str, tuple[str, ...]]] = Field({}, max_length=MOST_LAYOUTS)
     library_columns: tuple[str, ...] = Field((), max_length=100)
+    export_tab: str = Field("", max_length=20)  # that was used last
+    export_preset: str = Field("", max_length=100)  # of figures, one of core.figures.names.PRESETS
     first_starts_mb: float = Field(200.0, ge=0.0)  # what the runs of first starts may take
     cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler
     jobs: int = Field(0, ge=0, le=512)  # processes of a whole study; 0: as many as cores

@@ -118,6 +118,9 @@ QToolButton[quiet="true"] { color: @muted; padding: 0px; }
 QToolButton[quiet="true"]:hover { color: @foreground; }
 QToolButton[inline="true"] { border-width: 1px; padding: 0px 4px; }
 QToolButton::menu-indicator { image: none; }
+QToolButton[popupMode="1"] { padding-right: 22px; }
+QToolButton::menu-button { border: 0px; width: 18px; }
+QToolButton::menu-arrow { image: url(@chevron); width: 12px; height: 12px; }
 
 QCheckBox, QRadioButton { spacing: 8px; }
 QCheckBox:disabled, QRadioButton:disabled { color: @disabled; }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import singledispatch
+from pathlib import Path
 
 from app.export.jobs import TABLE, USUAL_WIDTH, CompareJob, DataJob, ExportJob
 from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob
-from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, POINTS, size_text
+from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, POINTS, Sheet, size_text
 from core.figures.options import FIRST_CURVES, Look
 from core.observables.node_sets import nodes_text
 from core.observables.planes import COORDINATES, NodePlane
@@ -21,11 +22,14 @@ def command_of(job: ExportJob, shown: Exportable) -> str:
 
     Raises InputError for a name or a text that cannot be quoted.
     """
-    return "\n".join(f"{headless_program()} {join_words(words)}" for words in _words(job, shown))
+    return "\n".join(
+        f"{headless_program()} {join_words(words)}" for words in command_words(job, shown)
+    )
 
 
 @singledispatch
-def _words(job: ExportJob, shown: Exportable) -> Iterator[list[str]]:
+def command_words(job: ExportJob, shown: Exportable) -> Iterator[list[str]]:
+    """Return the words of each command line after the program's name."""
     raise TypeError(f"there is no command for {type(job).__name__}")
 
 
@@ -34,7 +38,7 @@ def _opening(command: str, job: FigureJob | FilmJob | PageJob) -> list[str]:
     return [command, *map(path_argument, job.runs), "--out", path_argument(job.path)]
 
 
-@_words.register
+@command_words.register
 def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
         *_opening("figure", job),
@@ -44,18 +48,19 @@ def _figure(job: FigureJob, shown: Exportable) -> Iterator[list[str]]:
     if job.until is not None:
         words += ["--until", time_word(job.until)]
         words += ["--rest"] if job.rest else []
-    sheet = job.options.sheet
-    if sheet.width is not None:
-        words += ["--size", size_text(sheet)]
-    if sheet.points != POINTS:
-        words += ["--font", f"{sheet.points:.15g}"]
+    yield [*words, *paper_words(job.options.sheet, job.path, job.dpi), *_drawn(job, shown)]
+
+
+def paper_words(sheet: Sheet, path: Path, dpi: float) -> list[str]:
+    """Return the options of `figure` for a sheet, and for the resolution of a PNG."""
+    words = [] if sheet.width is None else ["--size", size_text(sheet)]
+    words += [] if sheet.points == POINTS else ["--font", f"{sheet.points:.15g}"]
     words += [] if sheet.family == "sans" else ["--letters", sheet.family]
     words += [] if sheet.caption else ["--no-caption"]
-    words += [] if job.path.suffix.lower() != ".png" else ["--dpi", f"{job.dpi:g}"]
-    yield [*words, *_drawn(job, shown)]
+    return [*words, "--dpi", f"{dpi:g}"] if path.suffix.lower() == ".png" else words
 
 
-@_words.register
+@command_words.register
 def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
         *_opening("movie", job),
@@ -74,7 +79,7 @@ def _film(job: FilmJob, shown: Exportable) -> Iterator[list[str]]:
     yield [*words, *_drawn(job, shown)]
 
 
-@_words.register
+@command_words.register
 def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
     words = [
         *_opening("page", job),
@@ -89,7 +94,7 @@ def _page(job: PageJob, shown: Exportable) -> Iterator[list[str]]:
     yield [*words, *drawn, *([] if "--margins" in drawn else ["--margins", "none"])]
 
 
-@_words.register
+@command_words.register
 def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
     for run, path in zip(job.runs, job.paths, strict=True):
         words = ["table", path_argument(run), "--out", path_argument(path)]
@@ -98,7 +103,7 @@ def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
         yield [*words, *(["--parameters"] if job.parameters else [])]
 
 
-@_words.register
+@command_words.register
 def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
     asked = job.question
     words = ["compare", *map(path_argument, job.runs), "--out", path_argument(job.path)]

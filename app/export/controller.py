@@ -24,37 +24,24 @@ from PySide6.QtGui import QGuiApplication, QImage, QImageReader
 from PySide6.QtWidgets import QDialog, QWidget
 
 from app.export.commands import command_of
+from app.export.data_form import DataForm
 from app.export.export_dialog import ExportDialog
-from app.export.export_dialogs import DataDialog, FilmDialog
 from app.export.export_progress import ProgressWindow
-from app.export.figure_dialogs import CompareDialog, FigureDialog, FigurePreviewDialog, PageDialog
-from app.export.jobs import CompareCopyJob, DataColumn, ExportJob, columns_of
-from app.export.pictures import (
-    CopyJob,
-    Exportable,
-    FigureJob,
-    PageJob,
-    PictureJob,
-    complete_job,
-    render_page_preview,
-    render_preview,
-)
+from app.export.jobs import CompareCopyJob, DataColumn, ExportJob, Preview, columns_of
+from app.export.pictures import CopyJob, Exportable, PictureJob, complete_job
 from app.worker import Request, Worker
 from core.errors import InputError
 from core.figures.export import FigureProcess
 from core.figures.options import FigureOptions
 from core.reference.watch import CancelledError
 
-BUSY = "An export is under way; wait for it, or cancel it first."
+BUSY = "Another export is running. Wait, or cancel it."
 NO_RUNS = "There is no run to export yet: run a study or open a run file."
 CANCELLED = "The export was cancelled; nothing was written."
 NO_MEMORY = "There is not enough memory for this; choose fewer runs or a smaller picture."
-OUR_ERROR = (
-    "The export stopped because of an error in the program, and nothing was written; the log says "
-    "more."
-)
-CITED = "BibTeX of Marginscope{} is in the clipboard."
-COPIED = "The command is in the clipboard."
+OUR_ERROR = "Export failed (internal error); nothing was written. Details are in the log."
+CITED = "BibTeX of Marginscope{} copied."
+COPIED = "Command copied."
 PREVIEW_MS = 250  # from the last change in a dialog to its preview
 PROGRESS_MS = 400  # work done sooner shows no progress window, which would only flash up
 
@@ -67,12 +54,17 @@ class ExportController(QObject):
     error = Signal(str)  # what cannot be done
 
     def __init__(
-        self, window: QWidget | None = None, snapshot: Callable[[], Exportable] = Exportable
+        self,
+        window: QWidget | None = None,
+        snapshot: Callable[[], Exportable] = Exportable,
+        tab: str = "",
+        preset: str = "",
     ) -> None:
-        """Take `snapshot`, which returns the runs shown, as exports need them."""
+        """`snapshot` returns what exports are of; `tab` and `preset` were chosen last."""
         super().__init__(window)
         self._window, self._snapshot = window, snapshot
         self._folder: Path | None = None
+        self.tab, self.preset = tab, preset
         self._job: ExportJob | None = None
         self.dialog: ExportDialog | None = None
         self._stop = threading.Event()
@@ -103,35 +95,29 @@ class ExportController(QObject):
 
     # ------------------------------------------------------------------------------ requests
 
+    def show(self) -> None:
+        """Open the dialog at the tab that was used last."""
+        self._open(self.tab)
+
     def figure(self) -> None:
         """Open the dialog for a figure of the runs."""
-        if shown := self._exportable():
-            self._open(FigureDialog if shown.compared is None else CompareDialog, shown)
+        self._open("figure")
 
     def figure_of(self, view: str) -> None:
         """Open the dialog for a figure of one view of the runs."""
-        if shown := self._exportable():
-            self._open(FigureDialog, replace(shown, panels=(view,)))
+        self._open("figure", (view,))
 
     def film(self) -> None:
         """Open the dialog for a film of the runs."""
-        if shown := self._exportable():
-            self._open(FilmDialog, shown)
+        self._open("film")
 
     def page(self) -> None:
         """Open the dialog for a page that plays the runs."""
-        if shown := self._exportable():
-            self._open(PageDialog, shown)
+        self._open("page")
 
     def data(self) -> None:
         """Open the dialog for the observables of the runs, one file each, or for a comparison."""
-        if not (shown := self._exportable()):
-            return
-        if shown.compared is not None:
-            self._open(CompareDialog, shown, table=True)
-        else:
-            self._open(DataDialog, shown)
-            self.previewer.ask(shown.runs, self.figure_process)
+        self._open("data")
 
     def copy_figure(self) -> None:
         """Put a figure of the runs on the clipboard, as pixels and as vectors."""
@@ -197,7 +183,7 @@ class ExportController(QObject):
         shown = self._snapshot()
         if self.worker.busy:
             self.error.emit(BUSY)
-        elif not shown.runs and shown.compared is None:
+        elif not (shown.runs or shown.compared or shown.study):
             self.error.emit(NO_RUNS)
         elif self.dialog is not None:
             self.dialog.raise_()
@@ -205,21 +191,25 @@ class ExportController(QObject):
             return shown
         return None
 
-    def _open(self, kind: Callable[..., ExportDialog], shown: Exportable, **options: bool) -> None:
+    def _open(self, tab: str, views: tuple[str, ...] = ()) -> None:
+        """Open the dialog at a tab; `views` are chosen in the place of those that are shown."""
+        if not (shown := self._exportable()):
+            return
         if self._folder is None or not self._folder.is_dir():
             # Not where the runs are: the user's folder of data is hidden on most systems.
             place = QStandardPaths.StandardLocation.DocumentsLocation
             documents = Path(QStandardPaths.writableLocation(place))
             self._folder = documents if documents.is_dir() else Path.home()
-        self.dialog = dialog = kind(shown, self._folder, self._window, **options)
+        shown = replace(shown, panels=views or shown.panels)
+        self.dialog = dialog = ExportDialog(shown, self._folder, tab, self.preset, self._window)
         dialog.finished.connect(self._on_dialog_finished)
         dialog.command_requested.connect(self._copy_command)
+        dialog.changed.connect(self._preview_timer.start)
+        dialog.preview.resized.connect(self._on_preview_resized)
         # Not exec: a loop of its own would keep the display from its ticks.
         dialog.open()
-        if isinstance(dialog, FigurePreviewDialog):
-            dialog.changed.connect(self._preview_timer.start)
-            self._preview_timer.start()
-            self.figure_process.prestart()
+        self.figure_process.prestart()
+        self._preview_timer.start()
 
     def _copy_command(self) -> None:
         """Put the command that writes the same files into the clipboard."""
@@ -237,24 +227,34 @@ class ExportController(QObject):
 
     def _request_preview(self) -> None:
         dialog = self.dialog
-        if not isinstance(dialog, FigurePreviewDialog):
+        if dialog is None:
             return
-        if dialog.wrong:
-            self.previewer.cancel()
-            dialog.refuse(dialog.wrong)
-            return
-        job = dialog.job()
-        assert isinstance(job, PictureJob)
-        job = complete_job(job, self._snapshot())
-        self.previewer.ask(job, self.figure_process, dialog.pixels())
+        self.previewer.cancel()  # that of another tab
+        if isinstance(dialog.form, DataForm):
+            if dialog.form.needs_columns:
+                self.previewer.ask(dialog.form.shown.runs, self.figure_process)
+        elif dialog.wrong:
+            dialog.show_error(dialog.wrong)
+        else:
+            job = dialog.job()
+            if isinstance(job, PictureJob):
+                job = complete_job(job, self._snapshot())
+            dialog.drawn_pixels = dialog.pixels()
+            self.previewer.ask(job, self.figure_process, dialog.drawn_pixels)
 
-    def _on_preview(self, made: object) -> None:
+    def _on_preview_resized(self) -> None:
+        """Draw the preview for another room; a scroll bar that comes or goes changes little."""
+        dialog = self.dialog
+        if dialog is not None and not 0.9 < dialog.pixels() / dialog.drawn_pixels < 1.1:
+            self._preview_timer.start()
+
+    def _on_preview(self, made: Preview | list[DataColumn]) -> None:
         if self.dialog is not None:
             self.dialog.show_preview(made)
 
     def _on_preview_error(self, sentence: str) -> None:
         if self.dialog is not None:
-            self.dialog.refuse(sentence)
+            self.dialog.show_error(sentence)
 
     def _on_dialog_finished(self, result: int) -> None:
         dialog, self.dialog = self.dialog, None
@@ -263,6 +263,7 @@ class ExportController(QObject):
         if dialog is None:
             return
         dialog.deleteLater()
+        self.tab, self.preset = dialog.tab, dialog.preset or self.preset
         if result == QDialog.DialogCode.Accepted:
             self._folder = dialog.targets()[0].parent
             self.start(dialog.job())
@@ -328,18 +329,13 @@ def _decoded(png: bytes) -> QImage:
 
 
 def _preview(
-    request: Request,
-    asked: FigureJob | PageJob | Sequence[Path],
-    process: FigureProcess,
-    pixels: int = 0,
-) -> tuple[bytes, float, float] | tuple[bytes, int] | list[DataColumn] | None:
-    """Draw a figure or a page as it will be, or find the columns of some runs, in the thread."""
+    request: Request, wanted: ExportJob | Sequence[Path], process: FigureProcess, pixels: int = 0
+) -> Preview | list[DataColumn]:
+    """Draw what a job would export, or find the columns of some runs, in the thread."""
+    if not isinstance(wanted, ExportJob):
+        return list(columns_of(wanted, request.is_cancelled))
     draw = partial(process.draw, cancelled=request.is_cancelled)
-    if isinstance(asked, FigureJob):
-        return render_preview(asked, pixels, draw)
-    if isinstance(asked, PageJob):
-        return render_page_preview(asked, pixels, request.is_cancelled, draw)
-    return list(columns_of(asked, request.is_cancelled))
+    return wanted.preview(pixels, request.is_cancelled, draw)
 
 
 def _to_clipboard(contents: dict[str, bytes], image: QImage) -> None:

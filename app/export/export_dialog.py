@@ -1,206 +1,154 @@
-"""The form by which every export is asked for: runs, options in rows, and where to save.
+"""Dialog of every export: tabs of options, the runs, a large preview, and where to save.
 
-It is opened without a loop of its own and ends with `accepted`; `job()` is what was asked for.
+It is opened without a loop of its own and ends with `accepted`; `job()` is what was chosen.
 """
 
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import final
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QFileDialog,
-    QGridLayout,
     QHBoxLayout,
     QPushButton,
+    QStackedWidget,
+    QTabBar,
     QVBoxLayout,
     QWidget,
 )
 
-from app.export.jobs import ExportJob, data_paths
+from app.export.data_form import DataForm
+from app.export.figure_form import ComparisonTableForm, FigureForm
+from app.export.film_form import FilmForm, PageForm
+from app.export.form import PREPARING, ExportForm, label_width
+from app.export.jobs import DataColumn, ExportJob, Preview, data_paths
+from app.export.pictures import Exportable
 from app.state.headings import headings_of_files
-from app.widgets.inputs import ChoiceBox, ValueEdit, WholeBox, push_button
-from app.widgets.labels import heading_label, menu_text, plain_tip, problem_label, quiet_label
-from app.widgets.layouts import add_all, space
-from core.figures.palette import PALETTES, Palette
+from app.widgets.inputs import ValueEdit, push_button
+from app.widgets.labels import menu_text, plain_tip, problem_label, quiet_label
+from app.widgets.layouts import ScrolledColumn, add_all, space
+from app.widgets.screen_room import resize_on_screen
+from app.widgets.study_picture import StudyPicture
+from core.figures.names import MOST_ROWS
 
 COPY_TIP = "The line for a terminal that writes the same file"
-WAITING = "Something is still being looked at."  # no problem, and said elsewhere
-MIDDLE = Qt.AlignmentFlag.AlignVCenter
-# As core.figures.scene has it, which loads the numerical libraries.
-MOST_RUNS = 6
-PALETTE_TITLES = {"light": "light, for paper", "dark": "dark, for a screen"}
+TABS = {"figure": "&Figure", "film": "Fil&m", "page": "&Page", "data": "&Data"}
+# Of a comparison with its table, and of a whole study.
+TABS_COMPARED, TABS_STUDY = ("figure", "data"), ("figure",)
+SIZE = QSize(1120, 640)
+LEFT = 424  # pixels of the options: half of the least window is left for the preview
+NAME_WIDTH = 300  # pixels of a run's name
 
 
-def too_many(runs: Sequence[Path]) -> str:
-    """Why a picture cannot show so many runs; empty where it can."""
-    if len(runs) > MOST_RUNS:
-        return f"A picture shows at most {MOST_RUNS} runs, one a row: choose some of them."
-    return ""
-
-
+@final
 class ExportDialog(QDialog):
-    """Runs, options in rows, and the path; the subclass says which options and which job.
-
-    With `one_file_each` several runs are saved into a folder, otherwise all into one file.
-    """
+    """Options of a figure, film, page or data at the left, the preview at the right."""
 
     command_requested = Signal()
-    changed = Signal()  # any option
+    """The command that writes the same files."""
+    changed = Signal()
+    """Any option, or the tab."""
 
     def __init__(
         self,
-        title: str,
-        formats: dict[str, str],
-        runs: Sequence[Path],
+        shown: Exportable,
         folder: Path,
+        tab: str = "figure",
+        preset: str = "",
         parent: QWidget | None = None,
-        one_file_each: bool = False,
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle(title)
-        self._all = tuple(runs)
-        self._folder = folder
-        self._one_file_each = one_file_each
-        self._path_edited = self._built = False
+        self.setWindowTitle("Export")
+        self._shown, self._folder, self._preset = shown, folder, preset
+        self._path_edited = False
         self.wrong = ""  # why it cannot be saved
-        self._grid = space(QGridLayout(), spacing=(16, 8))
-        self._grid.setColumnMinimumWidth(0, 104)
-        self._grid.setColumnMinimumWidth(1, 392)
-        self._grid.setColumnStretch(1, 1)
-        column = space(QVBoxLayout(), spacing=12)
-        self._sides = space(QHBoxLayout(self), (24, 16, 24, 16), 24)
-        add_all(self._sides, (column, 1))
-        add_all(column, heading_label(title, self), self._grid, 1)
-        self.format = self._choice("format", list(formats.values()))
-        self._suffixes = list(formats)
-        self.run_boxes = self._add_runs()
-        self._add_options()
-        self._add_path()
-        self._add_buttons(column)
-        self.format.currentIndexChanged.connect(self._on_changed)
-        self._built = True
-        self._on_changed()
-        self.format.setFocus()
+        self.drawn_pixels = 1  # of the last preview's larger side
+        self._runs = shown.runs
+        names = tuple(TABS)
+        if shown.study is not None:
+            self._runs, names = (), TABS_STUDY
+        elif shown.compared is not None:
+            self._runs = tuple(Path(name).absolute() for name in shown.compared.runs)
+            names = TABS_COMPARED
+        self._forms: dict[str, ExportForm] = {}
+        self.tabs = QTabBar(self, drawBase=False, expanding=False)
+        self.tabs.setObjectName("side")
+        self.tabs.setAccessibleName("Kind of export")
+        for name in names:
+            self.tabs.setTabData(self.tabs.addTab(TABS[name]), name)
+        self.tabs.setVisible(len(names) > 1)
+        self.tabs.setCurrentIndex(names.index(tab) if tab in names else 0)
+        self._arrange()
+        self._show_form()
+        self.tabs.currentChanged.connect(self._on_tab_changed)
+        resize_on_screen(self, SIZE)
+        self.form.format.setFocus()
 
     # ------------------------------------------------------------------------------ building
 
-    @abstractmethod
-    def _add_options(self) -> None:
-        """Put the rows of this kind of export into the grid."""
-
-    @abstractmethod
-    def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
-        """Return the job that the rows describe."""
-
-    @abstractmethod
-    def _problem(self, runs: tuple[Path, ...]) -> str:
-        """Return why the job is impossible; "" if it is possible."""
-
-    def _row(self, label: str, widget: QWidget) -> None:
-        row = self._grid.rowCount()
-        name = quiet_label(label, self)
-        name.setBuddy(widget)
-        several = widget.findChild(QCheckBox) is not None  # lines: the name is beside the first
-        self._grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop if several else MIDDLE)
-        name.setMinimumHeight(24)
-        self._grid.addWidget(widget, row, 1)
-
-    def _choice(self, label: str, items: Sequence[str]) -> ChoiceBox:
-        choice = ChoiceBox(self, label)
-        choice.addItems(list(items))
-        self._row(label, choice)
-        return choice
-
-    def _choice_box(self, label: str, items: Iterable[str], letters: int) -> ChoiceBox:
-        """Return a choice with room for so many letters, for a row of several controls."""
-        box = ChoiceBox(self, label, letters)
-        box.addItems(list(items))
-        box.currentIndexChanged.connect(self._on_changed)
-        return box
-
-    def _together(self, label: str, *parts: QWidget | str) -> None:
-        """A row of several controls, with words between them."""
-        holder = QWidget(self)
-        line = space(QHBoxLayout(holder), spacing=8)
-        for part in parts:
-            add_all(line, quiet_label(part, holder) if isinstance(part, str) else part)
-        add_all(line, 1)
-        self._row(label, holder)
-
-    def _number(self, label: str, spin: Any, low: float, high: float, value: float) -> None:
-        self._spin(label, spin, low, high, value)
-        self._row(label, spin)
-
-    def _spin(self, label: str, spin: Any, low: float, high: float, value: float) -> None:
-        spin.lineEdit().setTextMargins(6, 0, 6, 0)  # the style sheet cannot
-        spin.setRange(low, high)
-        spin.setValue(value)
-        spin.setAccessibleName(label)
-        spin.valueChanged.connect(self._on_changed)
-
-    def _boxes(
-        self, label: str, texts: Sequence[str], checked: int, columns: int = 1
-    ) -> list[QCheckBox]:
-        """Boxes with the first so many ticked, in columns."""
-        holder = QWidget(self)
-        grid = space(QGridLayout(holder), (0, 4, 0, 0), (16, 6))
-        boxes = []
-        for position, text in enumerate(texts):
-            box = QCheckBox(menu_text(text), holder)
-            box.setChecked(position < checked)
-            box.toggled.connect(self._on_changed)
-            grid.addWidget(box, position // columns, position % columns)
-            boxes.append(box)
-        self._row(label, holder)
-        return boxes
-
-    def _add_runs(self) -> list[QCheckBox]:
-        names = headings_of_files(self._all)
-        if len(set(names)) < len(names):  # the same cell, trained twice
-            names = [path.stem for path in self._all]
-        boxes = self._boxes("runs", names, MOST_RUNS) if len(names) > 1 else []
-        # Not strict: of a single run there are no boxes.
-        for box, path in zip(boxes, self._all, strict=False):
-            box.setToolTip(plain_tip(str(path)))
-        return boxes
-
-    def _add_palette(self) -> ChoiceBox:
-        titles = [PALETTE_TITLES.get(name, name) for name in PALETTES]
-        self.palette_choice = self._choice_box("colours", titles, 14)
-        return self.palette_choice
-
-    def _add_colours_and_dpi(self) -> None:
-        self.dpi = WholeBox(self)
-        self._spin("dots per inch", self.dpi, 20, 2400, 300)
-        self._together("colours", self._add_palette(), "dots per inch", self.dpi)
-
-    def _palette(self) -> Palette:
-        return list(PALETTES.values())[self.palette_choice.currentIndex()]
-
-    def _add_path(self) -> None:
-        holder = QWidget(self)
-        self.path = ValueEdit(holder)
-        self.path.setAccessibleName("Where to save")
-        self.path.textEdited.connect(self._on_path_edited)
-        self.browse = push_button("Browse ...", holder)
-        self.browse.clicked.connect(self._on_browse)
-        add_all(space(QHBoxLayout(holder), spacing=8), (self.path, 1), self.browse)
-        self._row("save as", holder)
+    def _arrange(self) -> None:
+        content = QWidget(self)
+        self._column = space(QVBoxLayout(content), (0, 0, 8, 0), 8)
+        self.run_boxes = self._add_runs(content)
+        add_all(self._column, 1)
+        self._scroll = ScrolledColumn(content, self)
         self.note = quiet_label("", self, wrap=True)
         self.problem = problem_label(self)
-        row = self._grid.rowCount()
-        self._grid.addWidget(self.note, row, 1)
-        self._grid.addWidget(self.problem, row + 1, 1)
+        left = QWidget(self)
+        column = space(QVBoxLayout(left), spacing=12)
+        add_all(column, self.tabs, (self._scroll, 1), self._path_row(left))
+        add_all(column, self.note, self.problem, self._button_row())
+        self._left = left
+        # The page stands out from what it lies on.
+        palette = self._shown.palette
+        self.preview = StudyPicture(replace(palette, background=palette.grid), self)
+        self.preview.setAccessibleName("Preview")
+        self.measures = quiet_label("", self, wrap=True)
+        self.measures.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        picture = QWidget(self)
+        add_all(space(QVBoxLayout(picture), spacing=8), (self.preview, 1), self.measures)
+        self._sides = QStackedWidget(self)
+        self._sides.addWidget(picture)
+        self._picture = picture
+        add_all(space(QHBoxLayout(self), (24, 16, 24, 16), 24), left, (self._sides, 1))
 
-    def _add_buttons(self, column: QVBoxLayout) -> None:
+    def _add_runs(self, content: QWidget) -> dict[Path, QCheckBox]:
+        """Add a box for each of several runs."""
+        if len(self._runs) < 2 or self._shown.compared is not None:
+            return {}
+        names = headings_of_files(self._runs)
+        if len(set(names)) < len(names):  # the same cell, trained twice
+            names = [path.stem for path in self._runs]
+        boxes = {}
+        for position, (path, name) in enumerate(zip(self._runs, names, strict=True)):
+            short = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, NAME_WIDTH)
+            label = quiet_label("runs" if position == 0 else "", content)
+            label.setFixedWidth(label_width(self))
+            box = QCheckBox(menu_text(short), content)
+            box.setChecked(position < MOST_ROWS)
+            box.setToolTip(plain_tip(f"{name}\n{path}"))
+            box.toggled.connect(self._on_changed)
+            add_all(self._column, add_all(space(QHBoxLayout(), spacing=12), label, (box, 1)))
+            boxes[path] = box
+        return boxes
+
+    def _path_row(self, parent: QWidget) -> QHBoxLayout:
+        self.path = ValueEdit(parent)
+        self.path.setAccessibleName("Where to save")
+        self.path.textEdited.connect(self._on_path_edited)
+        self.browse = push_button("Browse ...", parent)
+        self.browse.clicked.connect(self._on_browse)
+        label = quiet_label("save as", parent)
+        label.setFixedWidth(label_width(self))
+        return add_all(space(QHBoxLayout(), spacing=12), label, (self.path, 1), self.browse)
+
+    def _button_row(self) -> QHBoxLayout:
         cancel = push_button("Cancel", self)
         cancel.clicked.connect(self.reject)
         self.save = QPushButton("Save", self, default=True)
@@ -208,66 +156,128 @@ class ExportDialog(QDialog):
         self.save.clicked.connect(self.accept)
         self.copy = push_button("Copy as command", self, COPY_TIP)
         self.copy.clicked.connect(self.command_requested)
-        line = space(QHBoxLayout(), spacing=8)
-        column.addLayout(add_all(line, self.copy, 1, cancel, self.save))
+        return add_all(space(QHBoxLayout(), spacing=8), self.copy, 1, cancel, self.save)
+
+    def _make_form(self) -> ExportForm:
+        parent = self._scroll.widget()
+        match self.tab:
+            case "film":
+                return FilmForm(self._shown, parent)
+            case "page":
+                return PageForm(self._shown, parent)
+            case "data" if self._shown.compared is not None:
+                return ComparisonTableForm(self._shown, parent)
+            case "data":
+                return DataForm(self._shown, parent)
+        form = FigureForm(self._shown, parent)
+        form.choose_preset(self._preset)
+        return form
+
+    # ---------------------------------------------------------------------------------- tabs
+
+    @property
+    def tab(self) -> str:
+        """Name of the tab in front, one of TABS."""
+        return str(self.tabs.tabData(self.tabs.currentIndex()))
+
+    @property
+    def form(self) -> ExportForm:
+        """Options of the tab in front."""
+        return self._forms[self.tab]
+
+    @property
+    def preset(self) -> str:
+        """Preset of the figure, "" for a custom size."""
+        figure = self._forms.get("figure")
+        return figure.preset if isinstance(figure, FigureForm) else self._preset
+
+    def _show_form(self) -> None:
+        if self.tab not in self._forms:
+            form = self._forms[self.tab] = self._make_form()
+            form.changed.connect(self._on_changed)
+            self._column.insertWidget(self._column.count() - 1, form)
+            if form.side is not None:
+                self._sides.addWidget(form.side)
+        for name, form in self._forms.items():
+            form.setVisible(name == self.tab)
+        self._sides.setCurrentWidget(self.form.side or self._picture)
+        self.preview.show_words("Drawing the preview ...")
+        self.measures.setText("")
+        self._left.setFixedWidth(max(LEFT, self._scroll.minimumSizeHint().width()))
+        self._on_changed()
+
+    def _on_tab_changed(self) -> None:
+        self._show_form()
 
     # ------------------------------------------------------------------------------- reading
 
-    def suffix(self) -> str:
-        """The ending of the chosen format."""
-        return self._suffixes[self.format.currentIndex()]
-
     def chosen_runs(self) -> tuple[Path, ...]:
-        """The runs that are ticked; the only one where there is nothing to tick."""
+        """Return the checked runs; all where nothing can be checked."""
         if not self.run_boxes:
-            return self._all
-        pairs = zip(self._all, self.run_boxes, strict=True)
-        return tuple(path for path, box in pairs if box.isChecked())
+            return self._runs
+        return tuple(path for path, box in self.run_boxes.items() if box.isChecked())
 
     def job(self) -> ExportJob:
-        """What was asked for."""
-        return self._job(self.chosen_runs(), self.targets())
+        """Return the job that was chosen."""
+        return self.form.job(self.chosen_runs(), self.targets())
 
     def targets(self) -> tuple[Path, ...]:
-        """The files that will be written."""
+        """Return the files that will be written."""
         place = Path(self.path.text().strip())
         if self._into_folder():
-            return data_paths(self.chosen_runs(), place, self.suffix())
+            return data_paths(self.chosen_runs(), place, self.form.suffix())
         return (place,)
 
-    def _into_folder(self) -> bool:
-        return self._one_file_each and len(self.chosen_runs()) > 1
+    def pixels(self) -> int:
+        """Return how many pixels the larger side of the preview may have."""
+        side = max(self.preview.viewport().width(), self.preview.viewport().height())
+        return max(round(side * self.devicePixelRatioF()), 100)
 
-    def default_path(self) -> Path:
-        """Where to save unless something else is typed: named like the run, or the runs' study."""
+    def _into_folder(self) -> bool:
+        return self.form.one_file_each and len(self.chosen_runs()) > 1
+
+    def _default_path(self) -> Path:
+        """Return where to save by default: named like the run, or the runs' study."""
+        shown, runs = self._shown, self.chosen_runs() or self._runs
         if self._into_folder():
             return self._folder
-        runs = self.chosen_runs() or self._all
-        stem = runs[0].stem if len(runs) == 1 else runs[0].stem.partition("__")[0]
-        return self._folder / f"{stem}{self.suffix()}"
+        if shown.study is not None:
+            stem = shown.study.stem
+        elif shown.compared is not None:
+            stem = f"comparison-{shown.compared.question.observable}"
+        else:
+            stem = runs[0].stem if len(runs) == 1 else runs[0].stem.partition("__")[0]
+        return self._folder / f"{stem}{self.form.suffix()}"
 
     # ------------------------------------------------------------------------------- editing
 
-    def _on_path_edited(self, text: str) -> None:
+    def _on_path_edited(self) -> None:
         self._path_edited = True
         self._check()
 
     def _on_changed(self) -> None:
-        if not self._built:
-            return
-        if not self._path_edited:
-            self.path.setText(str(self.default_path()))
+        typed = Path(self.path.text().strip())
+        suffixes = {suffix for form in self._forms.values() for suffix in form.formats}
+        if self._path_edited and typed.suffix.lower() in suffixes and not self._into_folder():
+            self.path.setText(str(typed.with_suffix(self.form.suffix())))
+        elif not self._path_edited or not self._is_typed_for_this(typed):
+            if self._path_edited:  # a file's place for a folder, or the other way round
+                self._folder = typed if typed.is_dir() else typed.parent
+                self._path_edited = False
+            self.path.setText(str(self._default_path()))
             self.path.setCursorPosition(len(self.path.text()))
-        elif Path(self.path.text()).suffix.lower() in self._suffixes:  # typed, for another format
-            self.path.setText(str(Path(self.path.text()).with_suffix(self.suffix())))
         self._check()
+
+    def _is_typed_for_this(self, typed: Path) -> bool:
+        """Return True if a typed path can be meant for the tab: a folder, or no folder."""
+        return typed.is_dir() == self._into_folder()
 
     def _check(self) -> None:
         runs = self.chosen_runs()
-        wrong = "" if runs else "Choose at least one run."
-        wrong = wrong or self._problem(runs) or self._path_problem()
+        wrong = "" if runs or self._shown.study is not None else "Choose at least one run."
+        wrong = wrong or self.form.problem(runs) or self._path_problem()
         self.problem.setText(wrong)
-        self.problem.setVisible(bool(wrong) and wrong != WAITING)
+        self.problem.setVisible(bool(wrong) and wrong != PREPARING)
         self.wrong = wrong
         self.save.setEnabled(not wrong)
         self.copy.setEnabled(not wrong)
@@ -277,36 +287,13 @@ class ExportDialog(QDialog):
         more = f" and {len(there) - 3} more" if len(there) > 3 else ""
         self.note.setText(f"{names}{more} will be replaced." if there else "")
         self.note.setVisible(bool(there))
-        self._fit()
         self.changed.emit()
 
-    def _fit(self) -> None:
-        """High enough for sentences of several lines, which Qt does not count."""
-        least = self._sides.totalMinimumSize()
-        wrapped = self._sides.totalHeightForWidth(max(self.width(), least.width()))
-        self.setMinimumHeight(max(least.height(), wrapped))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def show_preview(self, made: Any) -> None:
-        """Show what the preview thread has made for this dialog."""
-
-    def refuse(self, sentence: str) -> None:
-        """Show why nothing was made."""
-
-    def show_note(self, words: str) -> None:
-        """Show what was done, below the path."""
-        self.note.setText(words)
-        self.note.show()
-        self._fit()
-
     def _path_problem(self) -> str:
-        path = Path(self.path.text().strip())
+        path, suffix = Path(self.path.text().strip()), self.form.suffix()
         folder = path if self._into_folder() else path.parent
-        if folder == path.parent and path.suffix.lower() != self.suffix():
-            return f"The name must end in {self.suffix()}, as the format does."
+        if folder == path.parent and path.suffix.lower() != suffix:
+            return f"The name must end in {suffix}, as the format does."
         # A relative path counts from where the program was started, which a window does not show.
         if not path.is_absolute():
             return "Give the whole path, or choose the place with Browse."
@@ -317,7 +304,7 @@ class ExportDialog(QDialog):
         return ""
 
     def _on_browse(self) -> None:
-        title, before, suffix = self.windowTitle(), self.path.text(), self.suffix()
+        title, before, suffix = self.windowTitle(), self.path.text(), self.form.suffix()
         if self._into_folder():
             path = QFileDialog.getExistingDirectory(self, title, before)
         else:
@@ -330,4 +317,27 @@ class ExportDialog(QDialog):
                 path += suffix
         if path:
             self.path.setText(path)
-            self._on_path_edited(path)
+            self._on_path_edited()
+
+    # ------------------------------------------------------------------------------- showing
+
+    def show_preview(self, made: Preview | list[DataColumn]) -> None:
+        """Show the picture, or the columns, that the preview thread has made."""
+        if isinstance(made, Preview):
+            self.preview.show_png(made.png)
+            self.measures.setText(made.words)
+        elif isinstance(self.form, DataForm):
+            self.form.show_columns(made)
+
+    def show_error(self, sentence: str) -> None:
+        """Show why the export has no preview."""
+        if isinstance(self.form, DataForm):
+            self.form.show_error(sentence)
+        else:
+            self.preview.show_words(sentence)
+            self.measures.setText("")
+
+    def show_note(self, words: str) -> None:
+        """Show what was done, below the path."""
+        self.note.setText(words)
+        self.note.show()

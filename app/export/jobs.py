@@ -42,6 +42,22 @@ def draw_here(scene: FigureScene, suffix: str, dpi: float) -> bytes:
     return figure_bytes(scene, suffix, dpi)
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Preview:
+    """Picture of what a job would export, as PNG, and words about its size."""
+
+    png: bytes
+    words: str
+
+
+def scene_preview(scene: FigureScene, pixels: int, draw: Draw) -> Preview:
+    """Draw a figure whose longer side has so many pixels."""
+    width, height = scene.width_mm, scene.height_mm
+    png = draw(scene, ".png", pixels / max(width, height) * 25.4)
+    return Preview(png, f"{width:.4g} \u00d7 {height:.4g} mm")
+
+
 class ExportJob(ABC):
     """Export that a worker carries out."""
 
@@ -53,6 +69,10 @@ class ExportJob(ABC):
     @abstractmethod
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         """Export, and return a sentence about the result, "" if cancelled; `draw` draws figures."""
+
+    def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
+        """Return a still picture of the export, its longer side `pixels` long."""
+        raise NotImplementedError(f"{type(self).__name__} has no picture")
 
 
 class SceneJob(ExportJob):
@@ -78,6 +98,10 @@ class SceneJob(ExportJob):
             return ""
         save_figure(scene, self.path, self.dpi, draw)
         return saved_text([self.path])
+
+    @final
+    def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
+        return scene_preview(self.scene(), pixels, draw)
 
 
 @contextmanager
@@ -221,16 +245,20 @@ class ComparisonJob(ExportJob):
     def write(self, answer: Comparison, draw: Draw) -> str:
         """Export the answer, and return a sentence about the result."""
 
-    @final
-    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+    def answer(self, progress: Progress, cancelled: Cancelled) -> Comparison:
+        """Compare the runs. Raises CancelledError."""
         from core.comparison.recorded import compare_runs
 
         with open_run_files(self.runs) as runs:
             count = _frame_counter(runs, progress, cancelled)
-            try:
-                answer = compare_runs(self.question, runs, count, self.log10_time)
-            except CancelledError:
-                return ""
+            return compare_runs(self.question, runs, count, self.log10_time)
+
+    @final
+    def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
+        try:
+            answer = self.answer(progress, cancelled)
+        except CancelledError:
+            return ""
         return "" if cancelled() else self.write(answer, draw)
 
 
@@ -253,17 +281,27 @@ class CompareJob(ComparisonJob):
 
     def write(self, answer: Comparison, draw: Draw) -> str:
         from core.comparison.comparison import table
-        from core.figures.comparison import comparison_scene
         from core.figures.export import save_figure
         from core.files import write_whole
 
         if self.path.suffix.lower() == TABLE:
             write_whole(self.path, table([answer]).encode())
         else:
-            title, palette = comparison_title(self.runs), PALETTES[self.palette]
-            scene = comparison_scene([answer], title, palette, self.width)
-            save_figure(scene, self.path, self.dpi, draw)
+            save_figure(self._scene(answer), self.path, self.dpi, draw)
         return saved_text([self.path])
+
+    def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
+        answer = self.answer(lambda done, total: None, cancelled)
+        made = scene_preview(self._scene(answer), pixels, draw)
+        if self.path.suffix.lower() != TABLE:
+            return made
+        return Preview(made.png, f"The table has the values of these {len(answer.lines)} lines.")
+
+    def _scene(self, answer: Comparison) -> FigureScene:
+        from core.figures.comparison import comparison_scene
+
+        title, palette = comparison_title(self.runs), PALETTES[self.palette]
+        return comparison_scene([answer], title, palette, self.width)
 
 
 @final
@@ -286,7 +324,7 @@ class CompareCopyJob(ComparisonJob):
         scene = comparison_scene([answer], comparison_title(self.runs))
         for suffix, media in COPY_FORMATS.items():
             self.contents[media] = draw(scene, suffix, COPY_DPI)
-        return "The figure is on the clipboard."
+        return "Figure copied."
 
 
 def comparison_title(runs: tuple[Path, ...]) -> str:

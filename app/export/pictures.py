@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, final
@@ -12,13 +12,15 @@ from app.export.jobs import (
     COPY_FORMATS,
     Cancelled,
     ExportJob,
+    Preview,
     Progress,
     SceneJob,
     draw_here,
     open_run_files,
     saved_text,
+    scene_preview,
 )
-from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS
+from core.figures.names import PAGE_COLOURS, PAGE_FRAMES, PANELS, Sheet
 from core.figures.options import PLAIN, USUAL, BoundCurve, FigureOptions, Look, Region
 from core.figures.palette import LIGHT, PALETTES, Palette
 from core.observables.node_sets import NodeSet
@@ -39,6 +41,18 @@ Ends = tuple[float, float, float, float]  # of a view: left, right, bottom, top
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class StudySubject:
+    """Whole study to be exported: the stem of its file, and what makes the job of its figure.
+
+    `make_job` takes the path, dots per inch, colours and paper.
+    """
+
+    stem: str
+    make_job: Callable[[Path, float, Palette, Sheet], SceneJob]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class Exportable:
     """Runs that a window shows, and how they are drawn.
 
@@ -46,7 +60,8 @@ class Exportable:
     statements, ranges of the views, and the promise that margins are shares of. A file may be open
     twice, with other pins each time. `moment`: log10 of the time shown, None at the end of the
     runs; `interval`: the same of the loop. `sources`: papers of the studies, statements and
-    margins. `compared`: the comparison that covers the runs.
+    margins. `compared`: the comparison that covers the runs. `study`: the whole study that is shown
+    in the place of runs.
     """
 
     runs: tuple[Path, ...] = ()
@@ -65,6 +80,7 @@ class Exportable:
     sources: tuple[str, ...] = ()
     promises: tuple[Promise | None, ...] = ()
     compared: Compared | None = None
+    study: StudySubject | None = None
 
     def of_runs(self, values: Sequence[Value], runs: Sequence[Path], default: Value) -> list[Value]:
         """Return the values of some runs, from the `values` of all runs shown.
@@ -136,7 +152,7 @@ class CopyJob(ExportJob):
                 return ""
             self.contents[media] = draw(scene, suffix, COPY_DPI)
             progress(position + 1, len(COPY_FORMATS))
-        return "The figure is on the clipboard."
+        return "Figure copied."
 
 
 def _scene(job: FigureJob | CopyJob) -> FigureScene:
@@ -144,13 +160,6 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
 
     with open_run_files(job.runs) as runs:
         return build_scene(runs, job.panels, job.until, job.options)
-
-
-def render_preview(job: FigureJob, pixels: int, draw: Draw) -> tuple[bytes, float, float]:
-    """Return a figure as PNG, its longer side `pixels` long, and its size in millimetres."""
-    scene = job.scene()
-    width, height = scene.width_mm, scene.height_mm
-    return draw(scene, ".png", pixels / max(width, height) * 25.4), width, height
 
 
 @final
@@ -185,6 +194,21 @@ class FilmJob(ExportJob):
         given = (self.runs, self.path, self.options, progress, cancelled)
         return saved_text([self.path]) if render_film(*given, **self.film_arguments()) else ""
 
+    def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
+        from core.figures.film import DPI
+        from core.figures.film_still import film_still
+        from core.figures.primitives import MM_PER_INCH
+
+        film = self.film_arguments()
+        del film["seconds"], film["frames_per_second"]
+        with open_run_files(self.runs) as runs:
+            scene = film_still(runs, self.options, **film)
+        per_mm = DPI / MM_PER_INCH
+        size = f"{scene.width_mm * per_mm:.0f} \u00d7 {scene.height_mm * per_mm:.0f} pixels"
+        count = max(1, round(self.seconds * self.frames_per_second))
+        png = scene_preview(scene, pixels, draw).png
+        return Preview(png, f"The last of {count} frames, {size}")
+
     def film_arguments(self) -> dict[str, Any]:
         """Return the further arguments of `core.figures.film.save_film`."""
         names = ("panel", "seconds", "frames_per_second", "follow", "interval", "size", "captions")
@@ -218,29 +242,39 @@ class PageJob(ExportJob):
             done = save_page(runs, self.path, self.panels, *given)
         return saved_text([self.path]) if done else ""
 
+    def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
+        """Return the last moment, and the size of the file."""
+        from core.figures.page import page_html
+
+        given = (self.panels, self.options, make_page_options(self))
+        with open_run_files(self.runs) as runs:
+            html = page_html(runs, *given, cancelled=cancelled)
+        palette = PALETTES["dark" if self.colours == "dark" else LIGHT.name]
+        options = replace(self.options, palette=palette)
+        drawn = FigureJob(self.runs, self.path, self.panels, options=options)
+        size = size_text(len(html.encode()))
+        return Preview(drawn.preview(pixels, cancelled, draw).png, f"{size}. {PAGE_PLAYS}")
+
+
+PAGE_PLAYS = "Opens at the last frame; plays from t = 0."
+
+
+def size_text(size: int) -> str:
+    """Return the size of a file in megabytes.
+
+    >>> size_text(886_938), size_text(12_300), size_text(24_000_000)
+    ('.89 MB', '.01 MB', '24 MB')
+    """
+    megabytes = size / 1e6
+    text = f"{megabytes:.2f}" if megabytes < 0.995 else f"{megabytes:.3g}"
+    return f"{text.removeprefix('0')} MB"
+
 
 def make_page_options(job: PageJob) -> PageOptions:
     """Return the options of the page that a job makes."""
     from core.figures.page import PageOptions
 
     return PageOptions(job.frames, job.name, job.colours)
-
-
-def render_page_preview(
-    job: PageJob, pixels: int, cancelled: Cancelled, draw: Draw
-) -> tuple[bytes, int]:
-    """Return a page's last moment as PNG, its longer side `pixels` long, and the page's bytes.
-
-    Raises CancelledPageError.
-    """
-    from core.figures.page import page_html
-
-    with open_run_files(job.runs) as runs:
-        html = page_html(runs, job.panels, job.options, make_page_options(job), cancelled=cancelled)
-    palette = PALETTES["dark" if job.colours == "dark" else LIGHT.name]
-    options = replace(job.options, palette=palette)
-    drawn = FigureJob(job.runs, job.path, job.panels, options=options)
-    return render_preview(drawn, pixels, draw)[0], len(html.encode())
 
 
 PictureJob = FigureJob | CopyJob | FilmJob | PageJob

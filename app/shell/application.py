@@ -199,6 +199,7 @@ class Marginscope(Components):
             "last": self.keeper.restore_previous,
             "record": self.record.save,
             "restores": self.startup.set_restores,
+            "export": self.export.show,
             "figure": self.export.figure,
             "copy_figure": self.export.copy_figure,
             "film": self.export.film,
@@ -330,6 +331,8 @@ class Marginscope(Components):
             commands=self.commands.used,
             shortcuts=self.shortcuts.own,
             library_columns=self.library.columns,
+            export_tab=self.export.tab,
+            export_preset=self.export.preset,
             cluster=cluster,
             jobs=jobs,
         )

@@ -143,7 +143,8 @@ class Components(QObject):
             self,
         )
         snapshot = partial(export_snapshot, self.display, self.theory, self.selections)
-        self.export = ExportController(window, snapshot)
+        last = settings.export_tab, settings.export_preset
+        self.export = ExportController(window, snapshot, *last)
         self.theory.throttle_while(self.export.waited_for)
         self.first = FirstStartNotice(self.worker, self.display, window.bar, self)
         self.studies = StudyController(

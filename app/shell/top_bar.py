@@ -41,7 +41,8 @@ class TopBar(QWidget):
         self.compare = self._button()
         self.training = [self._button() for _ in TRAINING]
         self.views = self._menu_button("Views", "Choose the views of the runs")
-        self.export = self._menu_button("Export", "Export the figure, a film, a page or the data")
+        self.export = self._menu_button("Export", "Export a figure, a film, a page or the data")
+        self.export.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         self.more = self._menu_button("More", "More actions")
         self.more.setToolButtonStyle(ICON_ONLY)
         self._row = space(QHBoxLayout(self), (12, 3, 8, 3), 6)
@@ -87,6 +88,15 @@ class TopBar(QWidget):
         self.views.setMenu(views)
         for button, keys in ((self.export, EXPORTS), (self.more, MORE)):
             button.setMenu(_menu_of(keys, actions, button))
+        self._export_action = actions["export"]
+        self.export.clicked.connect(self._on_export_clicked)
+
+    def _on_export_clicked(self) -> None:
+        """Open the dialog; without runs the menu, which says why nothing can be exported."""
+        if self._export_action.isEnabled():
+            self._export_action.trigger()
+        else:
+            self.export.showMenu()
 
     @staticmethod
     def _set_action(button: QToolButton, action: QAction) -> None:

@@ -14,12 +14,15 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from app.export.controller import ExportController
+from app.export.jobs import SceneJob
+from app.export.pictures import Exportable, StudySubject
 from app.study.sweep_lines import SweepLines, lines_of
 from app.study.whole_study import StudyFigureJob, StudyRuns, TableJob
 from app.study.window import StudyWindow
 from app.study.workers import StudyFigure, claims_judged, figure_drawn
 from app.widgets.labels import window_title
 from app.worker import Worker
+from core.figures.names import Sheet
 from core.figures.palette import Palette
 from core.studies.formulas import VARIANT
 
@@ -60,7 +63,7 @@ class StudyDisplay(QObject):
             "study figure", figure_drawn, self, our_error=NO_FIGURE, one_core=True
         )
         self.judge = Worker("claims", claims_judged, self, our_error=NOT_JUDGED, one_core=True)
-        self.export = ExportController(window)
+        self.export = ExportController(window, self._exportable)
         self._redraw = QTimer(self, singleShot=True, interval=REDRAW_MS)
         self._redraw.timeout.connect(self._show_rows)
         self._draw = QTimer(self, singleShot=True)
@@ -74,7 +77,7 @@ class StudyDisplay(QObject):
         window.axes.changed.connect(self._show_points)
         window.axes.scales_changed.connect(self._on_scales_changed)
         window.picture.resized.connect(self._on_resized)
-        window.figure.clicked.connect(self._save_figure)
+        window.figure.clicked.connect(self.export.figure)
         window.numbers.clicked.connect(self._save_table)
 
     def close(self) -> None:
@@ -232,13 +235,19 @@ class StudyDisplay(QObject):
 
     # -------------------------------------------------------------------------------- saving
 
-    def _save_figure(self) -> None:
-        path, _ = self._ask_path("Save the figure", ".pdf", "PDF (*.pdf);;SVG (*.svg);;PNG (*.png)")
-        if path is not None and self._runs is not None:
-            lines = tuple(one.line for one in self._judged)
-            runs = self._runs
-            job = StudyFigureJob(runs.study, runs.done, path, verdicts=lines, figures=runs.figures)
-            self.export.start(job)
+    def _exportable(self) -> Exportable:
+        runs = self._runs
+        if runs is None:
+            return Exportable()
+        subject = StudySubject(runs.study.id, self._figure_job)
+        return Exportable(palette=self._palette, study=subject)
+
+    def _figure_job(self, path: Path, dpi: float, palette: Palette, sheet: Sheet) -> SceneJob:
+        """Return the job that draws the cells so far."""
+        assert self._runs is not None
+        runs, lines = self._runs, tuple(one.line for one in self._judged)
+        given = (runs.study, runs.done, path, dpi, palette.name, lines, runs.figures, sheet)
+        return StudyFigureJob(*given, runs.folder)
 
     def _save_table(self) -> None:
         path, form = self._ask_path("Save the table", ".csv", TABLES)

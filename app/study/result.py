@@ -17,7 +17,7 @@ from core.figures.palette import PALETTES, Palette
 from core.studies.study import Study, result_file
 
 if TYPE_CHECKING:
-    from core.figures.study_figure import Spot
+    from core.figures.study_spots import Spot
     from core.studies.shipped_result import ShippedResult
 
 RESIZED_MS = 200
@@ -49,7 +49,8 @@ def result_drawn(
 ) -> ShownResult | None:
     """Read the shipped result of a study, and draw its figure `width` points of the screen wide."""
     from core.figures.primitives import MM_PER_INCH
-    from core.figures.study_figure import WIDTHS, Caption, scene_of_lines, spots_of
+    from core.figures.study_figure import WIDTHS, Caption, scene_of_lines
+    from core.figures.study_spots import spots_of
     from core.studies.shipped_result import shipped_result
 
     result, layout = shipped_result(study.id), study.layout()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from app.export.commands import command_words, paper_words
 from app.export.jobs import Cancelled, ExportJob, Progress, SceneJob, draw_here, saved_text
+from app.export.pictures import Exportable
+from core.figures.names import Sheet
 from core.figures.palette import LIGHT, PALETTES
 from core.studies.study import Study, load_study, shipped_ids
 from core.studies.tables import Cell
+from core.terminal.text import path_argument
 
 if TYPE_CHECKING:
     from core.figures.export import Draw
@@ -87,7 +91,7 @@ def make_whole_study(study: Study) -> WholeStudy:
 @final
 @dataclass(frozen=True, slots=True)
 class StudyFigureJob(SceneJob):
-    """Figure of a whole study, with the verdicts below it."""
+    """Figure of a whole study on a sheet, with the verdicts below it."""
 
     study: Study
     runs: tuple[Path, ...]
@@ -96,13 +100,23 @@ class StudyFigureJob(SceneJob):
     palette: str = LIGHT.name
     verdicts: tuple[str, ...] = ()
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    sheet: Sheet = field(default_factory=Sheet)
+    folder: Path = Path()
 
     def scene(self) -> FigureScene:
         from core.figures.study_figure import figure_of_runs
 
         with ExitStack() as stack:
-            keep, palette = stack.enter_context, PALETTES[self.palette]
-            return figure_of_runs(self.study, self.runs, keep, palette, self.verdicts, self.figures)
+            given = (self.study, self.runs, stack.enter_context, PALETTES[self.palette])
+            return figure_of_runs(*given, self.verdicts, self.figures, self.sheet)
+
+
+@command_words.register
+def _figure_words(job: StudyFigureJob, shown: Exportable) -> Iterator[list[str]]:
+    words = ["figure", path_argument(job.folder), "--out", path_argument(job.path)]
+    dark = [] if job.palette == LIGHT.name else ["--dark"]
+    verdicts = [] if job.verdicts else ["--no-claims"]
+    yield [*words, *paper_words(job.sheet, job.path, job.dpi), *dark, *verdicts]
 
 
 @final

@@ -159,7 +159,9 @@ class StudyWindow(QWidget):
         self.table = CellTable(self)
         self.hunt = HuntPage(self)
         self.claims = ClaimList(palette, self)
-        self.figure = push_button("Save figure ...", self, "The study's figure as PDF, SVG or PNG")
+        self.figure = push_button(
+            "Export figure ...", self, "The study's figure as PDF, SVG or PNG"
+        )
         self.numbers = push_button(
             "Save table ...", self, "A row a cell as CSV or NPZ, or as Parquet with pyarrow"
         )

@@ -15,7 +15,7 @@ from core.cli.margins import time_of
 from core.cli.output import print_line, progress
 from core.cli.training import run_for_figure
 from core.errors import InputError
-from core.figures.names import EVERY_PANEL, PANELS, Sheet, parse_pixels
+from core.figures.names import EVERY_PANEL, PANELS, parse_pixels
 from core.files import scratch
 from core.observables.planes import COORDINATES, NodePlane, parse_plane
 from core.runs import Run, open_run, runs_in
@@ -78,12 +78,12 @@ def figure(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         # What is said of panels is about single runs; a study's own layout is only the default.
         named = any(getattr(arguments, name) not in (None, [], False) for name in OF_RUNS)
-        named = named or sheet != Sheet()
         found = None if named else study_folder(arguments, stack)
         scene = None
         if found is not None:
             folder, fresh = found
-            draw = partial(folder_figure, folder, kept_once(stack.enter_context), palette, fresh)
+            keep = kept_once(stack.enter_context)
+            draw = partial(folder_figure, folder, keep, palette, fresh, sheet=sheet)
             scene = draw(claims=False)
             if scene is not None and not arguments.no_claims and has_claims(folder):
                 # First without verdicts, which may take minutes.

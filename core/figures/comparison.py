@@ -26,6 +26,7 @@ from core.figures.primitives import (
     Text,
     plain,
 )
+from core.figures.scene import letter_of
 from core.figures.ticks import powers
 from core.figures.time_axis import TimeAxis
 from core.observables.registry import observable_of
@@ -67,7 +68,8 @@ def comparison_scene(
         lines = len(comparison.lines)
         top += HEAD + KEY_LINE * (lines - 1) + 1.5
         box = Box(LEFT, round(top, 2), width - LEFT - RIGHT, HEIGHT)
-        panels.append(_panel(comparison, row, box, palette))
+        letter = letter_of(row, len(comparisons))
+        panels.append(_panel(comparison, row, letter, box, palette))
         top += HEIGHT + FOOT
     said = list(dict.fromkeys(note for one in comparisons for note in one.notes))
     bands = [one.question.band for one in comparisons if one.question.kind == "bands"]
@@ -81,7 +83,7 @@ def comparison_scene(
     return FigureScene(width, height, POINTS, title, palette, tuple(panels), tuple(texts))
 
 
-def _panel(comparison: Comparison, row: int, box: Box, palette: Palette) -> Panel:
+def _panel(comparison: Comparison, row: int, letter: str, box: Box, palette: Palette) -> Panel:
     question, lines = comparison.question, comparison.lines
     colours = run_colours(palette)
     x, places = _across(comparison)
@@ -99,7 +101,6 @@ def _panel(comparison: Comparison, row: int, box: Box, palette: Palette) -> Pane
     y = _up(lines, math_words(plain(words_for(question))))
     title = observable_of(question.observable).title
     title = f"{title} at {comparison.moment}" if comparison.moment else title
-    letter = "abcdefghij"[row]
     return Panel(
         "comparison", row, letter, plain(title), box, x, y, ink_of,
         key=tuple(key), key_columns=1, key_lines=len(lines),

@@ -176,14 +176,12 @@ def _draw_ticks(axes: Axes, panel: Panel, palette: Palette, points: float) -> No
 
 
 def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> None:
+    line: dict[str, Any] = {"linewidth": 0.6 * points / 7.0, "zorder": 0.6}
     if panel.centre_lines:
         for draw in (axes.axhline, axes.axvline):
-            draw(0.0, color=palette.grid, linewidth=0.6, zorder=0.6)
-    backing = {"facecolor": palette.background, "edgecolor": "none", "pad": 0.4, "alpha": 0.8}
+            draw(0.0, color=palette.grid, **line)
     for level in panel.levels:
-        axes.axhline(
-            level.value, color=level.colour, linewidth=0.6, linestyle=DASHES[level.dash], zorder=0.6
-        )
+        axes.axhline(level.value, color=level.colour, linestyle=DASHES[level.dash], **line)
         if level.low < level.high:
             axes.axhspan(level.low, level.high, color=level.colour, alpha=0.14, lw=0, zorder=0.5)
         if level.label:
@@ -197,8 +195,16 @@ def _draw_levels(axes: Axes, panel: Panel, palette: Palette, points: float) -> N
                 fontsize=points - 0.5,
                 color=level.colour,
                 zorder=4.0,
-                bbox=backing,
+                bbox=_paper(palette),
             )
+
+
+def _paper(palette: Palette) -> dict[str, Any]:
+    """Return the ground of a label: lines below it are seen through it, and do not cut it.
+
+    A box, since matplotlib draws letters with a halo as outlines, which a PDF does not find.
+    """
+    return {"facecolor": palette.background, "edgecolor": "none", "pad": 0.4, "alpha": 0.8}
 
 
 # ----------------------------------------------------------------------------------------- ink
@@ -211,7 +217,7 @@ def ink_artists(axes: Axes, ink: Ink, palette: Palette, points: float) -> list[A
     artists += [_area(band) for band in ink.bands]
     artists += [_line_collection(curves, scale) for curves in ink.curves]
     artists += [_markers(axes, dots, scale) for dots in ink.dots]
-    artists += [_words(words, points) for words in ink.words]
+    artists += [_words(words, palette, points) for words in ink.words]
     if ink.note:
         note = TextArtist(
             0.5,
@@ -260,7 +266,7 @@ def _area(band: Band) -> Artist:
     )
 
 
-def _words(words: Words, points: float) -> Artist:
+def _words(words: Words, palette: Palette, points: float) -> Artist:
     away = -0.25 * points if words.below else 0.25 * points
     return Annotation(
         font_text(words.text),
@@ -271,6 +277,7 @@ def _words(words: Words, points: float) -> Artist:
         va="top" if words.below else "bottom",
         fontsize=points - 0.5,
         color=words.colour,
+        bbox=_paper(palette),
         # matplotlib leaves out what is written at a point on the frame's edge.
         annotation_clip=False,
     )

@@ -61,11 +61,17 @@ def grid(rows: int, kinds: int) -> tuple[int, int]:
 
 
 def film_size(rows: int, kinds: int) -> tuple[int, int]:
-    """Pixels of a film whose size nobody chose."""
+    """Return the usual pixels of a film, smaller ones where that would be too many.
+
+    >>> film_size(2, 4), film_size(10, 4)
+    ((1920, 940), (913, 2160))
+    """
     columns, lines = grid(rows, kinds)
     if columns * lines == 1:
         return SINGLE
-    return columns * CELL[0], lines * CELL[1] + 40
+    width, height = columns * CELL[0], lines * CELL[1] + 40
+    share = min(1.0, MOST_SIZE[0] / width, MOST_SIZE[1] / height)
+    return round(share * width), round(share * height)
 
 
 def film_scene(

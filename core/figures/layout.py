@@ -21,6 +21,7 @@ LEFT, RIGHT, BETWEEN = 10.5, 2.5, 10.5
 TITLE, HEADING, HEAD, FOOT = 6.0, 5.0, 9.0, 9.5
 MARGIN, LINE = 2.5, 3.2
 MOST_COLUMNS = 4
+KEY_LINE = 3.5
 LEAST_SIDE, SMALLEST_SIDE, HIGHEST = 28.0, 12.0, 75.0  # of a panel
 LETTER_EM, BOLD_EM = 0.54, 0.71  # mean widths of a letter; bold lines of titles reach .705
 LETTER_MM, SAMPLE_MM = 1.25, 6.0  # of a key: a letter, and the sample of a line with its space
@@ -162,9 +163,10 @@ def margin_words(norms: Sequence[str], letters: str) -> str:
 
 def title_texts(title: str, width: float, points: float = POINTS) -> tuple[list[Text], float]:
     """Return the lines of a title at the top of a page, and where the next text begins."""
-    texts, top, scale = [], MARGIN, points / POINTS
-    for line in wrapped(title, width - 2.0 * MARGIN, points + 1.0, BOLD_EM):
-        texts.append(Text(MARGIN, top + 3.0 * scale, line, points + 1.0, bold=True))
+    texts, scale = [], points / POINTS
+    edge = top = MARGIN * scale
+    for line in wrapped(title, width - 2.0 * edge, points + 1.0, BOLD_EM):
+        texts.append(Text(edge, top + 3.0 * scale, line, points + 1.0, bold=True))
         top += LINE * scale
     return texts, top
 
@@ -200,70 +202,96 @@ def grid_of(panels: int, sheet: Sheet) -> Grid:
     while columns > 1 and side(columns) < LEAST_SIDE * scale:
         columns -= 1
     columns = -(-panels // -(-panels // columns))
-    if side(columns) < SMALLEST_SIDE * scale:
+    return checked_grid(Grid(width, columns, side(columns)), sheet)
+
+
+def checked_grid(grid: Grid, sheet: Sheet) -> Grid:
+    """Return a grid; InputError if its panels are too narrow for the letters."""
+    if grid.side < SMALLEST_SIDE * sheet.scale:
         raise InputError(
-            f"A figure {width:g} mm wide has no room for panels with letters of {sheet.points:g} "
-            "points; make it wider or the letters smaller."
+            f"A figure {grid.width:g} mm wide has no room for panels with letters of "
+            f"{sheet.points:g} points; make it wider or the letters smaller."
         )
-    return Grid(width, columns, side(columns))
+    return grid
 
 
 def page(
     headings: Sequence[str],
-    count: int,
+    keys: Sequence[Sequence[int]],
     title: str,
     footer: Sequence[str],
     sheet: Sheet,
 ) -> Page:
-    """Lay out rows of `count` panels under their headings, between the title and the footer.
+    """Lay out rows under their headings, with the title above and the footer below.
 
-    Raises InputError for a sheet that is too small.
+    `keys` are the lines of the key above each panel of each row. Raises InputError for a sheet that
+    is too small.
     """
-    grid, scale = grid_of(count, sheet), sheet.scale
-    width, line_height = grid.width, LINE * scale
-    texts, top = title_texts(title, width, sheet.points) if sheet.caption else ([], MARGIN)
+    grid, scale = grid_of(len(keys[0]), sheet), sheet.scale
+    width, line_height, edge = grid.width, LINE * scale, MARGIN * scale
+    texts, top = title_texts(title, width, sheet.points) if sheet.caption else ([], edge)
     if title and sheet.caption:
         top += (TITLE - LINE) * scale
-    lines = [min(grid.columns, count - k) for k in range(0, count, grid.columns)]
+    rooms = [_rooms(row, grid.columns, scale) for row in keys]
     foot: list[str] = []
     for paragraph in footer if sheet.caption else ():
-        foot += wrapped(paragraph, width - 2 * MARGIN, sheet.points)
-    shown = [wrapped(heading, width - 2 * MARGIN, sheet.points + 1.0) for heading in headings]
+        foot += wrapped(paragraph, width - 2 * edge, sheet.points)
+    shown = [wrapped(heading, width - 2 * edge, sheet.points + 1.0) for heading in headings]
     if not sheet.caption and len(headings) == 1:
         shown = [[]]  # there is nothing to tell it apart from
-    below = line_height * (len(foot) + 1) - line_height + MARGIN if foot else 0.0
+    below = line_height * (len(foot) + 1) - line_height + edge if foot else 0.0
     fixed = top + sum(len(one) for one in shown) * line_height + below
-    fixed += len(shown) * ((HEADING - LINE) * scale + len(lines) * (HEAD + FOOT) * scale)
-    high = _height(sheet, grid, fixed, len(shown) * len(lines))
+    lines = grid.lines(len(keys[0]))
+    fixed += len(shown) * (HEADING - LINE + lines * FOOT) * scale + sum(map(sum, rooms))
+    # Squares, lower ones on a wide sheet.
+    usual = grid.side if sheet.width is None else min(grid.side, HIGHEST * scale)
+    high = panel_height(sheet, usual, fixed, len(shown) * lines)
     boxes = []
-    for heading in shown:
+    for heading, heads in zip(shown, rooms, strict=True):
         for text in heading:
-            texts.append(Text(MARGIN, top + 3.0 * scale, text, sheet.points + 1.0))
+            texts.append(Text(edge, top + 3.0 * scale, text, sheet.points + 1.0))
             top += line_height
         top += (HEADING - LINE) * scale
-        row: list[Box] = []
-        for line in lines:
-            top += HEAD * scale
-            between = BETWEEN * scale + grid.side
-            lefts = [LEFT * scale + column * between for column in range(line)]
-            row += [Box(left, top, grid.side, high) for left in lefts]
-            top += high + FOOT * scale
-        boxes.append(tuple(row))
+        row, top = _boxes(grid, heads, high, top, scale)
+        boxes.append(row[: len(keys[0])])
     if foot:
         top += line_height
     for text in foot:
-        texts.append(Text(MARGIN, top, text, sheet.points, muted=True))
+        texts.append(Text(edge, top, text, sheet.points, muted=True))
         top += line_height
     # Rounded, since sums of millimetres differ in the last digits, and equal scenes give equal
     # bytes.
-    end = round(top - line_height + MARGIN if foot else top, 2)
+    end = round(top - line_height + edge if foot else top, 2)
     return Page(width, sheet.height or end, tuple(boxes), tuple(texts))
 
 
-def _height(sheet: Sheet, grid: Grid, fixed: float, lines: int) -> float:
-    """How high panels are: squares, lower ones on a wide sheet, or what a given height leaves."""
+def _boxes(
+    grid: Grid, rooms: Sequence[float], high: float, top: float, scale: float
+) -> tuple[tuple[Box, ...], float]:
+    """Return the boxes of a run's lines of panels, and where these end."""
+    row: list[Box] = []
+    between = BETWEEN * scale + grid.side
+    for room in rooms:
+        top += room
+        lefts = [LEFT * scale + column * between for column in range(grid.columns)]
+        row += [Box(left, top, grid.side, high) for left in lefts]
+        top += high + FOOT * scale
+    return tuple(row), top
+
+
+def _rooms(keys: Sequence[int], columns: int, scale: float) -> list[float]:
+    """Return the room above each line of panels, for titles and the longest key."""
+    longest = [max(keys[k : k + columns]) for k in range(0, len(keys), columns)]
+    return [(HEAD + KEY_LINE * (lines - 1)) * scale for lines in longest]
+
+
+def panel_height(sheet: Sheet, usual: float, fixed: float, lines: int) -> float:
+    """Return the height of panels: the usual one, or what a sheet of a given height leaves.
+
+    `fixed` millimetres of the sheet are not panels. Raises InputError if too little is left.
+    """
     if sheet.height is None:
-        return grid.side if sheet.width is None else min(grid.side, HIGHEST)
+        return usual
     high = (sheet.height - fixed) / lines
     if high < SMALLEST_SIDE * sheet.scale:
         least = math.ceil(fixed + lines * SMALLEST_SIDE * sheet.scale)

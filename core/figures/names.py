@@ -26,7 +26,9 @@ FAMILIES = ("sans", "serif")
 
 # ---------------------------------------------------------------------------- the paper of a figure
 
+MOST_ROWS = 10  # runs of a figure, as many as a window shows
 COLUMN, PAGE = 85.0, 180.0  # millimetres: a column of a journal, and all of its page
+TEXT_WIDTH = 139.7  # 5.5 in, the text of NeurIPS, ICLR and most other conferences of one column
 SMALLEST, LARGEST = 20.0, 1000.0
 POINTS = 7.0
 FEWEST_POINTS, MOST_POINTS = 4.0, 24.0
@@ -49,6 +51,18 @@ class Sheet:
     def scale(self) -> float:
         """What lengths that go with the letters are multiplied by."""
         return self.points / POINTS
+
+
+# Sheets that figures are made for. A slide is 16:9 and 13.33 in wide; a poster's figure fills three
+# quarters of A0.
+PRESETS = {
+    "automatic": Sheet(),
+    "one column": Sheet(COLUMN),
+    "text width": Sheet(TEXT_WIDTH),
+    "two columns": Sheet(PAGE),
+    "slide 16:9": Sheet(338.7, 190.5, 12.0, caption=False),
+    "poster": Sheet(600.0, None, 24.0),
+}
 
 
 def check_sheet(sheet: Sheet) -> None:

@@ -130,7 +130,7 @@ def page_html(
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> str:
-    """The page of one to six runs, side by side, as HTML.
+    """Return the page of one to ten runs, side by side, as HTML.
 
     `panels` are the views, by themselves those of the papers' figure that there are. `shown` has
     the plane of the nodes, reference margins, selected nodes, ranges and pins, as in figures; its

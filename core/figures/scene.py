@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,15 +25,13 @@ from core.figures.layout import (
 )
 from core.figures.margin_curves import math_label
 from core.figures.material import Material, gather
-from core.figures.names import EVERY_PANEL, PANELS, check_sheet
+from core.figures.names import EVERY_PANEL, MOST_ROWS, PANELS, check_sheet
 from core.figures.options import USUAL, FigureOptions, Selected, check_look
-from core.figures.primitives import FigureScene
+from core.figures.primitives import FigureScene, Key, Panel, TimeKey
 from core.figures.rays import RAYS
 from core.observables.planes import PLANES
 from core.runs import Run
 
-# Of four panels each, so that letters are enough.
-MOST_ROWS = 6
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -59,7 +58,7 @@ def suited(panels: Sequence[str], runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def check_runs(runs: Sequence[Run]) -> None:
-    """InputError unless there are one to six runs, each with a frame."""
+    """InputError unless there are one to ten runs, each with a frame."""
     if not runs:
         raise InputError("There is no run to show; give at least one run file.")
     if len(runs) > MOST_ROWS:
@@ -133,7 +132,7 @@ def build_scene(
     norms, margins and colours of time share their scales between the rows; trajectories have a
     scale of their own.
 
-    Raises InputError for unknown panels, no or more than six runs, a plane that a run does not
+    Raises InputError for unknown panels, no or more than ten runs, a plane that a run does not
     have, or a sheet without room for the panels.
     """
     check_runs(runs)
@@ -150,14 +149,54 @@ def build_scene(
         for column, kind in enumerate(panels)
     }
     by_kind = [(", ".join(letters[row, kind] for row in range(len(runs))), kind) for kind in panels]
-    laid = page(headings(runs), len(panels), title, footer(material, by_kind), sheet)
-    drawn = tuple(
-        material.panel(row, kind, letters[row, kind], laid.boxes[row][column])[0]
+    texts = (title, footer(material, by_kind), sheet)
+    laid = page(headings(runs), [[1] * len(panels)] * len(runs), *texts)
+    drawn = [
+        [
+            material.panel(row, kind, letters[row, kind], laid.boxes[row][column])[0]
+            for column, kind in enumerate(panels)
+        ]
         for row in range(len(runs))
-        for column, kind in enumerate(panels)
-    )
+    ]
+    if len(runs) > 1:
+        columns = [with_one_key(column) for column in zip(*drawn, strict=True)]
+        drawn = [list(line) for line in zip(*columns, strict=True)]
+        keys_of = [[key_lines(one) for one in line] for line in drawn]
+        laid = page(headings(runs), keys_of, *texts)
+    # Titles of panels beside each other are on one line.
+    placed = []
+    for line, boxes in zip(drawn, laid.boxes, strict=True):
+        rows: dict[float, int] = {}
+        for panel, box in zip(line, boxes, strict=True):
+            rows[box.top] = max(rows.get(box.top, 0), key_lines(panel))
+        placed += [
+            replace(panel, box=box, key_lines=rows[box.top])
+            for panel, box in zip(line, boxes, strict=True)
+        ]
     size = (laid.width, laid.height, sheet.points)
-    return FigureScene(*size, title, options.palette, drawn, laid.texts, sheet.family)
+    return FigureScene(*size, title, options.palette, tuple(placed), laid.texts, sheet.family)
+
+
+def with_one_key(panels: Sequence[Panel]) -> list[Panel]:
+    """Return the panels with the key of the first one alone, if all have the same."""
+    first = panels[0].key
+    if len(panels) > 1 and all(_is_same_key(first, panel.key) for panel in panels):
+        return [panels[0], *(replace(panel, key=()) for panel in panels[1:])]
+    return list(panels)
+
+
+def _is_same_key(one: Key, two: Key) -> bool:
+    if isinstance(one, TimeKey) and isinstance(two, TimeKey):
+        same = (one.name, one.texts) == (two.name, two.texts)
+        return same and bool(np.array_equal(one.colours, two.colours))
+    return not isinstance(one, TimeKey) and one == two
+
+
+def key_lines(panel: Panel) -> int:
+    """Return how many lines the key of a panel has."""
+    if isinstance(panel.key, TimeKey) or not panel.key:
+        return 1 if panel.key else 0
+    return -(-len(panel.key) // (panel.key_columns or len(panel.key)))
 
 
 def footer(material: Material, by_kind: Sequence[tuple[str, str]]) -> tuple[str, str]:

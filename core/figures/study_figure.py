@@ -7,18 +7,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
-import numpy as np
-
 from core.errors import InputError
 from core.figures.labels import SETTINGS, phrase
-from core.figures.layout import BETWEEN, FOOT, LINE, MARGIN, title_texts, wrapped
-from core.figures.names import POINTS
+from core.figures.layout import (
+    BETWEEN,
+    FOOT,
+    LEAST_SIDE,
+    LINE,
+    MARGIN,
+    Grid,
+    checked_grid,
+    panel_height,
+    title_texts,
+    wrapped,
+)
+from core.figures.names import MOST_ROWS, POINTS, Sheet, check_sheet
 from core.figures.numbers import math_words
 from core.figures.options import FigureOptions
 from core.figures.palette import LIGHT, Palette
-from core.figures.primitives import NO_BREAK, Box, FigureScene, Key, Panel, Text, TimeKey, plain
-from core.figures.scene import MOST_ROWS, build_scene
-from core.figures.study_axes import scales_of
+from core.figures.primitives import NO_BREAK, Box, FigureScene, Panel, Text, plain
+from core.figures.scene import build_scene, key_lines, with_one_key
 from core.figures.study_panels import study_panel
 from core.runs import Run, open_run
 from core.studies.cell_table import Known
@@ -34,9 +42,10 @@ from core.studies.study import Study, load_study, shipped_ids
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Width of the figure in millimetres by the number of panels in a row.
 WIDTHS = {1: 96.0, 2: 150.0, 3: 180.0, 4: 180.0}
-LEFT, EDGE = 13.0, 4.0
-SMALL = POINTS - 1.0  # letters of the verdicts
-ASPECT = 0.78  # height of a panel by its width
+LEFT, EDGE, GAP = 13.0, 4.0, BETWEEN + 3.0
+SMALL = (POINTS - 1.0) / POINTS  # letters of the verdicts by the others
+ASPECT, WIDE_ASPECT = 0.78, 0.62  # height of a panel by its width, in rows and alone in one
+AUTOMATIC = Sheet()
 HEAD, KEY_LINE, TITLE_GAP = 9.0, 3.5, 2.4
 BARS = {"sd": "one standard deviation each way", "2se": "two standard errors each way"}
 
@@ -57,19 +66,23 @@ class Caption:
 
 
 def study_scene(
-    layout: FigureLayout, cells: Sequence[StudyCell], caption: Caption, palette: Palette = LIGHT
+    layout: FigureLayout,
+    cells: Sequence[StudyCell],
+    caption: Caption,
+    palette: Palette = LIGHT,
+    sheet: Sheet = AUTOMATIC,
 ) -> FigureScene:
-    """Return the figure of a study's runs.
+    """Return the figure of a study's runs on a sheet.
 
-    Raises InputError without runs, and for a formula of the layout with an unknown name.
+    Raises InputError without runs, for a formula of the layout with an unknown name, and for a
+    sheet without room for the panels.
     """
     if not cells:
         raise InputError(f"{caption.title}: no run of it has frames yet; run the study first.")
     _check_formulas(layout)
     every_line = [lines_of(panel, cells) for panel in layout.panels]
-    return scene_of_lines(
-        layout, every_line, replace(caption, settings=settings_text(cells)), palette
-    )
+    caption = replace(caption, settings=settings_text(cells))
+    return scene_of_lines(layout, every_line, caption, palette, sheet)
 
 
 def scene_of_lines(
@@ -77,6 +90,7 @@ def scene_of_lines(
     every_line: Sequence[Sequence[Line]],
     caption: Caption,
     palette: Palette = LIGHT,
+    sheet: Sheet = AUTOMATIC,
 ) -> FigureScene:
     """Return the figure of the lines of each panel.
 
@@ -90,18 +104,26 @@ def scene_of_lines(
         Texts around the panels; without a title the panels begin at the top.
     palette : Palette
         Colours of the figure.
+    sheet : Sheet
+        Size of the figure and of its letters.
 
     Returns
     -------
     FigureScene
+
+    Raises
+    ------
+    InputError
+        If the sheet has no room for the panels.
     """
-    columns = layout.columns
-    width = WIDTHS[columns]
-    side = (width - LEFT - EDGE - (columns - 1) * (BETWEEN + 3.0)) / columns
-    texts, top = title_texts(plain(caption.title), width) if caption.title else ([], 0.0)
-    top += 1.5
-    square = Box(0.0, 0.0, side, side)
-    panels: list[Panel] = []
+    check_sheet(sheet)
+    grid, scale = _grid(layout.columns, sheet), sheet.scale
+    columns, width, side = grid.columns, grid.width, grid.side
+    texts, top = title_texts(plain(caption.title), width, sheet.points)
+    titled = sheet.caption and caption.title
+    texts, top = (texts, top + 1.5 * scale) if titled else ([], MARGIN * scale)
+    # As wide as the panels are to letters of the usual size.
+    square = Box(0.0, 0.0, side / scale, side / scale)
     letters = LETTERS if len(layout.panels) > 1 else ("",)
     every_panel = with_one_key(
         [  # before their height is known
@@ -109,71 +131,46 @@ def scene_of_lines(
             for panel, lines, letter in zip(layout.panels, every_line, letters, strict=False)
         ]
     )
-    for begin in range(0, len(layout.panels), columns):
-        drawn = every_panel[begin : begin + columns]
-        # Of the longest key of the row, so that the panels beside it begin at one height.
-        rows = max(_key_lines(panel) for panel in drawn)
-        top += HEAD + KEY_LINE * (rows - 1)
-        height = ASPECT * side if columns > 1 else 0.62 * side
-        for column, panel in enumerate(drawn):
-            left = LEFT + column * (side + BETWEEN + 3.0)
-            box = Box(left, round(top, 2), side, height)
-            panels.append(replace(panel, box=box, row=begin // columns, key_lines=rows))
-        top += height + FOOT
-    texts += _footer(layout, every_line, caption, width, top + TITLE_GAP)
-    bottom = max((text.top for text in texts), default=0.0) + MARGIN
-    height, title = round(max(bottom, top + MARGIN), 2), caption.title
-    return FigureScene(width, height, POINTS, title, palette, tuple(panels), tuple(texts))
+    lines = [every_panel[k : k + columns] for k in range(0, len(every_panel), columns)]
+    footer = _footer(layout, every_line, caption, width, sheet) if sheet.caption else []
+    # Of the longest key of the row, so that the panels beside it begin at one height.
+    keys = [max(key_lines(panel) for panel in line) for line in lines]
+    heads = [(HEAD + KEY_LINE * (rows - 1)) * scale for rows in keys]
+    below = max((text.top for text in footer), default=0.0) + MARGIN * scale
+    fixed = top + sum(heads) + len(lines) * FOOT * scale + below
+    aspect = ASPECT if columns > 1 else WIDE_ASPECT
+    high = panel_height(sheet, aspect * side, fixed, len(lines))
+    panels: list[Panel] = []
+    for row, (line, head) in enumerate(zip(lines, heads, strict=True)):
+        top += head
+        panels += _placed(line, row, Box(LEFT * scale, round(top, 2), side, high), GAP * scale)
+        top += high + FOOT * scale
+    texts += [replace(text, top=round(text.top + top, 2)) for text in footer]
+    size = (width, sheet.height or round(top + below, 2), sheet.points)
+    drawn = tuple(panels)
+    return FigureScene(*size, caption.title, palette, drawn, tuple(texts), sheet.family)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A point of a figure in millimetres from the top left corner, the mean of `count` runs.
-
-    `name` is the first of these runs, or that of the whole line where `of_line`.
-    """
-
-    left: float
-    top: float
-    name: str
-    mean: float
-    count: int
-    of_line: bool
+def _placed(line: Sequence[Panel], row: int, first: Box, gap: float) -> list[Panel]:
+    """Return panels side by side, with room for the longest key above each of them."""
+    rows, step = max(key_lines(panel) for panel in line), first.width + gap
+    boxes = [replace(first, left=first.left + column * step) for column in range(len(line))]
+    return [
+        replace(panel, box=box, row=row, key_lines=rows)
+        for panel, box in zip(line, boxes, strict=True)
+    ]
 
 
-def spots_of(
-    scene: FigureScene, layout: FigureLayout, every_line: Sequence[Sequence[Line]]
-) -> tuple[Spot, ...]:
-    """Return the points of a figure that stand for runs.
+def _grid(columns: int, sheet: Sheet) -> Grid:
+    """Return the columns of a layout, or as many of them as a narrow sheet has room for."""
+    scale, width = sheet.scale, sheet.width or WIDTHS[columns]
 
-    Parameters
-    ----------
-    scene : FigureScene
-        Figure of the lines, by `scene_of_lines`.
-    layout : FigureLayout
-        Panels of the figure.
-    every_line : sequence of sequences of Line
-        Lines of each panel.
+    def side(count: int) -> float:
+        return (width - (LEFT + EDGE + (count - 1) * GAP) * scale) / count
 
-    Returns
-    -------
-    tuple of Spot
-        Points within the frames of their panels.
-    """
-    spots = []
-    for panel, own, lines in zip(scene.panels, layout.panels, every_line, strict=True):
-        for line in lines if own.kind not in PICTURES else ():
-            x_scale, y_scale = scales_of(own, lines)
-            across = (x_scale.place(line.x) - panel.x.low) / (panel.x.high - panel.x.low)
-            up = (y_scale.place(line.mean) - panel.y.low) / (panel.y.high - panel.y.low)
-            of_line = len(line.names) != line.x.size
-            for k in np.flatnonzero((abs(across - 0.5) <= 0.5) & (abs(up - 0.5) <= 0.5)):
-                left = panel.box.left + float(across[k]) * panel.box.width
-                top = panel.box.top + (1.0 - float(up[k])) * panel.box.height
-                name, mean = line.names[0 if of_line else k], float(line.mean[k])
-                spots.append(Spot(left, top, name, mean, int(line.count[k]), of_line))
-    return tuple(spots)
+    while columns > 1 and side(columns) < LEAST_SIDE * scale:
+        columns -= 1
+    return checked_grid(Grid(width, columns, side(columns)), sheet)
 
 
 def _check_formulas(layout: FigureLayout) -> None:
@@ -196,49 +193,32 @@ def _check_formulas(layout: FigureLayout) -> None:
             ) from error
 
 
-def with_one_key(panels: Sequence[Panel]) -> list[Panel]:
-    """Return the panels with the key of the first one alone, if all have the same."""
-    first = panels[0].key
-    if len(panels) > 1 and all(_is_same_key(first, panel.key) for panel in panels):
-        return [panels[0], *(replace(panel, key=()) for panel in panels[1:])]
-    return list(panels)
-
-
-def _is_same_key(one: Key, two: Key) -> bool:
-    if isinstance(one, TimeKey) and isinstance(two, TimeKey):
-        same = (one.name, one.texts) == (two.name, two.texts)
-        return same and bool(np.array_equal(one.colours, two.colours))
-    return not isinstance(one, TimeKey) and one == two
-
-
-def _key_lines(panel: Panel) -> int:
-    if isinstance(panel.key, TimeKey) or not panel.key:
-        return 1 if panel.key else 0
-    return -(-len(panel.key) // (panel.key_columns or len(panel.key)))
-
-
 def _footer(
     layout: FigureLayout,
     every_line: Sequence[Sequence[Line]],
     caption: Caption,
     width: float,
-    top: float,
+    sheet: Sheet,
 ) -> list[Text]:
+    """Return the texts below the panels, from the end of these downwards."""
+    scale, points = sheet.scale, sheet.points
+    top, edge = TITLE_GAP * scale, MARGIN * scale
     source = f"Source: {plain(caption.source)}. " if caption.source else ""
     first = source + caption.settings + _bars_text(layout, every_line)
     paragraphs = [first, math_words(layout.note or caption.note)]
     texts = []
     for paragraph in [text for text in paragraphs if text]:
-        for line in wrapped(paragraph, width - 2 * MARGIN, POINTS):
-            texts.append(Text(MARGIN, round(top, 2), line, POINTS, muted=True))
-            top += LINE
-    top += 0.35 * LINE
+        for line in wrapped(paragraph, width - 2 * edge, points):
+            texts.append(Text(edge, top, line, points, muted=True))
+            top += LINE * scale
+    top += 0.35 * LINE * scale
+    small = points * SMALL
     for verdict in caption.verdicts:
-        words = wrapped(math_words(plain(verdict)), width - 3 * MARGIN, SMALL)
+        words = wrapped(math_words(plain(verdict)), width - 3 * edge, small)
         for position, line in enumerate(words):
-            left = MARGIN if position == 0 else 2 * MARGIN
-            texts.append(Text(left, round(top, 2), line, SMALL))
-            top += 0.88 * LINE
+            left = edge if position == 0 else 2 * edge
+            texts.append(Text(left, top, line, small))
+            top += 0.88 * LINE * scale
     return texts
 
 
@@ -296,19 +276,43 @@ def figure_of_runs(
     palette: Palette = LIGHT,
     verdicts: Sequence[str] = (),
     known: Known | None = None,
+    sheet: Sheet = AUTOMATIC,
 ) -> FigureScene:
-    """The figure of some run files of a study; `keep` gets each run, to close it afterwards.
+    """Return the figure of some run files of a study.
 
-    Of a study without a layout it is that of its runs, one a row, as long as they are few (see
-    `has_figure`). `known` are the values that a sweep's table has, by the names of cells: files of
-    which it has all that is needed are not opened. Raises InputError when no run has a frame.
+    Parameters
+    ----------
+    study : Study
+        Without a layout the figure shows its runs, one a row, if they are few (`has_figure`).
+    paths : sequence of Path
+        Run files of the study.
+    keep : callable
+        Gets each run that is opened, to close it afterwards; returns the run to read.
+    palette : Palette
+        Colours of the figure.
+    verdicts : sequence of str
+        Verdicts on the claims, for a figure with a layout.
+    known : mapping, optional
+        Values of a sweep's table by the names of cells; files that add nothing are not opened.
+    sheet : Sheet
+        Size of the figure and of its letters.
+
+    Returns
+    -------
+    FigureScene
+
+    Raises
+    ------
+    InputError
+        If no run has a frame, or the sheet has no room for the panels.
     """
     layout = study.layout()
     if layout is None:
-        return build_scene([keep(open_run(path)) for path in paths], options=FigureOptions(palette))
+        options = FigureOptions(palette, sheet=sheet)
+        return build_scene([keep(open_run(path)) for path in paths], options=options)
     cells = cells_of_runs(study, layout, paths, keep, known)
     caption = Caption(study.title, study.source, "", tuple(verdicts))
-    return study_scene(layout, cells, caption, palette)
+    return study_scene(layout, cells, caption, palette, sheet)
 
 
 def cells_of_runs(

@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import InputError
+from core.figures.names import Sheet
 from core.figures.palette import Palette
 from core.figures.primitives import FigureScene
-from core.figures.study_figure import figure_of_runs, layout_of
+from core.figures.study_figure import AUTOMATIC, figure_of_runs, layout_of
 from core.runs import Run, open_run
 from core.studies.cell_table import Known, Row, known_values
 from core.studies.cells import runs_of, studies_in
@@ -197,6 +198,7 @@ def folder_figure(
     palette: Palette,
     fresh: Sequence[Study] = (),
     claims: bool = True,
+    sheet: Sheet = AUTOMATIC,
 ) -> FigureScene | None:
     """Return the figure of the study with a layout whose runs a folder holds; None without one.
 
@@ -212,6 +214,8 @@ def folder_figure(
         Studies whose runs were recorded a moment ago and have no ledger.
     claims : bool
         Judge the study's claims and write the verdicts below the panels.
+    sheet : Sheet
+        Size of the figure and of its letters.
 
     Returns
     -------
@@ -224,4 +228,5 @@ def folder_figure(
     own = next((ledger for ledger in ledgers if ledger.study.id == study.id), None)
     keep = kept_once(keep)
     verdicts, known = results_in(folder, own, claims, opener_of(keep))
-    return figure_of_runs(study, runs_of(study.id, folder), keep, palette, verdicts, known)
+    paths = runs_of(study.id, folder)
+    return figure_of_runs(study, paths, keep, palette, verdicts, known, sheet)

@@ -93,7 +93,7 @@ def figure(
     >>> ms.figure(run, kind="svg", panels=["margins"])[:5]
     b'<?xml'
 
-    Raises InputError for panels, curves and options that there are not, more than six runs, a run
+    Raises InputError for panels, curves and options that there are not, more than ten runs, a run
     without frames, or another ending; DiskError where the disk is full.
     """
     chosen = options_of(options)
@@ -125,7 +125,7 @@ def player(shown: Shown, /, **options: Unpack[PlayerOptions]) -> Player:
     ('Parity', '<!doctype html>')
 
     Raises InputError for views, curves and options that there are not, numbers of frames that are
-    not possible, more than six runs, and a run without frames.
+    not possible, more than ten runs, and a run without frames.
     """
     with ExitStack() as stack:
         return play(lambda: _opened(_read(shown, stack), stack), options)

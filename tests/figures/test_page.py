@@ -411,8 +411,8 @@ def test_what_cannot_be_a_page_is_a_sentence(panels, options, words_) -> None:
 def test_too_many_runs_frames_or_nodes_are_refused(monkeypatch, tmp_path) -> None:
     with pytest.raises(InputError, match="There is no run"):
         page_html([])
-    with pytest.raises(InputError, match="at most 6 runs"):
-        page_html(two_runs() * 4)
+    with pytest.raises(InputError, match="at most 10 runs"):
+        page_html(two_runs() * 6)
     with pytest.raises(InputError, match=r"must end in \.html"):
         save_page(two_runs(), tmp_path / "figure.htm")
     monkeypatch.setattr(pages, "MOST_NUMBERS", 300)

@@ -12,13 +12,14 @@ import pytest
 
 from core.errors import InputError
 from core.figures.export import figure_bytes
+from core.figures.names import PRESETS, Sheet
 from core.figures.palette import DARK, LIGHT
 from core.figures.primitives import FigureScene, Panel, TimeKey
 from core.figures.study_axes import Scale
 from core.figures.study_figure import Caption, study_scene
 from core.figures.study_panels import key_columns, line_text, study_panel
 from core.network.activation import SMOOTH, Activation
-from core.studies.layout import parse_layout
+from core.studies.layout import FigureLayout, parse_layout
 from core.studies.panel_lines import Line, lines_of
 from tests.contrast import contrast
 from tests.figures.test_study_values import cell, panel
@@ -163,6 +164,34 @@ def test_activations() -> None:
     (line,) = lines_of(layout, [one])
     expected = 0.1 * line.x + 0.9 * np.log((1.0 + np.exp(line.x)) / 2.0)
     assert line.mean == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("sheet", [*PRESETS.values(), Sheet(100.0, 90.0, 6.0, "serif")])
+def test_a_page_fits_its_sheet(sheet: Sheet) -> None:
+    """Fewer panels stand side by side on a narrow sheet; all of them share a given height."""
+    drawn = study_scene(layout_of_three(), cells(), Caption("A study " * 12), sheet=sheet)
+    assert (drawn.points, drawn.family) == (sheet.points, sheet.family)
+    assert drawn.width_mm == (sheet.width or 180.0)
+    assert sheet.height in (None, drawn.height_mm)
+    assert bool(drawn.texts) == sheet.caption
+    for one in drawn.panels:
+        assert one.box.width >= 12.0 * sheet.scale and one.box.height >= 12.0 * sheet.scale
+        assert one.box.left + one.box.width <= drawn.width_mm
+        assert one.box.top + one.box.height < drawn.height_mm
+    for text in drawn.texts:
+        assert 0.0 < text.top < drawn.height_mm
+    lines = {one.box.top for one in drawn.panels}
+    assert len(lines) == (3 if drawn.width_mm == 85.0 else 2 if drawn.width_mm < 110.0 else 1)
+
+
+@pytest.mark.parametrize("sheet", [Sheet(40.0, None, 24.0), Sheet(180.0, 30.0)])
+def test_a_sheet_without_room_is_refused(sheet: Sheet) -> None:
+    with pytest.raises(InputError, match="no room"):
+        study_scene(layout_of_three(), cells(), Caption("A study"), sheet=sheet)
+
+
+def layout_of_three() -> FigureLayout:
+    return parse_layout({"columns": 3, "panels": [SWEEP] * 3}, "test")
 
 
 def test_a_fitted_slope_stands_in_the_key() -> None:

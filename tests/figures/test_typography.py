@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 
-from core.figures.draw import drawing
+from core.figures.draw import draw_scene, drawing
 from core.figures.draw_keys import font_text
 from core.figures.margin_curves import label_heights, line_height
 from core.figures.options import FigureOptions, Look
 from core.figures.primitives import Axis, TimeKey
-from core.figures.scene import build_scene
-from core.figures.study_figure import with_one_key
+from core.figures.scene import build_scene, with_one_key
 from core.reference.margin import Bracket, ReferenceMargin
 from tests.figures.test_reference_lines import GLOBAL
 from tests.figures.test_study_scene import SWEEP, scene
@@ -54,6 +54,16 @@ def test_titles_beside_each_other_are_on_one_line() -> None:
     assert titles == ["$\\log_{10}$ risk", "distance from the start", "hard margin"]
 
 
+def test_labels_lie_on_paper() -> None:
+    """Lines behind a label are dimmed, whether it names a level or a slope."""
+    marks = {"levels": [{"value": 0.3, "text": "a level"}]}
+    with drawing():
+        figure = draw_scene(scene({**SWEEP, **marks}))
+    (label,) = (one for one in figure.findobj(Text) if one.get_text() == " a level")
+    patch = label.get_bbox_patch()
+    assert patch is not None and patch.get_alpha() == 0.8
+
+
 def test_a_single_panel_has_no_letter() -> None:
     alone = build_scene(two_runs()[:1], ["norms"])
     assert alone.panels[0].letter == ""
@@ -70,6 +80,18 @@ def test_a_key_that_repeats_is_drawn_once() -> None:
     assert isinstance(key, TimeKey)
     other = replace(page.panels[1], key=replace(key, name="another"))
     assert all(panel.key for panel in with_one_key([page.panels[0], other]))
+
+
+def test_runs_below_each_other_share_their_keys() -> None:
+    kinds = ["rotations", "norms", "margins", "curves"]
+    page = build_scene(two_runs(), kinds)
+    first, second = page.panels[:4], page.panels[4:]
+    assert all(panel.key for panel in first) and not any(panel.key for panel in second)
+    assert {panel.key_lines for panel in first} == {2}
+    assert {panel.key_lines for panel in second} == {0}
+    gap = second[0].box.top - first[0].box.top - first[0].box.height
+    above = build_scene(two_runs()[:1], kinds).panels[0].box.top
+    assert gap < above  # no room is kept for a key
 
 
 def test_the_index_of_a_sum_does_not_reach_below_the_line() -> None:

@@ -197,8 +197,8 @@ def test_what_cannot_be_played_is_a_sentence(shown: Any, sentence: str) -> None:
 
 
 def test_too_many_runs_are_a_sentence(run: ms.Run) -> None:
-    with pytest.raises(ms.InputError, match="at most 6 runs"):
-        ms.player([run] * 7)
+    with pytest.raises(ms.InputError, match="at most 10 runs"):
+        ms.player([run] * 11)
 
 
 def test_a_run_without_frames_is_a_sentence(run: ms.Run, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from core.figures.study_axes import scales_of
-from core.figures.study_figure import Caption, scene_of_lines, spots_of
+from core.figures.study_figure import Caption, scene_of_lines
+from core.figures.study_spots import spots_of
 from core.program import RESOURCES
 from core.studies.shipped_result import (
     at_result_size,

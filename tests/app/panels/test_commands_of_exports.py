@@ -17,9 +17,9 @@ from PySide6.QtWidgets import QWidget
 
 from app.export.commands import command_of
 from app.export.controller import COPIED, ExportController
-from app.export.export_dialogs import DataDialog
+from app.export.data_form import NAME, DataForm
+from app.export.export_dialog import ExportDialog
 from app.export.export_progress import ProgressWindow
-from app.export.figure_dialogs import FigureDialog
 from app.export.jobs import DataJob, ExportJob, open_run_files
 from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob, complete_job
 from core.cli.looks import promises_of
@@ -200,7 +200,7 @@ def controller(qtbot, tmp_path, monkeypatch, runs):
 def test_each_window_copies_its_command(qtbot, controller: ExportController, kind: str) -> None:
     getattr(controller, kind)()
     dialog = controller.dialog
-    if isinstance(dialog, DataDialog):
+    if isinstance(dialog.form, DataForm):
         qtbot.waitUntil(lambda: dialog.copy.isEnabled())
     QTest.mouseClick(dialog.copy, Left)
     words = shlex.split(QGuiApplication.clipboard().text().splitlines()[0])
@@ -216,24 +216,24 @@ def test_a_preview_is_drawn_after_each_change_and_says_its_size(
 ) -> None:
     controller.figure()
     dialog = controller.dialog
-    for box in (*dialog.panels[1:], dialog.caption):
+    for box in (*list(dialog.form.panels.values())[1:], dialog.form.caption):
         QTest.keyClick(box, Qt.Key.Key_Space)
-    for steps, said in ((1, "85 \u00d7"), (2, "120 \u00d7 90 mm")):
-        dialog.size_choice.setFocus()
+    for steps, said in ((1, "85 \u00d7"), (5, "120 \u00d7")):
+        dialog.form.size_choice.setFocus()
         for _ in range(steps):
-            QTest.keyClick(dialog.size_choice, Qt.Key.Key_Down)
+            QTest.keyClick(dialog.form.size_choice, Qt.Key.Key_Down)
         qtbot.waitUntil(partial(_measures, dialog, said))
         image = dialog.preview.image
         width, height = (float(x) for x in re.findall(r"[\d.]+", dialog.measures.text()))
         assert image.width() / image.height() == pytest.approx(width / height, rel=0.02)
-    dialog.high.setFocus()
-    dialog.high.selectAll()
-    QTest.keyClicks(dialog.high, "30")
-    QTest.keyClick(dialog.high, Qt.Key.Key_Tab)
+    dialog.form.high.setFocus()
+    dialog.form.high.selectAll()
+    QTest.keyClicks(dialog.form.high, "30")
+    QTest.keyClick(dialog.form.high, Qt.Key.Key_Tab)
     qtbot.waitUntil(lambda: "mm high at least" in dialog.preview.words)
 
 
-def _measures(dialog: FigureDialog, said: str) -> bool:
+def _measures(dialog: ExportDialog, said: str) -> bool:
     return dialog.measures.text().startswith(said)
 
 
@@ -243,11 +243,11 @@ def test_a_size_of_0_is_said_in_the_window_and_in_the_preview(
 ) -> None:
     controller.figure()
     dialog = controller.dialog
-    dialog.size_choice.setCurrentIndex(dialog.size_choice.count() - 1)
-    dialog.wide.setFocus()
-    dialog.wide.selectAll()
-    QTest.keyClicks(dialog.wide, "0")
-    QTest.keyClick(dialog.wide, Qt.Key.Key_Tab)
+    dialog.form.size_choice.setCurrentIndex(dialog.form.size_choice.count() - 1)
+    dialog.form.wide.setFocus()
+    dialog.form.wide.selectAll()
+    QTest.keyClicks(dialog.form.wide, "0")
+    QTest.keyClick(dialog.form.wide, Qt.Key.Key_Tab)
     assert "0 mm wide" in dialog.problem.text() and not dialog.save.isEnabled()
     assert not dialog.copy.isEnabled()
     qtbot.waitUntil(lambda: "0 mm wide" in dialog.preview.words)
@@ -283,35 +283,35 @@ def test_the_time_left_is_told_beside_the_bar(qtbot) -> None:
 def test_the_interval_of_the_loop_is_that_of_the_film(qtbot, controller, tmp_path) -> None:
     controller.film()
     dialog = controller.dialog
-    assert dialog.interval() == pytest.approx((-0.5, 2.0 / 3.0), abs=1e-4)
+    assert dialog.form.interval() == pytest.approx((-0.5, 2.0 / 3.0), abs=1e-4)
     for text, said in (("soon", "is no time"), ("10^-3", "interval is empty")):
-        dialog.until.setFocus()
-        dialog.until.selectAll()
-        QTest.keyClicks(dialog.until, text)
+        dialog.form.until.setFocus()
+        dialog.form.until.selectAll()
+        QTest.keyClicks(dialog.form.until, text)
         assert said in dialog.problem.text() and not dialog.save.isEnabled()
-    dialog.until.selectAll()
-    QTest.keyClick(dialog.until, Qt.Key.Key_Delete)
-    since, until = dialog.interval() or (0.0, 0.0)
+    dialog.form.until.selectAll()
+    QTest.keyClick(dialog.form.until, Qt.Key.Key_Delete)
+    since, until = dialog.form.interval() or (0.0, 0.0)
     assert (since, until) == (-0.5, np.inf) and dialog.save.isEnabled()
-    dialog.size_choice.setCurrentIndex(dialog.size_choice.count() - 1)
-    dialog.wide.setValue(0)
+    dialog.form.size_choice.setCurrentIndex(dialog.form.size_choice.count() - 1)
+    dialog.form.wide.setValue(0)
     assert "0 \u00d7 600 pixels" in dialog.problem.text()
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_mp4_is_offered_where_there_is_an_encoder(
+def test_mp4_is_possible_where_there_is_an_encoder(
     qtbot, controller, monkeypatch, there: bool
 ) -> None:
-    said = "" if there else "an .mp4 needs the extra named movie"
-    monkeypatch.setattr("app.export.export_dialogs.mp4_problem", lambda: said)
+    said = "" if there else "an .mp4 needs ffmpeg"
+    monkeypatch.setattr("app.export.film_form.mp4_problem", lambda: said)
     controller.film()
     dialog = controller.dialog
-    dialog.format.setFocus()
+    dialog.form.format.setFocus()
     for _ in range(3):
-        QTest.keyClick(dialog.format, Qt.Key.Key_Down)
-    assert dialog.suffix() == (".mp4" if there else ".webp")
-    assert dialog.encoder.isVisible() != there
-    assert there or "needs the extra named movie" in dialog.encoder.text()
+        QTest.keyClick(dialog.form.format, Qt.Key.Key_Down)
+    assert dialog.form.suffix() == ".mp4"
+    assert dialog.save.isEnabled() == there
+    assert dialog.problem.text() == ("" if there else "An .mp4 needs ffmpeg.")
 
 
 def test_costly_columns_are_not_ticked_and_say_what_they_take(
@@ -319,21 +319,21 @@ def test_costly_columns_are_not_ticked_and_say_what_they_take(
 ) -> None:
     controller.data()
     dialog = controller.dialog
-    assert isinstance(dialog, DataDialog)
+    assert isinstance(dialog.form, DataForm)
     qtbot.waitUntil(lambda: dialog.save.isEnabled())
     items = {
-        item.text().partition(":")[0]: item
-        for item in (dialog.columns.item(row) for row in range(dialog.columns.count()))
+        item.data(NAME): item
+        for item in (dialog.form.columns.item(row) for row in range(dialog.form.columns.count()))
     }
-    assert "about" in items["test_error"].text() and "about" not in items["risk"].text()
-    chosen = [column.name for column in dialog.chosen()]
+    assert items["test_error"].text().endswith(" s") and items["risk"].text() == "risk (risk)"
+    chosen = [column.name for column in dialog.form.chosen()]
     assert "risk" in chosen and "rotation" in chosen and "test_error" not in chosen
-    dialog.columns.setCurrentItem(items["test_error"])
-    QTest.keyClick(dialog.columns, Qt.Key.Key_Space)
-    assert "test_error" in [column.name for column in dialog.chosen()]
-    dialog.format.setCurrentIndex(1)
-    assert "rotation" not in [column.name for column in dialog.chosen()]
-    assert dialog.columns.isRowHidden(dialog.columns.row(items["rotation"]))
+    dialog.form.columns.setCurrentItem(items["test_error"])
+    QTest.keyClick(dialog.form.columns, Qt.Key.Key_Space)
+    assert "test_error" in [column.name for column in dialog.form.chosen()]
+    dialog.form.format.setCurrentIndex(1)
+    assert "rotation" not in [column.name for column in dialog.form.chosen()]
+    assert dialog.form.columns.isRowHidden(dialog.form.columns.row(items["rotation"]))
 
 
 # ------------------------------------------------------------------------------------ BibTeX

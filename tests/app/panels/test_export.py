@@ -14,19 +14,20 @@ from PIL import Image
 from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QWidget
 
 from app.export.controller import BUSY, CANCELLED, NO_RUNS, ExportController
-from app.export.export_dialog import MOST_RUNS
-from app.export.export_dialogs import DataDialog, FilmDialog
-from app.export.figure_dialogs import FigureDialog, PageDialog
+from app.export.data_form import DataForm
+from app.export.export_dialog import ExportDialog
+from app.export.figure_form import FigureForm
+from app.export.film_form import FilmForm, PageForm
 from app.export.jobs import Cancelled, DataJob, ExportJob, Progress, data_paths, draw_here
 from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob
+from app.state.session import MOST_RUNS
 from core.figures.export import Draw
-from core.figures.names import PANELS
+from core.figures.names import MOST_ROWS, PANELS, PRESETS, Sheet
 from core.figures.options import FigureOptions
 from core.figures.palette import DARK
-from core.figures.scene import MOST_ROWS
 from core.observables.planes import NodePlane
 from core.runs import open_run
 from tests.support.made_up_runs import run_file
@@ -89,7 +90,15 @@ def set_path(dialog, path: Path) -> None:
     QTest.keyClicks(dialog.path, str(path))
 
 
-def known(qtbot, dialog: DataDialog) -> None:
+def views_of(dialog: ExportDialog) -> list[QCheckBox]:
+    return list(dialog.form.panels.values())
+
+
+def runs_of(dialog: ExportDialog) -> list[QCheckBox]:
+    return list(dialog.run_boxes.values())
+
+
+def known(qtbot, dialog: ExportDialog) -> None:
     qtbot.waitUntil(lambda: dialog.save.isEnabled())
 
 
@@ -106,17 +115,17 @@ def test_a_figure_is_saved_by_its_window(
     def ask() -> None:
         controller.figure()
         dialog = controller.dialog
-        assert isinstance(dialog, FigureDialog) and dialog.isVisible()
+        assert isinstance(dialog.form, FigureForm) and dialog.isVisible()
         assert dialog.path.text() == str(tmp_path / "study__m=6.pdf")
-        dialog.format.setFocus()
-        QTest.keyClick(dialog.format, Qt.Key.Key_Home)
+        dialog.form.format.setFocus()
+        QTest.keyClick(dialog.form.format, Qt.Key.Key_Home)
         for _ in range([".pdf", ".svg", ".png"].index(suffix)):
-            QTest.keyClick(dialog.format, Qt.Key.Key_Down)
-        assert dialog.dpi.isEnabled() == (suffix == ".png")
-        for box in dialog.panels[1:4]:
+            QTest.keyClick(dialog.form.format, Qt.Key.Key_Down)
+        assert dialog.form.dpi.isEnabled() == (suffix == ".png")
+        for box in views_of(dialog)[1:4]:
             box.setFocus()
             QTest.keyClick(box, Qt.Key.Key_Space)
-        dialog.dpi.setValue(50)
+        dialog.form.dpi.setValue(50)
         QTest.mouseClick(dialog.save, Left)
 
     target = tmp_path / f"study__m=6{suffix}"
@@ -136,16 +145,16 @@ def test_a_page_is_saved_by_its_window_which_says_how_large_it_is(
     def ask() -> None:
         controller.page()
         dialog = controller.dialog
-        assert isinstance(dialog, PageDialog) and dialog.isVisible()
+        assert isinstance(dialog.form, PageForm) and dialog.isVisible()
         assert dialog.path.text() == str(target)
         qtbot.waitUntil(lambda: "MB" in dialog.measures.text())
         assert not dialog.preview.image.isNull()
-        for box in dialog.panels[:3]:
+        for box in views_of(dialog)[:3]:
             QTest.keyClick(box, Qt.Key.Key_Space)
-        dialog.name.setFocus()
-        QTest.keyClicks(dialog.name, "<b>mine</b>")
-        dialog.frames.setValue(5)
-        dialog.colours.setCurrentIndex(2)
+        dialog.form.name.setFocus()
+        QTest.keyClicks(dialog.form.name, "<b>mine</b>")
+        dialog.form.frames.setValue(5)
+        dialog.form.colours.setCurrentIndex(2)
         job = dialog.job()
         assert isinstance(job, PageJob)
         assert (job.panels, job.frames, job.colours) == (("margins",), 5, "dark")
@@ -165,38 +174,39 @@ def test_what_no_page_can_be_of_is_said_in_its_window(
     shown.runs = runs
     controller.page()
     dialog = controller.dialog
-    assert isinstance(dialog, PageDialog)
+    assert isinstance(dialog.form, PageForm)
     qtbot.waitUntil(lambda: "too many nodes for a page" in dialog.preview.words)
-    for box in dialog.panels[:3]:
+    for box in views_of(dialog)[:3]:
         QTest.keyClick(box, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: "MB" in dialog.measures.text())
-    QTest.keyClick(dialog.panels[3], Qt.Key.Key_Space)
+    QTest.keyClick(views_of(dialog)[3], Qt.Key.Key_Space)
     assert "at least one view" in dialog.problem.text() and not dialog.save.isEnabled()
 
 
 def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:
-    dialog = FigureDialog(Exportable(tuple(runs), NodePlane("coordinates", (2, 3))), tmp_path)
+    dialog = ExportDialog(Exportable(tuple(runs), NodePlane("coordinates", (2, 3))), tmp_path)
     qtbot.addWidget(dialog)
     dialog.show()
-    qtbot.mouseClick(dialog.run_boxes[0], Left, pos=dialog.run_boxes[0].rect().center() * 0.1)
-    assert not dialog.run_boxes[0].isChecked()
+    first, second = runs_of(dialog)
+    qtbot.mouseClick(first, Left, pos=first.rect().center() * 0.1)
+    assert not first.isChecked()
     with qtbot.waitSignal(dialog.changed):  # the preview has other colours
-        dialog.palette_choice.setCurrentIndex(1)
+        dialog.form.palette_choice.setCurrentIndex(1)
     path = tmp_path / "study__m=9.pdf"
     assert dialog.path.text() == str(path)
     options = FigureOptions(DARK, NodePlane("coordinates", (2, 3)))
     expected = FigureJob((runs[1],), path, PANELS, 300, options)
     assert dialog.job() == expected
-    dialog.run_boxes[1].setChecked(False)
+    second.setChecked(False)
     assert "at least one run" in dialog.problem.text() and not dialog.save.isEnabled()
-    dialog.run_boxes[1].setChecked(True)
-    for box in dialog.panels:
+    second.setChecked(True)
+    for box in views_of(dialog):
         box.setChecked(False)
-    assert "at least one panel" in dialog.problem.text()
+    assert "at least one view" in dialog.problem.text()
 
 
 def test_a_place_that_cannot_be_or_is_taken_is_said_before_saving(qtbot, runs, tmp_path) -> None:
-    dialog = FigureDialog(Exportable((runs[0],)), tmp_path)
+    dialog = ExportDialog(Exportable((runs[0],)), tmp_path)
     qtbot.addWidget(dialog)
     dialog.show()
     assert not dialog.problem.isVisible() and not dialog.note.isVisible()
@@ -210,12 +220,12 @@ def test_a_place_that_cannot_be_or_is_taken_is_said_before_saving(qtbot, runs, t
     (tmp_path / "old.pdf").touch()
     set_path(dialog, tmp_path / "old.pdf")
     assert dialog.note.text() == "old.pdf will be replaced." and dialog.save.isEnabled()
-    dialog.format.setCurrentIndex(1)
+    dialog.form.format.setCurrentIndex(1)
     assert dialog.path.text() == str(tmp_path / "old.svg") and not dialog.note.isVisible()
 
 
 def test_browsing_adds_the_ending(qtbot, runs, tmp_path, monkeypatch) -> None:
-    dialog = FigureDialog(Exportable((runs[0],)), tmp_path)
+    dialog = ExportDialog(Exportable((runs[0],)), tmp_path)
     qtbot.addWidget(dialog)
     answer = (str(tmp_path / "chosen"), "")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *given, **named: answer)
@@ -230,11 +240,11 @@ def test_a_film_is_saved(qtbot, controller: ExportController, shown: Shown, runs
     def ask() -> None:
         controller.film()
         dialog = controller.dialog
-        assert isinstance(dialog, FilmDialog)
-        dialog.seconds.setValue(0.2)
-        dialog.rate.setValue(10)
+        assert isinstance(dialog.form, FilmForm)
+        dialog.form.seconds.setValue(0.2)
+        dialog.form.rate.setValue(10)
         for index, path in enumerate((target.with_suffix(".gif"), target)):
-            dialog.format.setCurrentIndex(index)
+            dialog.form.format.setCurrentIndex(index)
             assert dialog.job() == FilmJob(
                 (runs[0],), path, "neurons", 0.2, 10, FigureOptions(DARK)
             )
@@ -246,13 +256,13 @@ def test_a_film_is_saved(qtbot, controller: ExportController, shown: Shown, runs
 
 
 def test_films_that_cannot_be_made_are_refused_in_the_window(qtbot, runs, tmp_path) -> None:
-    dialog = FilmDialog(Exportable(tuple(runs)), tmp_path)
+    dialog = ExportDialog(Exportable(tuple(runs)), tmp_path, "film")
     qtbot.addWidget(dialog)
-    dialog.rate.setValue(55)
-    assert "at most 50 frames a second" in dialog.problem.text()
-    dialog.format.setCurrentIndex(1)
+    dialog.form.rate.setValue(55)
+    assert "at most 50 frames per second" in dialog.problem.text()
+    dialog.form.format.setCurrentIndex(1)
     assert dialog.problem.text() == ""
-    dialog.seconds.setValue(500.0)
+    dialog.form.seconds.setValue(500.0)
     assert "too many" in dialog.problem.text()
 
 
@@ -264,11 +274,13 @@ def test_data_of_several_runs_are_one_file_each(
     def ask() -> None:
         controller.data()
         dialog = controller.dialog
-        assert isinstance(dialog, DataDialog)
+        assert isinstance(dialog.form, DataForm)
         assert dialog.path.text() == str(tmp_path)
         known(qtbot, dialog)
-        QTest.mouseClick(dialog.parameters, Left, pos=dialog.parameters.rect().center() * 0.1)
-        assert dialog.parameters.isChecked()
+        QTest.mouseClick(
+            dialog.form.parameters, Left, pos=dialog.form.parameters.rect().center() * 0.1
+        )
+        assert dialog.form.parameters.isChecked()
         QTest.mouseClick(dialog.save, Left)
 
     assert finished(qtbot, controller, ask) == f"Saved 2 files in {tmp_path}."
@@ -285,9 +297,9 @@ def test_data_as_csv_are_the_scalars(
     def ask() -> None:
         controller.data()
         known(qtbot, controller.dialog)
-        controller.dialog.parameters.setChecked(True)
-        controller.dialog.format.setCurrentIndex(1)
-        assert not controller.dialog.parameters.isEnabled()
+        controller.dialog.form.parameters.setChecked(True)
+        controller.dialog.form.format.setCurrentIndex(1)
+        assert not controller.dialog.form.parameters.isEnabled()
         QTest.mouseClick(controller.dialog.save, Left)
 
     finished(qtbot, controller, ask)
@@ -321,7 +333,7 @@ def test_a_figure_is_copied_as_pixels_and_as_vectors(
     plane = NodePlane("coordinates", (1, 2))
     shown.runs, shown.options = runs[:1], {"plane": plane, "panels": ("neurons", "margins")}
     said = finished(qtbot, controller, controller.copy_figure)
-    assert "clipboard" in said
+    assert said == "Figure copied."
     data = QGuiApplication.clipboard().mimeData()
     assert data.hasImage() and data.imageData().width() > 700
     assert b"<svg" in data.data("image/svg+xml").data()
@@ -410,7 +422,7 @@ def test_a_window_that_is_left_writes_nothing(
             lambda run, folder: FigureJob((run,), run / "a.svg", ("margins",)),
             "choose another place.",
         ),
-        (lambda run, folder: FigureJob((run,) * 7, folder / "a.pdf"), "at most 6 runs"),
+        (lambda run, folder: FigureJob((run,) * 11, folder / "a.pdf"), "at most 10 runs"),
         (lambda run, folder: DataJob((run,), (folder / "a.csv",), True), "NPZ for the parameters"),
     ],
 )
@@ -435,9 +447,101 @@ def test_an_error_of_the_program_is_a_sentence_too(
     shown.runs = runs
     with qtbot.waitSignal(controller.error) as signal:
         controller.copy_figure()
-    assert "error in the program" in signal.args[0]
+    assert "internal error" in signal.args[0]
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_as_many_runs_are_offered_as_a_figure_has_rows() -> None:
-    assert MOST_RUNS == MOST_ROWS
+# ------------------------------------------------------------------------- one dialog for all
+
+
+def test_tabs_share_runs_and_place(qtbot, runs, tmp_path) -> None:
+    """Each tab keeps its options; a typed name keeps its stem."""
+    dialog = ExportDialog(Exportable(tuple(runs)), tmp_path)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    runs_of(dialog)[0].setChecked(False)
+    set_path(dialog, tmp_path / "mine.pdf")
+    dialog.form.format.setCurrentIndex(1)
+    for key, place in (("film", "mine.gif"), ("page", "mine.html"), ("figure", "mine.svg")):
+        show_tab(dialog, key)
+        assert dialog.chosen_runs() == (runs[1],)
+        assert dialog.path.text() == str(tmp_path / place) and dialog.save.isEnabled()
+    show_tab(dialog, "data")
+    assert dialog.path.text() == str(tmp_path / "mine.npz")
+    runs_of(dialog)[0].setChecked(True)  # a file for each
+    assert dialog.path.text() == str(tmp_path)
+    show_tab(dialog, "film")
+    assert dialog.path.text() == str(tmp_path / "study.gif")
+
+
+def show_tab(dialog: ExportDialog, tab: str) -> None:
+    names = [dialog.tabs.tabData(place) for place in range(dialog.tabs.count())]
+    dialog.tabs.setFocus()
+    while dialog.tab != tab:
+        forward = names.index(dialog.tab) < names.index(tab)
+        QTest.keyClick(dialog.tabs, Qt.Key.Key_Right if forward else Qt.Key.Key_Left)
+
+
+@pytest.mark.parametrize("tab", ["figure", "film", "page", "data"])
+def test_the_preview_has_half_of_the_dialog(qtbot, runs, tmp_path, tab: str) -> None:
+    dialog = ExportDialog(Exportable(tuple(runs)), tmp_path, tab)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    for width, height in ((1120, 640), (1024, 600)):
+        dialog.resize(width, height)
+        assert dialog.size().toTuple() == (width, height)
+        side = dialog.form.side or dialog.preview
+        qtbot.waitUntil(lambda side=side: 2 * side.width() >= dialog.width() - 24)
+        assert 3 * side.height() >= 2 * height
+
+
+def test_a_preset_is_paper_and_letters(qtbot, runs, tmp_path) -> None:
+    dialog = ExportDialog(Exportable((runs[0],)), tmp_path)
+    qtbot.addWidget(dialog)
+    assert dialog.job().options.sheet == Sheet()
+    for place, sheet in enumerate(PRESETS.values()):
+        dialog.form.size_choice.setCurrentIndex(place)
+        assert dialog.job().options.sheet == sheet
+    dialog.form.size_choice.setCurrentIndex(len(PRESETS))
+    dialog.form.wide.setValue(100.0)
+    assert dialog.job().options.sheet == Sheet(100.0, None, 24.0)
+    dialog.form.high.setValue(80.0)
+    assert dialog.job().options.sheet == Sheet(100.0, 80.0, 24.0)
+
+
+def test_tab_and_preset_are_remembered(controller: ExportController, shown: Shown, runs) -> None:
+    shown.runs = runs[:1]
+    controller.figure()
+    controller.dialog.form.choose_preset("slide 16:9")
+    controller.dialog.reject()
+    controller.film()
+    controller.dialog.reject()
+    controller.show()
+    assert controller.dialog.tab == "film"
+    show_tab(controller.dialog, "figure")
+    assert controller.dialog.form.preset == "slide 16:9"
+    controller.dialog.reject()
+    assert (controller.tab, controller.preset) == ("figure", "slide 16:9")
+
+
+@pytest.mark.usefixtures("drawn_by_one")
+def test_a_film_has_a_preview_of_its_last_frame(
+    qtbot, controller: ExportController, shown: Shown, runs
+) -> None:
+    shown.runs = runs[:1]
+    controller.film()
+    dialog = controller.dialog
+    qtbot.waitUntil(lambda: not dialog.preview.image.isNull())
+    assert dialog.measures.text() == "The last of 160 frames, 800 \u00d7 600 pixels"
+    ratio = dialog.preview.image.width() / dialog.preview.image.height()
+    assert ratio == pytest.approx(4.0 / 3.0, rel=0.01)
+
+
+def test_as_many_runs_are_offered_as_a_window_shows(qtbot, runs, tmp_path) -> None:
+    assert MOST_ROWS == MOST_RUNS
+    many = tuple(tmp_path / f"study__seed={seed}.msrun" for seed in range(MOST_ROWS + 1))
+    dialog = ExportDialog(Exportable(many), tmp_path)
+    qtbot.addWidget(dialog)
+    assert len(dialog.chosen_runs()) == MOST_ROWS and dialog.save.isEnabled()
+    runs_of(dialog)[-1].setChecked(True)
+    assert "at most 10 runs" in dialog.problem.text() and not dialog.save.isEnabled()

@@ -73,7 +73,7 @@ REMEMBERED = {
     "commands": ("used",),
     "drawing": ("_put", "_latest", "_before"),
     "training": ("_study", "_cells", "_proposals"),
-    "export": ("_folder",),
+    "export": ("_folder", "tab", "preset"),
     "settings": ("values",),
     "readout": ("_message",),
     "record": ("entries",),

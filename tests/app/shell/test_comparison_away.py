@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app import actions
-from app.export.figure_dialogs import CompareDialog
+from app.export.export_dialog import ExportDialog
 from app.export.jobs import CompareJob
 from app.shell.application import Marginscope
 from app.state.resolve import span_of
@@ -44,14 +44,15 @@ def comparing(
 
 def asked(
     program: Marginscope, qtbot: QtBot, modifiers: Qt.KeyboardModifier = CTRL
-) -> CompareDialog:
+) -> ExportDialog:
     keys(qtbot, program.window, Key.Key_E, modifiers)
     dialog = program.export.dialog
-    assert isinstance(dialog, CompareDialog)
+    assert isinstance(dialog, ExportDialog)
+    assert not dialog.run_boxes  # all that are compared
     return dialog
 
 
-def saved(program: Marginscope, dialog: CompareDialog, qtbot: QtBot) -> Path:
+def saved(program: Marginscope, dialog: ExportDialog, qtbot: QtBot) -> Path:
     (path,) = dialog.targets()
     with qtbot.waitSignal(program.export.finished):
         QTest.keyClick(dialog, Key.Key_Return)
@@ -59,7 +60,7 @@ def saved(program: Marginscope, dialog: CompareDialog, qtbot: QtBot) -> Path:
     return path
 
 
-def again(dialog: CompareDialog, folder: Path) -> tuple[list[str], Path]:
+def again(dialog: ExportDialog, folder: Path) -> tuple[list[str], Path]:
     """The words of the command that is copied, done with another file to write."""
     QTest.mouseClick(dialog.copy, Qt.MouseButton.LeftButton)
     words = shlex.split(QGuiApplication.clipboard().text())
@@ -92,12 +93,12 @@ def save_figure(
 ) -> None:
     """The command that is copied draws the same bytes."""
     dialog = asked(comparing, qtbot)
-    QTest.keyClick(dialog.format, Key.Key_Home)
+    QTest.keyClick(dialog.form.format, Key.Key_Home)
     for _ in range(steps):
-        QTest.keyClick(dialog.format, Key.Key_Down)
-    QTest.keyClick(dialog.size_choice, Key.Key_Home)
-    QTest.keyClick(dialog.size_choice, Key.Key_Down)
-    QTest.keyClick(dialog.palette_choice, Key.Key_End)
+        QTest.keyClick(dialog.form.format, Key.Key_Down)
+    QTest.keyClick(dialog.form.size_choice, Key.Key_Home)
+    QTest.keyClick(dialog.form.size_choice, Key.Key_Down)
+    QTest.keyClick(dialog.form.palette_choice, Key.Key_End)
     (path,) = dialog.targets()
     assert path.name == f"comparison-hard_margin{suffix}"
     words, other = again(dialog, folder)
@@ -160,11 +161,11 @@ def test_there_is_no_film_while_runs_are_compared(comparing: Marginscope, qtbot:
 
 def test_an_impossible_width_is_a_sentence(comparing: Marginscope, qtbot: QtBot) -> None:
     dialog = asked(comparing, qtbot)
-    QTest.keyClick(dialog.size_choice, Key.Key_End)
-    dialog.wide.setFocus()
-    dialog.wide.selectAll()
-    QTest.keyClicks(dialog.wide, "9")
-    QTest.keyClick(dialog.wide, Key.Key_Tab)
+    QTest.keyClick(dialog.form.size_choice, Key.Key_End)
+    dialog.form.wide.setFocus()
+    dialog.form.wide.selectAll()
+    QTest.keyClicks(dialog.form.wide, "9")
+    QTest.keyClick(dialog.form.wide, Key.Key_Tab)
     assert "9 mm wide" in dialog.problem.text()
     assert not dialog.save.isEnabled() and not dialog.copy.isEnabled()
     QTest.keyClick(dialog, Key.Key_Escape)

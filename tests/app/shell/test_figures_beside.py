@@ -13,7 +13,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.export.controller import CANCELLED
-from app.export.figure_dialogs import FigureDialog, PageDialog
+from app.export.export_dialog import ExportDialog
+from app.export.figure_form import FigureForm
+from app.export.film_form import PageForm
 from app.export.jobs import COPY_FORMATS
 from app.export.pictures import CopyJob, _scene
 from app.shell.application import Marginscope
@@ -50,10 +52,10 @@ def show_one_view(program: Marginscope, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: program.display.panels[0].names == ("margins",))
 
 
-def dialog_of(program: Marginscope, qtbot: QtBot) -> FigureDialog:
+def dialog_of(program: Marginscope, qtbot: QtBot) -> ExportDialog:
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
     dialog = program.export.dialog
-    assert isinstance(dialog, FigureDialog)
+    assert dialog is not None and isinstance(dialog.form, FigureForm)
     qtbot.waitUntil(lambda: not dialog.preview.image.isNull())
     # A preview that is given up takes the process along.
     qtbot.waitUntil(
@@ -70,7 +72,7 @@ def test_a_copied_figure_is_drawn_by_another_process(
     with qtbot.waitSignal(program.export.finished) as told:
         keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
         jobs.append(program.export._job)
-    assert told.args == ["The figure is on the clipboard."]
+    assert told.args == ["Figure copied."]
     assert len(workers()) == 1 and set(jobs[0].contents) == set(COPY_FORMATS.values())
     data = QGuiApplication.clipboard().mimeData()
     monkeypatch.undo()
@@ -87,7 +89,7 @@ def test_a_process_is_kept_for_a_while(program: Marginscope, qtbot: QtBot, figur
         QTest.mouseClick(dialog.save, LEFT)
     program.actions["page"].trigger()
     page = program.export.dialog
-    assert isinstance(page, PageDialog)
+    assert page is not None and isinstance(page.form, PageForm)
     qtbot.waitUntil(lambda: not page.preview.image.isNull())
     page.reject()
     assert len(list(figures.iterdir())) == 1 and workers() == [process]
@@ -164,4 +166,4 @@ def test_an_error_of_the_program_there_is_logged_here(
     monkeypatch.setattr(export, "figure_bytes", fail)
     with qtbot.waitSignal(program.export.error) as told:
         keys(qtbot, program.window, Qt.Key.Key_C, SHIFT)
-    assert "error in the program" in told.args[0] and "ZeroDivisionError there" in caplog.text
+    assert "internal error" in told.args[0] and "ZeroDivisionError there" in caplog.text

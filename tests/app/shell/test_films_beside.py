@@ -9,7 +9,7 @@ from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.export.controller import CANCELLED
+from app.export.controller import CANCELLED, PREVIEW_MS
 from app.export.jobs import open_run_files
 from app.export.pictures import FilmJob
 from app.shell.application import Marginscope
@@ -21,6 +21,7 @@ from tests.processes import draw_for_long, fail, workers
 
 CTRL, LEFT = Qt.KeyboardModifier.ControlModifier, Qt.MouseButton.LeftButton
 SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
+NEVER = 1_000_000
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +29,7 @@ def films(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "films"
     folder.mkdir()
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda place: str(folder))
+    monkeypatch.setattr(export.FigureProcess, "prestart", lambda process: None)
     return folder
 
 
@@ -38,12 +40,14 @@ def drawing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(program: Marginscope, qtbot: QtBot, seconds: float, suffix: str = ".gif") -> FilmJob:
+    program.export._preview_timer.setInterval(NEVER)  # its process would be a second one
     keys(qtbot, program.window, Qt.Key.Key_E, SHIFT)
     dialog = program.export.dialog
-    dialog.panel.setCurrentIndex(dialog.panel.findData("margins"))
-    dialog.format.setCurrentIndex([".gif", ".webp"].index(suffix))
-    dialog.seconds.setValue(seconds)
+    dialog.form.panel.setCurrentIndex(dialog.form.panel.findData("margins"))
+    dialog.form.format.setCurrentIndex([".gif", ".webp"].index(suffix))
+    dialog.form.seconds.setValue(seconds)
     QTest.mouseClick(dialog.save, LEFT)
+    program.export._preview_timer.setInterval(PREVIEW_MS)
     job = program.export._job
     assert isinstance(job, FilmJob)
     return job
@@ -123,7 +127,7 @@ def test_an_error_of_the_program_there_is_logged_here(
     monkeypatch.setattr(export, "_save_film", fail)
     with qtbot.waitSignal(program.export.error) as told:
         asked(program, qtbot, 1.0)
-    assert "error in the program" in told.args[0]
+    assert "internal error" in told.args[0]
     assert "ZeroDivisionError there" in caplog.text and list(films.iterdir()) == []
 
 

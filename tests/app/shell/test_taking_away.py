@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtCore import QSize, QStandardPaths, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -44,8 +44,8 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     qtbot.waitUntil(lambda: plot.zoom is not None)
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
     dialog = program.export.dialog
-    QTest.keyClick(dialog.ranges, Qt.Key.Key_Space)
-    assert dialog.ranges.isChecked() and dialog.moment.isChecked()
+    QTest.keyClick(dialog.form.ranges, Qt.Key.Key_Space)
+    assert dialog.form.ranges.isChecked() and dialog.form.moment.isChecked()
     job = dialog.job()
     assert isinstance(job, FigureJob)
     whole = complete_job(job, program.export._snapshot())
@@ -66,22 +66,26 @@ def test_a_figure_of_the_window_has_its_views_zoom_pins_and_moment(
     half = len(lengths) // 2
     assert lengths == half * [data.frames] + half * [frame + 1]
     assert all((curve.colours[:, 3] < 100).all() for curve in curves.ink.curves[:half])
-    QTest.keyClick(dialog.rest, Qt.Key.Key_Space)
+    QTest.keyClick(dialog.form.rest, Qt.Key.Key_Space)
     bare = dialog.job()
     assert isinstance(bare, FigureJob) and not bare.rest
     panels = complete_job(bare, program.export._snapshot()).scene().panels
     curves = next(panel for panel in panels if panel.kind == "curves")
     assert [curve.x.shape[1] for curve in curves.ink.curves] == half * [frame + 1]
-    QTest.keyClick(dialog.moment, Qt.Key.Key_Space)
-    assert not dialog.rest.isEnabled()
+    QTest.keyClick(dialog.form.moment, Qt.Key.Key_Space)
+    assert not dialog.form.rest.isEnabled()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
 
 
-def test_at_the_end_there_is_no_moment_to_choose(program: Marginscope, qtbot: QtBot) -> None:
+def test_at_the_end_there_is_no_moment_to_choose(
+    program: Marginscope, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The dialog also fits on a small screen."""
+    monkeypatch.setattr("app.widgets.screen_room.room_of", lambda window: QSize(1024, 608))
     held(program, 1.0)
     keys(qtbot, program.window, Qt.Key.Key_E, CTRL)
     dialog = program.export.dialog
-    assert not dialog.moment.isEnabled() and not dialog.moment.isChecked()
+    assert not dialog.form.moment.isEnabled() and not dialog.form.moment.isChecked()
     assert dialog.width() <= 1024 and dialog.height() <= 640
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
 
@@ -111,9 +115,9 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     shift = CTRL | Qt.KeyboardModifier.ShiftModifier
     keys(qtbot, program.window, Qt.Key.Key_E, shift)
     dialog = program.export.dialog
-    assert dialog.panel.currentText() == "neurons"
-    QTest.keyClick(dialog.panel, Qt.Key.Key_End)
-    assert not dialog.range.isEnabled()  # no nodes are shown
+    assert dialog.form.panel.currentText() == "neurons"
+    QTest.keyClick(dialog.form.panel, Qt.Key.Key_End)
+    assert not dialog.form.range.isEnabled()  # no nodes are shown
     job = dialog.job()
     assert isinstance(job, FilmJob)
     assert job.panel.split(",") == list(program.display.panels[0].names)
@@ -130,7 +134,7 @@ def test_a_film_shows_the_open_views(program: Marginscope, qtbot: QtBot, tmp_pat
     qtbot.waitUntil(lambda: len(program.display.panels[0].names) == 5)
     keys(qtbot, program.window, Qt.Key.Key_E, shift)
     dialog = program.export.dialog
-    QTest.keyClick(dialog.panel, Qt.Key.Key_End)
+    QTest.keyClick(dialog.form.panel, Qt.Key.Key_End)
     assert "at most 4 panels together, and these are 5" in dialog.problem.text()
     assert not dialog.save.isEnabled()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)

@@ -12,12 +12,12 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.export.figure_dialogs import FigureDialog
+from app.export.figure_form import FigureForm
+from app.export.form import chosen
 from app.shell.application import Marginscope
 from app.shell.view_menu import NUMBERS_COPIED, ViewMenu
 from app.state.views import VIEWS
 from app.views.run_panel import RunPanel
-from core.figures.names import EVERY_PANEL
 from tests.app.mouse import LEFT, NONE, choose, entry, pull, view_menu
 
 FOUR = ("neurons", "rotations", "norms", "margins")
@@ -186,9 +186,8 @@ def test_the_logarithmic_axis_is_of_curves(shown: Marginscope) -> None:
 def test_this_view_alone_is_exported(shown: Marginscope, qtbot: QtBot) -> None:
     choose(view_menu(shown, panels(shown)[1].view("norms").header), "Export this view ...")
     dialog = shown.export.dialog
-    assert isinstance(dialog, FigureDialog)
-    chosen = [name for name, box in zip(EVERY_PANEL, dialog.panels, strict=True) if box.isChecked()]
-    assert chosen == ["norms"]
+    assert isinstance(dialog.form, FigureForm)
+    assert chosen(dialog.form.panels) == ("norms",)
     dialog.reject()
 
 

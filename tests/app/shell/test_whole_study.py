@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
@@ -24,6 +25,7 @@ from app.study.runner import NO_ADDRESS
 from app.study.window import StudyWindow
 from app.study.workers import OUR_ERROR, StudyWorker, figure_drawn, run_sweep
 from app.worker import Request
+from core.cli.main import main
 from core.errors import InputError
 from core.figures.export import FigureProcess
 from core.figures.palette import DARK
@@ -391,12 +393,26 @@ def save_figure_and_table(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    for name, button in (("f.svg", done.figure), ("t.csv", done.numbers), ("t", done.numbers)):
+    export = program.studies.runner.display.export
+    click(done.figure)
+    export.dialog.form.format.setCurrentIndex(1)
+    export.dialog.form.choose_preset("one column")
+    export.dialog.path.setText(str(tmp_path / "f.svg"))
+    export.dialog.path.textEdited.emit(str(tmp_path / "f.svg"))
+    click(export.dialog.copy)
+    words = shlex.split(QGuiApplication.clipboard().text())
+    with qtbot.waitSignal(export.finished):
+        click(export.dialog.save)
+    words[words.index("--out") + 1] = str(tmp_path / "again.svg")
+    assert main([*words[3:], "--quiet"]) == 0
+    assert (tmp_path / "again.svg").read_bytes() == (tmp_path / "f.svg").read_bytes()
+    for name, button in (("t.csv", done.numbers), ("t", done.numbers)):
         answer = (str(tmp_path / name), "NPZ (*.npz)")
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, answer=answer: answer)
         click(button)
         qtbot.waitUntil(lambda: not program.studies.runner.display.export.busy)
-    assert "A study of six" in (tmp_path / "f.svg").read_text()
+    figure = (tmp_path / "f.svg").read_text()
+    assert "A study of six" in figure and 'width="240.94' in figure  # 85 mm in points
     with (tmp_path / "t.csv").open() as file:
         read = list(csv.DictReader(file))
     assert [row["data.n"] for row in read] == ["8", "8", "16", "16", "24", "24"]

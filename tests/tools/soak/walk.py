@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QLineEdit
 
 from app.export.export_dialog import ExportDialog
-from app.export.export_dialogs import FilmDialog
+from app.export.film_form import FilmForm
 from app.shell.application import Marginscope
 from app.state.resolve import span_of
 from app.training.first_start import FIRST_STUDY
@@ -204,10 +204,10 @@ class Walk(QObject):
     def _answer(self, modal: Any) -> None:
         """A dialog is open: save from it, accept it, or leave it."""
         if isinstance(modal, ExportDialog):
-            if isinstance(modal, FilmDialog):
-                modal.seconds.setValue(0.2)
+            if isinstance(modal.form, FilmForm):
+                modal.form.seconds.setValue(0.2)
             self._number += 1
-            modal.path.setText(str(self.folder / f"export{self._number % 3}{modal.suffix}"))
+            modal.path.setText(str(self.folder / f"export{self._number % 3}{modal.form.suffix()}"))
             modal.path.textEdited.emit(modal.path.text())
             if modal.save.isEnabled() and (self._first or self._chance.random() < 0.8):
                 self.done["saved"] += 1
