@@ -25,7 +25,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.export.jobs import ExportJob, data_paths
-from app.state.headings import headings_of_files
 from app.widgets.inputs import ChoiceBox, ValueEdit, WholeBox, push_button
 from app.widgets.labels import heading_label, menu_text, plain_tip, problem_label, quiet_label
 from app.widgets.layouts import add_all, space
@@ -63,10 +62,12 @@ class ExportDialog(QDialog):
         folder: Path,
         parent: QWidget | None = None,
         one_file_each: bool = False,
+        names: Sequence[str] = (),
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(title)
         self._all = tuple(runs)
+        self._names = tuple(names)
         self._folder = folder
         self._one_file_each = one_file_each
         self._path_edited = self._built = False
@@ -163,9 +164,7 @@ class ExportDialog(QDialog):
         return boxes
 
     def _add_runs(self) -> list[QCheckBox]:
-        names = headings_of_files(self._all)
-        if len(set(names)) < len(names):  # the same cell, trained twice
-            names = [path.stem for path in self._all]
+        names = self._names or [path.stem for path in self._all]
         boxes = self._boxes("runs", names, MOST_RUNS) if len(names) > 1 else []
         # Not strict: of a single run there are no boxes.
         for box, path in zip(boxes, self._all, strict=False):

@@ -63,7 +63,7 @@ class FilmDialog(ExportDialog):
 
     def __init__(self, shown: Exportable, folder: Path, parent: QWidget | None = None) -> None:
         self._drawn = shown
-        super().__init__("Save a film", FILM_FORMATS, shown.runs, folder, parent)
+        super().__init__("Save a film", FILM_FORMATS, shown.runs, folder, parent, names=shown.names)
         self.palette_choice.setCurrentIndex(list(PALETTES).index(shown.palette.name))
         self._offer_mp4(mp4_problem())
 
@@ -198,7 +198,15 @@ class DataDialog(ExportDialog):
 
     def __init__(self, shown: Exportable, folder: Path, parent: QWidget | None = None) -> None:
         self._columns: tuple[DataColumn, ...] = ()
-        super().__init__("Save data", DATA_FORMATS, shown.runs, folder, parent, one_file_each=True)
+        super().__init__(
+            "Save data",
+            DATA_FORMATS,
+            shown.runs,
+            folder,
+            parent,
+            one_file_each=True,
+            names=shown.names,
+        )
 
     def _add_options(self) -> None:
         holder = QWidget(self)

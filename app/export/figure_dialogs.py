@@ -70,7 +70,7 @@ class FigurePreviewDialog(ExportDialog):
     ) -> None:
         """`preview`: its name, and the words until it is drawn."""
         self._drawn = shown
-        super().__init__(title, formats, shown.runs, folder, parent)
+        super().__init__(title, formats, shown.runs, folder, parent, names=shown.names)
         # The page stands out from what it lies on.
         ground = replace(shown.palette, background=shown.palette.grid)
         name, words = preview

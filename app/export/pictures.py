@@ -46,7 +46,8 @@ class Exportable:
     statements, ranges of the views, and the promise that margins are shares of. A file may be open
     twice, with other pins each time. `moment`: log10 of the time shown, None at the end of the
     runs; `interval`: the same of the loop. `sources`: papers of the studies, statements and
-    margins. `compared`: the comparison that covers the runs.
+    margins. `compared`: the comparison that covers the runs. `names` of the runs, as the window has
+    them.
     """
 
     runs: tuple[Path, ...] = ()
@@ -65,6 +66,7 @@ class Exportable:
     sources: tuple[str, ...] = ()
     promises: tuple[Promise | None, ...] = ()
     compared: Compared | None = None
+    names: tuple[str, ...] = ()
 
     def of_runs(self, values: Sequence[Value], runs: Sequence[Path], default: Value) -> list[Value]:
         """Return the values of some runs, from the `values` of all runs shown.
