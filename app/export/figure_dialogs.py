@@ -318,9 +318,9 @@ class CompareDialog(ExportDialog):
         return ""
 
     def _job(self, runs: tuple[Path, ...], paths: tuple[Path, ...]) -> ExportJob:
-        question = self._compared.question
+        of = self._compared
+        job = CompareJob(runs, paths[0], of.question, self._moment, shown=of.shown, slots=of.slots)
         if self._table:
-            return CompareJob(runs, paths[0], question, self._moment)
+            return job
         palette = self._palette().name
-        dpi, width = self.dpi.value(), self._width()
-        return CompareJob(runs, paths[0], question, self._moment, dpi, palette, width)
+        return replace(job, dpi=self.dpi.value(), palette=palette, width=self._width())

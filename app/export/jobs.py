@@ -211,11 +211,17 @@ TABLE = ".csv"
 
 
 class ComparisonJob(ExportJob):
-    """Comparison of runs, to be exported; nodes are compared at `log10_time`."""
+    """Comparison of runs, to be exported; nodes are compared at `log10_time`.
+
+    `shown` are the places of the runs that are drawn, all of them if empty; `slots` are the colours
+    of all runs where these have no order.
+    """
 
     runs: tuple[Path, ...]
     question: CompareQuestion
     log10_time: float
+    shown: tuple[int, ...]
+    slots: tuple[int, ...]
 
     @abstractmethod
     def write(self, answer: Comparison, draw: Draw) -> str:
@@ -223,12 +229,15 @@ class ComparisonJob(ExportJob):
 
     @final
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
-        from core.comparison.recorded import compare_runs
+        from core.comparison.recorded import compare_runs, differing_of
 
-        with open_run_files(self.runs) as runs:
+        with open_run_files(self.runs) as every:
+            places = self.shown or range(len(every))
+            named = differing_of(every, self.slots).of(places)
+            runs = [every[k] for k in places]
             count = _frame_counter(runs, progress, cancelled)
             try:
-                answer = compare_runs(self.question, runs, count, self.log10_time)
+                answer = compare_runs(self.question, runs, count, self.log10_time, named)
             except CancelledError:
                 return ""
         return "" if cancelled() else self.write(answer, draw)
@@ -246,6 +255,8 @@ class CompareJob(ComparisonJob):
     dpi: float = 300.0
     palette: str = LIGHT.name
     width: float = USUAL_WIDTH
+    shown: tuple[int, ...] = ()
+    slots: tuple[int, ...] = ()
 
     @property
     def title(self) -> str:
@@ -260,7 +271,7 @@ class CompareJob(ComparisonJob):
         if self.path.suffix.lower() == TABLE:
             write_whole(self.path, table([answer]).encode())
         else:
-            title, palette = comparison_title(self.runs), PALETTES[self.palette]
+            title, palette = comparison_title(answer), PALETTES[self.palette]
             scene = comparison_scene([answer], title, palette, self.width)
             save_figure(scene, self.path, self.dpi, draw)
         return saved_text([self.path])
@@ -274,6 +285,8 @@ class CompareCopyJob(ComparisonJob):
     runs: tuple[Path, ...]
     question: CompareQuestion
     log10_time: float = math.inf
+    shown: tuple[int, ...] = ()
+    slots: tuple[int, ...] = ()
     contents: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -283,11 +296,11 @@ class CompareCopyJob(ComparisonJob):
     def write(self, answer: Comparison, draw: Draw) -> str:
         from core.figures.comparison import comparison_scene
 
-        scene = comparison_scene([answer], comparison_title(self.runs))
+        scene = comparison_scene([answer], comparison_title(answer))
         for suffix, media in COPY_FORMATS.items():
             self.contents[media] = draw(scene, suffix, COPY_DPI)
         return "The figure is on the clipboard."
 
 
-def comparison_title(runs: tuple[Path, ...]) -> str:
-    return f"{len(runs)} runs compared"
+def comparison_title(answer: Comparison) -> str:
+    return f"{len(answer.shades)} runs compared"

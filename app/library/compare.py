@@ -94,15 +94,19 @@ class CompareController(QObject):
 
     def compare(self, names: Sequence[str]) -> None:
         """Compare the runs of some files."""
+        before = self._display.intent.compared
+        question = before.question if before is not None else CompareQuestion()
+        self._set_compared(Compared(tuple(names), question))
+
+    def _set_compared(self, compared: Compared) -> None:
+        """Compare runs if they are neither too few nor too many; report it otherwise."""
         try:
-            check_count(len(names))
+            check_count(len(compared.runs))
         except InputError as error:
             self.message.emit(error.sentence)
             return
         self.message.emit("")
-        before = self._display.intent.compared
-        compared = before or Compared((), CompareQuestion())
-        self._display.update_intent(compared=compared.with_runs(names))
+        self._display.update_intent(compared=compared)
 
     def set_shown(self, on: bool) -> None:
         """Compare the open runs, or show them again."""
@@ -120,9 +124,8 @@ class CompareController(QObject):
 
     def add_runs(self, names: Sequence[str]) -> None:
         """Compare further runs, which were dropped on the page."""
-        before = () if self._of is None else self._of.runs
-        if new := [name for name in dict.fromkeys(names) if name not in before]:
-            self.compare([*before, *new])
+        if self._of is not None:
+            self._set_compared(self._of.with_runs([*dict.fromkeys((*self._of.runs, *names))]))
 
     def _on_removal_requested(self, rows: tuple[int, ...]) -> None:
         if self._of is None:
@@ -131,7 +134,7 @@ class CompareController(QObject):
         if len(left) < 2:
             self.message.emit(LAST_TWO)
         else:
-            self.compare(left)
+            self._set_compared(self._of.with_runs(left))
 
     def _on_row_moved(self, row: int, place: int) -> None:
         if self._of is not None:

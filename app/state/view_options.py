@@ -162,7 +162,8 @@ class Compared:
     def with_runs(self, names: Sequence[str]) -> Compared:
         """Return the comparison of other runs: those that stay keep their colours."""
         known = dict(zip(self.runs, self.colours, strict=True))
-        free = [k for k in range(MOST_COMPARED) if k not in [known.get(one) for one in names]]
+        kept = {known[one] for one in names if one in known}
+        free = [k for k in range(MOST_COMPARED + len(names)) if k not in kept]
         slots = tuple(known[one] if one in known else free.pop(0) for one in names)
         slots = () if slots == tuple(range(len(names))) else slots
         return replace(self, runs=tuple(names), slots=slots, hidden=self.hidden & set(names))

@@ -11,16 +11,23 @@ from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.export.jobs import CompareCopyJob
 from app.library.compare import LAST_TWO
 from app.library.legend_table import NAME, REMOVE, VALUE, LegendTable
+from app.library.panel import LibraryPanel
 from app.shell.application import Marginscope
+from core.comparison.question import CompareQuestion
+from core.figures.palette import LIGHT, run_colour
+from core.figures.primitives import FigureScene
 from core.problem.schedule import coordinate
 from core.reference.margin import Bracket, ReferenceMargin
 from core.reference.registry import REFERENCES
 from tests.app.shell.comparing import choose, lines, page, settled, view
 from tests.recording import recorded
+from tests.support.made_up_library import entry
 
 Key, Modifier = Qt.Key, Qt.KeyboardModifier
+TITLE = "Telgarsky 2022, Figure 1"  # of recorded runs
 
 
 def rows(program: Marginscope) -> list[str]:
@@ -117,3 +124,35 @@ def test_labels_at_the_ends_of_lines_do_not_overlap(comparing: Marginscope) -> N
     inside = shown.plot.inside()
     ends = shown.plot.pixels(np.array([[line[0][-1], line[1][-1]] for line in lines(comparing)]))
     assert (ends[:, 0] < one.left()).all() and one.right() <= inside.right() + 0.5
+
+
+def test_an_exported_comparison_has_the_colours_of_the_window(tmp_path: Path) -> None:
+    path = tmp_path / "a.msrun"
+    recorded(path, "recording.frames=5")
+    scenes = []
+
+    def draw(scene: FigureScene, *_: object) -> bytes:
+        scenes.append(scene)
+        return b""
+
+    job = CompareCopyJob((path,) * 3, CompareQuestion(), shown=(0, 2), slots=(3, 0, 1))
+    job.work(lambda *_: None, lambda: False, draw)
+    (panel,) = scenes[0].panels
+    assert [key.colours for key in panel.key] == [(run_colour(k, LIGHT),) for k in (3, 1)]
+    assert [key.text for key in panel.key] == [f"{TITLE}{mark}" for mark in ("", " (3)")]
+
+
+def test_rows_of_the_library_are_dragged_as_files_and_compared_by_a_button(qtbot: QtBot) -> None:
+    panel = LibraryPanel(LIGHT)
+    qtbot.addWidget(panel)
+    panel.show_entries([entry(k) for k in range(3)])
+    model, table = panel.model, panel.table
+    cells = [model.index(row, column) for row in (0, 2) for column in (0, 1)]
+    names = [url.toLocalFile() for url in model.mimeData(cells).urls()]
+    assert names == [str(model.entry(row).path) for row in (0, 2)]
+    assert table.dragEnabled() and model.flags(cells[0]) & Qt.ItemFlag.ItemIsDragEnabled
+    assert not panel.compare_button.isEnabled()
+    table.selectAll()
+    with qtbot.waitSignal(panel.action_requested) as asked:
+        panel.compare_button.click()
+    assert asked.args == ["compare"]
