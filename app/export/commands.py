@@ -106,7 +106,8 @@ def _data(job: DataJob, shown: Exportable) -> Iterator[list[str]]:
 @command_words.register
 def _compare(job: CompareJob, shown: Exportable) -> Iterator[list[str]]:
     asked = job.question
-    words = ["compare", *map(path_argument, job.runs), "--out", path_argument(job.path)]
+    runs = [job.runs[k] for k in job.shown] or job.runs
+    words = ["compare", *map(path_argument, runs), "--out", path_argument(job.path)]
     words += ["--observable", asked.observable, "--against", asked.against]
     words += ["--kind", asked.kind, "--band", asked.band]
     if asked.ranked and job.log10_time != math.inf:

@@ -126,11 +126,11 @@ class ExportController(QObject):
         if (compared := shown.compared) is not None:
             runs = tuple(Path(name) for name in compared.runs)
             moment = math.inf if shown.moment is None else shown.moment
-            self.start(CompareCopyJob(runs, compared.question, moment))
+            job = CompareCopyJob(runs, compared.question, moment, compared.shown, compared.slots)
+            self.start(job)
         else:
             options = FigureOptions(plane=shown.plane)
-            job = CopyJob(shown.runs, shown.panels, options, until=shown.moment, rest=True)
-            self.start(job)
+            self.start(CopyJob(shown.runs, shown.panels, options, until=shown.moment, rest=True))
 
     def cite(self) -> None:
         """Put BibTeX of the program, and of the papers of what is shown, into the clipboard."""

@@ -29,7 +29,6 @@ from app.export.film_form import FilmForm, PageForm
 from app.export.form import PREPARING, ExportForm, label_width
 from app.export.jobs import DataColumn, ExportJob, Preview, data_paths
 from app.export.pictures import Exportable
-from app.state.headings import headings_of_files
 from app.widgets.inputs import ValueEdit, push_button
 from app.widgets.labels import menu_text, plain_tip, problem_label, quiet_label
 from app.widgets.layouts import ScrolledColumn, add_all, space
@@ -122,9 +121,7 @@ class ExportDialog(QDialog):
         """Add a box for each of several runs."""
         if len(self._runs) < 2 or self._shown.compared is not None:
             return {}
-        names = headings_of_files(self._runs)
-        if len(set(names)) < len(names):  # the same cell, trained twice
-            names = [path.stem for path in self._runs]
+        names = self._shown.names or [path.stem for path in self._runs]
         boxes = {}
         for position, (path, name) in enumerate(zip(self._runs, names, strict=True)):
             short = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, NAME_WIDTH)

@@ -207,4 +207,7 @@ def comparison_job(
     """Return the job of the comparison that is shown."""
     assert shown.compared is not None
     moment = math.inf if shown.moment is None else shown.moment
-    return CompareJob(runs, paths[0], shown.compared.question, moment, dpi, palette, width)
+    of = shown.compared
+    return CompareJob(
+        runs, paths[0], of.question, moment, dpi, palette, width, shown=of.shown, slots=of.slots
+    )

@@ -235,11 +235,17 @@ TABLE = ".csv"
 
 
 class ComparisonJob(ExportJob):
-    """Comparison of runs, to be exported; nodes are compared at `log10_time`."""
+    """Comparison of runs, to be exported; nodes are compared at `log10_time`.
+
+    `shown` are the places of the runs that are drawn, all of them if empty; `slots` are the colours
+    of all runs where these have no order.
+    """
 
     runs: tuple[Path, ...]
     question: CompareQuestion
     log10_time: float
+    shown: tuple[int, ...]
+    slots: tuple[int, ...]
 
     @abstractmethod
     def write(self, answer: Comparison, draw: Draw) -> str:
@@ -247,11 +253,14 @@ class ComparisonJob(ExportJob):
 
     def answer(self, progress: Progress, cancelled: Cancelled) -> Comparison:
         """Compare the runs. Raises CancelledError."""
-        from core.comparison.recorded import compare_runs
+        from core.comparison.recorded import compare_runs, differing_of
 
-        with open_run_files(self.runs) as runs:
+        with open_run_files(self.runs) as every:
+            places = self.shown or range(len(every))
+            named = differing_of(every, self.slots).of(places)
+            runs = [every[k] for k in places]
             count = _frame_counter(runs, progress, cancelled)
-            return compare_runs(self.question, runs, count, self.log10_time)
+            return compare_runs(self.question, runs, count, self.log10_time, named)
 
     @final
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
@@ -274,6 +283,8 @@ class CompareJob(ComparisonJob):
     dpi: float = 300.0
     palette: str = LIGHT.name
     width: float = USUAL_WIDTH
+    shown: tuple[int, ...] = ()
+    slots: tuple[int, ...] = ()
 
     @property
     def title(self) -> str:
@@ -300,7 +311,7 @@ class CompareJob(ComparisonJob):
     def _scene(self, answer: Comparison) -> FigureScene:
         from core.figures.comparison import comparison_scene
 
-        title, palette = comparison_title(self.runs), PALETTES[self.palette]
+        title, palette = comparison_title(answer), PALETTES[self.palette]
         return comparison_scene([answer], title, palette, self.width)
 
 
@@ -312,6 +323,8 @@ class CompareCopyJob(ComparisonJob):
     runs: tuple[Path, ...]
     question: CompareQuestion
     log10_time: float = math.inf
+    shown: tuple[int, ...] = ()
+    slots: tuple[int, ...] = ()
     contents: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -321,11 +334,11 @@ class CompareCopyJob(ComparisonJob):
     def write(self, answer: Comparison, draw: Draw) -> str:
         from core.figures.comparison import comparison_scene
 
-        scene = comparison_scene([answer], comparison_title(self.runs))
+        scene = comparison_scene([answer], comparison_title(answer))
         for suffix, media in COPY_FORMATS.items():
             self.contents[media] = draw(scene, suffix, COPY_DPI)
         return "Figure copied."
 
 
-def comparison_title(runs: tuple[Path, ...]) -> str:
-    return f"{len(runs)} runs compared"
+def comparison_title(answer: Comparison) -> str:
+    return f"{len(answer.shades)} runs compared"

@@ -60,8 +60,8 @@ class Exportable:
     statements, ranges of the views, and the promise that margins are shares of. A file may be open
     twice, with other pins each time. `moment`: log10 of the time shown, None at the end of the
     runs; `interval`: the same of the loop. `sources`: papers of the studies, statements and
-    margins. `compared`: the comparison that covers the runs. `study`: the whole study that is shown
-    in the place of runs.
+    margins. `compared`: the comparison that covers the runs. `names` of the runs, as the window has
+    them. `study`: the whole study that is shown in the place of runs.
     """
 
     runs: tuple[Path, ...] = ()
@@ -80,6 +80,7 @@ class Exportable:
     sources: tuple[str, ...] = ()
     promises: tuple[Promise | None, ...] = ()
     compared: Compared | None = None
+    names: tuple[str, ...] = ()
     study: StudySubject | None = None
 
     def of_runs(self, values: Sequence[Value], runs: Sequence[Path], default: Value) -> list[Value]:

@@ -45,6 +45,7 @@ def export_snapshot(
         tuple(source for run in runs for source in _sources(run, theory)),
         tuple(theory.promise_of(run.key) for run in runs),
         view.wishes.compared,
+        tuple(run.heading for run in runs),
     )
 
 

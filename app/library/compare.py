@@ -6,54 +6,61 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.library.compared_runs import (
     ComparedRun,
     ComparedValues,
+    close_compared,
+    common_observables,
     compare_nodes,
     compare_over_time,
+    legend_rows,
+    medians,
+    open_compared,
+    reference_levels,
     request_values,
+    snapshot_of,
+    value_at,
 )
 from app.playback.calculator import Calculator
 from app.playback.display import DisplayController
 from app.playback.transport import PlaybackController
-from app.state.background_values import BackgroundValues
-from app.state.resolve import frame_at
-from app.state.session import RunSnapshot, Session
+from app.state.session import Session
 from app.state.view_options import Compared
 from app.training.run_questions import RunQuestions
 from app.widgets.layouts import PageStack
-from core.comparison.question import MOST_COMPARED, SORTED, CompareQuestion, check_count
+from core.comparison.question import MOST_COMPARED, CompareQuestion, check_count
 from core.errors import InputError, MarginscopeError
-from core.figures.palette import PALETTES
+from core.figures.palette import PALETTES, run_colour
 from core.problem.schedule import coordinate
 from core.trust import UntrustedCodeError
 
 if TYPE_CHECKING:
     from app.library.compare_page import ComparePanel
     from app.views.compare import CompareView
-    from core.comparison.alignment import Array
-    from core.comparison.comparison import Comparison
     from core.comparison.recorded import Differing
+    from core.reference.margin import ReferenceMargin
 
 FIRST = "hard_margin"
 POLL_MS = 500  # between polls of files that still grow
 TOO_FEW = "Two runs or more are compared; open one beside it, or select some in the library."
+LAST_TWO = "A comparison has two runs at least. Close it to show the open runs."
 
 
 @final
 class CompareController(QObject):
     """Opens, traces and shows the runs that the intent's `compared` names."""
 
-    message = Signal(str)  # sentence for the bar
-    visibility_changed = Signal(bool)  # the page is shown, or was closed
-    help_requested = Signal(object)  # tuple[str, ...]
+    message = Signal(str)
+    """Sentence for the bar."""
+    visibility_changed = Signal(bool)
+    """Whether the page is shown."""
+    help_requested = Signal(object)
+    """Names of the observables to explain, as a tuple."""
 
     def __init__(
         self,
@@ -72,6 +79,7 @@ class CompareController(QObject):
         self._palette, self._stopped = "", False
         self._open: tuple[ComparedRun, ...] = ()
         self._named: Differing | None = None
+        self._references: tuple[ReferenceMargin, ...] = ()
         self._known: ComparedValues | None = None
         self._asked_at = math.nan  # the cursor when values were asked for
         self.panel: ComparePanel | None = None
@@ -86,15 +94,19 @@ class CompareController(QObject):
 
     def compare(self, names: Sequence[str]) -> None:
         """Compare the runs of some files."""
+        before = self._display.intent.compared
+        question = before.question if before is not None else CompareQuestion()
+        self._set_compared(Compared(tuple(names), question))
+
+    def _set_compared(self, compared: Compared) -> None:
+        """Compare runs if they are neither too few nor too many; report it otherwise."""
         try:
-            check_count(len(names))
+            check_count(len(compared.runs))
         except InputError as error:
             self.message.emit(error.sentence)
             return
         self.message.emit("")
-        before = self._display.intent.compared
-        question = before.question if before is not None else CompareQuestion()
-        self._display.update_intent(compared=Compared(tuple(names), question))
+        self._display.update_intent(compared=compared)
 
     def set_shown(self, on: bool) -> None:
         """Compare the open runs, or show them again."""
@@ -104,11 +116,45 @@ class CompareController(QObject):
             self._display.update_intent(compared=None)
             return
         names = [str(run.source) for run in self._session if run.data is not None]
-        if len(names) < 2:
+        if len(names) > 1:
+            self.compare(names[:MOST_COMPARED])
+        else:
             self.message.emit(TOO_FEW)
             self.visibility_changed.emit(False)
+
+    def add_runs(self, names: Sequence[str]) -> None:
+        """Compare further runs, which were dropped on the page."""
+        if self._of is not None:
+            self._set_compared(self._of.with_runs([*dict.fromkeys((*self._of.runs, *names))]))
+
+    def _on_removal_requested(self, rows: tuple[int, ...]) -> None:
+        if self._of is None:
             return
-        self.compare(names[:MOST_COMPARED])
+        left = [name for k, name in enumerate(self._of.runs) if k not in rows]
+        if len(left) < 2:
+            self.message.emit(LAST_TWO)
+        else:
+            self._set_compared(self._of.with_runs(left))
+
+    def _on_row_moved(self, row: int, place: int) -> None:
+        if self._of is not None:
+            names = list(self._of.runs)
+            names.insert(place, names.pop(row))
+            self._display.update_intent(compared=self._of.with_runs(names))
+
+    def _on_shown_changed(self, row: int, shown: bool) -> None:
+        if self._of is not None:
+            hidden = self._of.hidden ^ {self._of.runs[row]}
+            self._display.update_intent(compared=replace(self._of, hidden=hidden))
+
+    def _on_rows_selected(self) -> None:
+        """Emphasise the lines of the selected runs."""
+        if self.panel is None or self.view is None or self._of is None:
+            return
+        shown = self._of.shown
+        rows = [k for k in self.panel.table.selected_rows if k in shown]
+        lines = [self._line_of(shown.index(k)) for k in rows]
+        self.view.emphasise(frozenset(line for line in lines if line >= 0))
 
     def _set_question(self, question: CompareQuestion) -> None:
         compared = self._display.intent.compared
@@ -125,14 +171,10 @@ class CompareController(QObject):
         if self._of is not None and self._of.question.against in ("log10_time", "time"):
             self._playback.seek(float(coordinate(place)))
             return
-        if self._known is None or not self._known.keys:  # nodes are not over time
-            return
-        for keys, one in zip(self._known.keys, self._open, strict=True):
-            there = np.flatnonzero(keys >= place)
-            if there.size:
-                moment = float(coordinate(max(float(one.run.log10_time[there[0]]), -300.0)))
+        if self._known is not None:
+            moment = self._known.moment_at(place)
+            if math.isfinite(moment):
                 self._playback.seek(moment)
-                return
 
     # ------------------------------------------------------------------------------- following
 
@@ -165,10 +207,9 @@ class CompareController(QObject):
                 self._display.update_intent(compared=before)
                 self.visibility_changed.emit(before is not None)
                 return
-            self._close_runs()
             self._start(opened)
         self._make()
-        common = self._common()
+        common = common_observables(self._open)
         if wanted.question.observable not in common:
             name = FIRST if FIRST in common else next(iter(common))
             self._set_question(replace(wanted.question, observable=name))  # and calls this again
@@ -191,40 +232,35 @@ class CompareController(QObject):
 
         self._palette = self._display.intent.palette
         self.view = CompareView(PALETTES[self._palette])
-        self.panel = ComparePanel(self.view, self._window)
+        self.panel = ComparePanel(self.view, PALETTES[self._palette], self._window)
         self.panel.question_changed.connect(self._set_question)
+        self.panel.runs_dropped.connect(self.add_runs)
         self.panel.close_button.clicked.connect(self.leave)
+        table = self.panel.table
+        table.shown_changed.connect(self._on_shown_changed)
+        table.removal_requested.connect(self._on_removal_requested)
+        table.row_moved.connect(self._on_row_moved)
+        table.itemSelectionChanged.connect(self._on_rows_selected)
         self.view.place_asked.connect(self._on_place_clicked)
         self.view.help_requested.connect(self.help_requested)
 
     def _open_runs(self, names: Sequence[str]) -> tuple[ComparedRun, ...]:
         """Open the files, or none of them and report which one cannot be read."""
-        from core.comparison.recorded import most_of
-        from core.runs import open_run
-
-        opened: list[ComparedRun] = []
         try:
-            for name in names:
-                run = open_run(Path(name))
-                opened.append(ComparedRun(run, BackgroundValues(run), most_of(run)))
-                if run.frames == 0:
-                    raise InputError(f"{run.path.name} has no frames yet; compare it later.")
+            return open_compared(names, self._open)
         except (MarginscopeError, OSError) as error:
-            for one in opened:
-                one.run.close()
-            words = getattr(error, "sentence", "") or f"{name} cannot be read: {error}."
-            self.message.emit(words)
+            self.message.emit(getattr(error, "sentence", "") or f"{error}.")
             if isinstance(error, UntrustedCodeError):
                 self._questions.ask_trust(error, partial(self.compare, names))
             return ()
-        return tuple(opened)
 
     def _start(self, opened: tuple[ComparedRun, ...]) -> None:
-        """Compare runs whose files are open."""
-        from core.comparison.recorded import differing_of
+        """Compare runs whose files are open, and close those that are no more compared."""
+        from core.comparison.recorded import common_references
 
-        self._open = opened
-        self._named = differing_of([one.run for one in opened])
+        close_compared(one for one in self._open if one not in opened)
+        self._open, self._known = opened, None
+        self._references = common_references([one.run for one in opened])
         self._update_session()
         if any(one.run.status != "finished" for one in opened):
             self._timer.start()
@@ -232,8 +268,7 @@ class CompareController(QObject):
     def _close_runs(self) -> None:
         self._timer.stop()
         self._calculator.watch(())
-        for one in self._open:
-            one.run.close()
+        close_compared(self._open)
         self._open, self._known = (), None
         self._session.compared = ()
 
@@ -244,6 +279,11 @@ class CompareController(QObject):
         self._close_runs()
 
     # -------------------------------------------------------------------------------- tracing
+
+    @property
+    def _shown(self) -> list[ComparedRun]:
+        """Runs that are drawn."""
+        return [self._open[k] for k in self._of.shown] if self._of is not None else []
 
     def _poll(self) -> None:
         """Read new frames of files that grow."""
@@ -265,14 +305,7 @@ class CompareController(QObject):
 
     def _update_session(self) -> None:
         """Extend the cursor's range to these runs."""
-        from app.state.node_values import with_stand_in
-
-        snapshots = []
-        for one in self._open:
-            run = one.run
-            places = with_stand_in(coordinate(np.asarray(run.log10_time[: run.frames])))
-            snapshots.append(RunSnapshot(-1, places, float(places[-1]), False, 0))
-        self._session.compared = tuple(snapshots)
+        self._session.compared = tuple(snapshot_of(one) for one in self._open)
 
     def _request_values(self) -> None:
         assert self._of is not None
@@ -280,29 +313,22 @@ class CompareController(QObject):
         request_values(self._of.question, self._open, self._asked_at)
         self._calculator.watch([one.background for one in self._open])
 
-    def _common(self) -> dict[str, str]:
-        """Return the observables that all runs have, with their titles."""
-        from core.observables.registry import OBSERVABLES, scalars_of
-
-        names = [{item.name: item.title for item in scalars_of(one.run)} for one in self._open]
-        of_nodes = [OBSERVABLES[name] for name in SORTED]
-        for known, one in zip(names, self._open, strict=True):
-            known |= {x.name: f"{x.title}, sorted" for x in of_nodes if x.applies(one.run)}
-        return {k: v for k, v in names[0].items() if all(k in other for other in names[1:])}
-
     def _on_computed(self) -> None:
         if self._of is not None and self._open:
             self._rebuild()
 
     def _rebuild(self) -> None:
         """Compare the values that are known so far."""
+        from core.comparison.recorded import differing_of
+
         assert self._of is not None
-        assert self._named is not None
         question, cursor = self._of.question, self._display.view.cursor
+        self._named = differing_of([one.run for one in self._open], self._of.colours)
+        runs, named = self._shown, self._named.of(self._of.shown)
         if question.ranked:
-            known = compare_nodes(question, self._open, self._named, cursor)
+            known = compare_nodes(question, runs, named, cursor)
         else:
-            known = compare_over_time(question, self._open, self._named)
+            known = compare_over_time(question, runs, named)
         if known is not None:
             self._known = known
             self._show_answer()
@@ -311,74 +337,63 @@ class CompareController(QObject):
     # -------------------------------------------------------------------------------- showing
 
     def _show_answer(self) -> None:
-        if self.view is None or self.panel is None or self._known is None or self._named is None:
+        of, named = self._of, self._named
+        if self.view is None or self.panel is None or self._known is None:
+            return
+        if of is None or named is None:
             return
         from core.figures.comparison import words_for
 
-        answer, named = self._known.answer, self._named
+        answer = self._known.answer
         words = ", ".join(part for part in (words_for(answer.question), answer.moment) if part)
-        self.view.show_comparison(answer, f"{words}, {len(self._open)} runs")
+        title = f"{words}, {len(self._open)} runs"
+        palette = PALETTES[self._palette]
+        levels = reference_levels(self._references, answer.question, palette)
+        self.view.show_comparison(answer, title, levels)
         self.panel.show_notes(answer.notes)
-        there = "median" if answer.question.ranked else "at the cursor"
-        titles = ("run", there, *named.keys)
-        rows = [(label, "", *row) for label, row in zip(named.labels, named.rows, strict=True)]
-        self.panel.show_table(titles, rows)
-        self.panel.show_colours([self._colour(k) for k in range(len(rows))])
+        value = "median" if answer.question.ranked else "at the cursor"
+        rows = legend_rows(self._open, named, of.shown)
+        self.panel.table.show_rows(value, named.keys, rows)
+        self.panel.table.show_colours([run_colour(x, palette) for x in named.shades], palette)
+        self.panel.fit()
+        self._on_rows_selected()
 
     def _line_of(self, run: int) -> int:
-        """Return the number of a run's line; -1 if it has none of its own."""
-        assert self._known is not None
+        """Return the number of the line of a drawn run; -1 if it has none of its own."""
+        if self._known is None:
+            return -1
         lines = self._known.answer.lines
         if self._known.answer.question.kind == "differences":
             return run - 1
         return next((k for k, line in enumerate(lines) if run in line.members), -1)
 
-    def _colour(self, run: int) -> str:
-        assert self.view is not None
-        line = self._line_of(run)
-        return self.view.colours()[line] if line >= 0 else ""
-
     def _show_moment(self) -> None:
         """Draw the lines up to the cursor, and show their values there."""
-        from app.widgets.screen_text import shown_number
-
-        if self.view is None or self.panel is None or self._known is None:
+        if self.view is None or self.panel is None or self._known is None or self._of is None:
             return
         cursor, known = self._display.view.cursor, self._known
         if known.answer.question.ranked:
             if cursor != self._asked_at:
                 self._request_values()
-            self.panel.show_values([shown_number(one, 4) for one in medians(known.answer)])
+            every = [*medians(known.answer), math.nan]  # the last one for runs without a line
+            self._show_values([every[self._line_of(k)] for k in range(len(self._shown))])
             return
-        here = []
-        for keys, run in zip(known.keys, known.snapshots, strict=True):
-            frame = frame_at(run, cursor)
-            here.append(float(keys[frame]) if frame >= 0 else math.nan)
-        if known.answer.question.against in ("log10_time", "time"):
-            # The cursor itself, between frames too, as long as a run goes.
-            from core.problem.schedule import inverse_coordinate
-
-            now = float(inverse_coordinate(cursor))
-            here = [now if math.isfinite(place) else place for place in here]
+        here = known.places_at(cursor)
         lines = known.answer.lines
         self.view.show_places([min(here[k] for k in line.members) for line in lines])
         if known.answer.question.kind == "differences":
             values = [self.view.value(k - 1) if k > 0 else math.nan for k in range(len(here))]
         else:
             values = [value_at(*curve, at) for curve, at in zip(known.curves, here, strict=True)]
-        self.panel.show_values([shown_number(value, 4) for value in values])
+        self._show_values(values)
 
+    def _show_values(self, values: Sequence[float]) -> None:
+        """Show the values of the drawn runs in their rows."""
+        from app.widgets.screen_text import shown_number
 
-def value_at(places: Array, values: Array, place: float) -> float:
-    """Return the value at a place; the last value beyond the last place, NaN before the first."""
-    from core.comparison.alignment import at
-
-    if places.size == 0:
-        return math.nan
-    found = at(places, values, np.array([min(place, float(places[-1]))]))
-    return float(found[0])
-
-
-def medians(answer: Comparison) -> list[float]:
-    """Return the median of each line's values; NaN for a line without values."""
-    return [float(np.median(x.values)) if x.values.size else math.nan for x in answer.lines]
+        assert self._of is not None
+        assert self.panel is not None
+        texts = [""] * len(self._open)
+        for k, value in zip(self._of.shown, values, strict=True):
+            texts[k] = shown_number(value, 4)
+        self.panel.table.show_values(texts)

@@ -1,24 +1,32 @@
-"""Values of compared runs: requested in the background, and compared as far as they are known."""
+"""Files of compared runs, and their values, compared as far as they are known."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from app.library.legend_table import LegendRow
 from app.state.background_values import BackgroundValues, NodesQuestion
 from app.state.resolve import frame_at
 from app.state.session import RunSnapshot
-from core.comparison.question import CompareQuestion
+from core.comparison.question import SORTED, CompareQuestion
+from core.errors import InputError
+from core.figures.palette import Palette, reference_colour
+from core.numbers import raised
 from core.problem.schedule import coordinate, inverse_coordinate
 
 if TYPE_CHECKING:
+    from app.widgets.levels import LevelLine
     from core.comparison.alignment import Array
     from core.comparison.comparison import Comparison
     from core.comparison.recorded import Differing
+    from core.reference.margin import ReferenceMargin
     from core.runs import RecordedRun
 
 
@@ -28,11 +36,100 @@ OWNER = "compare"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedRun:
-    """Compared run: its file, its computed values, and the largest possible margin."""
+    """Compared run: its file, the name of it, its computed values, and the largest margin."""
 
+    name: str
     run: RecordedRun
     background: BackgroundValues
     most: float
+
+
+def open_compared(
+    names: Sequence[str], present: Sequence[ComparedRun] = ()
+) -> tuple[ComparedRun, ...]:
+    """Open files by name; those of present runs stay open, as the caller's.
+
+    Raises MarginscopeError or OSError if a file cannot be read; no file is then left open.
+    """
+    from core.comparison.recorded import most_of
+    from core.runs import open_run
+
+    left, found, opened = list(present), list[ComparedRun](), list[ComparedRun]()
+    try:
+        for name in names:
+            known = next((one for one in left if one.name == name), None)
+            if known is not None:
+                left.remove(known)
+                found.append(known)
+                continue
+            run = open_run(Path(name))
+            opened.append(ComparedRun(name, run, BackgroundValues(run), most_of(run)))
+            if run.frames == 0:
+                raise InputError(f"{run.path.name} has no frames yet; compare it later.")
+            found.append(opened[-1])
+    except BaseException:
+        close_compared(opened)
+        raise
+    return tuple(found)
+
+
+def snapshot_of(one: ComparedRun) -> RunSnapshot:
+    """Return a run as far as the cursor's range needs it."""
+    from app.state.node_values import with_stand_in
+
+    places = with_stand_in(coordinate(np.asarray(one.run.log10_time[: one.run.frames])))
+    return RunSnapshot(-1, places, float(places[-1]), False, 0)
+
+
+def close_compared(runs: Iterable[ComparedRun]) -> None:
+    """Close the files of some runs."""
+    for one in runs:
+        one.run.close()
+
+
+def legend_rows(
+    runs: Sequence[ComparedRun], named: Differing, shown: Collection[int]
+) -> list[LegendRow]:
+    """Return the rows of the legend; `shown` are the places of the runs that are drawn."""
+    return [
+        LegendRow(raised(name), _tip(one), k in shown, settings)
+        for k, (one, name, settings) in enumerate(zip(runs, named.labels, named.rows, strict=True))
+    ]
+
+
+def reference_levels(
+    references: Sequence[ReferenceMargin], question: CompareQuestion, palette: Palette
+) -> list[LevelLine]:
+    """Return reference margins as lines, where margins are compared."""
+    from app.views.margins import level_of
+    from core.comparison.recorded import MARGINS
+
+    scale = MARGINS.get(question.observable)
+    if scale is None or question.kind == "differences":
+        return []
+    return [
+        level_of(one, reference_colour(one.reference.name, palette), scale) for one in references
+    ]
+
+
+def _tip(one: ComparedRun) -> str:
+    """Return when a run was recorded, and its file."""
+    try:
+        moment = datetime.fromisoformat(one.run.created).astimezone()
+    except ValueError:
+        return one.name
+    return f"Recorded {moment:%Y-%m-%d %H:%M}\n{one.name}"
+
+
+def common_observables(runs: Sequence[ComparedRun]) -> dict[str, str]:
+    """Return the observables that all runs have, with their titles."""
+    from core.observables.registry import OBSERVABLES, scalars_of
+
+    names = [{item.name: item.title for item in scalars_of(one.run)} for one in runs]
+    of_nodes = [OBSERVABLES[name] for name in SORTED]
+    for known, one in zip(names, runs, strict=True):
+        known |= {x.name: f"{x.title}, sorted" for x in of_nodes if x.applies(one.run)}
+    return {k: v for k, v in names[0].items() if all(k in other for other in names[1:])}
 
 
 @final
@@ -44,6 +141,26 @@ class ComparedValues:
     keys: tuple[Array, ...] = ()
     snapshots: tuple[RunSnapshot, ...] = ()
     curves: tuple[tuple[Array, Array], ...] = ()
+
+    def moment_at(self, place: float) -> float:
+        """Return when the first run that comes so far reaches a place; NaN for never."""
+        for keys, run in zip(self.keys, self.snapshots, strict=True):
+            there = np.flatnonzero(keys >= place)
+            if there.size:
+                return float(max(run.coordinates[there[0]], coordinate(-300.0)))
+        return math.nan
+
+    def places_at(self, cursor: float) -> list[float]:
+        """Return where each run is on the axis at the cursor; NaN for nowhere."""
+        here = []
+        for keys, run in zip(self.keys, self.snapshots, strict=True):
+            frame = frame_at(run, cursor)
+            here.append(float(keys[frame]) if frame >= 0 else math.nan)
+        if self.answer.question.against in ("log10_time", "time"):
+            # The cursor itself, between frames too, as long as a run goes.
+            now = float(inverse_coordinate(cursor))
+            here = [now if math.isfinite(place) else place for place in here]
+        return here
 
 
 def request_values(question: CompareQuestion, runs: Sequence[ComparedRun], cursor: float) -> None:
@@ -86,7 +203,7 @@ def compare_over_time(
     keys = [keys_of(run, question.against) for run in traced]
     moments = [np.asarray(coordinate(run.log10_time)) for run in traced]
     return ComparedValues(
-        compared(question, traced),
+        compared(question, traced, named.shades),
         tuple(np.fmax.accumulate(key) if key.size else key for key in keys),
         tuple(RunSnapshot(-1, one, 0.0, False, 0) for one in moments),
         tuple(
@@ -115,4 +232,19 @@ def compare_nodes(
         counts = one.run.counts_steps
         ranked.append(Ranked(label, family, np.sort(values), known[1].size, counts))
     log10_time = float(inverse_coordinate(cursor)) if math.isfinite(cursor) else -math.inf
-    return ComparedValues(compared_nodes(question, ranked, log10_time))
+    return ComparedValues(compared_nodes(question, ranked, log10_time, named.shades))
+
+
+def value_at(places: Array, values: Array, place: float) -> float:
+    """Return the value at a place; the last value beyond the last place, NaN before the first."""
+    from core.comparison.alignment import at
+
+    if places.size == 0:
+        return math.nan
+    found = at(places, values, np.array([min(place, float(places[-1]))]))
+    return float(found[0])
+
+
+def medians(answer: Comparison) -> list[float]:
+    """Return the median of each line's values; NaN for a line without values."""
+    return [float(np.median(x.values)) if x.values.size else math.nan for x in answer.lines]

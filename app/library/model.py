@@ -8,12 +8,14 @@ from typing import Any, final
 
 from PySide6.QtCore import (
     QAbstractTableModel,
+    QMimeData,
     QModelIndex,
     QPersistentModelIndex,
     QPointF,
     QRectF,
     QSize,
     Qt,
+    QUrl,
     Signal,
 )
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
@@ -158,6 +160,16 @@ class LibraryModel(QAbstractTableModel):
             if not entry.readable or entry.state == GROWING:
                 return self._quiet
         return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
+
+    def mimeData(self, indexes: Iterable[Index]) -> QMimeData:
+        """Return the files of some rows: rows are dropped where files are."""
+        data = QMimeData()
+        rows = dict.fromkeys(index.row() for index in indexes)
+        data.setUrls([QUrl.fromLocalFile(str(self._rows[row].path)) for row in rows])
+        return data
 
     def _indented(self, name: str, row: int) -> str:
         """Mark and indent the name of a run that continues another one."""

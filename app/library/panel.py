@@ -106,7 +106,10 @@ class LibraryPanel(QWidget):
         self.columns.setMenu(self._menu)
         head = space(QHBoxLayout(), (ROOM, 4, ROOM, 4), ROOM)
         add_all(head, (self.search, 1), self.trash, self.columns)
+        self.compare_button = QToolButton(self)
+        self.compare_button.setDefaultAction(self.run_actions["compare"])
         foot = add_all(space(QHBoxLayout(), (ROOM, 2, ROOM, 4)), (self.total, 1))
+        add_all(foot, self.compare_button)
         wrong = add_all(space(QHBoxLayout(), (ROOM, 0, ROOM, 2)), (self.problem, 1))
         add_all(space(QVBoxLayout(self), spacing=0), head, wrong, (self.table, 1), foot)
         self.trash.toggled.connect(self._enable_actions)
@@ -126,6 +129,7 @@ class LibraryPanel(QWidget):
         table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.setDragEnabled(True)
         table.setTabKeyNavigation(False)  # Tab leaves the table, as it does any other control
         rows, header = table.verticalHeader(), table.horizontalHeader()
         rows.setVisible(False)

@@ -315,8 +315,11 @@ def _with_files(scene: Scene, change: Callable[[Path], Path]) -> Scene:
     """Return a scene with changed paths."""
     intent = scene.intent
     if intent.compared is not None:
-        names = tuple(str(change(Path(name))) for name in intent.compared.runs)
-        intent = replace(intent, compared=replace(intent.compared, runs=names))
+        before = intent.compared
+        names = {name: str(change(Path(name))) for name in before.runs}
+        hidden = frozenset(names[name] for name in before.hidden)
+        compared = replace(before, runs=tuple(names[name] for name in before.runs), hidden=hidden)
+        intent = replace(intent, compared=compared)
     return replace(scene, runs=tuple(map(change, scene.runs)), intent=intent)
 
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from app.state.headings import headings_of
 from core.training.control import Control, RunState
 
 if TYPE_CHECKING:  # loads core.runs, and with it scipy, which the start must not wait for
     from app.state.display import DisplayData
+    from core.comparison.names import RunDescription
 
 # Shown at once.
 MOST_RUNS = 10
@@ -82,14 +84,14 @@ HEADINGS = {
 class OpenRun:
     """Run on the screen: trained here, with a Control, or opened from a file, without one.
 
-    While `stands_in`, `data` is a shipped recording of it; `coming` is its own file, which replaces
-    the recording once it has as many frames. `since`: moment at which it continues another run,
-    -inf from t = 0.
+    `heading` is its name among the open runs. While `stands_in`, `data` is a shipped recording of
+    it; `coming` is its own file, which replaces the recording once it has as many frames. `since`:
+    moment at which it continues another run, -inf from t = 0.
     """
 
     key: int
     path: Path
-    heading: str
+    description: RunDescription
     until: float
     control: Control | None = None
     data: DisplayData | None = None
@@ -98,6 +100,7 @@ class OpenRun:
     since: float = -math.inf
     coming: DisplayData | None = None
     growth: RecordingState = RecordingState.ENDED
+    heading: str = ""
 
     @property
     def source(self) -> Path:
@@ -213,6 +216,7 @@ class Session:
         if len(self._runs) == MOST_RUNS:
             self._runs.pop().close()
         self._runs.append(run)
+        self._name()
 
     def keep(self, key: int) -> None:
         """Close all runs but the one with a key; none if that is not open."""
@@ -239,6 +243,13 @@ class Session:
         for run in before:
             if run not in self._runs:
                 run.close()
+        self._name()
+
+    def _name(self) -> None:
+        """Name the runs by what tells them apart: runs that are reopened get the same names."""
+        headings = headings_of([run.description for run in self._runs])
+        for run, heading in zip(self._runs, headings, strict=True):
+            run.heading = heading
 
     def clear(self) -> None:
         self.replace(())

@@ -13,16 +13,16 @@ from PySide6.QtCore import QObject, Signal
 
 from app.flag import Flag
 from app.playback.display import DisplayController
-from app.state.headings import MOMENT
 from app.state.intent import START
 from app.state.session import OpenRun
 from app.training.controller import TrainingController
 from app.training.experiment_form import ExperimentForm
 from app.training.fields import in_words
-from app.training.recipes import Branch, Further, PlannedRun
+from app.training.recipes import Branch, Further, PlannedRun, describe
 from app.training.run_questions import Repeat, RunQuestions
 from app.training.studies import next_end, study_of, why_not_trained
 from app.training.study_edits import Edits
+from core.comparison.names import MOMENT
 from core.errors import InputError, MarginscopeError
 from core.problem.schedule import coordinate
 from core.studies.study import Study
@@ -247,7 +247,8 @@ class BranchController(QObject):
         name = file_stem(MOMENT.sub("", moment.path.stem), moment.frame, changes)
         until = float(coordinate(experiment.dynamics.until_log10_time))
         recipe = Branch(moment.path, moment.frame, experiment)
-        plan = PlannedRun(name, lineage.heading, until, recipe, moment.cursor)
+        described = describe(experiment, study.title, name, lineage.heading)
+        plan = PlannedRun(name, described, until, recipe, moment.cursor)
         self._training.train_beside(moment.key, plan)
         # What is taken back to its default has no text of its own.
         said = {key: now for key, (_, now) in changes.items() if now is not None}
@@ -274,7 +275,7 @@ class BranchController(QObject):
                 self.message.emit(words)
                 return
             name = f"{MOMENT.sub('', one.path.stem)}__from={run.frames - 1}"
-            plan = PlannedRun(name, one.heading, next_end(run), Further(one.path))
+            plan = PlannedRun(name, one.description, next_end(run), Further(one.path))
             planned.append((one.path, plan))
         if planned:
             self._continue(planned)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.places import Places
-from app.state.headings import MOMENT, file_name
+from app.state.headings import file_name
 from app.state.session import MOST_RUNS, Session
 from app.training.cells_dialog import CellsDialog
 from app.training.controller import TrainingController
@@ -17,6 +17,7 @@ from app.training.fields import in_words
 from app.training.files import FileController
 from app.training.recipes import plans_of
 from app.training.run_choice import RunChoiceController
+from core.comparison.names import MOMENT
 from core.errors import InputError
 from core.studies.study import Study
 from core.studies.tables import SIZES, Cell, name_of

@@ -328,7 +328,7 @@ class TrainingController(QObject):
     def _open(self, plan: PlannedRun) -> TrainingJob:
         # In the session, with its Control, before the thread has it: it may be stopped.
         key, control, path = self._session.new_key(), Control(), self._places.new_run(plan.name)
-        run = OpenRun(key, path, plan.heading, plan.until, control, since=plan.since)
+        run = OpenRun(key, path, plan.description, plan.until, control, since=plan.since)
         self._session.add(run)
         return TrainingJob(key, path, control, plan.recipe)
 

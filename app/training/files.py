@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.desktop import VIEW_SUFFIX as VIEW
 from app.desktop import is_link
 from app.places import Places
-from app.state.headings import headings_of_files
 from app.state.session import MOST_RUNS, OpenRun, Session
 from app.training.branching import STILL_GOING
 from app.training.controller import TrainingController
@@ -220,10 +219,11 @@ class FileController(QObject):
     ) -> list[OpenRun]:
         """Open the runs that are not present; report why and return none if one is unreadable."""
         from app.state.display import DisplayData
+        from core.comparison.recorded import describe
         from core.runs import open_run
 
         runs: list[OpenRun] = []
-        for path, heading in zip(paths, headings_of_files(paths), strict=True):
+        for path in paths:
             known = [run for run in present if run.path == path and run not in runs]
             if known:
                 runs.append(known[0])
@@ -238,13 +238,12 @@ class FileController(QObject):
                 if isinstance(error, UntrustedCodeError):
                     self._questions.ask_trust(error, repeat)
                 return []
-            lineage, data = run.lineage, DisplayData(run)
+            data = DisplayData(run)
             # A run that has ended goes no further than its frames, wherever it was to end.
             times = [data.until] if run.status != "finished" else []
             times += run.log10_time[1:].tolist() or [0.0]
             until, key = float(coordinate(max(times))), self._session.new_key()
-            heading = (lineage.heading if lineage is not None else "") or heading
-            runs.append(OpenRun(key, path, heading, until, data=data))
+            runs.append(OpenRun(key, path, describe(run), until, data=data))
         return runs
 
     def save_study(self) -> None:

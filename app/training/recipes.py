@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from app.state.headings import file_name, headings_of
+from app.state.headings import file_name
 from app.state.session import OpenRun
 from app.training.studies import with_playback_frames
+from core.comparison.names import RunDescription
 from core.dynamics.needs import groups_of
 from core.problem.schedule import coordinate
 from core.studies.study import Study
-from core.studies.tables import Cell
+from core.studies.tables import Cell, flattened
 from core.study_file.experiment import Experiment
 
 if TYPE_CHECKING:  # loads scipy
@@ -124,7 +125,7 @@ class PlannedRun:
     """
 
     name: str
-    heading: str
+    description: RunDescription
     until: float
     recipe: Recipe
     since: float = -math.inf
@@ -136,12 +137,17 @@ def plans_of(
     """Plan a run for each cell; files are named by what differs from the study `base`."""
     runs, plans = tuple(open_runs), []
     names = [file_name(study, cell, base) for cell in cells]
-    headings = headings_of([name.partition("__")[2] for name in names])
-    for cell, name, heading in zip(cells, names, headings, strict=True):
+    for cell, name in zip(cells, names, strict=True):
         until = float(coordinate(cell.experiment.dynamics.until_log10_time))
-        recipe = recipe_of(study, with_playback_frames(cell.experiment), runs)
-        plans.append(PlannedRun(name, heading or study.title, until, recipe))
+        experiment = with_playback_frames(cell.experiment)
+        recipe = recipe_of(study, experiment, runs)
+        plans.append(PlannedRun(name, describe(experiment, study.title, name), until, recipe))
     return plans
+
+
+def describe(experiment: Experiment, title: str, name: str, branch: str = "") -> RunDescription:
+    """Return the facts that name a run before it is recorded."""
+    return RunDescription(flattened(experiment.model_dump(mode="json")), title, name, branch)
 
 
 def recipe_of(study: Study, experiment: Experiment, open_runs: Iterable[OpenRun]) -> Recipe:

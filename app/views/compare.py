@@ -9,71 +9,61 @@ from typing import final
 
 import numpy as np
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QColor, QPainterPath
+from PySide6.QtGui import QColor, QPainterPath, QPen
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.node_values import Floats
+from app.views.compare_axes import AXES, MOMENTS, RANKS, place_words
 from app.views.pixels import (
     TOLERANCE,
-    log10_text,
     nearest_point,
     pixel_width,
     points_to_draw,
     resolved_text,
 )
-from app.widgets.axis import LOG10, NORM_SQUARED, far_times, logarithmic, plain, powers
-from app.widgets.header import HeaderEntry, ViewHeader
+from app.widgets.axis import LOG10, far_times
+from app.widgets.end_labels import EndLabel, EndLabels
+from app.widgets.header import ViewHeader
 from app.widgets.items import Areas, CurveStack, Markers, Style, ZeroLine, path_of, pen_of
 from app.widgets.keyboard import PlotFocus
+from app.widgets.labels import rich_tip
 from app.widgets.layouts import add_all, space
+from app.widgets.levels import DASHES, NEAR, LevelLine
 from app.widgets.overlay import Overlay, Pointed
 from app.widgets.plot_item import Drag, Home, Plot
 from core.comparison.alignment import at
 from core.comparison.comparison import ComparedLine, Comparison
-from core.figures.palette import Palette, rgba, run_colours
-from core.figures.ticks import TickMaker, Ticks
+from core.figures.palette import Palette, rgba, run_colour
+from core.numbers import raised
 from core.problem.schedule import PLAIN_HORIZON, coordinate, inverse_coordinate
 
 FAINT, SHADE = 0.3, 0.16  # opacity of the line beyond the cursor, and of a band
-STRONG, DOT = 1.5, 7.0  # pixels
+STRONG, STRONGER, DOT = 1.5, 3.0, 7.0  # pixels
+BESIDE = 0.35  # opacity of a line beside emphasised ones
+REACH = 2.5  # how far above all lines a reference line may make the range reach
 NOTHING = "nothing to compare yet"
-
-
-def falling(low: float, high: float, most: int) -> Ticks:
-    """Ticks of an axis that shows -log10 of a quantity, in terms of the quantity."""
-    return tuple((-place, text) for place, text in powers(-high, -low, most)[::-1])
-
-
-# What an axis is called, and its ticks.
-AXES: dict[str, tuple[str, TickMaker]] = {
-    "log10_time": ("time t", powers),
-    "time": ("time t", plain),
-    "step": ("steps", powers),
-    "norm_squared": (NORM_SQUARED, logarithmic),
-    "risk": ("risk", falling),
-    "share": ("hard margin as a share of \u03b3_gl / 2", plain),
-    "rank": ("rank / m", plain),
-}
 
 
 @final
 class CompareView(QWidget):
-    """The lines of a comparison: strong up to where their runs are at the cursor, then faint.
-
-    `place_asked`: the mouse asks for a place of the axis, as core.comparison.alignment has it.
-    """
+    """Lines of a comparison: strong up to where their runs are at the cursor, then faint."""
 
     place_asked = Signal(float)
-    help_requested = Signal(object)  # tuple[str, ...]: the observable
+    """Place of the axis (core.comparison.alignment) to seek."""
+    help_requested = Signal(object)
+    """Names of the observables to explain, as a tuple."""
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._palette = palette
         self._comparison: Comparison | None = None
         self._places: tuple[float, ...] = ()  # where each line is at the cursor
+        self._levels: tuple[LevelLine, ...] = ()
+        self._emphasised: frozenset[int] = frozenset()  # lines
         self._far, self._thinned_for = False, 0.0
         self._reach = (math.inf, -math.inf)  # of all moments of nodes that were shown
-        self.header = ViewHeader(palette, "runs compared")
+        self._range = Home(0.0, 1.0, 0.0, 1.0)  # of the lines, without their labels
+        self.header = ViewHeader(palette, "runs compared", keyed=False)
         self.plot = Plot(palette, drag=Drag.SCRUB)
         self.plot.setAccessibleName("The compared runs")
         self.focus = PlotFocus(self.plot)
@@ -82,6 +72,8 @@ class CompareView(QWidget):
         self.faint = self.plot.add(CurveStack())
         self.strong = self.plot.add(CurveStack(), 1.0)
         self.dots = self.plot.add(Markers(), 2.0)
+        self.level_lines = self.plot.add(CurveStack(), -1.0)
+        self.labels = self.plot.add(EndLabels(), 3.0)
         self.plot.pulled.connect(self._ask)
         self.plot.hovered.connect(self._point)
         self.plot.left.connect(self._point_nowhere)
@@ -94,16 +86,16 @@ class CompareView(QWidget):
     # --------------------------------------------------------------------------------- content
 
     def colours(self) -> tuple[str, ...]:
-        """Return the colour of each line: that of its run, whatever is asked about the runs."""
-        if self._comparison is None:
-            return ()
-        every, kind = run_colours(self._palette), self._comparison.question.kind
-        owners = [line.owner(kind) for line in self._comparison.lines]
-        return tuple(every[k % len(every)] for k in owners)
+        """Return the colour of each line: that of its run."""
+        shades = self._comparison.line_shades if self._comparison is not None else ()
+        return tuple(run_colour(shade, self._palette) for shade in shades)
 
-    def show_comparison(self, comparison: Comparison | None, title: str = "") -> None:
-        """Other lines; a zoom stays unless another question was asked."""
+    def show_comparison(
+        self, comparison: Comparison | None, title: str = "", levels: Sequence[LevelLine] = ()
+    ) -> None:
+        """Show other lines, with levels of reference; a zoom stays for the same question."""
         before, self._comparison = self._comparison, comparison
+        self._levels = tuple(levels)
         if comparison is None or before is None or before.question != comparison.question:
             self.plot.reset_range()
             self._reach = (math.inf, -math.inf)
@@ -118,18 +110,39 @@ class CompareView(QWidget):
         self.header.set_colours(palette)
         self._redraw()
 
+    def emphasise(self, lines: frozenset[int]) -> None:
+        """Draw some lines wide and the others pale; all of them alike if there are none."""
+        if lines != self._emphasised:
+            self._emphasised = lines
+            self._show_strong()
+
     def _redraw(self) -> None:
         comparison = self._comparison
         lines = comparison.lines if comparison is not None else ()
         colours = self.colours()
         pairs = list(zip(lines, colours, strict=True))
-        self.header.set_key(*(HeaderEntry(line.label, one, "line") for line, one in pairs))
+        self._show_labels(pairs)
         self.dots.set_styles(*(Style(one, DOT, edge=self._palette.background) for one in colours))
         known = [line for line in lines if np.isfinite(line.values).any()]
         self._fit(known)
         self.bands.set_areas([(self._area(x), _shade(one)) for x, one in pairs if x.banded])
         self._show_faint()
         self._show_strong()
+
+    def _show_labels(self, lines: Sequence[tuple[ComparedLine, str]]) -> None:
+        """Write the name of each line and level where it ends."""
+        labels = []
+        for line, colour in lines:
+            x = self._across(line.places)
+            known = np.isfinite(x) & np.isfinite(line.values)
+            if known.any():
+                labels.append(EndLabel(raised(line.label), colour, x[known], line.values[known]))
+        nowhere = np.empty(0)
+        labels += [
+            EndLabel(level.label, level.colour, nowhere, np.array([level.value]))
+            for level in self._levels
+        ]
+        self.labels.set_labels(labels, self.plot.lettering()[1], self._palette)
 
     def _show_faint(self) -> None:
         """The whole lines, through as few points as they need at this scale."""
@@ -143,13 +156,14 @@ class CompareView(QWidget):
         )
 
     def _scale_changed(self) -> None:
-        """The lines for another zoom or size, in which other points can be told apart."""
+        """Draw the lines for another zoom or size, in which other points can be told apart."""
+        self._set_home()
         if not math.isclose(self._thinned_for, self.plot.pixel_height()):
             self._show_faint()
             self._show_strong()
 
     def _fit(self, lines: Sequence[ComparedLine]) -> None:
-        """The range of all lines, and the names of the axes."""
+        """Set the range of all lines, and the names of the axes."""
         question = self._comparison.question if self._comparison is not None else None
         against = question.against if question is not None else "log10_time"
         places = np.concatenate([np.empty(0), *(line.places for line in lines)])
@@ -169,11 +183,32 @@ class CompareView(QWidget):
         x = self._across(places)
         parts = [part for line in lines for part in (line.values, line.low, line.high)]
         left, right = _ends(x, 0.02)
-        bottom, top = _ends(np.concatenate([np.empty(0), *parts]), 0.06)
+        values = np.concatenate([np.empty(0), *parts])
+        bottom, top = _ends(np.append(values, self._reached(values)), 0.06)
         if against == "rank":  # a range that every moment has, so that it does not jump in play
             self._reach = min(bottom, self._reach[0]), max(top, self._reach[1])
             (left, right), (bottom, top) = RANKS, self._reach
-        self.plot.set_home(Home(left, right, bottom, top))
+        self._range = Home(left, right, bottom, top)
+        self._set_home()
+
+    def _set_home(self) -> None:
+        """Leave room for the labels at the right of the lines."""
+        home = self._range
+        taken = self.labels.share(self.plot.inside().width())
+        right = home.left + (home.right - home.left) / (1.0 - taken)
+        self.plot.set_home(replace(home, right=right))
+        ends = np.array([home.left, right])
+        self.level_lines.set_curves(
+            [
+                (path_of(ends, np.full(2, level.value)), pen_of(level.colour, 1.0, DASHES))
+                for level in self._levels
+            ]
+        )
+
+    def _reached(self, values: Floats) -> list[float]:
+        """Return the levels that are near enough to the lines to be shown at their places."""
+        top = float(np.nanmax(values, initial=0.0))
+        return [level.value for level in self._levels if 0.0 < level.value <= REACH * top]
 
     def _across(self, places: Floats) -> Floats:
         """Where places are on the axis."""
@@ -215,12 +250,13 @@ class CompareView(QWidget):
         return float(at(line.places, line.values, np.array([place]))[0])
 
     def _show_strong(self) -> None:
-        comparison, width = self._comparison, STRONG * self.plot.devicePixelRatioF()
+        comparison, colours = self._comparison, self.colours()
+        pens = [self._pen(k, colour) for k, colour in enumerate(colours)]
         if comparison is not None and comparison.question.ranked:  # all of it is of the moment
             self.strong.set_curves(
                 [
-                    (self._path(line.places, line.values), pen_of(colour, width))
-                    for line, colour in zip(comparison.lines, self.colours(), strict=True)
+                    (self._path(line.places, line.values), pen)
+                    for line, pen in zip(comparison.lines, pens, strict=True)
                 ]
             )
             self.dots.show_at(np.empty((0, 2)), np.empty(0, dtype=np.int64))
@@ -228,7 +264,7 @@ class CompareView(QWidget):
             return
         curves, points, which = [], [], []
         if comparison is not None and len(self._places) == len(comparison.lines):
-            for k, (line, colour) in enumerate(zip(comparison.lines, self.colours(), strict=True)):
+            for k, (line, pen) in enumerate(zip(comparison.lines, pens, strict=True)):
                 value, place = self.value(k), self._places[k]
                 if not line.places.size or not line.places[0] <= place:
                     continue
@@ -237,15 +273,20 @@ class CompareView(QWidget):
                 part, values = line.places[passed], line.values[passed]
                 if math.isfinite(value) and part[-1] < place:
                     part, values = np.append(part, place), np.append(values, value)
-                curves.append((self._path(part, values), pen_of(colour, width)))
+                curves.append((self._path(part, values), pen))
                 points.append((float(self._across(np.array([place]))[0]), value))
                 which.append(k)
         self.strong.set_curves(curves)
         self.dots.show_at(np.array(points).reshape(-1, 2), np.array(which, dtype=np.int64))
         self._show_cursor()
 
+    def _pen(self, line: int, colour: str) -> QPen:
+        wide = line in self._emphasised
+        width = (STRONGER if wide else STRONG) * self.plot.devicePixelRatioF()
+        return pen_of(rgba(colour, BESIDE if self._emphasised and not wide else 1.0), width)
+
     def _show_cursor(self) -> None:
-        """A line at the moment, where the axis shows moments; what is to be said elsewhere."""
+        """Draw a line at the moment, where the axis shows moments."""
         comparison, cursor = self._comparison, None
         empty = comparison is None or not any(np.isfinite(x.values).any() for x in comparison.lines)
         known = [place for place in self._places if math.isfinite(place)]
@@ -253,15 +294,20 @@ class CompareView(QWidget):
             cursor = float(self._across(np.array([max(known)]))[0])
         pointed = self.plot.overlay.pointed
         self.plot.set_overlay(
-            Overlay(cursor=cursor, note=NOTHING if empty else "", pointed=pointed)
+            Overlay(
+                cursor=cursor,
+                note=NOTHING if empty else "",
+                pointed=pointed,
+            )
         )
 
     # ----------------------------------------------------------------------------------- mouse
 
     def _point(self, x: float, y: float) -> None:
-        """Say the nearest line's run, value and place."""
+        """Show the nearest line's run, value and place, or the facts of a level."""
         lines = self._comparison.lines if self._comparison is not None else ()
         curves = [(self._across(line.places), line.values) for line in lines]
+        self.plot.setToolTip(self._level_tip(y))
         number, point = nearest_point(self.plot, curves, x, y)
         if number < 0:
             self._say(None)
@@ -269,8 +315,16 @@ class CompareView(QWidget):
         across, value = (float(part[point]) for part in curves[number])
         told = resolved_text(value, self.plot.pixel_height())
         where = self._where(float(lines[number].places[point]))
-        text = f"{lines[number].label}\n{told}\n{where}"
+        text = f"{raised(lines[number].label)}\n{told}\n{where}"
         self._say(Pointed(across, value, text, self.colours()[number]))
+
+    def _level_tip(self, y: float) -> str:
+        """Return the facts of the level at a height in pixels."""
+        for level in self._levels:
+            height = self.plot.pixels(np.array([[0.0, level.value]]))[0, 1]
+            if abs(height - y) <= NEAR:
+                return rich_tip(level.tip)
+        return ""
 
     def _counts_steps(self, against: str) -> bool:
         """Return True if an axis of time counts the steps of all runs."""
@@ -278,20 +332,10 @@ class CompareView(QWidget):
         return against in MOMENTS and comparison is not None and comparison.steps
 
     def _where(self, place: float) -> str:
-        """A place of the axis in words."""
+        """Return a place of the axis in words."""
         against = self._comparison.question.against if self._comparison is not None else ""
         grain = min(pixel_width(self.plot), 0.01)
-        if against == "step" or self._counts_steps(against):
-            return f"step {10.0**place:.0f}" if place < 15.0 else f"step {log10_text(place, grain)}"
-        if against in MOMENTS:
-            return f"t = {log10_text(place, grain)}"
-        if against == "rank":
-            return f"rank / m = {resolved_text(place, grain)}"
-        if against == "norm_squared":
-            return f"{NORM_SQUARED} = {log10_text(place, grain)}"
-        if against == "risk":  # the axis has its logarithm the other way round
-            return f"risk {log10_text(-place, grain)}"
-        return f"{resolved_text(place, grain)} of \u03b3_gl / 2"
+        return place_words(against, place, grain, self._counts_steps(against))
 
     def _point_nowhere(self) -> None:
         self._say(None)
@@ -320,10 +364,6 @@ class CompareView(QWidget):
 
     def _ask_help(self) -> None:
         self.help_requested.emit(self.help_topics())
-
-
-RANKS = (0.0, 1.02)
-MOMENTS = ("log10_time", "time")
 
 
 def _same(one: Sequence[float], other: Sequence[float]) -> bool:

@@ -87,7 +87,7 @@ class ViewHeader(QWidget):
     """Title and, below it, key; what does not fit is cut off with an ellipsis.
 
     In a lower row of runs only the key is shown, unless it is that of the header above. A `movable`
-    header can be clicked and dragged.
+    header can be clicked and dragged; one that is not `keyed` has no room for a key.
     """
 
     clicked = Signal()
@@ -100,13 +100,18 @@ class ViewHeader(QWidget):
     key_changed = Signal()
 
     def __init__(
-        self, palette: Palette, title: str, parent: QWidget | None = None, movable: bool = False
+        self,
+        palette: Palette,
+        title: str,
+        parent: QWidget | None = None,
+        movable: bool = False,
+        keyed: bool = True,
     ) -> None:
         super().__init__(parent)
         self._palette, self._title = palette, title
         self._entries: tuple[HeaderEntry, ...] = ()
         self._time: TimeColours | None = None
-        self._titled = self._keyed = True
+        self._titled, self._keyed = True, keyed
         self._above: ViewHeader | None = None
         self._movable, self._is_target = movable, False
         self._pressed: QPoint | None = None

@@ -24,6 +24,9 @@ from core.comparison.alignment import (
 from core.comparison.question import AGAINST, CompareQuestion
 from core.numbers import time_text
 
+Shade = int | float
+"""Colour of a run: a number in a list, or its place from 0 to 1 in an order."""
+
 NONE: Array = np.empty(0)
 MOST_NAMED = 3  # runs in a sentence
 UNKNOWN = {"share": ", as its gamma_gl has not been computed"}
@@ -56,19 +59,29 @@ class ComparedLine:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Some lines, and sentences about what cannot be compared, or how it is. Nodes are compared at
-    a moment, inf for the end of each run. `steps`: t counts the steps of all runs."""
+    """Lines of runs, and sentences about what cannot be compared, or how it is.
+
+    Nodes are compared at a moment, inf for the end of each run. `steps`: t counts the steps of all
+    runs. `shades`: colour of each run, in their order if empty.
+    """
 
     question: CompareQuestion
     lines: tuple[ComparedLine, ...]
     notes: tuple[str, ...] = ()
     log10_time: float = float("inf")
     steps: bool = False
+    shades: tuple[Shade, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """True if no line has a place."""
         return not any(line.places.size for line in self.lines)
+
+    @property
+    def line_shades(self) -> tuple[Shade, ...]:
+        """Colour of each line: that of its run, whatever is asked about the runs."""
+        owners = [line.owner(self.question.kind) for line in self.lines]
+        return tuple(self.shades[k] if self.shades else k for k in owners)
 
     @property
     def moment(self) -> str:
@@ -79,8 +92,10 @@ class Comparison:
         return "the end" if ended else time_text(self.log10_time, self.steps)
 
 
-def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
-    """Some runs in one picture; their values of `question.names` must be there.
+def compared(
+    question: CompareQuestion, runs: Sequence[Traced], shades: tuple[Shade, ...] = ()
+) -> Comparison:
+    """Compare runs over time; their values of `question.names` must be there.
 
     Of a number that loops passed at some of their frames, these frames are compared.
     """
@@ -106,14 +121,36 @@ def compared(question: CompareQuestion, runs: Sequence[Traced]) -> Comparison:
             "reached for the first time."
         )
     steps = all(run.counts_steps for run in runs)
-    return replace(_answer(question, runs, curves, notes), steps=steps)
+    return replace(_answer(question, runs, curves, notes), steps=steps, shades=shades)
 
 
 def compared_nodes(
-    question: CompareQuestion, runs: Sequence[Ranked], log10_time: float = float("inf")
+    question: CompareQuestion,
+    runs: Sequence[Ranked],
+    log10_time: float = float("inf"),
+    shades: tuple[Shade, ...] = (),
 ) -> Comparison:
-    """Some runs at one moment, each by the sorted numbers of its nodes over rank / m: between the
-    ranks of a narrow network its line is straight, where it is subtracted from a wider one."""
+    """Compare runs at one moment by the sorted numbers of their nodes over rank / m.
+
+    Between the ranks of a narrow network its line is straight, where it is subtracted from a wider
+    one.
+
+    Parameters
+    ----------
+    question : CompareQuestion
+        What to compare; it must be ranked.
+    runs : sequence of Ranked
+        Runs at the moment.
+    log10_time : float
+        log10 of the moment; inf for the end of each run.
+    shades : tuple of int or float
+        Colour of each run; in their order if empty.
+
+    Returns
+    -------
+    Comparison
+        The lines.
+    """
     curves = [(np.arange(1.0, run.values.size + 1.0) / run.m, run.values) for run in runs]
     notes = [
         f"{run.label} has {run.m - run.values.size} nodes without a {question.observable}."
@@ -121,7 +158,8 @@ def compared_nodes(
         if run.values.size < run.m
     ]
     steps = all(run.counts_steps for run in runs)
-    return replace(_answer(question, runs, curves, notes), log10_time=log10_time, steps=steps)
+    answer = _answer(question, runs, curves, notes)
+    return replace(answer, log10_time=log10_time, steps=steps, shades=shades)
 
 
 def _answer(

@@ -14,97 +14,117 @@ from typing import Any, final
 import numpy as np
 
 from core.comparison.alignment import Array, Ranked, Traced
-from core.comparison.comparison import Comparison, compared, compared_nodes
+from core.comparison.comparison import Comparison, Shade, compared, compared_nodes
+from core.comparison.names import (
+    ABSENT,
+    CONTENT,
+    RunDescription,
+    differing_keys,
+    naming_keys,
+    run_names,
+)
 from core.comparison.question import SORTED, CompareQuestion, check_count
 from core.errors import InputError
 from core.observables.observable import Shape
 from core.observables.registry import OBSERVABLES, numbers_of, observable_in, observable_of
 from core.program import headless_program
-from core.reference.margin import load_margin, saved_margin_path
+from core.reference.margin import ReferenceMargin, load_margin, saved_margin_path
 from core.reference.registry import REFERENCES
 from core.reference.share import FIRST, most
 from core.runs import Run
 from core.runs.settings import known_settings
-from core.settings import NOT_RECORDED
-from core.studies.cells import flattened
 from core.studies.statistics import is_seed
-from core.studies.tables import value_text
+from core.studies.tables import flattened
 from core.study_file.dynamics import RecordedLoop
-from core.study_file.words import label_of, numbered, setting_words
+from core.study_file.words import numbered
 from core.terminal.text import shortened
 
 # ----------------------------------------------------------------------------- settings that differ
 
-MOST_IN_LABEL = 3
-ABSENT = "\u2013"
-CONTENT = ".content"  # how the keys of checksums end
-HORIZON = "dynamics.until_log10_time"
-
 Columns = Mapping[str, Sequence[str]]
-Settings = Sequence[Mapping[str, Any]]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """`rows[i][j]` is the value of setting `keys[j]` of run i; `labels` and `families` name the
-    runs, with and without their seeds. Runs that differ in seeds only have one family."""
+    """Settings in which runs differ, and the names and colours of the runs.
+
+    `rows[i][j]` is the value of setting `keys[j]` of run i; `labels` and `families` name the runs,
+    with and without their seeds. Runs that differ in seeds only have one family. `shades` says by
+    what colour each run is drawn (core.figures.palette.run_colour).
+    """
 
     keys: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     labels: tuple[str, ...]
     families: tuple[str, ...]
+    shades: tuple[Shade, ...]
+
+    def of(self, places: Sequence[int]) -> Differing:
+        """Return the rows of some runs, with unchanged names and colours."""
+        return Differing(
+            self.keys,
+            tuple(self.rows[k] for k in places),
+            tuple(self.labels[k] for k in places),
+            tuple(self.families[k] for k in places),
+            tuple(self.shades[k] for k in places),
+        )
 
 
-def differing(settings: Sequence[Mapping[str, Any]], titles: Sequence[str] = ()) -> Differing:
-    """Return what differs between runs, and names for them.
+def differing(runs: Sequence[RunDescription], slots: Sequence[int] = ()) -> Differing:
+    """Return what differs between runs, and names and colours for them.
 
     Parameters
     ----------
-    settings : sequence of mappings
-        Dotted key to value, one mapping a run.
-    titles : sequence of str
-        Titles of the runs. All different, they name runs whose given arrays differ.
+    runs : sequence of RunDescription
+        Runs side by side.
+    slots : sequence of int
+        Colours of the runs where they have no order; by default 0, 1, 2 and so on.
 
     Returns
     -------
     Differing
-        The table and the names.
+        The table, the names and the colours.
     """
-    every = dict.fromkeys(key for table in settings for key in table)
-    texts = {key: [_text(table, key) for table in settings] for key in every}
-    columns = {key: column for key, column in texts.items() if len(set(column)) > 1}
-    words = _words(columns, settings)
-    given = any(key.endswith(CONTENT) for key in columns)
-    if given and all(titles) and len(set(titles)) == len(settings):
-        words = [shortened(title) for title in titles]
-    if not columns:
-        words = [shortened(title) for title in titles] or words
-    labels = numbered(word or "run" for word in words)
-    keys = tuple(columns)
+    keys = tuple(differing_keys(runs))
+    columns = {key: [run.texts.get(key, ABSENT) for run in runs] for key in keys}
     shown = [_shown(key, columns[key]) for key in keys]
-    rows = tuple(tuple(column[k] for column in shown) for k in range(len(settings)))
-    return Differing(keys, rows, tuple(labels), tuple(_families(columns, settings)))
+    rows = tuple(tuple(column[k] for column in shown) for k in range(len(runs)))
+    labels, families = tuple(run_names(runs)), tuple(_families(runs))
+    shades = shades_of(runs) or tuple(slots or range(len(runs)))
+    return Differing(keys, rows, labels, families, shades)
 
 
-def _families(columns: Columns, settings: Settings) -> list[str]:
-    """A name for each run, equal for runs that differ in seeds only."""
-    plain = {key: column for key, column in columns.items() if not is_seed(key)}
-    members = [tuple(column[k] for column in plain.values()) for k in range(len(settings))]
+def shades_of(runs: Sequence[RunDescription]) -> tuple[float, ...]:
+    """Return the places of runs from 0 to 1 in the order of the one number that names them.
+
+    Empty if other settings name them as well, or none. Runs of equal numbers keep their order.
+    """
+    if any(run.branch for run in runs):
+        return ()
+    keys = [key for key in naming_keys(runs) if not is_seed(key)]
+    if len(keys) != 1:
+        return ()
+    values = [run.values.get(keys[0]) for run in runs]
+    if not all(type(value) in (int, float) for value in values):
+        return ()
+    order = sorted(range(len(runs)), key=values.__getitem__)  # type: ignore[arg-type]
+    return tuple(order.index(k) / max(len(runs) - 1, 1) for k in range(len(runs)))
+
+
+def _families(runs: Sequence[RunDescription]) -> list[str]:
+    """Return a name for each run, equal for runs that differ in seeds only."""
+    plain = [key for key in differing_keys(runs) if not is_seed(key)]
+    members = [tuple(run.texts.get(key, ABSENT) for key in plain) for run in runs]
     firsts = [members.index(member) for member in members]
-    words = _words(plain, settings)
     each = sorted(set(firsts))
     if len(each) == 1:
-        return [""] * len(settings)
-    names = numbered(words[k] or "run" for k in each)
+        return [""] * len(runs)
+    keys = [key for key in naming_keys(runs) if not is_seed(key)]
+    if len({tuple(runs[k].texts.get(key, ABSENT) for key in keys) for k in each}) < len(each):
+        keys = [key for key in plain if not key.endswith(CONTENT)]
+    names = numbered(runs[k].words(keys) or "run" for k in each)
     return [names[each.index(first)] for first in firsts]
-
-
-def _text(table: Mapping[str, Any], key: str) -> str:
-    value = table.get(key)
-    if value is None or value == NOT_RECORDED:
-        return ABSENT if value is None else NOT_RECORDED
-    return " ".join(value_text(value).split())
 
 
 def _shown(key: str, column: Sequence[str]) -> list[str]:
@@ -117,29 +137,6 @@ def _shown(key: str, column: Sequence[str]) -> list[str]:
         return [shortened(text) for text in column]
     numbers = {text: f"no. {k}" for k, text in enumerate(dict.fromkeys(column), 1)}
     return [text if text == ABSENT else numbers[text] for text in column]
-
-
-def _words(columns: Columns, settings: Settings) -> list[str]:
-    """Return each run's settings in words; the horizon where nothing else tells some apart."""
-    keys = [key for key in columns if not key.endswith(CONTENT)]
-    lasting = [key for key in keys if key != HORIZON]
-    told, all_told = (
-        len({tuple(columns[key][k] for key in some) for k in range(len(settings))})
-        for some in (lasting, keys)
-    )
-    keys = lasting if told == all_told else keys
-    rest = len(keys) - MOST_IN_LABEL
-    more = f" and {rest} more" if rest > 0 else ""
-    return [
-        ", ".join(shortened(_named(key, table)) for key in keys[:MOST_IN_LABEL]) + more
-        for table in settings
-    ]
-
-
-def _named(key: str, table: Mapping[str, Any]) -> str:
-    if table.get(key) is None:
-        return f"{label_of(key)} {ABSENT}"
-    return setting_words(key, table[key])
 
 
 # ------------------------------------------------------------------------------------ recorded runs
@@ -159,9 +156,15 @@ def most_of(run: Run) -> float:
     return math.nan if entry is None else most(reference.factor, entry.bracket.value)
 
 
-def differing_of(runs: Sequence[Run]) -> Differing:
-    """The settings in which some runs differ, and what they are called by them."""
-    return differing([_settings(run) for run in runs], [run.title for run in runs])
+def differing_of(runs: Sequence[Run], slots: Sequence[int] = ()) -> Differing:
+    """Return the settings in which runs differ, and names and colours for the runs."""
+    return differing([describe(run) for run in runs], slots)
+
+
+def describe(run: Run) -> RunDescription:
+    """Return the facts that name a recorded run."""
+    branch = "" if run.lineage is None else run.lineage.heading
+    return RunDescription(_settings(run), run.title, run.path.stem, branch)
 
 
 def _settings(run: Run) -> dict[str, Any]:
@@ -176,6 +179,27 @@ def _settings(run: Run) -> dict[str, Any]:
         for key, value in every.items()
         if key not in said and not (key.startswith("optimizer.") and value is False)
     }
+
+
+MARGINS = {"hard_margin": 1.0, "smoothed_margin": 1.0, "l1_margin": 2.0}
+"""Observables that reference margins are lines of, by the multiple of the hard margin."""
+
+
+def common_references(runs: Sequence[Run]) -> tuple[ReferenceMargin, ...]:
+    """Return the certified reference margins that are known, and equal for all runs."""
+    problems = [run.problem for run in runs]
+    found = []
+    for reference in REFERENCES.values():
+        if not all(reference.applies(one) and reference.drawn_in(one) for one in problems):
+            continue
+        paths = {saved_margin_path(reference, one) for one in problems}
+        entries = [load_margin(path) for path in paths]
+        brackets = {entry.bracket for entry in entries if entry is not None}
+        if len(brackets) == 1 and None not in entries:
+            margin = ReferenceMargin(reference, brackets.pop(), 0.0)
+            if margin.drawable and margin.bracket.certified:
+                found.append(margin)
+    return tuple(found)
 
 
 def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
@@ -219,14 +243,35 @@ def compare_runs(
     runs: Sequence[Run],
     progress: Callable[[int], None] | None = None,
     log10_time: float = math.inf,
+    named: Differing | None = None,
 ) -> Comparison:
-    """The answer from all frames of some runs; where nodes are compared, from the last frame of
-    each that is not after a time.
+    """Compare runs over all their frames; nodes at the last frame of each not after a time.
 
-    Raises InputError where one of them cannot be compared.
+    Parameters
+    ----------
+    question : CompareQuestion
+        What to compare, and how.
+    runs : sequence of Run
+        Open runs, two at least.
+    progress : callable, optional
+        Called with 1 after each frame of each run.
+    log10_time : float
+        log10 of the time at which nodes are compared; inf for the end of each run.
+    named : Differing, optional
+        Names and colours of the runs, where these are compared as part of more runs.
+
+    Returns
+    -------
+    Comparison
+        The lines.
+
+    Raises
+    ------
+    InputError
+        A run cannot be compared.
     """
     check_runs(question, runs)
-    named = differing_of(runs)
+    named = named or differing_of(runs)
     if question.ranked:
         return _compare_nodes(question, runs, named, log10_time)
     traced = []
@@ -238,7 +283,7 @@ def compare_runs(
             if progress is not None:
                 progress(1)
         traced.append(traced_of(run, label, family, values, most_of(run)))
-    return compared(question, traced)
+    return compared(question, traced, named.shades)
 
 
 def _compare_nodes(
@@ -248,7 +293,7 @@ def _compare_nodes(
     for run, label, family in zip(runs, named.labels, named.families, strict=True):
         after = int(np.searchsorted(run.log10_time[: run.frames], log10_time, side="right"))
         ranked.append(ranked_of(run, label, family, question.observable, max(after - 1, 0)))
-    return compared_nodes(question, ranked, log10_time)
+    return compared_nodes(question, ranked, log10_time, named.shades)
 
 
 def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranked:

@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.figures.layout import FOOT, LINE, MARGIN, title_texts, wrapped
 from core.figures.names import COLUMN, PAGE, POINTS
 from core.figures.numbers import linear_ticks, math_number, math_words
-from core.figures.palette import LIGHT, Palette, rgba, run_colours
+from core.figures.palette import LIGHT, Palette, rgba, run_colour
 from core.figures.primitives import (
     Axis,
     Band,
@@ -85,11 +85,10 @@ def comparison_scene(
 
 def _panel(comparison: Comparison, row: int, letter: str, box: Box, palette: Palette) -> Panel:
     question, lines = comparison.question, comparison.lines
-    colours = run_colours(palette)
+    colours = [run_colour(shade, palette) for shade in comparison.line_shades]
     x, places = _across(comparison)
     curves, bands, key = [], [], []
-    for line, at in zip(lines, places, strict=True):
-        colour = colours[line.owner(question.kind) % len(colours)]
+    for line, at, colour in zip(lines, places, colours, strict=True):
         ink = rgba(colour)[None, :]
         curves.append(Curves(line.label, at[None, :], line.values[None, :], ink, np.array([1.2])))
         if line.banded:

@@ -38,8 +38,9 @@ class Palette:
 
     `weak` and `strong` say how far the palest and the strongest node lie from the class colour,
     towards the background and towards `extreme`; `time` is the part of viridis that is used, from
-    the earliest to the latest moment; `references` are the colours of curves that belong to no
-    class, and `lines` those of reference margins (core.figures.palette).
+    the earliest to the latest moment, and `order` that of lines from the least to the largest
+    setting, which have 3 to 1 against the background at least; `references` are the colours of
+    curves that belong to no class, and `lines` those of reference margins (core.figures.palette).
     """
 
     name: str
@@ -51,6 +52,7 @@ class Palette:
     weak: float
     strong: float
     time: tuple[float, float]
+    order: tuple[float, float]
     references: tuple[str, ...]
     lines: tuple[str, ...]
     negative: str = VERMILION
@@ -67,6 +69,7 @@ LIGHT = Palette(
     weak=0.55,
     strong=0.52,
     time=(0.68, 0.0),
+    order=(0.57, 0.0),
     references=("#00805d", "#a3468a", "#9a6400", "#3a7ca5"),
     lines=("#9a6400", "#3a7ca5", "#646a73", "#6f52a8", "#a8382f", "#5d7300"),
 )
@@ -80,6 +83,7 @@ DARK = Palette(
     weak=0.45,
     strong=0.65,
     time=(0.36, 1.0),
+    order=(0.36, 1.0),
     references=("#3fc79a", "#dd92c4", "#e0a93b", "#7cb9dd"),
     lines=("#e0a93b", "#7cb9dd", "#9aa1aa", "#b5a4ec", "#f0887c", "#b4cc4a"),
     # Those of white paper have contrasts of 3.4 and 4.6 to 1 on this ground; these have 6 at least.
@@ -192,22 +196,40 @@ def dimmed(colours: ArrayLike, palette: Palette) -> Colours:
 
 
 def run_colours(palette: Palette) -> tuple[str, ...]:
-    """As many colours as there may be runs, the first the colour of text."""
+    """Return as many colours as runs are compared, the first that of text."""
     return (
         palette.foreground,
-        *palette.references,
+        *palette.references[:3],  # the fourth is too near to that of the positive class
         palette.positive,
         palette.negative,
         *palette.lines[3:],
+        palette.muted,
     )
+
+
+def run_colour(shade: float, palette: Palette) -> str:
+    """Return the colour of a run: one of `run_colours` by number, or of an order by share.
+
+    >>> run_colour(0, LIGHT), run_colour(0.0, LIGHT), run_colour(1.0, LIGHT)
+    ('#1a1c1f', '#20a287', '#440154')
+    """
+    if isinstance(shade, int):
+        every = run_colours(palette)
+        return every[shade % len(every)]
+    return css(_viridis(np.array([shade]), palette.order))[0]
 
 
 def time_colours(fractions: ArrayLike, palette: Palette) -> Colours:
     """RGBA rows (k, 4) of moments, 0 the earliest and 1 the latest; the latest stands out most."""
-    early, late = palette.time
+    return _viridis(fractions, palette.time)
+
+
+def _viridis(fractions: ArrayLike, part: tuple[float, float]) -> Colours:
+    """Return RGBA rows (k, 4) of shares (k,) of a part of viridis."""
+    first, last = part
     clipped = np.clip(np.asarray(fractions, dtype=np.float64), 0.0, 1.0)
     knots = np.linspace(0.0, 1.0, len(VIRIDIS))
-    return _bytes(_ramp(early + (late - early) * clipped, knots, VIRIDIS.astype(np.float64)))
+    return _bytes(_ramp(first + (last - first) * clipped, knots, VIRIDIS.astype(np.float64)))
 
 
 def film_colours(palette: Palette) -> Colours:

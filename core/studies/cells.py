@@ -22,7 +22,7 @@ from core.studies.formulas import ABSENT, FACTOR, FUNCTIONS, SYMBOLS, VARIANT, e
 from core.studies.moments import START, Moment, Requested, names_of, observables_of, split
 from core.studies.statistics import SEEDS
 from core.studies.study import Study
-from core.studies.tables import Cell, value_text
+from core.studies.tables import Cell, flattened, value_text
 from core.study_file.experiment import Experiment
 
 Array = NDArray[np.float64]
@@ -177,11 +177,6 @@ def studies_in(folder: Path, ids: Sequence[str]) -> list[str]:
 def settings_of(experiment: Experiment) -> dict[str, Any]:
     """An experiment as dotted key -> value."""
     return flattened(experiment.model_dump(mode="json"))
-
-
-def flattened(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Sections as dotted key -> value."""
-    return {f"{s}.{name}": value for s, table in tables.items() for name, value in table.items()}
 
 
 def cell_of(run: Run, study: Study) -> StudyCell:

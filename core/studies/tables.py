@@ -141,6 +141,11 @@ class StudyFile(Table):
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
+def flattened(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Sections as dotted key -> value."""
+    return {f"{s}.{name}": value for s, table in tables.items() for name, value in table.items()}
+
+
 def value_text(value: Any) -> str:
     """A value as it stands in file names: no separators of paths or cells.
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from core.comparison.recorded import ABSENT, differing
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.comparison.names import ABSENT, RunDescription
+from core.comparison.recorded import Differing
+from core.comparison.recorded import differing as differing_between
+
+
+def differing(tables: Sequence[Mapping[str, Any]], titles: Sequence[str] = ()) -> Differing:
+    named = titles or [""] * len(tables)
+    return differing_between(list(map(RunDescription, tables, named)))
 
 
 def test_only_what_differs_is_listed_and_names_the_runs() -> None:

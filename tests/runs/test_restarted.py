@@ -11,6 +11,7 @@ import pytest
 
 from app.state.session import OpenRun, Session
 from app.training.recipes import FromExperiment, FromRun, recipe_of
+from core.comparison.recorded import describe
 from core.data.image_files import IMAGES, LABELS
 from core.problem.problem import resolve
 from core.runs import Recorder, open_run
@@ -87,7 +88,7 @@ class Shown:
 def test_the_window_takes_the_data_of_the_open_run(path: Path) -> None:
     session = Session()
     with open_run(path) as run:
-        session.add(OpenRun(1, path, "a", 1.0, data=Shown(run)))
+        session.add(OpenRun(1, path, describe(run), 1.0, data=Shown(run)))
         tables = run.experiment.model_dump(mode="python", exclude_none=True)
         study = Study("a", "", "", tables, axes={}, sizes={})
         for settings in ([], ["network.m=9"], ["run.seed=3"], ["loss.kind=logistic"]):

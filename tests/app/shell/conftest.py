@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import final
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.places import Places
@@ -16,6 +18,7 @@ from app.shell.application import Marginscope
 from app.state.views import FIGURE_1
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
+from tests.app.shell.comparing import settled
 from tests.app.shell.shared_window import SharedWindow, defer_painting, trained, wait_until
 from tests.guards import finish_deletions, guarded
 from tests.support import theory_stand_ins as stand_ins
@@ -332,3 +335,14 @@ def playing_program(plays: Marginscope, qtbot: QtBot) -> Marginscope:
     plays.training.restart()
     qtbot.waitUntil(lambda: trained(plays))
     return plays
+
+
+@pytest.fixture
+def comparing(program: Marginscope, qtbot: QtBot) -> Marginscope:
+    """Program that shows its two runs as lines of one picture."""
+    program.display.update_intent(playing=False)
+    keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(program.window, Qt.Key.Key_M, keys)
+    qtbot.waitUntil(lambda: program.window.pages.currentWidget() is program.compare.panel)
+    settled(program, qtbot)
+    return program

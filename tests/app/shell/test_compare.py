@@ -9,67 +9,35 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.library.compare_page import ComparePanel
 from app.shell.application import Marginscope
 from app.shell.help import HelpCard
-from app.state.session import RunSnapshot
 from app.state.view_options import Compared
-from app.views.compare import CompareView, falling
+from app.views.compare_axes import falling
 from core.comparison.question import CompareQuestion
-from core.figures.palette import DARK, PALETTES, run_colours
+from core.figures.palette import DARK, PALETTES, run_colour
 from core.observables.registry import OBSERVABLES
 from core.problem.schedule import coordinate, inverse_coordinate
 from core.runs import open_run
 from tests.app.mouse import move
+from tests.app.shell.comparing import choose, lines, page, settled, view
 from tests.app.shell.shared_window import skip_style_sheet
 from tests.recording import recorded
 from tests.support.run_files import frames_of, recorder_at, small_problem
 
-Key, Modifier = Qt.Key, Qt.KeyboardModifier
+Key = Qt.Key
 
 
-def page(program: Marginscope) -> ComparePanel:
-    assert program.compare.panel is not None
-    return program.compare.panel
-
-
-def view(program: Marginscope) -> CompareView:
-    assert program.compare.view is not None
-    return program.compare.view
-
-
-def snapshots(program: Marginscope) -> tuple[RunSnapshot, ...]:
-    """The moments of the runs, as far as they are answered."""
-    known = program.compare._known
-    return known.snapshots if known is not None else ()
-
-
-def settled(program: Marginscope, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: not program.compare._calculator.busy)
-    if view(program)._comparison is not None and page(program).against.currentData() == "rank":
-        return
-    count = [run.run.frames for run in program.compare._open]
-    qtbot.waitUntil(lambda: [one.coordinates.size for one in snapshots(program)] == count)
-
-
-@pytest.fixture
-def comparing(program: Marginscope, qtbot: QtBot) -> Marginscope:
-    program.display.update_intent(playing=False)
-    QTest.keyClick(program.window, Key.Key_M, Modifier.ControlModifier | Modifier.ShiftModifier)
-    qtbot.waitUntil(lambda: program.window.pages.currentWidget() is program.compare.panel)
-    settled(program, qtbot)
-    return program
-
-
-def choose(program: Marginscope, box: QComboBox, data: str, qtbot: QtBot) -> None:
-    box.setFocus()
-    box.setCurrentIndex(max(box.findData(data) - 1, 0))
-    if box.findData(data) == 0:
-        box.setCurrentIndex(1)
-    QTest.keyClick(box, Key.Key_Up if box.findData(data) == 0 else Key.Key_Down)
+def press(program: Marginscope, against: str, qtbot: QtBot) -> None:
+    """Choose an axis with the arrow keys, which go round."""
+    choice = page(program).against
+    choice.buttons[choice.key].setFocus()
+    for _ in choice.buttons:
+        if choice.key != against:
+            QTest.keyClick(choice.buttons[choice.key], Key.Key_Right)
+    assert choice.key == against
     settled(program, qtbot)
 
 
@@ -80,11 +48,6 @@ def traces(program: Marginscope, name: str) -> list[tuple[np.ndarray, np.ndarray
         with open_run(run.source) as file:
             found.append((file.log10_time[1:], OBSERVABLES[name].trace(file)[1:]))
     return found
-
-
-def lines(program: Marginscope) -> list[tuple[np.ndarray, np.ndarray]]:
-    answer = program.compare._known.answer if program.compare._known else None
-    return [(line.places, line.values) for line in answer.lines]
 
 
 def test_the_open_runs_are_lines_with_their_own_values(
@@ -143,7 +106,7 @@ def test_the_cursor_goes_along_and_a_click_asks_for_a_moment(
 def test_a_click_on_another_axis_finds_its_moment(
     comparing: Marginscope, qtbot: QtBot, against: str
 ) -> None:
-    choose(comparing, page(comparing).against, against, qtbot)
+    press(comparing, against, qtbot)
     shown = view(comparing).plot.shown()
     place = shown.left() + 0.6 * shown.width()
     here = view(comparing).plot.pixels(np.array([[place, 0.0]]))[0, 0]
@@ -161,8 +124,8 @@ def test_differences_and_bands_are_chosen_with_keys(comparing: Marginscope, qtbo
     (times, first), (others, other) = traces(comparing, "hard_margin")
     choose(comparing, page(comparing).kind, "differences", qtbot)
     ((places, values),) = lines(comparing)
-    colours = run_colours(PALETTES[comparing.display.intent.palette])
-    assert view(comparing).colours() == colours[1:2]  # that of the run, as among the lines
+    colour = run_colour(1.0, PALETTES[comparing.display.intent.palette])
+    assert view(comparing).colours() == (colour,)  # that of the run, as among the lines
     wanted = np.interp(places, others, other) - np.interp(places, times, first)
     np.testing.assert_allclose(values, wanted, atol=1e-14)
     assert page(comparing).table.item(0, 1).text() == "\u2013"
@@ -253,7 +216,7 @@ def test_other_runs_end_the_comparison(comparing: Marginscope, qtbot: QtBot) -> 
 def test_the_palette_and_small_windows_suit_it(comparing: Marginscope, qtbot: QtBot) -> None:
     with skip_style_sheet():
         comparing.actions["dark"].trigger()
-    assert view(comparing).colours() == run_colours(DARK)[:2]
+    assert view(comparing).colours() == (run_colour(0.0, DARK), run_colour(1.0, DARK))
     comparing.window.resize(1024, 640)
     QApplication.processEvents()
     plot = view(comparing).plot
@@ -322,7 +285,7 @@ def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot
     program, panel = comparing, page(comparing)
     choose(program, panel.observable, "rotation", qtbot)
     qtbot.waitUntil(lambda: view(program)._comparison.question.ranked)
-    assert panel.against.count() == 1 and panel.against.currentData() == "rank"
+    assert list(panel.against.buttons) == [panel.against.key] == ["rank"]
     for moment in (1.0, 2.0, 0.5):
         program.playback.seek(float(coordinate(moment)))
         qtbot.waitUntil(lambda: not program.compare._calculator.busy)
@@ -341,8 +304,8 @@ def test_sorted_rotations_follow_the_cursor(comparing: Marginscope, qtbot: QtBot
     # Over time again, against what is compared over time.
     choose(program, panel.observable, "hard_margin", qtbot)
     qtbot.waitUntil(lambda: not view(program)._comparison.question.ranked)
-    assert panel.against.currentData() == "log10_time"
-    assert panel.against.findData("rank") < 0
+    assert panel.against.key == "log10_time"
+    assert "rank" not in panel.against.buttons
 
 
 def values_are(program: Marginscope, frames: list[int]) -> bool:

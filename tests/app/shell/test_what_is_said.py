@@ -8,41 +8,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
-from app.state.headings import headings_of, headings_of_files
 from core.numbers import raised, time_text
 from tests.app.shell.conftest import STUDY, Opener, trained
-
-
-@pytest.mark.parametrize(
-    ("cells", "headings"),
-    [
-        (["network.m=16", "network.m=256"], ["m = 16", "m = 256"]),
-        (["network.m=16__run.seed=0", "network.m=16__run.seed=1"], ["seed 0", "seed 1"]),
-        (
-            ["run.seed=0__variant=with", "run.seed=1__variant=without"],
-            ["seed 0, with", "seed 1, without"],
-        ),
-        (["network.m=16__run.seed=0"], ["m = 16, seed 0"]),
-        (["network.m=16", "network.m=16"], ["m = 16", "m = 16 (2)"]),
-        ([""], [""]),
-        ([], []),
-    ],
-)
-def test_a_heading_is_what_differs(cells: list[str], headings: list[str]) -> None:
-    assert headings_of(cells) == headings
-
-
-def test_files_of_two_studies_keep_all_of_their_settings() -> None:
-    one = Path("a__network.m=16__run.seed=0.msrun")
-    assert headings_of_files([one, Path("a__network.m=16__run.seed=1.msrun")]) == [
-        "seed 0",
-        "seed 1",
-    ]
-    assert headings_of_files([one, Path("b__network.m=16__run.seed=1.msrun")]) == [
-        "m = 16, seed 0",
-        "m = 16, seed 1",
-    ]
-    assert headings_of_files([Path("mine.msrun")]) == ["mine"]
 
 
 def test_runs_in_the_window_are_headed_by_what_differs(
@@ -55,7 +22,22 @@ def test_runs_in_the_window_are_headed_by_what_differs(
     program = open_program(path)
     qtbot.waitUntil(lambda: trained(program))
     assert [panel.heading.text() for panel in program.display.panels] == ["seed 0", "seed 1"]
+    check_names_of_reopened_runs(program)
     check_files_for_which_there_is_no_room(program, monkeypatch)
+
+
+def check_names_of_reopened_runs(program: Marginscope) -> None:
+    """Runs are called the same before they are closed and after they are opened again."""
+    names = [run.heading for run in program.session]
+    paths = [run.path for run in program.session]
+    program.files.replace(paths[1:])
+    alone = [run.heading for run in program.session]
+    program.files.replace([])
+    program.files.replace(paths[1:])
+    assert [run.heading for run in program.session] == alone
+    program.files.replace(paths)
+    assert [run.heading for run in program.session] == names
+    assert [panel.heading.text() for panel in program.display.panels] == names
 
 
 def check_files_for_which_there_is_no_room(

@@ -1,0 +1,234 @@
+"""Table of compared runs, which is the legend of their picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QDragEnterEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QIcon,
+    QKeySequence,
+    QPixmap,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHeaderView,
+    QSizePolicy,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
+
+from app.style import icon
+from app.widgets.labels import plain_tip
+from core.figures.palette import Palette
+
+SWATCH = 12
+NAME, VALUE, REMOVE, SETTINGS = 0, 1, 2, 3  # columns; further settings follow
+WIDEST_VALUE = "\u22120.0000 \u00d7 10\u207b\u00b9\u2070\u2070"
+NAME_SHARE, LEAST_NAME = 0.45, 140  # of the table's width, and pixels
+BELOW = 18  # pixels below the last row, for a bar to scroll sideways
+LEAST = 72
+FLAGS = (
+    Qt.ItemFlag.ItemIsEnabled
+    | Qt.ItemFlag.ItemIsSelectable
+    | Qt.ItemFlag.ItemIsDragEnabled
+    | Qt.ItemFlag.ItemIsDropEnabled
+)
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+REMOVE_TIP = "Remove the run from the comparison (Del)"
+TICK_TIP = "Draw the run, or hide it. Drag the row, or press Alt+Up or Alt+Down, to move it."
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LegendRow:
+    """Row of the legend: `tip` says which file it is, `settings` are those that differ."""
+
+    name: str
+    tip: str
+    shown: bool
+    settings: tuple[str, ...]
+
+
+@final
+class LegendTable(QTableWidget):
+    """Runs with their colours, values and settings: ticked to be drawn, moved and removed."""
+
+    shown_changed = Signal(int, bool)
+    """Row, and whether its run is drawn."""
+    removal_requested = Signal(object)
+    """Rows of the runs to remove, as a tuple."""
+    row_moved = Signal(int, int)
+    """Row, and its new place."""
+
+    def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
+        super().__init__(0, SETTINGS, parent)
+        self._palette = palette
+        self._rows: tuple[LegendRow, ...] = ()
+        self._widest = self.fontMetrics().horizontalAdvance(WIDEST_VALUE)
+        self.setAccessibleName("Compared runs, and the settings in which they differ")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setTabKeyNavigation(False)
+        self.setDragEnabled(True)
+        self.setAcceptDrops(True)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
+        self.setDragDropOverwriteMode(False)
+        self.verticalHeader().setVisible(False)
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setDefaultAlignment(LEFT)
+        self.horizontalHeader().setStretchLastSection(True)
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.itemChanged.connect(self._on_item_changed)
+        self.cellClicked.connect(self._on_cell_clicked)
+        self._add_action("Remove from the comparison", "Del", self._remove_selected)
+        self._add_action("Move up", "Alt+Up", self._move_up)
+        self._add_action("Move down", "Alt+Down", self._move_down)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+
+    def _add_action(self, text: str, key: str, slot: object) -> None:
+        action = QAction(text, self, shortcut=QKeySequence(key))
+        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action.triggered.connect(slot)
+        self.addAction(action)
+
+    # --------------------------------------------------------------------------------- showing
+
+    @property
+    def selected_rows(self) -> tuple[int, ...]:
+        """Selected rows from the top."""
+        return tuple(sorted({index.row() for index in self.selectedIndexes()}))
+
+    def show_rows(self, value: str, keys: Sequence[str], rows: Sequence[LegendRow]) -> None:
+        """Show runs; `value` heads the column of values, `keys` those of settings."""
+        self._rows = tuple(rows)
+        with QSignalBlocker(self):
+            self.setColumnCount(SETTINGS + len(keys))
+            self.setHorizontalHeaderLabels(["run", value, "", *keys])
+            self.setRowCount(len(rows))
+            for place, row in enumerate(rows):
+                self._fill(place, row)
+        self._fit()
+
+    def _fill(self, place: int, row: LegendRow) -> None:
+        before = self.item(place, VALUE)
+        value = QTableWidgetItem(before.text() if before is not None else "")
+        name, cross = QTableWidgetItem(row.name), QTableWidgetItem(icon("close", self._palette), "")
+        for column, item in enumerate((name, value, cross, *map(QTableWidgetItem, row.settings))):
+            item.setFlags(FLAGS)
+            item.setToolTip(plain_tip(item.text()))
+            self.setItem(place, column, item)
+        name.setFlags(FLAGS | Qt.ItemFlag.ItemIsUserCheckable)
+        name.setCheckState(Qt.CheckState.Checked if row.shown else Qt.CheckState.Unchecked)
+        name.setToolTip(plain_tip(f"{row.name}\n{row.tip}\n{TICK_TIP}"))
+        cross.setToolTip(plain_tip(REMOVE_TIP))
+        cross.setData(Qt.ItemDataRole.AccessibleTextRole, f"Remove {row.name}")
+
+    def show_colours(self, colours: Sequence[str], palette: Palette) -> None:
+        """Show the colour of each run's line."""
+        self._palette = palette
+        with QSignalBlocker(self):
+            for place, colour in enumerate(colours):
+                swatch = QPixmap(SWATCH, SWATCH)
+                swatch.fill(QColor(colour))
+                for column, picture in ((NAME, QIcon(swatch)), (REMOVE, icon("close", palette))):
+                    if (item := self.item(place, column)) is not None:
+                        item.setIcon(picture)
+        self._fit()
+
+    def show_values(self, values: Sequence[str]) -> None:
+        """Show the value of each run at the cursor."""
+        with QSignalBlocker(self):
+            for place, text in enumerate(values):
+                item = self.item(place, VALUE)
+                if item is not None and item.text() != text:
+                    item.setText(text)
+        self.viewport().update()
+
+    def _fit(self) -> None:
+        """Fit the columns: names are shortened, so that values are always seen, and whole."""
+        self.resizeColumnsToContents()
+        most = max(round(NAME_SHARE * self.viewport().width()), LEAST_NAME)
+        self.setColumnWidth(NAME, min(self.columnWidth(NAME), most))
+        self.setColumnWidth(VALUE, max(self.columnWidth(VALUE), self._widest))
+
+    def fitted_height(self, most: int) -> int:
+        """Return the height of all rows, at most `most`, and that of a few rows at least."""
+        wanted = self.verticalHeader().defaultSectionSize() * self.rowCount()
+        wanted += self.horizontalHeader().sizeHint().height() + BELOW
+        return max(min(wanted, most), LEAST)
+
+    # ---------------------------------------------------------------------------------- asking
+
+    def _on_item_changed(self, item: QTableWidgetItem) -> None:
+        row = item.row()
+        shown = item.checkState() == Qt.CheckState.Checked
+        if item.column() == NAME and row < len(self._rows) and self._rows[row].shown != shown:
+            self.shown_changed.emit(row, shown)
+
+    def _on_cell_clicked(self, row: int, column: int) -> None:
+        if column == REMOVE:
+            self.removal_requested.emit((row,))
+
+    def _remove_selected(self) -> None:
+        if self.selected_rows:
+            self.removal_requested.emit(self.selected_rows)
+
+    def _move_up(self) -> None:
+        self._move(-1)
+
+    def _move_down(self) -> None:
+        self._move(1)
+
+    def _move(self, step: int) -> None:
+        row = self.currentRow()
+        if row >= 0 and 0 <= row + step < self.rowCount():
+            self.row_moved.emit(row, row + step)
+
+    # ---------------------------------------------------------------------------------- dragged
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        self._accept_own(event)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        super().dragMoveEvent(event)  # scrolls, and marks the place
+        self._accept_own(event)
+
+    def _accept_own(self, event: QDragMoveEvent) -> None:
+        """Accept rows of the table; files are for the page around it."""
+        if event.source() is self:
+            event.acceptProposedAction()
+        else:
+            event.ignore()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        if event.source() is not self:
+            event.ignore()
+            return
+        # Moved by the page: Qt would copy the cells, and remove the row after a move.
+        event.setDropAction(Qt.DropAction.IgnoreAction)
+        event.accept()
+        self.setState(QAbstractItemView.State.NoState)
+        self.move_to(self.currentRow(), event.position().toPoint())
+
+    def move_to(self, row: int, point: QPoint) -> None:
+        """Request that a row is moved to a point of the table."""
+        index: QModelIndex = self.indexAt(point)
+        place = index.row() if index.isValid() else self.rowCount() - 1
+        if row >= 0 and place != row:
+            self.row_moved.emit(row, place)

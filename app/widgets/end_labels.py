@@ -1,0 +1,147 @@
+"""Labels at the right of a plot, beside the ends of their curves, which never overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+
+from app.widgets.items import Everywhere
+from app.widgets.levels import fitted, label_width, paint_label
+from core.figures.palette import Palette
+
+Floats = NDArray[np.float64]
+
+BAR, AIR = 3.0, 5.0  # pixels: the mark in a curve's colour, and what is left free around it
+WIDEST = 0.32  # share of the plot that labels may take
+NARROWEST = 240.0  # pixels of a plot below which it has no labels
+GROUND = 225  # opacity of 255 behind a label
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class EndLabel:
+    """Label of a curve x (k,), increasing, with heights y (k,); of a level if x is empty."""
+
+    text: str
+    colour: str
+    x: Floats
+    y: Floats
+
+
+def spread_heights(wanted: Sequence[float], height: float, top: float, bottom: float) -> Floats:
+    """Return the tops of labels of one height, as near to the wanted ones as they fit.
+
+    Labels keep the order of the wanted tops. What does not fit at all overlaps evenly.
+
+    >>> spread_heights([10.0, 12.0, 80.0], 10.0, 0.0, 100.0).tolist()
+    [6.0, 16.0, 80.0]
+    >>> spread_heights([-50.0, 0.0], 10.0, 0.0, 100.0).tolist()
+    [0.0, 10.0]
+    """
+    count = len(wanted)
+    order = np.argsort(wanted, kind="stable")
+    step = min(height, max(bottom - top, 0.0) / max(count, 1))
+    # With the room of the labels above taken away, tops in order are values that do not decrease.
+    offsets = step * np.arange(count)
+    free = np.clip(np.asarray(wanted, dtype=np.float64)[order] - offsets, top, None)
+    blocks: list[tuple[float, int]] = []  # mean and number of labels that touch
+    for value in free.tolist():
+        blocks.append((value, 1))
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
+            (one, some), (other, more) = blocks[-2:]
+            blocks[-2:] = [((some * one + more * other) / (some + more), some + more)]
+    placed = np.concatenate([np.empty(0), *(np.full(size, mean) for mean, size in blocks)])
+    result = np.empty(count)
+    result[order] = np.clip(placed, top, bottom - step * count) + offsets
+    return result
+
+
+@final
+class EndLabels(Everywhere):
+    """Names of curves in a column at the right edge of a plot."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.labels: Sequence[EndLabel] = ()
+        self.boxes: list[QRectF] = []  # in pixels, as they were painted last
+        self._font, self._widest = QFont(), 0.0
+        self._palette: Palette | None = None
+
+    def set_labels(self, labels: Sequence[EndLabel], font: QFont, palette: Palette) -> None:
+        """Show labels; the plot leaves the room that `share` says."""
+        self.labels, self._font, self._palette = labels, font, palette
+        self._widest = max((label_width(label.text, font) for label in labels), default=0.0)
+        self.update()
+
+    def share(self, width: float) -> float:
+        """Return the share of a plot, of a width in pixels, that the labels take."""
+        if not self.labels or width < NARROWEST:
+            return 0.0
+        return min((self._widest + BAR + 3.0 * AIR) / width, WIDEST)
+
+    def paint(self, painter: QPainter, *_: Any) -> None:
+        self.boxes = []
+        way, seen = painter.transform(), self.boundingRect()
+        inside = way.mapRect(seen)
+        if not self.labels or self._palette is None or inside.width() < NARROWEST:
+            return
+        left = inside.right() - self.share(inside.width()) * inside.width() + AIR
+        edge = (left - way.dx()) / way.m11()  # of the column, in the axes' units
+        ends = [_end(label, edge) for label in self.labels]
+        shown = [k for k, (x, _) in enumerate(ends) if x >= seen.left()]
+        points = [way.map(QPointF(*ends[k])) for k in shown]
+        height = QFontMetricsF(self._font).height()
+        heights = [min(max(point.y(), inside.top()), inside.bottom()) for point in points]
+        # Beside the end of a curve, but above a level, whose line goes on below its label.
+        shares = [0.5 if self.labels[k].x.size else 1.0 for k in shown]
+        wanted = [y - share * height for y, share in zip(heights, shares, strict=True)]
+        tops = spread_heights(wanted, height, inside.top(), inside.bottom())
+        painter.save()
+        painter.resetTransform()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._font)
+        for k, point, top in zip(shown, points, tops.tolist(), strict=True):
+            box = QRectF(left, top, inside.right() - left, height)
+            self._paint(painter, self.labels[k], point, box, inside)
+            self.boxes.append(box)
+        painter.restore()
+
+    def _paint(
+        self, painter: QPainter, label: EndLabel, end: QPointF, box: QRectF, inside: QRectF
+    ) -> None:
+        """Paint a label, its mark, and a thin line to it from the end of its curve."""
+        assert self._palette is not None
+        ground, colour = QColor(self._palette.background), QColor(label.colour)
+        ground.setAlpha(GROUND)
+        painter.fillRect(box, ground)
+        middle = QPointF(box.left(), box.center().y())
+        if inside.contains(end) and (end - middle).manhattanLength() > AIR:
+            pen = QPen(colour, 1.0)
+            pen.setDashPattern([1.0, 3.0])
+            painter.setPen(pen)
+            painter.drawLine(end, middle)
+        painter.fillRect(QRectF(box.left(), box.top() + 2.0, BAR, box.height() - 4.0), colour)
+        painter.setPen(QColor(self._palette.foreground))
+        metrics = QFontMetricsF(self._font)
+        room = box.width() - BAR - 2.0 * AIR
+        text = label.text if self._widest <= room else fitted(label.text, self._font, room)
+        place = QPointF(box.left() + BAR + AIR, box.top() + metrics.ascent())
+        paint_label(painter, place, text)
+
+
+def _end(label: EndLabel, edge: float) -> tuple[float, float]:
+    """Return the last place of a curve that is left of an edge; at the edge, where it goes on."""
+    x, y = label.x, label.y
+    if x.size == 0:
+        return edge, float(y[0])
+    if x[-1] <= edge:
+        return float(x[-1]), float(y[-1])
+    if x[0] > edge:
+        return float(x[0]), float(y[0])
+    return edge, float(np.interp(edge, x, y))

@@ -1,0 +1,165 @@
+"""Names of runs: the settings that tell them apart, in words.
+
+Window, comparisons and tables name runs by `run_names`, so that a run has one name everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+from core.settings import NOT_RECORDED
+from core.studies.formulas import VARIANT
+from core.studies.tables import value_text
+from core.study_file.words import label_of, numbered, setting_words
+from core.terminal.text import shortened
+
+MOST_IN_NAME = 3
+ABSENT = "\u2013"
+CONTENT = ".content"  # how the keys of checksums of given arrays end
+WIDTH = "network.m"
+# Settings that name runs only where no others tell them apart.
+INCIDENTAL = (
+    "dynamics.until_log10_time",
+    "recording.",
+    "run.device",
+    "network.init_path",
+    "data.path",
+    "data.understood",
+)
+# Single dashes in the name of a variant were spaces, except for the sign of a power of ten.
+DASH = re.compile(r"(?<!\de)-|-(?!\d)")
+# The window ends the names of its files with a moment.
+MOMENT = re.compile(r"__\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?$")
+
+Settings = Mapping[str, Any]
+
+
+@final
+@dataclass(frozen=True)
+class RunDescription:
+    """Facts that name a run: settings by dotted key, title, name of its file without suffix.
+
+    `branch` says what a branch changed and when. Of the file's name only the keys count, which are
+    those that its study varies, and the name of a variant, which no setting holds.
+    """
+
+    settings: Settings
+    title: str = ""
+    stem: str = ""
+    branch: str = ""
+    values: Settings = field(init=False)
+    keys: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        parts = [part.partition("=") for part in MOMENT.sub("", self.stem).split("__")[1:]]
+        named = {key: text for key, equals, text in parts if equals}
+        variant = {VARIANT: variant_words(named[VARIANT])} if VARIANT in named else {}
+        values = {**self.settings, **variant}
+        keys = [key for key in named if key in values]
+        if "data.points" in keys and "data.kind" in keys:
+            keys.remove("data.kind")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "keys", tuple(keys))
+
+    @property
+    def study(self) -> str:
+        """Name of the study, as far as the file has it."""
+        return self.stem.partition("__")[0]
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """Values as texts that are equal for equal settings."""
+        return {key: setting_text(value) for key, value in self.values.items()}
+
+    def words(self, keys: Sequence[str]) -> str:
+        """Return some settings in words, the first ones if they are many."""
+        rest = len(keys) - MOST_IN_NAME
+        more = f" and {rest} more" if rest > 0 else ""
+        return ", ".join(shortened(self._named(key)) for key in keys[:MOST_IN_NAME]) + more
+
+    def _named(self, key: str) -> str:
+        value = self.values.get(key)
+        return f"{label_of(key)} {ABSENT}" if value is None else setting_words(key, value)
+
+
+def variant_words(name: str) -> str:
+    """Return the name of a variant from that in a file name.
+
+    >>> variant_words("with-batch-norm"), variant_words("lambda---1e-2--m---8")
+    ('with batch norm', 'lambda = 1e-2, m = 8')
+    """
+    return DASH.sub(" ", name.replace("---", " = ").replace("--", ", "))
+
+
+def setting_text(value: object) -> str:
+    """Return a value as a text that is equal for equal values."""
+    if value is None or value == NOT_RECORDED:
+        return ABSENT if value is None else NOT_RECORDED
+    return " ".join(value_text(value).split())
+
+
+def run_names(runs: Sequence[RunDescription]) -> list[str]:
+    """Return the names of runs side by side: what tells them apart, and numbers for repeats.
+
+    A branch is named by what it changed. Runs whose settings do not differ are named by those that
+    their study varies, else by their title or width.
+
+    >>> paths = ["a__network.m=16__run.seed=0", "a__network.m=16__run.seed=1"]
+    >>> runs = [RunDescription({"network.m": 16, "run.seed": k}, "", paths[k]) for k in (0, 1)]
+    >>> run_names(runs), run_names(runs[:1] * 2)
+    (['seed 0', 'seed 1'], ['m = 16, seed 0', 'm = 16, seed 0 (2)'])
+    """
+    branches = [run.branch for run in runs]
+    alone = [run.branch if branches.count(run.branch) == 1 else "" for run in runs]
+    others = [run for run, branch in zip(runs, alone, strict=True) if not branch]
+    words = iter(_words(others))
+    return numbered(branch or next(words) or "run" for branch in alone)
+
+
+def _words(runs: Sequence[RunDescription]) -> list[str]:
+    """Return names without numbers; "" for a run of which nothing is known."""
+    keys = naming_keys(runs)
+    studies = {run.study for run in runs}
+    if len(studies) > 1 and all(run.keys for run in runs):
+        names = [run.words(run.keys) for run in runs]
+        if len(set(names)) == len(names):
+            return names
+    given = any(key.endswith(CONTENT) for key in differing_keys(runs))
+    if given and len({run.title for run in runs if run.title}) == len(runs):
+        return [shortened(run.title) for run in runs]
+    if keys or given:
+        return [run.words(keys or run.keys) for run in runs]
+    return [run.words(run.keys) or shortened(run.title) or _width(run) for run in runs]
+
+
+def _width(run: RunDescription) -> str:
+    return run.words([WIDTH]) if WIDTH in run.values else ""
+
+
+def differing_keys(runs: Sequence[RunDescription]) -> list[str]:
+    """Return the settings in which runs differ, without their variant."""
+    every = dict.fromkeys(key for run in runs for key in run.values if key != VARIANT)
+    return [key for key in every if len({run.texts.get(key, ABSENT) for run in runs}) > 1]
+
+
+def naming_keys(runs: Sequence[RunDescription]) -> list[str]:
+    """Return the settings by which runs are named: as few as tell as many runs apart as all do.
+
+    The settings that the study varies come first. Others follow from these, such as n from d.
+    """
+    every = [key for key in differing_keys(runs) if not key.endswith(CONTENT)]
+    hints = dict.fromkeys(key for run in runs for key in run.keys)
+    varied = [key for key in hints if len({run.texts.get(key, ABSENT) for run in runs}) > 1]
+    lasting = [key for key in every if not key.startswith(INCIDENTAL)]
+    lasting, every = (list(dict.fromkeys((*varied, *keys))) for keys in (lasting, every))
+    wanted = _count(runs, every)
+    return next((some for some in (varied, lasting) if _count(runs, some) == wanted), every)
+
+
+def _count(runs: Sequence[RunDescription], keys: Sequence[str]) -> int:
+    """Return how many runs some settings tell apart."""
+    return len({tuple(run.texts.get(key, ABSENT) for key in keys) for run in runs})

@@ -1,0 +1,128 @@
+"""Names of runs by what tells them apart, and their colours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.comparison.names import RunDescription, run_names
+from core.comparison.recorded import differing
+from core.figures.palette import PALETTES, Palette, rgb, run_colour, run_colours
+from core.studies.tables import flattened
+from core.study_file.experiment import Experiment
+
+MOST = 10
+
+
+def described(stem: str, **values: Any) -> RunDescription:
+    """A run of default settings, but for some (network_m=16 is network.m = 16)."""
+    settings = flattened(Experiment().model_dump(mode="json"))
+    changes = {key.replace("_", ".", 1): value for key, value in values.items()}
+    return RunDescription(settings | changes, "A study", stem)
+
+
+def seed(k: int, m: int = 16, study: str = "a") -> RunDescription:
+    return described(f"{study}__network.m={m}__run.seed={k}", network_m=m, run_seed=k)
+
+
+def width(m: int) -> RunDescription:
+    return described(f"a__network.m={m}", network_m=m)
+
+
+def test_a_name_is_what_differs() -> None:
+    assert run_names([width(16), width(256)]) == ["m = 16", "m = 256"]
+    assert run_names([seed(0), seed(1)]) == ["seed 0", "seed 1"]
+    assert run_names([seed(0)]) == ["m = 16, seed 0"]
+    assert run_names([]) == []
+    variants = [
+        described(f"a__run.seed={k}__variant={name}", run_seed=k)
+        for k, name in enumerate(("with", "without"))
+    ]
+    assert run_names(variants) == ["seed 0, with", "seed 1, without"]
+
+
+def test_runs_of_equal_settings_are_numbered_and_never_called_by_a_file() -> None:
+    stem = "a-modified__loss.kind=logistic__network.m=64__2026-11-25T19-47-57"
+    one = described(stem, network_m=64, loss_kind="logistic")
+    assert run_names([one, one]) == ["logistic loss, m = 64", "logistic loss, m = 64 (2)"]
+    assert run_names([width(64), width(64), width(8)]) == ["m = 64", "m = 64 (2)", "m = 8"]
+    assert run_names([described("mine"), described("mine")]) == ["A study", "A study (2)"]
+    untitled = RunDescription({"network.m": 8}, "", "mine")
+    assert run_names([untitled]) == ["m = 8"]
+    assert run_names([RunDescription({}, "", "mine")]) == ["run"]
+
+
+def test_what_follows_from_what_is_varied_is_left_out() -> None:
+    runs = [described(f"a__data.d={d}", data_d=d, data_n=d * d) for d in (4, 8)]
+    assert run_names(runs) == ["d = 4", "d = 8"]
+    assert differing(runs).keys == ("data.d", "data.n")
+    cadence = [described("b", network_m=m, recording_frames=m) for m in (4, 8)]
+    assert run_names(cadence) == ["m = 4", "m = 8"]
+
+
+def test_runs_of_two_studies_keep_all_of_their_settings() -> None:
+    runs = [seed(0), seed(1, study="b")]
+    assert run_names(runs) == ["m = 16, seed 0", "m = 16, seed 1"]
+    # Names that are alike do not tell them apart: all settings do.
+    runs = [width(16), described("b__network.m=16", network_m=16, loss_kind="exponential")]
+    other = described("a__network.m=16", network_m=16, loss_kind="logistic")
+    assert run_names([other, runs[1]]) == ["logistic loss", "exponential loss"]
+
+
+def test_drawn_points_are_named_by_how_many_they_are() -> None:
+    points = [[0.5, 1.0]] * 14
+    stem = "a-modified__data.kind=points__data.points=14-rows-b5d48643__network.m=8"
+    run = described(stem, data_kind="points", data_points=points, network_m=8)
+    assert run_names([run]) == ["14 drawn points, m = 8"]
+
+
+def test_a_branch_is_named_by_what_it_changed() -> None:
+    branch = RunDescription(width(16).settings, "", "a__network.m=16", "step = .5 from t = 1")
+    assert run_names([width(16), branch]) == ["m = 16", "step = .5 from t = 1"]
+    assert run_names([branch, branch]) == ["m = 16", "m = 16 (2)"]
+
+
+# ---------------------------------------------------------------------------------------- colours
+
+
+def test_runs_that_differ_in_one_number_have_colours_in_its_order() -> None:
+    runs = [width(m) for m in (64, 8, 16)]
+    assert differing(runs).shades == (1.0, 0.0, 0.5)
+    assert differing(runs, (4, 5, 6)).shades == (1.0, 0.0, 0.5)
+    pair = [width(16), width(16)]
+    losses = [described("c", network_m=m, loss_kind=kind) for m, kind in ((1, "a"), (2, "b"))]
+    for others in ([seed(k) for k in range(3)], pair, losses):
+        assert differing(others).shades == tuple(range(len(others)))
+    assert differing(pair, (3, 1)).shades == (3, 1)
+
+
+def test_some_of_the_runs_keep_their_names_and_colours() -> None:
+    found = differing([width(m) for m in (8, 16, 64)])
+    assert found.of((0, 2)).labels == ("m = 8", "m = 64")
+    assert found.of((0, 2)).shades == (0.0, 1.0)
+
+
+def luminance(colour: str) -> float:
+    channels = rgb(colour) / 255.0
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def contrast(colour: str, other: str) -> float:
+    low, high = sorted((luminance(colour), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", PALETTES.values())
+def test_lines_in_an_order_are_legible_and_evenly_apart(palette: Palette) -> None:
+    colours = [run_colour(k / (MOST - 1), palette) for k in range(MOST)]
+    contrasts = [contrast(colour, palette.background) for colour in colours]
+    assert min(contrasts) > 3.0
+    assert contrasts == sorted(contrasts)  # in grey, too: for every form of colour blindness
+    steps = np.diff(np.log(contrasts))
+    assert steps.max() < 1.6 * steps.min()
+    every = run_colours(palette)
+    assert len(set(every)) == len(every) >= MOST
+    assert min(contrast(colour, palette.background) for colour in every) > 3.0
