@@ -66,6 +66,14 @@ QPushButton[quiet="true"] {
     background: transparent; color: @muted; padding: 0px; margin-left: -2px; text-align: left;
 }
 QPushButton[quiet="true"]:hover { color: @foreground; }
+QPushButton[toggle="true"] { padding: 0px 8px; min-height: @room; }
+QPushButton[toggle="true"]:checked { color: @on_accent; background: @accent; }
+QPushButton[fold="true"] {
+    background: transparent; padding: 0px; margin-left: -2px; text-align: left; font-weight: 600;
+}
+QPushButton[fold="true"]:hover { background: @field; }
+QPushButton[mark="true"] { background: transparent; color: @accent; padding: 0px; border: 0px; }
+QPushButton[mark="true"]:hover, QPushButton[mark="true"]:focus { background: @pressed; }
 
 QPushButton[line="true"] {
     background: transparent; color: @accent; padding: 0px; min-height: 0px; text-align: left;

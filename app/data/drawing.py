@@ -240,7 +240,6 @@ class DrawingController(QObject):
         assert study is not None
         self._scenes.continue_step(WHILE_DRAWING)
         self._training.start_training(study)
-        self._scenes.commit()
         self._before += self._latest
         self._latest = self._training.paths
         self.tidy()

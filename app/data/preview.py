@@ -47,6 +47,7 @@ class PreviewController(QObject):
         self._pause = QTimer(self, singleShot=True, interval=PAUSE)
         self._pause.timeout.connect(self._ask)
         form.changed.connect(self.refresh)
+        form.preview_requested.connect(self.show)
         training.study_loaded.connect(self.refresh)
         files.data_offered.connect(self.show)
 

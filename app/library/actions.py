@@ -168,9 +168,9 @@ class LibraryActions(QObject):
             self._librarian.run([partial(_trash_superseded, gone)])
 
     def open_paths(self) -> set[Path]:
-        """Return the files of the open runs."""
-        paths = {run.path.absolute() for run in self._session}
-        return paths | {run.source.absolute() for run in self._session}
+        """Return the files of the open runs, and of those that are starting."""
+        paths = {run.path.absolute() for run in self._session.every}
+        return paths | {run.source.absolute() for run in self._session.every}
 
     def _ask_to_purge(self, chosen: Sequence[Entry]) -> None:
         from core.numbers import size_text

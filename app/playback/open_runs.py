@@ -97,6 +97,8 @@ class OpenRunController(QObject):
 
     message = Signal(str)
     """A sentence for the user."""
+    pending_shown = Signal()
+    """Pending runs have frames, and are open in place of the others."""
 
     def __init__(self, display: DisplayController, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -152,6 +154,7 @@ class OpenRunController(QObject):
         if run.data is None and not run.failure:
             run.failure = NOT_BEGUN
             self._display.show_run(run)
+        self._show_pending()
         if words := sentence_about(run):
             self.message.emit(words)
         self._report_notes(run)
@@ -194,8 +197,19 @@ class OpenRunController(QObject):
             return
         if run.data.run.note:
             self.message.emit(run.data.run.note)
+        if run in self._session.pending:
+            self._show_pending()
+            return
         self._display.replace_data(run)
         self._wake()
+
+    def _show_pending(self) -> None:
+        """Show the pending runs once none is starting; where all failed, the open ones stay."""
+        session = self._session
+        if not session.is_starting and any(run.data is not None for run in session.pending):
+            session.show_pending()
+            self.pending_shown.emit()
+            self._wake()
 
     def _read_replacement(self, run: OpenRun) -> None:
         """Read the file of a run whose recording is shown; show it once it has come as far."""

@@ -68,7 +68,7 @@ class SceneController(QObject):
         self.history = SceneHistory(Scene())
         self._commit_timer = QTimer(self, singleShot=True, interval=0)
         self._commit_timer.setObjectName("scene")
-        self._commit_timer.timeout.connect(self.commit)
+        self._commit_timer.timeout.connect(self._on_commit_due)
 
     def set_actions(self, actions: Mapping[str, QAction], automatic: Flag) -> None:
         """Use the actions of panels and of undo; `automatic`: the program moves the drawers."""
@@ -157,6 +157,11 @@ class SceneController(QObject):
         # The window folded it, for want of room.
         panels = self.scene.panels
         self._reduce(ExternalChange(replace(self.history.scene, panels=panels)))
+
+    def _on_commit_due(self) -> None:
+        # Runs that are starting, and the settings they are made of, are one step.
+        if not self._display.session.is_starting:
+            self.commit()
 
     def commit(self) -> None:
         """Compare with what was shown, and add the change to the history."""
@@ -253,7 +258,8 @@ class SceneController(QObject):
         present = self.scene
         self._showing = True
         try:
-            if scene.runs != present.runs and not self._files.replace(scene.runs, repeat):
+            others = scene.runs != present.runs or self._display.session.is_starting
+            if others and not self._files.replace(scene.runs, repeat):
                 return False
             if scene.form is not None and scene.form != self._form.edits:
                 self._training.show_edits(scene.form)

@@ -54,6 +54,7 @@ from app.training.first_start import FirstStartNotice
 from app.training.run_choice import RunChoiceController
 from app.training.run_questions import RunQuestions
 from app.training.run_worker import RunWorker
+from app.training.seeds import SeedController
 from core.figures.palette import PALETTES
 
 
@@ -84,6 +85,7 @@ class Components(QObject):
         self.training = TrainingController(
             self.display, self.worker, form, self.questions, places, self
         )
+        self.seeds = SeedController(self.training, self)
         self.run_choice = RunChoiceController(self.display, self.training, self)
         self.following = LiveFileController(self.display, self.open_runs, self)
         self.branches = BranchController(self.display, self.training, form, self.questions, self)
@@ -248,6 +250,7 @@ class Components(QObject):
             opener.runs_replaced.connect(self.display.rearrange)
             opener.runs_replaced.connect(self.compare.leave)
             opener.runs_replaced.connect(self.playback.play_from_start)
+        self.open_runs.pending_shown.connect(self.training.runs_replaced)
         self.files.runs_restored.connect(self.help.leave_welcome)
         self.files.runs_restored.connect(self.display.rearrange)
 

@@ -190,10 +190,15 @@ class OpenRun:
 
 @final
 class Session:
-    """Open runs from left to right, at most MOST_RUNS; keys are never reused."""
+    """Open runs from left to right, at most MOST_RUNS; keys are never reused.
+
+    Pending runs are started already, and replace the open ones once each has a frame or has failed.
+    Where all have failed they stay pending until others are started or opened.
+    """
 
     def __init__(self) -> None:
         self._runs: list[OpenRun] = []
+        self.pending: tuple[OpenRun, ...] = ()
         self._keys = 0
         self.compared: tuple[RunSnapshot, ...] = ()
 
@@ -209,7 +214,30 @@ class Session:
         return self._keys
 
     def get(self, key: int) -> OpenRun | None:
-        return next((run for run in self._runs if run.key == key), None)
+        return next((run for run in self.every if run.key == key), None)
+
+    @property
+    def every(self) -> tuple[OpenRun, ...]:
+        """Open and pending runs."""
+        return (*self._runs, *self.pending)
+
+    @property
+    def is_starting(self) -> bool:
+        """True while a pending run has neither a frame nor failed."""
+        return any(run.data is None and not run.failure for run in self.pending)
+
+    def prepare(self, runs: Sequence[OpenRun]) -> None:
+        """Make runs the pending ones; show them at once where no open run has anything to show."""
+        for run in self.pending:
+            run.close()
+        self.pending = tuple(runs)
+        if not any(run.data is not None for run in self):
+            self.show_pending()
+
+    def show_pending(self) -> None:
+        """Show the pending runs in place of the open ones."""
+        runs, self.pending = self.pending, ()
+        self.replace(runs)
 
     def add(self, run: OpenRun) -> None:
         """Add a run at the right, and close the rightmost one if there are too many."""
@@ -229,8 +257,10 @@ class Session:
         return [run for run in self.live if there and run.key != key]
 
     def remove(self, key: int) -> None:
-        """Close the run with a key."""
+        """Close the run with a key; pending runs stay pending."""
+        pending, self.pending = self.pending, ()
         self.replace([run for run in self if run.key != key])
+        self.pending = pending
 
     def move(self, key: int, place: int) -> None:
         """Move a run to a place from the left."""
@@ -238,8 +268,8 @@ class Session:
         self._runs = others[:place] + [run for run in self if run.key == key] + others[place:]
 
     def replace(self, runs: Sequence[OpenRun]) -> None:
-        """Show these runs, from left to right, and close all others."""
-        before, self._runs = self._runs, list(runs)
+        """Show these runs, from left to right, and close all others, pending ones as well."""
+        before, self._runs, self.pending = self.every, list(runs), ()
         for run in before:
             if run not in self._runs:
                 run.close()
@@ -256,13 +286,13 @@ class Session:
 
     @property
     def live(self) -> tuple[OpenRun, ...]:
-        """Runs that are being recorded."""
-        return tuple(run for run in self._runs if run.live)
+        """Runs that are being recorded, pending ones as well."""
+        return tuple(run for run in self.every if run.live)
 
     @property
     def training(self) -> bool:
         """True while any run is computed. Thread-safe."""
-        return any(run.training for run in self)
+        return any(run.training for run in self.every)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(tuple(run.snapshot() for run in self._runs), self.compared)

@@ -49,7 +49,7 @@ class CellRunController(QObject):
 
     def choose_cells(self) -> None:
         """Ask which cells of the study in the form are trained, now and later."""
-        study = self._training.edited_study()
+        study = self._training.require_study()
         if study is None:
             return
         if study.count < 2:

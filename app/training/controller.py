@@ -31,6 +31,7 @@ from core.study_file.weight import concerns, refusal, room_at, weigh
 from core.training.control import Control
 from core.trust import UntrustedCodeError
 
+MOST_BY_DEFAULT = 4  # runs of a study that are all trained where nothing was chosen
 TYPING_MS = 200  # after the last letter, the size is estimated
 
 
@@ -109,7 +110,7 @@ class TrainingController(QObject):
 
     def run(self) -> None:
         """Train the study in the form."""
-        study = self.edited_study()
+        study = self.require_study()
         if study is not None and not any(arranges(study) for arranges in self.before_training):
             self.request_training(study)
 
@@ -119,31 +120,8 @@ class TrainingController(QObject):
         if study is not None:
             self.request_training(study)
 
-    def new_seed(self) -> None:
-        """Train with the next seed: other data, other weights."""
-        self._train_changed(studies.with_next_seed)
-
-    def new_weights(self) -> None:
-        """Train with the same data from other weights."""
-        self._train_changed(studies.with_next_weights)
-
-    def _train_changed(self, change: Callable[[Study], Study]) -> None:
-        study = self.edited_study()
-        if study is None:
-            return
-        if studies.is_from_recording(study):
-            self.message.emit(studies.NOTHING_DRAWN)
-            return
-        try:
-            study = change(study)
-        except InputError as error:
-            self.message.emit(in_words(error.sentence))
-            return
-        self._show(study)
-        self.request_training(study)
-
-    def edited_study(self) -> Study | None:
-        """Return the study in the form; say that its values must be fixed, and None, otherwise."""
+    def require_study(self) -> Study | None:
+        """Return the study in the form; report, and return None, while a value is wrong."""
         study = self._form.require_study()
         if study is None:
             self.message.emit(studies.MEND_FIRST)
@@ -181,6 +159,8 @@ class TrainingController(QObject):
 
     def refresh_proposals(self) -> None:
         """Propose views that suit the open runs; those that the user chose stay."""
+        if self._session.pending:  # the proposals are for these
+            return
         wishes = self._proposals.for_runs([run.data for run in self._session if run.data])
         if any(getattr(self._display.intent, name) != value for name, value in wishes.items()):
             self._display.update_intent(**wishes)
@@ -199,10 +179,14 @@ class TrainingController(QObject):
         return ()
 
     def cells_of(self, study: Study) -> Sequence[Cell]:
-        """Return the chosen cells, else two that differ visibly; InputError for wrong values."""
+        """Return the chosen cells, else all of a few, else two that differ visibly.
+
+        Raises InputError for wrong values.
+        """
         identifier, names = self._cells
         chosen = names if identifier == study.id else ()
-        return worth_seeing(study, len(chosen) or MOST_CELLS, chosen)
+        few = study.count <= MOST_BY_DEFAULT and not study.opens_with.cells
+        return worth_seeing(study, len(chosen) or (study.count if few else MOST_CELLS), chosen)
 
     def _show_size(self) -> None:
         """Show in the form what Run would take, nothing while its values are wrong."""
@@ -317,20 +301,23 @@ class TrainingController(QObject):
         self.replace_runs(plans, partial(self._replace_if_confirmed, study))
 
     def replace_runs(self, plans: Sequence[PlannedRun], repeat: Repeat) -> None:
-        """Train runs in place of the open ones; `repeat` follows once refused code is trusted."""
+        """Train runs, and show them in place of the open ones once each has a frame.
+
+        `repeat` follows once refused code is trusted.
+        """
         self.stop()
-        self._session.clear()
         self._repeat = repeat
-        jobs = [self._open(plan) for plan in plans]
-        self.runs_replaced.emit()
+        runs, jobs = zip(*map(self._plan_job, plans), strict=True)
+        # In the session, with their Controls, before the thread has them: they may be stopped.
+        self._session.prepare(runs)
+        changed = self._display.runs_changed if self._session.pending else self.runs_replaced
+        changed.emit()
         self._worker.submit(*jobs)
 
-    def _open(self, plan: PlannedRun) -> TrainingJob:
-        # In the session, with its Control, before the thread has it: it may be stopped.
+    def _plan_job(self, plan: PlannedRun) -> tuple[OpenRun, TrainingJob]:
         key, control, path = self._session.new_key(), Control(), self._places.new_run(plan.name)
         run = OpenRun(key, path, plan.description, plan.until, control, since=plan.since)
-        self._session.add(run)
-        return TrainingJob(key, path, control, plan.recipe)
+        return run, TrainingJob(key, path, control, plan.recipe)
 
     def train_beside(self, key: int, plan: PlannedRun) -> None:
         """Train a run below an open one, and close the others; if that one is closed, none."""
@@ -338,7 +325,9 @@ class TrainingController(QObject):
         self._session.keep(key)
         self._repeat = partial(self._repeat_beside, key, plan)
         self.status.emit("")
-        self._worker.submit(self._open(plan))
+        run, job = self._plan_job(plan)
+        self._session.add(run)
+        self._worker.submit(job)
 
     def _repeat_beside(self, key: int, plan: PlannedRun) -> None:
         self.train_beside(key, plan)
@@ -349,13 +338,15 @@ class TrainingController(QObject):
         self.make_room()
         self._repeat = partial(self.add_run, plan)
         self.status.emit("")
-        self._worker.submit(self._open(plan))
+        run, job = self._plan_job(plan)
+        self._session.add(run)
+        self._worker.submit(job)
         self.runs_replaced.emit()
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """Files of the open runs."""
-        return tuple(run.path for run in self._session)
+        """Files of the runs that were started last, or of the open ones."""
+        return tuple(run.path for run in self._session.pending or self._session)
 
     def pause(self, held: bool) -> None:
         """Pause the training, or resume it."""

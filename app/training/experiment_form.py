@@ -12,16 +12,19 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.style import panel_width, small
 from app.training.fields import VARIED, in_words, key_in, section_of_key
+from app.training.form_search import FormSearch
+from app.training.kind_choice import KindChoice
 from app.training.section_form import SectionForm
 from app.training.study_edits import EditOutcome, Edits, StudyEdits
 from app.widgets.inputs import push_button, set_property
 from app.widgets.labels import ElidedLabel, plain_tip, problem_label, quiet_label
 from app.widgets.layouts import add_all, fill_scrolled, space
-from core.studies.changes import changes_between, is_modified, origin_of
+from core.studies.changes import is_modified, origin_of
 from core.studies.study import Study
 from core.study_file.experiment import KINDS
 from core.study_file.validation import SECTIONS
 
+NOTHING_FOUND = "No setting matches."
 COST_LINES = 3  # of what Run would take
 BRANCH_TIP = "Change any setting below and press Run: the branch begins at exactly that moment"
 SIZE_TIP = (
@@ -63,6 +66,7 @@ class ExperimentForm(QWidget):
     """Edits a copy of a study. Wrong values are marked where they stand, and nothing is lost."""
 
     drawing_requested = Signal()  # the button of data that are points was pressed
+    preview_requested = Signal()  # the button of data of a file was pressed
     changed = Signal()  # a valid or invalid edit was made
     submitted = Signal()  # Return was pressed in a field, and all values are right
     needed = Signal()  # the user has something to do here: a wrong value, or settings of a branch
@@ -70,26 +74,36 @@ class ExperimentForm(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._edits: StudyEdits | None = None
+        self._kinds: KindChoice | None = None
         self._before: QWidget | None = None  # what Tab goes on from to the first field
         self._outcome = EditOutcome(None, {})
         self._finding = ("", "", "")  # key, note, problem: of a file that a setting names
         self.branch = BranchLine(self)  # first, as in the order of Tab
+        self.search = FormSearch(self)
+        self.search.changed.connect(self._show_problems)
+        self.search.accepted.connect(self._on_search_accepted)
         self._content = content = QWidget(self)
-        column = space(QVBoxLayout(content), (16, 8, 16, 16), 16)
+        column = space(QVBoxLayout(content), (16, 8, 4, 16), 16)
         self.problem = problem_label(content)
+        self.nothing = quiet_label(NOTHING_FOUND, content, wrap=True)
+        self.nothing.hide()
         self.sections = {name: SectionForm(name, content) for name in (VARIED, *SECTIONS)}
-        add_all(column, self.problem, *self.sections.values(), 1)
+        add_all(column, self.problem, self.nothing, *self.sections.values(), 1)
         for section in self.sections.values():
             section.edited.connect(self._on_edited)
             section.restored.connect(self._on_restored)
+            section.reset.connect(self._on_row_reset)
             section.kind_chosen.connect(self._on_kind)
+            section.kinds_needed.connect(self._on_kinds_needed)
             section.fold_changed.connect(self._show_problems)
             section.submitted.connect(self._on_submitted)
             section.drawing_requested.connect(self.drawing_requested)
+            section.preview_requested.connect(self.preview_requested)
         self._scroll = fill_scrolled(self, content)
         whole = self.layout()
         assert isinstance(whole, QVBoxLayout)
         whole.insertWidget(0, self.branch)
+        whole.insertWidget(1, self.search)
         whole.addLayout(self._foot())
         for part in (content, self.run):
             part.setEnabled(False)
@@ -146,7 +160,10 @@ class ExperimentForm(QWidget):
 
     def set_edits(self, edits: Edits) -> None:
         """Show a study as it was edited."""
+        if self._edits is None or self._edits.base != edits.base:
+            self.search.clear()
         self._edits = StudyEdits.of(edits)
+        self._kinds = KindChoice(self._edits)
         self._outcome = self._edits.outcome()
         self._content.setEnabled(True)
         self.run.setEnabled(True)
@@ -173,7 +190,7 @@ class ExperimentForm(QWidget):
         self._show_problems()
         # Rows that were made anew come last in Qt's own order, which is that of creation.
         controls = [item for section in self.sections.values() for item in section.controls()]
-        controls += [self.reset, self.run]
+        controls = [self.search.line, self.search.only, *controls, self.reset, self.run]
         if self._before is not None:
             controls.insert(0, self._before)
         for before, after in pairwise(controls):
@@ -187,23 +204,25 @@ class ExperimentForm(QWidget):
         problems |= {key: in_words(text) for key, text in self._outcome.problems.items()}
         study = self._outcome.study
         notes = {} if study is None else {key: note, **self._edits.notes(study)}
+        notes |= self._kinds.notes() if self._kinds is not None else {}
+        changed = self._edits.changed_keys()
         for section in self.sections.values():
+            section.set_changed(changed)
+            section.set_filter(self.search.filter)
             section.show_problems(problems, self._edits)
             section.show_notes(notes)
-        self._show_changes(study)
+        self.nothing.setVisible(all(one.isHidden() for one in self.sections.values()))
+        self._show_changes(study, len(changed))
         self.problem.setText(problems.get("", ""))
         self.problem.setVisible("" in problems)
 
-    def _show_changes(self, study: Study | None) -> None:
+    def _show_changes(self, study: Study | None, count: int) -> None:
         """Show how many settings differ from those of the study."""
-        assert self._edits is not None
-        count, title = 0, ""
-        if study is not None and is_modified(study.title):
-            count = len(changes_between(origin_of(self._edits.base), study))
-            title = study.title
+        self.search.show_count(count)
+        title = study.title if study is not None and is_modified(study.title) else ""
         words = {0: "Modified", 1: "1 setting changed"}.get(count, f"{count} settings changed")
-        self.modified.set_text(words if title else "", title)
-        self.reset.setVisible(bool(title))
+        self.modified.set_text(words if title or count else "", title)
+        self.reset.setVisible(bool(title or count))
 
     def _on_reset(self) -> None:
         assert self._edits is not None
@@ -263,14 +282,45 @@ class ExperimentForm(QWidget):
         self.changed.emit()
 
     def _on_kind(self, section: str, kind: str) -> None:
-        assert self._edits is not None
+        assert self._edits is not None and self._kinds is not None
         if kind in KINDS[section]:
-            self._edits.set_kind(section, kind)
+            self._kinds.choose(section, kind)
         else:
             self._edits.keep_kinds(section)
+        self._show_outcome()
+
+    def _on_row_reset(self, key: str) -> None:
+        assert self._edits is not None and self._kinds is not None
+        section = section_of_key(key)
+        if key == f"{section}.kind":
+            self._kinds.reset(section)
+        else:
+            self._edits.reset(key)
+        self._show_outcome()
+
+    def _show_outcome(self) -> None:
+        assert self._edits is not None
         self._outcome = self._edits.outcome()
         self._show_all()
         self.changed.emit()
+
+    def _on_kinds_needed(self, section: str) -> None:
+        if self._edits is not None:
+            self.sections[section].show_reasons(self._reasons(section))
+
+    def _reasons(self, section: str) -> dict[str, str]:
+        """Return why kinds of a section do not go with the other settings."""
+        assert self._kinds is not None
+        return {kind: in_words(self._kinds.why_not(section, kind)) for kind in KINDS[section]}
+
+    def _on_search_accepted(self) -> None:
+        """Go to the first setting that was found."""
+        for section in self.sections.values():
+            for row in section.rows:
+                if row.is_shown and not section.isHidden():
+                    row.control.setFocus()
+                    self._scroll.ensureWidgetVisible(row.control)
+                    return
 
     def _on_submitted(self) -> None:
         if self._outcome.study is None:

@@ -21,12 +21,14 @@ from core.studies.study import Study
 from core.study_file.experiment import KINDS, PLAIN_SECTIONS
 from core.study_file.validation import SECTIONS
 
-# Where the key is too long for a narrow panel, or says too little.
+# Where the key is no word, is too long for a narrow panel, or says too little.
 LABELS = {
-    "until_log10_time": "until log10 t",
-    "log10_times": "marks log10 t",
+    "until_log10_time": "end at log\u2081\u2080 t",
+    "log10_times": "extra frames at",
     "init_path": "start file",
-    "init": "start",
+    "init": "initialisation",
+    "l2": "penalty \u03bb\u2016\u0398\u2016\u00b2",
+    "l23": "penalty \u03a3\u2016\u03b8\u2c7c\u2016\u00b3",
     "content": "checksum",
     "step": "step size",
 }
@@ -141,7 +143,7 @@ class Field:
         if self.rows:
             lines.append("Numbers of a row stand between commas, rows between semicolons.")
         if not (self.words or self.many or self.choices or self.rows):
-            lines.append("Several values, such as 1, 2, make one run each.")
+            lines.append("One run per value, e.g. 1, 2.")
         return "\n".join(lines)
 
 
@@ -340,7 +342,7 @@ def in_words(sentence: str) -> str:
     """Return a sentence about settings with the form's labels for keys.
 
     >>> in_words("dynamics.until_log10_time = -9: must be greater than or equal to -3.")
-    'until log10 t = -9: must be at least -3.'
+    'end at log\u2081\u2080 t = -9: must be at least -3.'
     >>> in_words('network.kind = "scalar" does not go with loss.kind = "squared".')
     'network "scalar" does not go with loss "squared".'
     """

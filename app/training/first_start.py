@@ -72,7 +72,7 @@ class FirstStartNotice(QObject):
         session = self._display.session
         if any(run.stands_in for run in session):
             self._bar.show_message(RECORDING, self._beginnings)
-        elif any(run.key in self._waiting for run in session):
+        elif any(run.key in self._waiting for run in session.every):
             self._bar.show_message(WAITING)
         # Only its own words: the bar may say something else by now, which stays.
         elif self._bar.text in (RECORDING, WAITING):

@@ -46,7 +46,7 @@ class RunChoiceController(QObject):
         run = session.get(key)
         if run is None:
             return
-        if len(session) == 1:
+        if len(session) == 1 and not session.is_starting:
             self._training.close_runs()
             return
         self._training.stop_runs([run])

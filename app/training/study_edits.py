@@ -161,6 +161,20 @@ class StudyEdits:
         """Return True if a field differs from the original."""
         return self.text(field).strip() != self.original(field)
 
+    def changed_keys(self) -> frozenset[str]:
+        """Return the keys of kinds and fields that differ from the shipped study."""
+        origin, keys = StudyEdits(origin_of(self.base)), set[str]()
+        for section in (VARIED, *SECTIONS):
+            kinds = [(one.kind(section), one.kind_axis(section)) for one in (self, origin)]
+            if kinds[0] != kinds[1]:
+                keys.add(f"{section}.kind")
+            for field in self.fields(section):
+                before = origin.field(field.key) if kinds[0] == kinds[1] else None
+                usual = self.original(field) if before is None else origin.text(before)
+                if self.text(field).strip() != usual:
+                    keys.add(field.key)
+        return frozenset(keys)
+
     def is_axis(self, field: Field) -> bool:
         """Return True if the loaded study varies over a field."""
         return field.key in self._switched.axes or field.key == VARIANT
@@ -193,6 +207,27 @@ class StudyEdits:
     def restore(self, key: str) -> None:
         """Take back what was typed into a field."""
         self._texts.pop(key, None)
+
+    def reset(self, key: str) -> None:
+        """Restore what the shipped study says of a field."""
+        origin = StudyEdits(origin_of(self.base))
+        self.restore(key)
+        field, before = self.field(key), origin.field(key)
+        if field is not None and before is not None and self.text(field) != origin.text(before):
+            self.set_text(key, origin.text(before))
+
+    def clauses(self) -> tuple[Clause, ...]:
+        """Return what is wrong with the first run of the study, the kinds' rules among it."""
+        study, _ = self._typed()
+        try:
+            study.cell(next(study.places()))
+        except InputError as error:
+            return tuple(error.clauses)
+        return ()
+
+    def chosen_kind(self, section: str) -> str | None:
+        """Return the kind that was chosen for a section, None for that of the study."""
+        return self._kinds.get(section)
 
     def set_kind(self, section: str, kind: str) -> None:
         """Choose another kind of a section; keys that both kinds share keep their values."""
@@ -238,6 +273,18 @@ class StudyEdits:
 
     def outcome(self) -> EditOutcome:
         """The study that follows from all edits, or what is wrong with them."""
+        study, typed = self._typed()
+        problems: dict[str, str] = {}
+        for refused in study.errors():
+            problems = self._located(refused) | problems  # the first refusal of a key is said
+        # Last: what could not even be put into the study is the sentence that its field shows.
+        problems |= typed
+        if problems:
+            return EditOutcome(None, problems)
+        return EditOutcome(retitled(study, origin_of(self.base)), problems)
+
+    def _typed(self) -> tuple[Study, dict[str, str]]:
+        """Return the study with what was typed, and by key what is wrong with the rest of it."""
         study = self._switched
         typed: dict[str, str] = {}
         for key in self._texts:
@@ -249,14 +296,7 @@ class StudyEdits:
                 study = self._with(study, field)
             except InputError as error:
                 typed[key] = _sentence(error.text)
-        problems: dict[str, str] = {}
-        for refused in study.errors():
-            problems = self._located(refused) | problems  # the first refusal of a key is said
-        # Last: what could not even be put into the study is the sentence that its field shows.
-        problems |= typed
-        if problems:
-            return EditOutcome(None, problems)
-        return EditOutcome(retitled(study, origin_of(self.base)), problems)
+        return study, typed
 
     def _formula_edited(self) -> str:
         """The key edited last, if it has a formula or goes into one: what is wrong with formulas

@@ -11,6 +11,7 @@ from typing import final
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import (
     QAction,
+    QFocusEvent,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
@@ -131,6 +132,9 @@ class ValueEdit(QLineEdit):
 class ChoiceBox(QComboBox):
     """Combo box that the wheel changes only while it has the focus, so that panels can scroll."""
 
+    choices_needed = Signal()
+    """The box gets the focus or opens: its choices are about to be used."""
+
     def __init__(self, parent: QWidget | None = None, name: str = "", letters: int = 6) -> None:
         """`name` is for screen readers; the box has room for so many `letters` at least."""
         super().__init__(parent)
@@ -156,6 +160,14 @@ class ChoiceBox(QComboBox):
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
         painter.end()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.choices_needed.emit()
+
+    def showPopup(self) -> None:
+        self.choices_needed.emit()
+        super().showPopup()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if self.hasFocus():

@@ -69,6 +69,20 @@ def setting_words(key: str, value: Any) -> str:
     return words.replace("{}", text)
 
 
+def kind_words(section: str, kind: str) -> str:
+    """Return what a kind is called in a list of the kinds of its section.
+
+    >>> kind_words("loss", "least_squares"), kind_words("network", "fixed_outer")
+    ('Least-squares', 'Fixed outer layer')
+    >>> kind_words("data", "two_cones"), kind_words("dynamics", "plain_flow")
+    ('Two cones', 'Gradient flow in plain time')
+    """
+    words = setting_words(f"{section}.kind", kind)
+    # Not of "own data", which alone would say nothing.
+    words = re.sub(rf"^{section} with |(?<!^own) {section}$", "", words)
+    return words[:1].upper() + words[1:]
+
+
 def label_of(key: str) -> str:
     """Return the name of a setting.
 

@@ -313,7 +313,9 @@ def trained(program: Marginscope) -> bool:
     runs = list(program.session)
     return (
         bool(runs)
-        and all(run.data is not None and not run.live and not run.behind for run in runs)
+        and not program.session.live
+        and not program.session.is_starting
+        and all(run.data is not None and not run.behind for run in runs)
         and not any(panel.pending for panel in program.display.panels)
     )
 

@@ -18,7 +18,7 @@ from app.state import frame_reading
 from app.state.intent import Intent
 from app.state.resolve import resolve, span_of
 from app.state.session import RunSnapshot, Snapshot
-from app.training.section_form import FieldRow
+from app.training.field_row import FieldRow
 from app.training.step_dialog import StepDialog
 from app.views.margins import MarginsView
 from core.runs import open_run

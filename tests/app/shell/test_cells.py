@@ -62,7 +62,7 @@ def test_one_run_that_is_chosen_is_trained_alone(
     show_files: Opener, tmp_path: Path, qtbot: QtBot
 ) -> None:
     path = tmp_path / "many.toml"
-    path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5]"))
+    path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5, 6, 7]"))
     program = show_files(path)
     qtbot.waitUntil(lambda: trained(program))
     keys(qtbot, program.window, Qt.Key.Key_F6, NONE)
@@ -72,6 +72,16 @@ def test_one_run_that_is_chosen_is_trained_alone(
     assert dialog.chosen == ("network.m=4",)
     QTest.mouseClick(dialog.train, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: trained(program) and widths(program) == [4])
+
+
+def test_all_runs_of_a_small_study_are_trained(
+    show_files: Opener, tmp_path: Path, qtbot: QtBot
+) -> None:
+    path = tmp_path / "four.toml"
+    path.write_text(STUDY.replace("[8, 12]", "[3, 4, 5, 6]"))
+    program = show_files(path)
+    qtbot.waitUntil(lambda: trained(program))
+    assert widths(program) == [3, 4, 5, 6]
 
 
 def test_a_study_of_one_run_has_none_to_choose(

@@ -196,6 +196,7 @@ def test_what_is_kept_beside_a_closed_run_is_all(program: Marginscope) -> None:
 
 def test_undo_leaves_a_run_alone_that_has_no_frames_yet(program: Marginscope) -> None:
     """Its file is not opened as a recording: the run stays in training, and can be stopped."""
+    program.training.close_runs()
     program.training.restart()
     live = list(program.session)
     assert all(run.live for run in live)

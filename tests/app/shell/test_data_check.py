@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.training.data_check import PATH, DataFileCheck
-from app.training.section_form import FieldRow
+from app.training.field_row import FieldRow
 
 pytestmark = pytest.mark.drawer("form")
 

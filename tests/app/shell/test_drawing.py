@@ -17,8 +17,8 @@ from app.data.drawing import MEND_FIRST, WAITS, points_of, with_points
 from app.data.drawing_window import DrawingWindow
 from app.scenes.session_keeper import LastSession, parse_session, session_text
 from app.shell.application import Marginscope
+from app.training.field_row import FieldRow
 from app.training.fields import text_of
-from app.training.section_form import FieldRow
 from app.training.study_edits import Edits, StudyEdits
 from core.data.points import ISLAND, MAX_POINTS, PointsData
 from core.errors import InputError

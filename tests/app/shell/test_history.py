@@ -257,7 +257,7 @@ def test_runs_do_not_change_under_a_training(
 ) -> None:
     program.files.open_files([str(slow_study)])
     noted(program, qtbot)
-    qtbot.waitUntil(lambda: bool(program.session.live))
+    qtbot.waitUntil(lambda: any(run.live for run in program.session))
     path = next(iter(program.session)).path
     keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
     assert "still going on" in program.window.bar.text

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.shell.application import Marginscope
 from app.state.views import FIGURE_1
 from app.style import shades
-from app.training.section_form import FieldRow
+from app.training.field_row import FieldRow
 from app.views.neurons import NeuronsView
 from app.widgets.plot_item import Plot
 from core.figures.palette import LIGHT

@@ -90,7 +90,7 @@ def check_words(program: Marginscope, kind: str) -> None:
     for section, table in next(iter(program.session)).data.run.experiment:
         box = getattr(sections.get(section), "kinds", None)
         if box is not None:
-            assert box.currentText() == table.kind
+            assert box.currentData() == table.kind
 
 
 def check_times(program: Marginscope, timed: bool, qtbot: QtBot) -> None:

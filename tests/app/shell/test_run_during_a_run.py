@@ -70,6 +70,7 @@ def check_stop_and_train(program: Marginscope, qtbot: QtBot) -> None:
     first = recording(program, qtbot)
     keys(qtbot, program.window, Qt.Key.Key_R, CTRL)
     answer(qtbot, STOP)
+    qtbot.waitUntil(lambda: next(iter(program.session)).path != first)
     second = recording(program, qtbot)
     assert second != first
     with open_run(first) as run:  # what was recorded stays
@@ -86,8 +87,8 @@ def test_nothing_is_asked_when_nothing_is_trained(program: Marginscope, qtbot: Q
     before = [run.path for run in program.session]
     keys(qtbot, program.window, Qt.Key.Key_R, CTRL)
     assert box() is None
-    assert [run.path for run in program.session] != before
     qtbot.waitUntil(lambda: trained(program))
+    assert [run.path for run in program.session] != before
 
 
 @pytest.mark.drawer("form")

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from app.shell.application import Marginscope
 from app.training import controller
+from app.training.field_row import FieldRow
 from app.training.run_questions import CANCEL, TRAIN
-from app.training.section_form import FieldRow
 from app.training.studies import with_playback_frames
 from core.studies.study import load_study, shipped_summaries
 from core.studies.watching import worth_seeing

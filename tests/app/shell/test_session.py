@@ -193,6 +193,7 @@ def train_new_seed(program: Marginscope, qtbot: QtBot) -> None:
     old = [run.path for run in program.session]
     recorded = len(list(program.places.runs.glob("*.msrun")))
     click_on(program, "seed")
+    qtbot.waitUntil(lambda: [run.path for run in program.session] != old)
     assert playing(program)
     qtbot.waitUntil(lambda: trained(program))
     runs = [run.data.run for run in program.session]
@@ -237,9 +238,9 @@ def test_training_is_held_begun_again_and_stopped(
     show_files: Opener, slow_study: Path, qtbot: QtBot, subtests: pytest.Subtests
 ) -> None:
     program = show_files(slow_study)
-    qtbot.waitUntil(lambda: frames(program) != [] and frames(program)[0] >= 0)
+    qtbot.waitUntil(lambda: any(run.live for run in program.session))
+    qtbot.waitUntil(lambda: frames(program)[0] >= 0)
     (run,) = program.session
-    assert run.live
     with subtests.test("held"):
         click_on(program, "pause")
         qtbot.waitUntil(lambda: run.control.status.state.value == "paused")
@@ -254,7 +255,7 @@ def test_training_is_held_begun_again_and_stopped(
         press_in_box("Stop and train")
         click_on(program, "restart")
         qtbot.waitUntil(lambda: not program.actions["pause"].isChecked())
-        qtbot.waitUntil(lambda: frames(program)[0] >= 0)
+        qtbot.waitUntil(lambda: run not in program.session and frames(program)[0] >= 0)
     (run,) = program.session
     with subtests.test("stopped"):
         click_on(program, "stop")
@@ -268,7 +269,8 @@ def test_training_is_held_begun_again_and_stopped(
 
 def stop_before_it_begins(program: Marginscope, qtbot: QtBot) -> None:
     """It leaves no file."""
-    click_on(program, "restart")
+    program.training.close_runs()
+    program.training.restart()
     click_on(program, "stop")
     (run,) = program.session
     qtbot.waitUntil(lambda: not run.live)
@@ -282,6 +284,7 @@ def test_the_slider_stays_while_frames_arrive_unless_it_follows(
     show_files: Opener, slow_study: Path, qtbot: QtBot
 ) -> None:
     program = show_files(slow_study, plays=True)
+    qtbot.waitUntil(lambda: any(run.live for run in program.session))
     qtbot.waitUntil(lambda: program.display.view.span.edge > program.display.view.span.low)
     qtbot.keyClick(program.window, Qt.Key.Key_Home)
     qtbot.keyClick(program.window, Qt.Key.Key_Space)

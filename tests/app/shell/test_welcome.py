@@ -125,6 +125,7 @@ def test_the_page_comes_over_the_runs_and_goes(program: Marginscope, qtbot: QtBo
     assert program.window.views.isVisible() and not action.isChecked()
     pick(qtbot, program.window, "Help", "Welcome page")
     program.training.restart()  # new runs take its place
+    qtbot.waitUntil(lambda: not action.isChecked())
     assert program.window.views.isVisible() and not action.isChecked()
 
 

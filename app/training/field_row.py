@@ -1,0 +1,175 @@
+"""Row of the form: a label, a control, a mark while it is changed, a note and a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from PySide6.QtCore import QObject, QSignalBlocker, Signal
+from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
+
+from app.training.fields import PATHS, Field
+from app.widgets.inputs import ChoiceBox, ValueEdit, line_height, set_property
+from app.widgets.labels import plain_tip, problem_label, quiet_label, show_short
+from core.data.files import DATA_FILTER
+
+MOST_LETTERS = 1_000_000
+MARK = "\u25cf"  # a disc
+MARK_WIDTH = 14
+
+
+@final
+class ResetMark(QPushButton):
+    """Disc beside a changed setting; pressing it restores the study's value."""
+
+    def __init__(self, name: str, parent: QWidget) -> None:
+        super().__init__(MARK, parent, autoDefault=False)
+        self.setProperty("mark", True)
+        self.setFixedSize(MARK_WIDTH, line_height(self))
+        self.setAccessibleName(f"Reset {name}")
+        self.setToolTip(plain_tip(f"{name} is changed; click to restore the study's value"))
+        self.hide()
+
+
+@final
+class FieldRow(QObject):
+    """The three widgets of a field; the section that owns them puts them into its grid."""
+
+    edited = Signal(str, str)  # key, text
+    restored = Signal(str)  # key
+    reset = Signal(str)  # key
+    submitted = Signal()
+
+    def __init__(self, field: Field, editable: bool, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.field = field
+        self.is_shown = True
+        self.mark = ResetMark(field.label, parent)
+        self.mark.clicked.connect(self._on_reset)
+        self.label = quiet_label(field.label, parent)
+        self.note = quiet_label("", parent, wrap=True)
+        self.note.hide()
+        self.problem = problem_label(parent)
+        self.control: ValueEdit | ChoiceBox
+        if field.choices:
+            self.control = self._choice(parent)
+        else:
+            self.control = self._line(parent, editable)
+        self.control.setObjectName(field.key)
+        self.control.setAccessibleName(field.label)
+        self.control.setAccessibleDescription(field.meaning)
+        self.control.setEnabled(editable or field.read_only)
+        self.label.setBuddy(self.control)
+        for widget in (self.label, self.control):
+            widget.setToolTip(plain_tip(field.explanation))
+        self._words = f"{field.label} {field.explanation}".lower()
+
+    def matches(self, words: Sequence[str]) -> bool:
+        """Return True if label, key or explanation have all of some words."""
+        return all(word in self._words for word in words)
+
+    def _choice(self, parent: QWidget) -> ChoiceBox:
+        control = ChoiceBox(parent)
+        control.addItems(list(self.field.choices))
+        control.textActivated.connect(self._on_edited)
+        return control
+
+    def _line(self, parent: QWidget, editable: bool) -> ValueEdit:
+        control = ValueEdit(parent)
+        control.setPlaceholderText(self.field.placeholder)
+        if self.field.rows:
+            control.setMaxLength(MOST_LETTERS)  # Qt would cut it off at 32,767
+        control.setReadOnly(not editable)
+        # Edited, not changed: only what somebody types, and never what show_text puts in.
+        control.textEdited.connect(self._on_edited)
+        control.returnPressed.connect(self._on_return)
+        control.restore_requested.connect(self._on_restore)
+        if self.field.name in PATHS and editable:
+            control.add_browse()
+            control.browse_requested.connect(self._on_browse)
+        return control
+
+    # ------------------------------------------------------------------------------- showing
+
+    def text(self) -> str:
+        if isinstance(self.control, ChoiceBox):
+            return self.control.currentText()
+        return self.control.text()
+
+    def show_text(self, text: str, edited: bool) -> None:
+        """Put a text into the control without anybody having edited it."""
+        if self.text() != text:
+            with QSignalBlocker(self.control):
+                if isinstance(self.control, ChoiceBox):
+                    self._select(self.control, text)
+                else:
+                    self.control.setText(text)
+                    # Qt leaves the cursor at the end, so that of a long path the beginning would be
+                    # out of sight.
+                    self.control.setCursorPosition(0)
+        if isinstance(self.control, ValueEdit):
+            # Escape brings back the value from before only where this is set, and setText has
+            # cleared it.
+            self.control.setModified(edited)
+
+    def show_change(self, changed: bool) -> None:
+        """Mark the setting as another one than the study's, or as the same."""
+        set_property(self.label, "edited", changed)
+        self.mark.setVisible(changed and self.is_shown)
+
+    def _select(self, control: ChoiceBox, text: str) -> None:
+        if control.findText(text) < 0:  # an axis over several of the choices
+            control.addItem(text)
+        control.setCurrentIndex(control.findText(text))
+
+    def show_note(self, note: str) -> None:
+        """Say what the text in the control does not; nothing with an empty note."""
+        show_short(self.note, note)
+        self.note.setVisible(bool(note) and self.is_shown)
+        self.control.setAccessibleDescription(" ".join(filter(None, (self.field.meaning, note))))
+
+    def show_problem(self, sentence: str) -> None:
+        """Mark the value as wrong, or with an empty sentence as right."""
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence) and self.is_shown)
+        set_property(self.control, "wrong", bool(sentence))
+        # What is wrong first; what is meant is needed all the more.
+        tips = (sentence, self.field.explanation)
+        self.control.setToolTip(plain_tip("\n\n".join(filter(None, tips))))
+
+    def set_shown(self, shown: bool) -> None:
+        """Show the row, or fold it away; a row with a wrong value is always shown."""
+        self.is_shown = shown or bool(self.problem.text())
+        self.label.setVisible(self.is_shown)
+        self.control.setVisible(self.is_shown)
+        self.mark.setVisible(self.is_shown and bool(self.label.property("edited")))
+        self.problem.setVisible(self.is_shown and bool(self.problem.text()))
+        self.note.setVisible(self.is_shown and bool(self.note.text()))
+
+    # ------------------------------------------------------------------------------- editing
+
+    def _on_edited(self, text: str) -> None:
+        self.edited.emit(self.field.key, text)
+
+    def _on_return(self) -> None:
+        if isinstance(self.control, ValueEdit):
+            self.control.selectAll()  # so that the next value is typed over this one
+        self.submitted.emit()
+
+    def _on_restore(self) -> None:
+        self.restored.emit(self.field.key)
+
+    def _on_reset(self) -> None:
+        self.control.setFocus()  # the mark, which is hidden now, may have it
+        self.reset.emit(self.field.key)
+
+    def _on_browse(self) -> None:
+        kinds = "Arrays (*.npz)"
+        if self.field.name == "path":  # images on the disk have names of their own
+            kinds = f"{DATA_FILTER};;All files (*)"
+        path, _ = QFileDialog.getOpenFileName(
+            self.control.window(), f"Choose the {self.field.label}", "", kinds
+        )
+        if path:
+            self.show_text(path, True)
+            self._on_edited(path)

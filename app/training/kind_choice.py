@@ -1,0 +1,94 @@
+"""Kinds of sections that go together, by the rules of the experiment itself."""
+
+from __future__ import annotations
+
+from typing import final
+
+from app.training.study_edits import StudyEdits
+from core.errors import Clause
+from core.studies.changes import origin_of
+from core.study_file.experiment import KINDS
+
+
+@final
+class KindChoice:
+    """Chooses kinds in the edits of a study, and with them kinds that other sections need then."""
+
+    def __init__(self, edits: StudyEdits) -> None:
+        self._edits = edits
+        # By section: the choices of others before they were made to go with its kind.
+        self._companions: dict[str, dict[str, str | None]] = {}
+
+    def choose(self, section: str, kind: str) -> None:
+        """Choose a kind, and kinds of other sections that go with it where theirs do not.
+
+        The others have their kinds back once another kind of the section is chosen.
+        """
+        for chosen in self._companions.values():
+            chosen.pop(section, None)
+        self._drop_companions(section)
+        self._set(section, kind)
+        while clash := self._clash(section):
+            parts = [key.removesuffix(".kind") for key in clash.keys if key.endswith(".kind")]
+            taken = {section, *self._companions.get(section, ())}
+            other = next((part for part in parts if part not in taken), "")
+            if not other or not self._accompany(section, other):
+                break
+        self._set(section, kind)  # once more: what is wrong now is said of the latest edit
+
+    def reset(self, section: str) -> None:
+        """Restore the kind of the shipped study."""
+        edits = self._edits
+        wanted = StudyEdits(origin_of(edits.base)).kind(section)
+        self._drop_companions(section)
+        edits.keep_kinds(section)
+        if f"{section}.kind" not in edits.base.axes and edits.kind(section) != wanted:
+            self.choose(section, wanted)
+
+    def notes(self) -> dict[str, str]:
+        """Return by key why kinds were chosen that the user did not choose."""
+        return {
+            f"{other}.kind": f"chosen to go with the {section}"
+            for section, others in self._companions.items()
+            for other in others
+        }
+
+    def why_not(self, section: str, kind: str) -> str:
+        """Return why a kind does not go with the other settings, "" if it does.
+
+        It does if kinds of other sections can be chosen to go with it.
+        """
+        if kind == self._edits.kind(section):
+            return ""
+        trial = KindChoice(StudyEdits.of(self._edits.value))
+        trial._companions = {part: dict(chosen) for part, chosen in self._companions.items()}
+        trial.choose(section, kind)
+        clash = trial._clash(section)
+        return "" if clash is None else clash.text
+
+    def _set(self, section: str, kind: str | None) -> None:
+        if kind is None:
+            self._edits.keep_kinds(section)
+        else:
+            self._edits.set_kind(section, kind)
+
+    def _accompany(self, section: str, other: str) -> bool:
+        """Choose the first kind of another section that goes with a section's kind."""
+        before = self._edits.chosen_kind(other)
+        for kind in KINDS[other]:
+            self._set(other, kind)
+            if self._clash(section) is None and self._clash(other) is None:
+                self._companions.setdefault(section, {})[other] = before
+                return True
+        self._set(other, before)
+        return False
+
+    def _drop_companions(self, section: str) -> None:
+        for other, before in self._companions.pop(section, {}).items():
+            self._set(other, before)
+
+    def _clash(self, section: str) -> Clause | None:
+        """Return the rule by which a section's kind does not go with another setting."""
+        key = f"{section}.kind"
+        found = (one for one in self._edits.clauses() if key in one.keys and len(one.keys) > 1)
+        return next(found, None)
