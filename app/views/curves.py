@@ -157,10 +157,12 @@ class CurvesView(TraceView):
         for one in self._landmarks:
             if one.near:
                 self._extents[names[one.position]] |= extent_of(np.array([one.landmark.value]))
-        self._set_least_size()
-        self.plot.side.set_strips(self._stack())
         self.plot.set_bare(not names)
-        self.plot.fit_side()
+        strips = self._stack()
+        if strips != self.strips:
+            self.plot.side.set_strips(strips)
+            self._set_least_size()
+            self.plot.fit_side()
         curves = []
         for k, (strip, values) in enumerate(zip(self.strips, self._values, strict=True)):
             words = strip.name.replace("_", " ")

@@ -217,7 +217,8 @@ class PredictorPanel:
         signs = (Marker.CROSS, Marker.PLUS) if len(colours) == 2 else (Marker.PLUS,) * 6
         entries = [KeyEntry("data", colours[:6], markers=signs[: len(colours)])]
         if run.dataset.real and run.dataset.d > 1:
-            entries = [KeyEntry("data in the colour of $y$")]
+            discs = (Marker.DISC, Marker.DISC)
+            entries = [KeyEntry("data in the colour of $y$", colours, markers=discs)]
         if run.network.k == 1 and run.dataset.d > 1:
             entries.append(KeyEntry("$f$ = 0", (palette.foreground,)))
         return tuple(entries)

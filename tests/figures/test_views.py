@@ -6,6 +6,7 @@ import io
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from core.observables.margins import flat_values
 from core.observables.nodes import positions
 from core.observables.planes import NodePlane
 from core.observables.registry import OBSERVABLES
+from core.runs import open_run
+from tests.recording import recorded
 from tests.support.made_up_figures import DEGENERATE, far_run, two_runs
 
 SVG, PNG = ".svg", ".png"
@@ -321,3 +324,17 @@ def test_films_of_the_other_views_end_as_their_figures(kind: str) -> None:
     assert (pictures[0] != pictures[-1]).any()
     again = list(film_frames([run], kind, 3, (320, 240), shown))
     assert all((one == two).all() for one, two in zip(pictures, again, strict=True))
+
+
+def test_real_targets_are_the_colours_of_the_data(tmp_path: Path) -> None:
+    regression = ("data.kind=spurious", "loss.kind=least_squares", "dynamics.kind=gd")
+    recorded(tmp_path / "run.msrun", *regression, "network.m=8", "dynamics.until_log10_time=1")
+    with open_run(tmp_path / "run.msrun") as run:
+        scene = build_scene([run], ["predictor"])
+        (panel,) = scene.panels
+        (data,) = panel.ink.dots
+        np.testing.assert_array_equal(np.stack([data.x, data.y], axis=1), run.dataset.x)
+        depth = np.abs(data.colours[:, :3].astype(float) - rgb(LIGHT.background)).sum(axis=1)
+        assert np.argsort(depth).tolist() == np.argsort(np.abs(run.dataset.y)).tolist()
+        assert panel.key[0].text == "data in the colour of $y$"
+        assert figure_bytes(scene, ".svg")
