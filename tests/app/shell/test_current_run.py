@@ -158,7 +158,7 @@ def test_branches_and_bookmarks_are_of_it(
     display.set_current(key_of(program, 3))
     assert [one.text() for one in program.window.bookmarks.actions()] == [NO_BOOKMARKS]
     program.branches.offer()
-    assert program.window.form.branch.words.text().startswith("Branch of run3")
+    assert program.window.form.branch.words.text().startswith("Branch of m = 3")
 
 
 def test_a_run_is_closed_while_another_is_trained(
