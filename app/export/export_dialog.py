@@ -117,12 +117,12 @@ class ExportDialog(QDialog):
         self._picture = picture
         add_all(space(QHBoxLayout(self), (24, 16, 24, 16), 24), left, (self._sides, 1))
 
-    def _add_runs(self, content: QWidget) -> dict[Path, QCheckBox]:
+    def _add_runs(self, content: QWidget) -> list[QCheckBox]:
         """Add a box for each of several runs."""
         if len(self._runs) < 2 or self._shown.compared is not None:
-            return {}
+            return []
         names = self._shown.names or [path.stem for path in self._runs]
-        boxes = {}
+        boxes = []
         for position, (path, name) in enumerate(zip(self._runs, names, strict=True)):
             short = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, NAME_WIDTH)
             label = quiet_label("runs" if position == 0 else "", content)
@@ -132,7 +132,7 @@ class ExportDialog(QDialog):
             box.setToolTip(plain_tip(f"{name}\n{path}"))
             box.toggled.connect(self._on_changed)
             add_all(self._column, add_all(space(QHBoxLayout(), spacing=12), label, (box, 1)))
-            boxes[path] = box
+            boxes.append(box)
         return boxes
 
     def _path_row(self, parent: QWidget) -> QHBoxLayout:
@@ -212,7 +212,8 @@ class ExportDialog(QDialog):
         """Return the checked runs; all where nothing can be checked."""
         if not self.run_boxes:
             return self._runs
-        return tuple(path for path, box in self.run_boxes.items() if box.isChecked())
+        pairs = zip(self._runs, self.run_boxes, strict=True)  # a file may be open twice
+        return tuple(path for path, box in pairs if box.isChecked())
 
     def job(self) -> ExportJob:
         """Return the job that was chosen."""

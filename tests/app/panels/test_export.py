@@ -94,10 +94,6 @@ def views_of(dialog: ExportDialog) -> list[QCheckBox]:
     return list(dialog.form.panels.values())
 
 
-def runs_of(dialog: ExportDialog) -> list[QCheckBox]:
-    return list(dialog.run_boxes.values())
-
-
 def known(qtbot, dialog: ExportDialog) -> None:
     qtbot.waitUntil(lambda: dialog.save.isEnabled())
 
@@ -187,7 +183,7 @@ def test_what_the_figure_window_asks_for(qtbot, runs, tmp_path) -> None:
     dialog = ExportDialog(Exportable(tuple(runs), NodePlane("coordinates", (2, 3))), tmp_path)
     qtbot.addWidget(dialog)
     dialog.show()
-    first, second = runs_of(dialog)
+    first, second = dialog.run_boxes
     qtbot.mouseClick(first, Left, pos=first.rect().center() * 0.1)
     assert not first.isChecked()
     with qtbot.waitSignal(dialog.changed):  # the preview has other colours
@@ -459,7 +455,7 @@ def test_tabs_share_runs_and_place(qtbot, runs, tmp_path) -> None:
     dialog = ExportDialog(Exportable(tuple(runs)), tmp_path)
     qtbot.addWidget(dialog)
     dialog.show()
-    runs_of(dialog)[0].setChecked(False)
+    dialog.run_boxes[0].setChecked(False)
     set_path(dialog, tmp_path / "mine.pdf")
     dialog.form.format.setCurrentIndex(1)
     for key, place in (("film", "mine.gif"), ("page", "mine.html"), ("figure", "mine.svg")):
@@ -468,7 +464,7 @@ def test_tabs_share_runs_and_place(qtbot, runs, tmp_path) -> None:
         assert dialog.path.text() == str(tmp_path / place) and dialog.save.isEnabled()
     show_tab(dialog, "data")
     assert dialog.path.text() == str(tmp_path / "mine.npz")
-    runs_of(dialog)[0].setChecked(True)  # a file for each
+    dialog.run_boxes[0].setChecked(True)  # a file for each
     assert dialog.path.text() == str(tmp_path)
     show_tab(dialog, "film")
     assert dialog.path.text() == str(tmp_path / "study.gif")
@@ -539,9 +535,9 @@ def test_a_film_has_a_preview_of_its_last_frame(
 
 def test_as_many_runs_are_offered_as_a_window_shows(qtbot, runs, tmp_path) -> None:
     assert MOST_ROWS == MOST_RUNS
-    many = tuple(tmp_path / f"study__seed={seed}.msrun" for seed in range(MOST_ROWS + 1))
+    many = tuple(tmp_path / f"study__seed={seed}.msrun" for seed in (0, *range(MOST_ROWS)))
     dialog = ExportDialog(Exportable(many), tmp_path)
     qtbot.addWidget(dialog)
-    assert len(dialog.chosen_runs()) == MOST_ROWS and dialog.save.isEnabled()
-    runs_of(dialog)[-1].setChecked(True)
+    assert dialog.chosen_runs() == many[:MOST_ROWS] and dialog.save.isEnabled()
+    dialog.run_boxes[-1].setChecked(True)
     assert "at most 10 runs" in dialog.problem.text() and not dialog.save.isEnabled()

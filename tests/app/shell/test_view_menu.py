@@ -191,6 +191,17 @@ def test_this_view_alone_is_exported(shown: Marginscope, qtbot: QtBot) -> None:
     dialog.reject()
 
 
+def test_the_button_opens_the_dialog_at_the_last_tab(shown: Marginscope, qtbot: QtBot) -> None:
+    shown.actions["page"].trigger()
+    shown.export.dialog.reject()
+    qtbot.mouseClick(shown.window.top.export, LEFT, pos=QPoint(8, 8))
+    assert shown.export.dialog.tab == "page"
+    shown.export.dialog.reject()
+    kept = shown.settings.values.export_tab
+    shown._collect_settings()
+    assert kept != "page" and shown.settings.values.export_tab == "page"
+
+
 def test_the_picture_of_a_view_has_its_title_in_every_row(shown: Marginscope) -> None:
     upper, lower = (panel.view("norms") for panel in panels(shown))
     choose(view_menu(shown, lower.header), "Copy picture")
