@@ -336,5 +336,6 @@ def test_real_targets_are_the_colours_of_the_data(tmp_path: Path) -> None:
         np.testing.assert_array_equal(np.stack([data.x, data.y], axis=1), run.dataset.x)
         depth = np.abs(data.colours[:, :3].astype(float) - rgb(LIGHT.background)).sum(axis=1)
         assert np.argsort(depth).tolist() == np.argsort(np.abs(run.dataset.y)).tolist()
+        assert isinstance(panel.key, tuple)
         assert panel.key[0].text == "data in the colour of $y$"
         assert figure_bytes(scene, ".svg")
