@@ -305,4 +305,4 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
             most += 1
             found = _shown(strip.shows, first, last, most)
         ticks += [(strip.start + (at - strip.low) * strip.unit, text) for at, text in found]
-    return tuple(ticks)
+    return tuple(sorted(ticks))  # pages leave out texts that come too near after another

@@ -75,6 +75,7 @@ def test_strips_are_above_each_other_with_ticks_and_titles_of_their_own(
     low, high = view.region()[2:]
     assert (low, high) == (0.0, 2.0)
     ticks = view.plot.side.ticks(low, high, view.plot.side.size().height())
+    assert list(ticks) == sorted(ticks)
     for strip in view.strips:
         mine = [(place, text) for place, text in ticks if strip.start <= place <= strip.end]
         assert len(mine) >= 2
