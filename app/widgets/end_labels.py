@@ -8,8 +8,8 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap, QTransform
 
 from app.widgets.items import Everywhere
 from app.widgets.levels import fitted, label_width, paint_label
@@ -72,11 +72,14 @@ class EndLabels(Everywhere):
         self.boxes: list[QRectF] = []  # in pixels, as they were painted last
         self._font, self._widest = QFont(), 0.0
         self._palette: Palette | None = None
+        self._sheet: QPixmap | None = None  # of the labels, which change less than the cursor
+        self._of: tuple[float, ...] = ()
 
     def set_labels(self, labels: Sequence[EndLabel], font: QFont, palette: Palette) -> None:
         """Show labels; the plot leaves the room that `share` says."""
         self.labels, self._font, self._palette = labels, font, palette
         self._widest = max((label_width(label.text, font) for label in labels), default=0.0)
+        self._sheet = None
         self.update()
 
     def share(self, width: float) -> float:
@@ -86,11 +89,33 @@ class EndLabels(Everywhere):
         return min((self._widest + BAR + 3.0 * AIR) / width, WIDEST)
 
     def paint(self, painter: QPainter, *_: Any) -> None:
-        self.boxes = []
-        way, seen = painter.transform(), self.boundingRect()
-        inside = way.mapRect(seen)
+        way, ratio = painter.transform(), painter.device().devicePixelRatioF()
+        inside = way.mapRect(self.boundingRect())
         if not self.labels or self._palette is None or inside.width() < NARROWEST:
+            self.boxes = []
             return
+        scale = (way.m11(), way.m22(), way.dx(), way.dy(), ratio)
+        of = (*scale, inside.left(), inside.top(), inside.width(), inside.height())
+        if self._sheet is None or of != self._of:
+            self._sheet, self._of = self._make_sheet(way, inside, ratio), of
+        painter.save()
+        painter.resetTransform()
+        painter.drawPixmap(inside.topLeft(), self._sheet)
+        painter.restore()
+
+    def _make_sheet(self, way: QTransform, inside: QRectF, ratio: float) -> QPixmap:
+        """Paint all labels on a sheet of the size of the plot."""
+        sheet = QPixmap((inside.size() * ratio).toSize())
+        sheet.setDevicePixelRatio(ratio)
+        sheet.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(sheet)
+        painter.translate(-inside.topLeft())
+        self.boxes = self._paint_all(painter, way, inside)
+        painter.end()
+        return sheet
+
+    def _paint_all(self, painter: QPainter, way: QTransform, inside: QRectF) -> list[QRectF]:
+        seen = self.boundingRect()
         left = inside.right() - self.share(inside.width()) * inside.width() + AIR
         edge = (left - way.dx()) / way.m11()  # of the column, in the axes' units
         ends = [_end(label, edge) for label in self.labels]
@@ -102,15 +127,12 @@ class EndLabels(Everywhere):
         shares = [0.5 if self.labels[k].x.size else 1.0 for k in shown]
         wanted = [y - share * height for y, share in zip(heights, shares, strict=True)]
         tops = spread_heights(wanted, height, inside.top(), inside.bottom())
-        painter.save()
-        painter.resetTransform()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._font)
-        for k, point, top in zip(shown, points, tops.tolist(), strict=True):
-            box = QRectF(left, top, inside.right() - left, height)
+        boxes = [QRectF(left, top, inside.right() - left, height) for top in tops.tolist()]
+        for k, point, box in zip(shown, points, boxes, strict=True):
             self._paint(painter, self.labels[k], point, box, inside)
-            self.boxes.append(box)
-        painter.restore()
+        return boxes
 
     def _paint(
         self, painter: QPainter, label: EndLabel, end: QPointF, box: QRectF, inside: QRectF
