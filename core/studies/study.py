@@ -365,11 +365,6 @@ def _id(entry: Any) -> str:
     return str(entry.name).removesuffix(".toml")
 
 
-def result_file(study_id: str) -> Path:
-    """Return the file of a shipped study's result (core.studies.shipped_result)."""
-    return RESOURCES.joinpath("results", f"{study_id}.json")
-
-
 def shipped_ids() -> tuple[str, ...]:
     """The ids of the studies that come with the program, sorted."""
     return tuple(sorted(map(_id, _shipped())))

@@ -19,7 +19,8 @@ from core.studies.shipped_result import (
     shipped_result,
 )
 from core.studies.statistics import same
-from core.studies.study import load_study, parse_study, result_file, shipped_ids
+from core.studies.study import load_study, parse_study, shipped_ids
+from core.studies.thumbnails import result_file
 from tests.tools.results import make_result
 
 SMALLEST = "homogeneity-theorem-4-1"  # six runs of parts of a second

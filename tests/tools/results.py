@@ -25,7 +25,8 @@ from core.studies.shipped_result import (
     result_text,
     shipped_result,
 )
-from core.studies.study import load_study, result_file, shipped_ids
+from core.studies.study import load_study, shipped_ids
+from core.studies.thumbnails import result_file
 from core.sweep.control import SweepControl
 from core.sweep.folder import judged_rows
 from core.sweep.loop import sweep
