@@ -47,6 +47,7 @@ class SegmentedChoice(QWidget):
         button.setToolTip(plain_tip(tip))
         button.setAccessibleName(tip)
         button.setProperty("key", key)
+        button.setProperty("inline", True)  # letters have the whole height
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         button.setFixedHeight(line_height(self))
         button.installEventFilter(self)
