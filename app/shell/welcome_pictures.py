@@ -23,7 +23,7 @@ PICTURED = {
     "telgarsky22": ("telgarsky22-table-1", 3),
     "homogeneity": ("homogeneity-mirror-flow", 0),
     "frei23": ("frei23-figure-1", 0),
-    "wei19": ("wei19-figure-3-left", 0),
+    "wei19": ("wei19-theorem-2-1", 0),
     "batchnorm": ("batchnorm-theorem-2-2", 0),
     "boursier25": ("boursier25-alignment-times", 0),
     "boursier22": ("boursier22-orthonormal", 0),

@@ -34,7 +34,9 @@ NO_RUN = (
     "here."
 )
 NO_MARGIN = "The papers define no reference margin for these data and this network."
-NO_STATEMENT = "None of the statements is about such a run."
+NO_STATEMENT = (
+    "No theorem here is about a run like this one. The claims of its study are judged in Study."
+)
 JUDGING = "The run is being judged ..."
 REACH_TIP = (
     "When the hard margin first comes to 90 % of what theory promises: the ring in the view of "
