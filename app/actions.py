@@ -110,7 +110,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("coordinates", "&Coordinates ...", "Ctrl+K"),
         ActionRow("link", "Lin&k axes of runs", "Ctrl+Shift+L", checkable=True),
         ActionRow("compare", "Com&pare runs", "Ctrl+Shift+M", "compare", checkable=True),
-        ActionRow("curves", "Choose c&urves ...", "Ctrl+Alt+K"),
+        ActionRow("curves", "Ch&oose curves ...", "Ctrl+Alt+K"),
         ActionRow("log_curves", "Lo&garithmic curves", "Ctrl+Alt+L", checkable=True),
         ActionRow("equal", "E&qual aspect", checkable=True),
         ActionRow("fill", "&Fill with one view", "F"),
@@ -125,7 +125,7 @@ MENUS: dict[str, tuple[ActionRow | None, ...]] = {
         ActionRow("form", "Sett&ings", "F9", "settings", True),
         ActionRow("inspector", "T&heory", "F10", "theory", True),
         ActionRow("numbers", "&Numbers", "F3", "numbers", True),
-        ActionRow("result", "St&udy result", "F12", "study", True, "Study"),
+        ActionRow("result", "&Study result", "F12", "study", True, "Study"),
         ActionRow("times", "&Theorem time line", "F4", checkable=True),
     ),
     "&Help": (

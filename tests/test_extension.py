@@ -337,8 +337,7 @@ def test_the_form_offers_it(qtbot: Any, study: Path) -> None:
     for section, kind in (("data", "stripes"), ("network", "cubed"), ("dynamics", "heavy_ball")):
         assert kind in KINDS[section]
         control = form.findChild(ChoiceBox, f"{section}.kind")
-        texts = [control.itemText(row) for row in range(control.count())]
-        assert kind in texts
+        assert control.findData(kind) >= 0
 
 
 def test_the_view_shows_a_run(qtbot: Any, trained: Callable[..., Path]) -> None:

@@ -100,6 +100,17 @@ class Components(QObject):
         self.drawers = DrawerController(window)
         self.appearance = AppearanceController(window, self.display, self.scenes, self.drawers)
         self._make_features(margins, judge)
+        self._make_tools()
+        self._connect_window()
+        self._connect_features()
+        self._connect_worker()
+        self._connect_messages()
+
+    # -------------------------------------------------------------------------------- making
+
+    def _make_tools(self) -> None:
+        """Make the controllers of actions, menus and help."""
+        window = self.window
         self.help = HelpController(window, self.display)
         self.curve_choice = CurveChoiceController(window, self.display)
         self.view_menu = ViewMenuController(
@@ -120,12 +131,6 @@ class Components(QObject):
             window, self.curve_choice, self.library.librarian, settings.commands
         )
         self.shortcuts = ShortcutController(window, settings.shortcuts)
-        self._connect_window()
-        self._connect_features()
-        self._connect_worker()
-        self._connect_messages()
-
-    # -------------------------------------------------------------------------------- making
 
     def _make_features(self, margins: MarginWorker | None, judge: Judge | None) -> None:
         """Make the controllers that work on open and on recorded runs."""

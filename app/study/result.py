@@ -14,8 +14,8 @@ from app.widgets.screen_text import shown_number
 from app.worker import Request, Worker
 from core.figures.export import FigureProcess
 from core.figures.palette import PALETTES, Palette
+from core.program import result_file
 from core.studies.study import Study
-from core.studies.thumbnails import result_file
 
 if TYPE_CHECKING:
     from core.figures.study_spots import Spot

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import final
 
 from PySide6.QtCore import QObject
@@ -11,7 +10,8 @@ from app.training import studies
 from app.training.controller import TrainingController
 from app.training.fields import in_words
 from core.errors import InputError
-from core.studies.study import Study
+
+CHANGES = {"seed": studies.with_next_seed, "weights": studies.with_next_weights}
 
 
 @final
@@ -22,15 +22,8 @@ class SeedController(QObject):
         super().__init__(parent)
         self._training = training
 
-    def new_seed(self) -> None:
-        """Train with the next seed: other data, other weights."""
-        self._train_changed(studies.with_next_seed)
-
-    def new_weights(self) -> None:
-        """Train with the same data from other weights."""
-        self._train_changed(studies.with_next_weights)
-
-    def _train_changed(self, change: Callable[[Study], Study]) -> None:
+    def train_next(self) -> None:
+        """Train with the next seed: of data and weights, or of the weights alone, by the action."""
         study = self._training.require_study()
         if study is None:
             return
@@ -38,7 +31,7 @@ class SeedController(QObject):
             self._training.message.emit(studies.NOTHING_DRAWN)
             return
         try:
-            study = change(study)
+            study = CHANGES[self.sender().objectName()](study)
         except InputError as error:
             self._training.message.emit(in_words(error.sentence))
             return

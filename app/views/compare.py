@@ -307,7 +307,7 @@ class CompareView(QWidget):
         """Show the nearest line's run, value and place, or the facts of a level."""
         lines = self._comparison.lines if self._comparison is not None else ()
         curves = [(self._across(line.places), line.values) for line in lines]
-        self.plot.setToolTip(self._level_tip(y))
+        self.plot.setToolTip(rich_tip(self._level_facts(y)))
         number, point = nearest_point(self.plot, curves, x, y)
         if number < 0:
             self._say(None)
@@ -318,12 +318,12 @@ class CompareView(QWidget):
         text = f"{raised(lines[number].label)}\n{told}\n{where}"
         self._say(Pointed(across, value, text, self.colours()[number]))
 
-    def _level_tip(self, y: float) -> str:
+    def _level_facts(self, y: float) -> str:
         """Return the facts of the level at a height in pixels."""
         for level in self._levels:
             height = self.plot.pixels(np.array([[0.0, level.value]]))[0, 1]
             if abs(height - y) <= NEAR:
-                return rich_tip(level.tip)
+                return level.tip
         return ""
 
     def _counts_steps(self, against: str) -> bool:

@@ -26,6 +26,7 @@ MOST_POINTS = 512  # of a curve; more than a screen has pixels for
 MOST_DOTS = 64  # nodes up to which each gets a dot on the current curve
 FAINT = 0.25  # opacity of the moments before, where nodes are selected
 CURRENT = 2.0  # pixels: dear for thousands of lines, not for one
+FIXED = "the inner weights of this network are not trained"
 LABELS = {"rotation": "rotation", "relative_norm": "relative norm"}
 SHORT = {"rotation": "rotation", "relative_norm": "norm"}
 NOTES = {"rotation": "no node has a direction", "relative_norm": "all nodes are 0"}
@@ -75,9 +76,12 @@ class SortedView(NodeView):
         self.dots.show_at(NO_POINTS)
 
     def _absence(self, data: DisplayData) -> str:
-        if self._kind == "rotation" and not data.has_inner:
-            return absence_of_nodes(data) or NO_INNER
-        return absence_of_nodes(data)
+        absence = absence_of_nodes(data)
+        if absence or self._kind != "rotation":
+            return absence
+        if not data.has_inner:
+            return NO_INNER
+        return FIXED if data.run.network.fixed_features else ""
 
     def refit(self, data: DisplayData) -> None:
         """The range, the moments and their key, from all frames read so far."""

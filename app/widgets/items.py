@@ -284,7 +284,7 @@ class Markers(Everywhere):
         self.points: NDArray[np.float64] = np.empty((0, 2))
         self.which: NDArray[np.int64] = np.empty(0, dtype=np.int64)  # the style of each, (k,)
         self._sheet: QPixmap | None = None
-        self._ratio = 1.0  # pixels of the sheet for one of a style
+        self._ratio = 1.0  # pixels of `_sheet` for one of a style
         self._cells: NDArray[np.float64] = np.empty((0, 4))
 
     def set_styles(self, *styles: Style) -> None:

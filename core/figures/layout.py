@@ -288,7 +288,7 @@ def _rooms(keys: Sequence[int], columns: int, scale: float) -> list[float]:
 def panel_height(sheet: Sheet, usual: float, fixed: float, lines: int) -> float:
     """Return the height of panels: the usual one, or what a sheet of a given height leaves.
 
-    `fixed` millimetres of the sheet are not panels. Raises InputError if too little is left.
+    `fixed`: millimetres that are not panels. Raises InputError if too little is left.
     """
     if sheet.height is None:
         return usual

@@ -122,15 +122,7 @@ def scene_of_lines(
     texts, top = title_texts(plain(caption.title), width, sheet.points)
     titled = sheet.caption and caption.title
     texts, top = (texts, top + 1.5 * scale) if titled else ([], MARGIN * scale)
-    # As wide as the panels are to letters of the usual size.
-    square = Box(0.0, 0.0, side / scale, side / scale)
-    letters = LETTERS if len(layout.panels) > 1 else ("",)
-    every_panel = with_one_key(
-        [  # before their height is known
-            study_panel(panel, lines, 0, letter, square, palette)
-            for panel, lines, letter in zip(layout.panels, every_line, letters, strict=False)
-        ]
-    )
+    every_panel = _panels(layout, every_line, side / scale, palette)
     lines = [every_panel[k : k + columns] for k in range(0, len(every_panel), columns)]
     footer = _footer(layout, every_line, caption, width, sheet) if sheet.caption else []
     # Of the longest key of the row, so that the panels beside it begin at one height.
@@ -149,6 +141,20 @@ def scene_of_lines(
     size = (width, sheet.height or round(top + below, 2), sheet.points)
     drawn = tuple(panels)
     return FigureScene(*size, caption.title, palette, drawn, tuple(texts), sheet.family)
+
+
+def _panels(
+    layout: FigureLayout, every_line: Sequence[Sequence[Line]], side: float, palette: Palette
+) -> list[Panel]:
+    """Return the panels before their height is known, `side` wide for letters of the usual size."""
+    square = Box(0.0, 0.0, side, side)
+    letters = LETTERS if len(layout.panels) > 1 else ("",)
+    return with_one_key(
+        [
+            study_panel(panel, lines, 0, letter, square, palette)
+            for panel, lines, letter in zip(layout.panels, every_line, letters, strict=False)
+        ]
+    )
 
 
 def _placed(line: Sequence[Panel], row: int, first: Box, gap: float) -> list[Panel]:

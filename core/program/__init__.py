@@ -47,3 +47,8 @@ def window_program() -> str:
     True
     """
     return f"python -m {package('app')}" if headless_program() == MODULE else "marginscope"
+
+
+def result_file(study_id: str) -> Path:
+    """Return the file of a study's shipped result."""
+    return RESOURCES.joinpath("results", f"{study_id}.json")

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.numbers import finite
+from core.program import result_file
 from core.studies.cells import StudyCell
 from core.studies.panel_lines import Line, lines_of
 from core.studies.study import Study
-from core.studies.thumbnails import result_file
 from core.studies.verdicts import Judged
 
 Array = NDArray[np.float64]

@@ -1,6 +1,6 @@
-"""Thumbnails of the shipped studies, the CPU time of a run of each, and files of their results.
+"""Thumbnails of the shipped studies and the CPU time of a run of each.
 
-`python -m tests.tools.thumbnails` computes the thumbnails; this module reads them on demand.
+`python -m tests.tools.thumbnails` computes them; this module reads them on demand.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any, final
 
 from core.numbers import whole_text
@@ -65,11 +64,6 @@ def thumbnails() -> Mapping[str, Thumbnail]:
         return {name: _parsed(one) for name, one in table.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-
-
-def result_file(study_id: str) -> Path:
-    """Return the file of a study's shipped result."""
-    return RESOURCES.joinpath("results", f"{study_id}.json")
 
 
 def _parsed(one: Mapping[str, Any]) -> Thumbnail:

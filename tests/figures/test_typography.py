@@ -83,11 +83,11 @@ def test_a_key_that_repeats_is_drawn_once() -> None:
 
 
 def test_runs_below_each_other_share_their_keys() -> None:
-    kinds = ["rotations", "norms", "margins", "curves"]
+    kinds = ["rotations", "norms", "margins"]
     page = build_scene(two_runs(), kinds)
-    first, second = page.panels[:4], page.panels[4:]
+    first, second = page.panels[:3], page.panels[3:]
     assert all(panel.key for panel in first) and not any(panel.key for panel in second)
-    assert {panel.key_lines for panel in first} == {2}
+    assert {panel.key_lines for panel in first} == {1}
     assert {panel.key_lines for panel in second} == {0}
     gap = second[0].box.top - first[0].box.top - first[0].box.height
     above = build_scene(two_runs()[:1], kinds).panels[0].box.top

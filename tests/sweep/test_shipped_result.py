@@ -11,7 +11,7 @@ import pytest
 from core.figures.study_axes import scales_of
 from core.figures.study_figure import Caption, scene_of_lines
 from core.figures.study_spots import spots_of
-from core.program import RESOURCES
+from core.program import RESOURCES, result_file
 from core.studies.shipped_result import (
     at_result_size,
     digest_of,
@@ -20,7 +20,6 @@ from core.studies.shipped_result import (
 )
 from core.studies.statistics import same
 from core.studies.study import load_study, parse_study, shipped_ids
-from core.studies.thumbnails import result_file
 from tests.tools.results import make_result
 
 SMALLEST = "homogeneity-theorem-4-1"  # six runs of parts of a second

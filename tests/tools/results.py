@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from core.figures.study_figure import cells_of_runs
+from core.program import result_file
 from core.runs import Run
 from core.studies.cell_table import known_values
 from core.studies.shipped_result import (
@@ -26,7 +27,6 @@ from core.studies.shipped_result import (
     shipped_result,
 )
 from core.studies.study import load_study, shipped_ids
-from core.studies.thumbnails import result_file
 from core.sweep.control import SweepControl
 from core.sweep.folder import judged_rows
 from core.sweep.loop import sweep

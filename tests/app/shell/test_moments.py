@@ -109,8 +109,8 @@ def test_an_interval_is_drawn_with_shift_and_by_keys(program: Marginscope, qtbot
 def test_other_runs_have_no_interval(program: Marginscope, study: Path, qtbot: QtBot) -> None:
     program.display.update_intent(interval=(0.0, 1.0))
     program.files.open_files([str(study)])
-    assert program.display.intent.interval is None
     qtbot.waitUntil(lambda: trained(program))
+    assert program.display.intent.interval is None
 
 
 # ------------------------------------------------------------------------------- bookmarks
