@@ -95,7 +95,8 @@ class ResultController(QObject):
         self._resized.timeout.connect(self._draw)
         self.worker.result.connect(self._on_result)
         self.worker.error.connect(drawer.picture.show_words)
-        drawer.picture.resized.connect(self._resized.start)
+        for changed in (drawer.opened, drawer.picture.resized):
+            changed.connect(self._resized.start)
         drawer.picture.spot_chosen.connect(self._on_spot_chosen)
         drawer.whole.clicked.connect(self.whole_requested)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import final
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
 from app.study.claim_list import ClaimList
@@ -22,6 +23,8 @@ HINT = "Click a point to open its run."
 @final
 class ResultDrawer(QWidget):
     """Title, figure and claims of a study."""
+
+    opened = Signal()
 
     def __init__(self, palette: Palette, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,6 +55,10 @@ class ResultDrawer(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(WIDTH, 640)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.opened.emit()
 
     def set_has_figure(self, has_figure: bool) -> None:
         """Show the place of the figure, or leave it to the claims."""

@@ -120,7 +120,7 @@ def test_a_lecture_is_plots_and_slider(
     qtbot.keyClick(window, Qt.Key.Key_F11)
     assert open_drawers(program) == ["inspector"]
     assert all(part.isVisible() for part in (window.top, window.rail, window.times))
-    assert window.menuBar().isVisible() and line_scale() == 1.0
+    assert window.menuBar().isVisible() and line_scale() == 1.0 and "F11" not in window.bar.text
     assert QApplication.font().pointSizeF() == size
     qtbot.keyClick(window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert window.close()

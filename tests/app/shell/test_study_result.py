@@ -87,3 +87,12 @@ def test_a_drawer_that_is_open_stays(program: Marginscope) -> None:
     program.training.offer(STUDY)
     program.result.offer()
     assert program.actions["form"].isChecked() and not program.actions["result"].isChecked()
+
+
+def test_a_study_without_a_figure_shows_its_verdicts(open_program: Opener, qtbot: QtBot) -> None:
+    program = open_program("telgarsky22-figure-1")
+    qtbot.waitUntil(lambda: trained(program))
+    program.actions["result"].trigger()
+    drawer = program.window.result
+    qtbot.waitUntil(lambda: "confirmed" in drawer.claims.words)
+    assert "not judged yet" not in drawer.claims.words and not drawer.picture.isVisible()
