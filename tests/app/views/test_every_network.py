@@ -132,6 +132,8 @@ def sentence(kind: str, name: str) -> str:
         return "" if name == "predictor" else "a kernel predictor has no nodes"
     if kind == "head" and name in ("neurons", "rotations", "spectrum"):
         return "this network has no inner weight vectors"
+    if kind == "scalar" and name == "rotations":
+        return "the inner weights of this network are not trained"
     return ""
 
 
