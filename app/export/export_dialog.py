@@ -50,9 +50,9 @@ class ExportDialog(QDialog):
     """Options of a figure, film, page or data at the left, the preview at the right."""
 
     command_requested = Signal()
-    """The command that writes the same files."""
+    """Copy the command that writes the same files."""
     changed = Signal()
-    """Any option, or the tab."""
+    """An option or the tab changed."""
 
     def __init__(
         self,

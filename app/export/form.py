@@ -39,7 +39,7 @@ class ExportForm(QWidget):
     """Format and options of one kind of export."""
 
     changed = Signal()
-    """Any option."""
+    """An option changed."""
 
     formats: ClassVar[Mapping[str, str]] = {}
     """Titles of the formats by the endings of their files."""

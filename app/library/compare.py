@@ -58,7 +58,7 @@ class CompareController(QObject):
     message = Signal(str)
     """Sentence for the bar."""
     visibility_changed = Signal(bool)
-    """Whether the page is shown."""
+    """True once the page is shown, False once it is left."""
     help_requested = Signal(object)
     """Names of the observables to explain, as a tuple."""
 
@@ -255,7 +255,7 @@ class CompareController(QObject):
             return ()
 
     def _start(self, opened: tuple[ComparedRun, ...]) -> None:
-        """Compare runs whose files are open, and close those that are no more compared."""
+        """Compare runs whose files are open; close the files of runs that left."""
         from core.comparison.recorded import common_references
 
         close_compared(one for one in self._open if one not in opened)

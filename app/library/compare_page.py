@@ -36,7 +36,7 @@ class ComparePanel(QWidget):
     """Page of compared runs around a view of their lines."""
 
     question_changed = Signal(object)
-    """What is compared now, as a CompareQuestion."""
+    """CompareQuestion that the user chose."""
     runs_dropped = Signal(object)
     """Names of run files to compare as well, as a list."""
 

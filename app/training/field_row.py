@@ -33,7 +33,7 @@ class ResetMark(QPushButton):
 
 @final
 class FieldRow(QObject):
-    """The three widgets of a field; the section that owns them puts them into its grid."""
+    """Label, control and mark of a field, which its section puts into a grid."""
 
     edited = Signal(str, str)  # key, text
     restored = Signal(str)  # key
@@ -80,7 +80,7 @@ class FieldRow(QObject):
         if self.field.rows:
             control.setMaxLength(MOST_LETTERS)  # Qt would cut it off at 32,767
         control.setReadOnly(not editable)
-        # Edited, not changed: only what somebody types, and never what show_text puts in.
+        # `textEdited`, not `textChanged`: the user's typing alone, not what `show_text` sets.
         control.textEdited.connect(self._on_edited)
         control.returnPressed.connect(self._on_return)
         control.restore_requested.connect(self._on_restore)

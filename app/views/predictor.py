@@ -1,4 +1,4 @@
-"""The predictor f itself: over a line of 1-D inputs, or on a plane through the inputs.
+"""View of the predictor f: over a line of 1-D inputs, or on a plane through the inputs.
 
 Real targets are the colours of the data on a plane, and the ends of stems on a line.
 """

@@ -133,7 +133,7 @@ class ChoiceBox(QComboBox):
     """Combo box that the wheel changes only while it has the focus, so that panels can scroll."""
 
     choices_needed = Signal()
-    """The box gets the focus or opens: its choices are about to be used."""
+    """Emitted before the choices are used: the box gets the focus or opens."""
 
     def __init__(self, parent: QWidget | None = None, name: str = "", letters: int = 6) -> None:
         """`name` is for screen readers; the box has room for so many `letters` at least."""
