@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 RESIZED_MS = 200
 MM_PER_PIXEL = 0.26  # of a figure in letters that can be read on the screen
 LEAST_DPI, MOST_DPI = 40.0, 400.0
-NONE_SHIPPED = "No result is shipped for this study. Train it whole to see its figure and verdicts."
+NONE_SHIPPED = (
+    "No result is shipped for these settings. Train the whole study to see its figure and verdicts."
+)
 NO_FIGURE = "The figure could not be drawn because of an error; the log says more."
 OF_RUNS = "Shipped result of {count} runs at quick size."
 OF_ALL = "Shipped result of all {count} runs."
