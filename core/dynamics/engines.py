@@ -18,9 +18,10 @@ from core.network.parametrisation import TwoLayer
 from core.problem.problem import Problem
 from core.study_file.descent import GradientDescent
 
-# m n d of a step that takes one core about 1.3 ms in float64; the launches of a step's 34 to 76
-# operations take .2 to .43 ms, whatever the size.
-CUDA_PRODUCT = 20_000_000
+# On a GPU the launches of a step take half a millisecond whatever the size. One core takes
+# m n (D + 36) 65 ps for it in float64, and half of that in float32 (decision 0053).
+OPERATIONS_PER_ACTIVATION = 36
+CUDA_OPERATIONS = 14_000_000
 
 
 def check_device(problem: Problem) -> None:
@@ -99,15 +100,22 @@ def descent(problem: Problem) -> Integrator:
     if not isinstance(problem.network, TwoLayer):
         return GeneralDescent(problem)
     device = problem.experiment.run.device
-    (n, D), m = problem.inputs.shape, problem.network.m
-    if device == "cuda":
-        return TensorDescent(problem, "cuda")
-    if device == "auto" and m * n * D >= CUDA_PRODUCT and _cuda_is_present():
+    n, D = problem.inputs.shape
+    if device == "cuda" or (device == "auto" and _gains_by_cuda(problem) and _cuda_is_present()):
         return TensorDescent(problem, "cuda")
     # One product of m n n operations in place of two of m n d (core.compiled.gram).
     if n <= D and problem.network.direct:
         return GramDescent(problem)
     return Descent(problem) if problem.network.compiled else GeneralDescent(problem)
+
+
+def _gains_by_cuda(problem: Problem) -> bool:
+    """Return True if a step takes a core longer than its launches on a GPU."""
+    assert isinstance(problem.network, TwoLayer)
+    n, D = problem.inputs.shape
+    operations = problem.network.m * n * (D + OPERATIONS_PER_ACTIVATION)
+    single = problem.experiment.run.precision == "float32"
+    return bool(operations >= CUDA_OPERATIONS * (2 if single else 1))
 
 
 def _cuda_is_present() -> bool:

@@ -94,3 +94,25 @@ def test_a_gpu_is_looked_for_only_by_large_problems(monkeypatch: pytest.MonkeyPa
     integrator(sized(1000, 100, 200, device="cpu"))
     assert made == ["cuda"]
     assert asked == ["asked"]
+
+
+# Measured on an H200 beside one and sixteen cores (decision 0053): what a step gains on the device.
+@pytest.mark.parametrize(
+    ("n", "d", "m", "precision", "gains"),
+    [
+        (300, 20, 300, "float64", False),  # .54 times as fast, at best
+        (500, 20, 500, "float64", True),  # 1.8
+        (500, 20, 500, "float32", False),  # .77
+        (700, 2, 500, "float64", False),  # .77 to 1.2: few operations an example, many examples
+        (1000, 100, 200, "float64", True),  # 1.2 to 3.3
+        (500, 100, 800, "float32", True),  # 1.1 to 2.9
+        (200, 1000, 100, "float64", False),  # .34 to .55: no more than 200 coordinates count
+    ],
+)
+def test_a_gpu_is_taken_where_it_gains(
+    n: int, d: int, m: int, precision: str, gains: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_gpu(monkeypatch, present=True)
+    monkeypatch.setattr(engines, "TensorDescent", lambda problem, device: device)
+    at = sized(n, d, m, precision=precision)
+    assert (integrator(at) == "cuda") == gains

@@ -18,6 +18,7 @@ from core.run_files.frame import Frame
 from core.runs import Recorder, open_run
 from core.tensors import stepper
 from core.training.trajectory import chunks, run
+from marginscope import record
 from tests.chunked import check_small_chunks, frames_of
 from tests.networks import TWO_LAYER, Case, small_problem
 
@@ -113,3 +114,41 @@ def test_a_full_device_is_one_sentence() -> None:
             frames_of(integrator(prepared(problem)))
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
+
+
+def recorded_loop(
+    path: Path, device: str, dtype: torch.dtype
+) -> tuple[list[int], list[np.ndarray]]:
+    """Return the steps and the states that are recorded of a loop on corners of the cube."""
+    torch.manual_seed(0)
+    x = (torch.randint(0, 2, (48, 8)) * 2.0 - 1.0).to(dtype)
+    inner, outer = torch.nn.Linear(8, 32, bias=False), torch.nn.Linear(32, 1, bias=False)
+    net = torch.nn.Sequential(inner, torch.nn.ReLU(), outer).to(device, dtype)
+    x, y = x.to(device), (x[:, 0] * x[:, 1]).to(device)
+    criterion, optimizer = torch.nn.SoftMarginLoss(), torch.optim.SGD(net.parameters(), lr=0.5)
+    options: dict[str, Any] = {"loss": criterion, "model": net, "optimizer": optimizer}
+    with record(path, x, y, **options, until=100) as recording:
+        for t in range(1, 101):
+            optimizer.zero_grad()
+            risk = criterion(net(x)[:, 0], y)
+            risk.backward()
+            optimizer.step()
+            if recording.due(t):
+                recording.frame(t, risk=risk)
+    with open_run(path) as recorded:
+        steps = recorded.steps[: recorded.frames].tolist()
+        return steps, [recorded.parameters(index).copy() for index in range(recorded.frames)]
+
+
+def test_a_loop_on_the_device_is_recorded_as_on_the_processor(tmp_path: Path) -> None:
+    steps, there = recorded_loop(tmp_path / "there.msrun", "cuda", torch.float64)
+    same_steps, here = recorded_loop(tmp_path / "here.msrun", "cpu", torch.float64)
+    assert steps == same_steps
+    np.testing.assert_allclose(there, here, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_a_loop_in_less_precision_is_recorded(dtype: torch.dtype, tmp_path: Path) -> None:
+    steps, states = recorded_loop(tmp_path / "there.msrun", "cuda", dtype)
+    assert len(steps) > 50
+    assert np.isfinite(states).all()
