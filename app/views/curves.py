@@ -222,14 +222,14 @@ class CurvesView(TraceView):
 
     def words(self, data: DisplayData, frame: int) -> Overlay:
         """Return the titles of the strips with the values at the cursor."""
-        from core.figures.trace_panels import strip_title
+        from core.observables.registry import title_with_unit
 
         titles = []
         for k, (strip, values) in enumerate(zip(self.strips, self._values, strict=True)):
             value = float(values[frame]) if frame < values.size else math.nan
             text, short = (
                 one.replace("log10", LOG10)
-                for one in (strip_title(strip), strip.name.replace("_", " "))
+                for one in (title_with_unit(strip.quantity), strip.name.replace("_", " "))
             )
             number = _number(strip, value)
             if self._logarithmic and not strip.takes_log and strip.shows == "plain":

@@ -19,6 +19,7 @@ Colours = NDArray[np.uint8]
 Dash = Literal["solid", "dashed", "dotted"]
 MM_PER_INCH = 25.4
 NAN = float("nan")
+LOG = "log10_"  # of the names of observables that are logarithms
 NO_BREAK = "\u00a0"
 
 
@@ -146,6 +147,13 @@ class Strip:
     high: float
     shows: str = "plain"
     takes_log: bool = False
+
+    @property
+    def quantity(self) -> str:
+        """Name of the observable whose values the ticks show: of one that is a logarithm, its
+        argument."""
+        is_power = self.shows == "log" and not self.takes_log
+        return self.name.removeprefix(LOG) if is_power else self.name
 
     @property
     def unit(self) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.figures.numbers import linear_ticks, math_number, nice_step
-from core.figures.primitives import Axis, Strip
+from core.figures.primitives import LOG, Axis, Strip
 from core.numbers import number_text, power_text
 from core.problem.schedule import coordinate, inverse_coordinate
 
@@ -192,7 +192,6 @@ def needs_logarithm(low: float, high: float) -> bool:
 
 Floats = NDArray[np.float64]
 WIDE = 100.0  # largest over smallest value beyond which positive curves are shown by their log10
-LOG = "log10_"  # of the names of observables that are logarithms
 AIR = 0.06  # above and below a curve, as a share of its range
 FLAT = 1e-12  # of the larger value: a range that is nothing but rounding
 MOST_TRIED = 6

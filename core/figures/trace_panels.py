@@ -25,13 +25,11 @@ from core.figures.primitives import (
     Ink,
     Level,
     Panel,
-    Strip,
     TimeKey,
     Words,
     plain,
 )
 from core.figures.ticks import (
-    LOG,
     Extent,
     extent_of,
     ranged,
@@ -41,7 +39,7 @@ from core.figures.ticks import (
     with_air,
 )
 from core.figures.time_axis import Across, keys_of
-from core.observables.registry import find_observable, is_loop_number, observable_of
+from core.observables.registry import is_loop_number, observable_of, title_with_unit
 from core.observables.spectrum import has_inner, log10_singular_values
 from core.runs import Run
 
@@ -128,7 +126,7 @@ class TracePanel:
             colour = curve_colour(k, self.palette)
             if strip is not y.strips[-1]:
                 found.append(Level(strip.start, self.palette.muted))
-            title = math_words(plain(strip_title(strip)))
+            title = math_words(plain(title_with_unit(strip.quantity)))
             found.append(Level(NAN, colour, title, label_at=end - line, align="left"))
             axis = replace(y, low=low, high=max(min(high, end), low + line))
             placed = [
@@ -306,20 +304,6 @@ def _later(run: Run, last: int, look: Look) -> list[Array]:
     if last == run.frames - 1:
         return []
     return [np.array([observable_of(name).at(run, i) for i in frames.tolist()]) for name in names]
-
-
-def strip_title(strip: Strip) -> str:
-    """Return the title of a strip, with the unit of its axis.
-
-    >>> strip_title(Strip("log10_risk", 0.0, 1.0, 1.0, -2.0, 0.0))
-    'log10 risk'
-    """
-    is_power = strip.shows == "log" and not strip.takes_log
-    item = find_observable(strip.name.removeprefix(LOG) if is_power else strip.name)
-    if item is None:
-        return strip.name.replace("_", " ")
-    unit = f" ({item.unit})" if item.unit else ""
-    return item.title.replace("log10 of the ", "log10 ") + unit
 
 
 def _axis(traces: Sequence[Traces], heights: Sequence[Array], x: Across, bare: Axis) -> Axis:

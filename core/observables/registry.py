@@ -154,6 +154,19 @@ def full_name(name: str) -> str:
     return f"{LOOP}{name}" if is_loop_number(name) and not name.startswith(LOOP) else name
 
 
+def title_with_unit(name: str) -> str:
+    """Return the title of an observable for an axis; of no observable, its name in words.
+
+    >>> title_with_unit("test_error"), title_with_unit("log10_risk")
+    ('test error (share)', 'log10 risk')
+    """
+    item = find_observable(name)
+    if item is None:
+        return name.replace("_", " ")
+    unit = f" ({item.unit})" if item.unit else ""
+    return item.title.replace("log10 of the ", "log10 ") + unit
+
+
 def observable_in(runs: Sequence[Run], name: str) -> Observable | None:
     """Return the observable of a name that is registered, or that one of some runs has."""
     found = find_observable(name)
