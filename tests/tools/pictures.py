@@ -6,6 +6,7 @@ pictures afterwards: they are what readers of the documents see first.
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -112,19 +113,23 @@ def picture(state: State, path: Path) -> None:
         spin(0.5)
 
 
-def main(names: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Make the picture of one state here, or those of several or all in processes of their own."""
-    states = [state for state in STATES if not names or state.name in names]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", choices=[state.name for state in STATES])
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    options = parser.parse_args(arguments)
+    states = [state for state in STATES if not options.names or state.name in options.names]
     if len(states) > 1:
         for state in states:
-            command = [sys.executable, "-m", "tests.tools.pictures", state.name]
-            subprocess.run(command, check=True)
+            module, out = ("-m", "tests.tools.pictures"), ("--out", str(options.out))
+            subprocess.run([sys.executable, *module, state.name, *out], check=True)
         return
     prepare()
     application = QtApplication([sys.argv[0]])
     assert isinstance(application, QApplication)
     (state,) = states
-    picture(state, FOLDER / f"window-{state.name}.png")
+    picture(state, options.out / f"window-{state.name}.png")
 
 
 if __name__ == "__main__":
