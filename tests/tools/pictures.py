@@ -116,9 +116,11 @@ def picture(state: State, path: Path) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Make the picture of one state here, or those of several or all in processes of their own."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*", choices=[state.name for state in STATES])
+    parser.add_argument("names", nargs="*", help=", ".join(state.name for state in STATES))
     parser.add_argument("--out", type=Path, default=FOLDER)
     options = parser.parse_args(arguments)
+    if unknown := set(options.names) - {state.name for state in STATES}:
+        parser.error(f"unknown names: {', '.join(sorted(unknown))}")
     states = [state for state in STATES if not options.names or state.name in options.names]
     if len(states) > 1:
         for state in states:
