@@ -1,19 +1,24 @@
 """gamma_ntk: the margin of the network's tangent at its initial law (telgarsky22, Assumption 1.3).
 
-For N nodes from a generator of their own in place of the law, with
-g_ij = y_i (relu(<v_j, x_i>), a_j 1[<v_j, x_i> > 0] x_i), zero where |w_j| >= 2, minimax says
+A node w = (a, v) has g_i = y_i (relu(<v, x_i>), a 1[<v, x_i> > 0] x_i), zero where |w| >= 2, and
+minimax says
 
-    max over |theta_j| <= 1 of min_i mean_j <theta_j, g_ij>
-        = min over q in the simplex of mean_j |sum_i q_i g_ij|.
+    gamma_ntk = max over |theta(w)| <= 1 of min_i E <theta(w), g_i(w)>
+              = min over q in the simplex of E |sum_i q_i g_i(w)|.
 
-Iteratively reweighted least squares: with n_j = |sum_i q_i g_ij| the right side is q' K q with
-K = mean_j g_j g_j'/n_j; the next q minimises that form. theta_j = sum_i q_i g_ij/n_j gives min_i
-(K q)_i on the left side, so that every round has a bracket for these nodes.
+With v = r u, |u| = 1, and D(u) = sum_i q_i y_i 1[<u, x_i> > 0] x_i the length of the sum is
+|D| sqrt(a^2 + r^2 c^2), c = <u, D>/|D|, so that a and r integrate out (core.reference.node_means):
 
-The law itself has no closed form in 1 + d dimensions. For the q found, fixed by then, E |sum_i q_i
-g_i| is at least gamma_ntk, and min_i E <theta, g_i> of its theta at most; both are means over other
-nodes, and lie within what the inequality of Maurer and Pontil (2009, Theorem 4: bounded values, by
-their sample variance) allows, but for a probability of FAILURE over the draw.
+    Phi(q) = E_u |D| (k1 + c k2) >= gamma_ntk,
+    e_i = E_u y_i 1[<u, x_i> > 0] (k1 <D, x_i>/|D| + k2 <u, x_i>),    min_i e_i <= gamma_ntk,
+
+the e_i of theta = (sum_i q_i g_i)/|sum_i q_i g_i|. Where D is 0 on some cell of directions, that
+theta is not defined, so it is multiplied by |D|/sqrt(|D|^2 + floor^2), which keeps |theta| <= 1.
+
+q is found by reweighted least squares (core.reference.tangent_weights). For d <= 2 the directions
+that see the same examples form arcs, over which both means are integrated: the bracket is proved up
+to rounding. Beyond, both are means over directions that q knows nothing of, with two controls whose
+means are arc-cosine kernels: y_i 1[.] <D, x_i> and y_i relu(<u, x_i>) <u, D>.
 """
 
 from __future__ import annotations
@@ -25,149 +30,302 @@ import numpy as np
 
 from core.data.dataset import Array
 from core.problem.problem import Problem
-from core.reference.hull import coordinates, nearest, why_not
+from core.reference.directions import Directions, arcs_of_plane, draw_directions
+from core.reference.hull import coordinates, why_not
 from core.reference.margin import Bracket, SampleMargin, data_key, nothing, unresolved
+from core.reference.node_means import TABLE_ERROR, NodeMeans, node_means
+from core.reference.tangent_weights import Weights, find_weights
 from core.reference.watch import Watch
 
-# As many give it to 1 or 2 % on Figure 1's data (docs/theory.md, 7.3).
-NODES = 4000
-SEED = 13  # of the nodes that q is found on, and one more of those that bound it
-WORK, OVERHEAD = 2.5e9, 20  # n (d + OVERHEAD) for each of the nodes that bound it
-FEWEST, MOST = 2**14, 2**19
+SEED = 13  # of the directions that q is found on; the next two of the pilot and of the bracket
+WORK, OVERHEAD = 1e10, 20  # most, of n (d + OVERHEAD) for each of the directions of the bracket
+FEWEST, MOST = 2**14, 2**21
+TARGET = 3e-3  # of the margin: what either end may lie off by the draw, if WORK allows
+SEARCHED, MOST_SEARCHED = 2**22, 2**16  # values <u, x_i>, and directions, of the search for q
+PILOT = 2**16  # directions of the pilot, for up to 64 examples
 FAILURE = 1e-6
-# |theta| <= 1 at every w and theta = 0 beyond the cutoff: the first is not printed in Assumption
-# 1.3, but used in appendix A (docs/theory.md, 8.2).
-CUTOFF = 2.0
 MOST_EXAMPLES = 1500
-ENOUGH, ROUNDS = 1e-4, 60
-CHUNK = 2**21  # values of a piece of V, or of what is taken of nodes and examples
+CHUNK = 2**18  # values of a piece: what is taken of directions and examples
+LARGEST_FACTOR = 0.5
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Nodes:
-    """Signed features of N nodes: relu (N, n), y 1[> 0] a (N, n), and <x_i, x_k> (n, n).
+class Sample:
+    """Examples in coordinates of their span, and the law of the directions.
 
-    g_ij' g_kj = outer_ji outer_jk + inner_ji inner_jk <x_i, x_k>.
+    `rows` (n, r) have the inner products of the examples, and `outside` is d - r.
     """
 
-    outer: Array
-    inner: Array
-    gram: Array
+    rows: Array
+    y: Array
+    outside: int
 
-    def lengths(self, q: Array) -> Array:
-        """n_j = |sum_i q_i g_ij|, (N,)."""
-        weighted = self.inner * q
-        squares = (self.outer @ q) ** 2 + ((weighted @ self.gram) * weighted).sum(axis=1)
-        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+    @property
+    def d(self) -> int:
+        return int(self.rows.shape[1]) + self.outside
 
-    def form(self, lengths: Array) -> Array:
-        """K = mean_j g_j g_j'/n_j, (n, n); nodes of length 0 have theta = 0."""
-        positive = lengths > 0.0
-        scale = np.zeros_like(lengths)
-        scale[positive] = 1.0 / (lengths[positive] * lengths.size)
-        outer = self.outer.T @ (scale[:, None] * self.outer)
-        inner = self.inner.T @ (scale[:, None] * self.inner)
-        return np.asarray(outer + inner * self.gram)
-
-    def along(self, q: Array, x: Array) -> tuple[Array, Array]:
-        """n_j (N,) and <theta_j, g_ij> (N, n), theta_j = sum_i q_i g_ij/n_j.
-
-        x (n, r) are the examples, or rows with their Gram matrix.
-        """
-        first, inner = self.outer @ q, (self.inner * q) @ x
-        lengths = np.sqrt(first**2 + np.einsum("jk,jk->j", inner, inner))
-        second = inner @ x.T
-        scale = np.zeros_like(lengths)
-        np.divide(1.0, lengths, out=scale, where=lengths > 0.0)
-        second *= self.inner
-        second += first[:, None] * self.outer
-        second *= scale[:, None]
-        return lengths, second
+    @property
+    def size(self) -> float:
+        """Largest |x_i|."""
+        return float(np.linalg.norm(self.rows, axis=1).max())
 
 
-def sampled(x: Array, y: Array, count: int = NODES, seed: int = SEED) -> Nodes:
-    """`count` nodes a ~ N(0, 1), v ~ N(0, I/d); those with |(a, v)| >= 2 are zero."""
-    return drawn(x, y, count, np.random.default_rng(seed))
-
-
-def drawn(
-    x: Array, y: Array, count: int, generator: np.random.Generator, outside: int = 0
-) -> Nodes:
-    """The same from a generator; x (n, r) may be the examples in a space of r = d - `outside`.
-
-    What v has outside of it meets no example: only its length counts, of chi-squared law.
-    """
-    n, r = x.shape
-    d = r + outside
-    a = generator.standard_normal(count)
-    z, squares = np.empty((count, n)), a * a
-    if outside > 0:
-        squares += generator.chisquare(outside, count) / d
-    # By pieces: all v of all nodes would take 320 MB at d = 10^4.
-    step = max(1, CHUNK // r)
-    for begin in range(0, count, step):
-        part = slice(begin, min(begin + step, count))
-        v = generator.standard_normal((part.stop - begin, r)) / np.sqrt(d)
-        z[part] = v @ x.T
-        squares[part] += (v * v).sum(axis=1)
-    kept = (squares < CUTOFF**2)[:, None]
-    active = (z > 0.0) & kept
-    return Nodes(np.where(active, z, 0.0) * y, np.where(active, a[:, None], 0.0) * y, x @ x.T)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeBracket:
-    """lower <= the margin for some nodes <= upper, after some rounds, and the q of `upper`."""
-
-    lower: float
-    upper: float
-    rounds: int
-    q: Array
-
-
-def bracket(nodes: Nodes, watch: Watch, enough: float = ENOUGH) -> NodeBracket:
-    """The margin for these nodes.
-
-    One point x = 1 and a node (a, v) = (1, 1) have g = (1, 1), so the margin is sqrt(2):
-
-    >>> one = np.ones((1, 1))
-    >>> best = bracket(Nodes(one, one, one), Watch())
-    >>> round(best.lower, 9), round(best.upper, 9)
-    (1.414213562, 1.414213562)
-    """
-    n = nodes.gram.shape[0]
-    q = best = np.full(n, 1.0 / n)
-    lower, upper, turn = -np.inf, np.inf, 0
-    while turn < ROUNDS:
-        turn += 1
-        watch.look()
-        lengths = nodes.lengths(q)
-        mean = float(lengths.mean())
-        K = nodes.form(lengths)
-        lower = max(lower, float((K @ q).min()))
-        if mean < upper:
-            upper, best = mean, q
-        if upper <= 0.0 or upper - lower <= enough * upper or watch.late:
-            break
-        floor = np.maximum(lengths, 1e-6 * mean)  # keeps the form finite where a node hits a kink
-        # The minimum of a quadratic form over the simplex is the nearest point of a hull.
-        q = nearest(coordinates(nodes.form(floor))).q
-    return NodeBracket(lower, upper, turn, best)
-
-
-def of_law(x: Array, y: Array, q: Array, watch: Watch, seed: int = SEED + 1) -> Bracket:
-    """The bracket of the law's margin that weights q (n,) give, by nodes that q knows nothing of.
-
-    |g_i| <= 2 |x_i|, so that |sum_i q_i g_i| is in [0, 2 X] and <theta, g_i> in [-2 X, 2 X],
-    X = max |x_i|. A watch that is late ends it with fewer nodes.
-    """
+def sample_of(x: Array, y: Array) -> Sample:
+    """Return the sample of examples x (n, d) with labels y (n,): for d > n and d > 2, in R^n."""
     n, d = x.shape
-    count = int(np.clip(WORK / (n * (min(n, d) + OVERHEAD)), FEWEST, MOST))
-    rows = x if d <= n else coordinates(x @ x.T)  # only their products matter
-    # Drawn after q was fixed: on its own nodes q would look better than it is.
-    generator = np.random.default_rng(seed)
+    return Sample(x, y, 0) if d <= max(n, 2) else Sample(coordinates(x @ x.T), y, d - n)
+
+
+def search_stages(sample: Sample) -> list[Directions]:
+    """Return the directions that weights are found on: arcs of the plane, or few and many draws."""
+    rows, n = sample.rows, sample.y.size
+    if sample.d <= 2:
+        count = int(np.clip(SEARCHED // (2 * n * n), 2, 16))
+        return [arcs_of_plane(rows, sample.y, None, count)]
+    generator = np.random.default_rng(SEED)
+    most = int(np.clip(SEARCHED // n, FEWEST, MOST_SEARCHED))
+    return [
+        Directions(
+            draw_directions(rows, sample.outside, count, generator), np.full(count, 1 / count)
+        )
+        for count in (most // 8, most)
+    ]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """What N directions give: of each |D| (k1 + c k2), and of each example's e_i its parts.
+
+    `aligned` (N, n) is y_i 1[.] <D, x_i> and `along` (N, n) y_i relu(<u, x_i>); `length` (N,) is
+    |D| (k1 + c k2), `squared` |D|^2 and `height` <u, D>. e_i = first aligned + second along.
+    """
+
+    aligned: Array
+    along: Array
+    length: Array
+    squared: Array
+    height: Array
+    first: Array
+    second: Array
+
+
+def evaluate(z: Array, sample: Sample, weights: Weights, means: NodeMeans) -> Values:
+    """Return the values of directions with z (N, n) = <u, x_i>."""
+    rows, q = sample.rows, weights.q
+    seen = np.where(z > 0.0, sample.y, 0.0)
+    D = (seen * q) @ rows
+    squared = np.einsum("jk,jk->j", D, D)
+    size = np.sqrt(squared)
+    along = seen * z
+    height = along @ q
+    cosine = np.divide(height, size, out=np.zeros_like(size), where=size > 0.0)
+    k1, k2 = means(cosine)
+    floored = np.sqrt(squared + weights.floor**2)
+    aligned = D @ rows.T
+    aligned *= seen
+    return Values(
+        aligned,
+        along,
+        size * k1 + height * k2,
+        squared,
+        height,
+        k1 / floored,
+        k2 * np.divide(size, floored, out=np.zeros_like(size), where=floored > 0.0),
+    )
+
+
+# ------------------------------------------------------------------------------------ d <= 2
+
+
+def integrate_plane(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
+    """Return the bracket of weights for examples in R or R^2, by quadrature over all directions."""
+    means, n = node_means(sample.d), sample.y.size
+    found = []
+    for count in (16, 32):  # nodes of an arc; the difference bounds what the second lacks
+        directions = arcs_of_plane(sample.rows, sample.y, weights.q, count)
+        sums = np.zeros(n + 1)
+        for z, mass in directions.chunks(max(1, CHUNK // n)):
+            watch.look()
+            values = evaluate(z, sample, weights, means)
+            e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
+            sums += np.r_[mass @ values.length, mass @ e]
+        found.append(sums)
+    error = np.abs(found[1] - found[0]).max() + 2.0 * TABLE_ERROR * sample.size
+    upper, lower = float(found[1][0] + error), float(found[1][1:].min() - error)
+    method = "integrated over all directions"
+    if not lower > 0.0:
+        return unresolved(upper, sample.size, True, method)
+    value = min(max(float(found[1][0]), lower), upper)
+    return Bracket(lower, upper, value, True, method)
+
+
+# ------------------------------------------------------------------------------------ d >= 3
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Controls:
+    """Coefficients (2, n + 1) of the two controls of each mean, and the controls' own means.
+
+    The first column is of |D| (k1 + c k2), whose controls are |D|^2 and <u, D>^2.
+    """
+
+    coefficients: Array
+    means: Array
+
+    def subtract(self, values: Values) -> Array:
+        """Return each value without its controls, (N, n + 1)."""
+        first, second = self.coefficients
+        found = np.empty((values.length.size, first.size))
+        found[:, 0] = values.length - first[0] * values.squared - second[0] * values.height**2
+        e = found[:, 1:]
+        np.subtract(values.first[:, None], first[1:], out=e)
+        e *= values.aligned
+        rest = values.second[:, None] - values.height[:, None] * second[1:]
+        rest *= values.along
+        e += rest
+        return found
+
+    def expected(self) -> Array:
+        """Return the expected values of what was subtracted, (n + 1,)."""
+        return np.asarray((self.coefficients * self.means).sum(axis=0))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Pilot:
+    """What directions of their own say of the values without controls: means and variances."""
+
+    controls: Controls
+    means: Array
+    variances: Array
+    plain_means: Array  # with the controls
+    plain_variances: Array
+
+    def useful(self, sample: Sample, weights: Weights, means: NodeMeans, count: int) -> Pilot:
+        """Return the pilot without the controls that widen a mean's deviation.
+
+        Where D is almost always 0 the coefficients are huge, and with them what a value may be.
+        """
+        none = replace(self.controls, coefficients=np.zeros_like(self.controls.coefficients))
+        plain = replace(self, controls=none, means=self.plain_means, variances=self.plain_variances)
+        both = [
+            foreseen(one.variances, reach(sample, weights, one, means), count)
+            for one in (self, plain)
+        ]
+        keep = both[0] < both[1]
+        coefficients = np.where(keep, self.controls.coefficients, 0.0)
+        return replace(
+            self,
+            controls=replace(self.controls, coefficients=coefficients),
+            means=np.where(keep, self.means, self.plain_means),
+            variances=np.where(keep, self.variances, self.plain_variances),
+        )
+
+
+def control_means(weights: Weights) -> Array:
+    """Return the exact means of both controls of each value, (2, n + 1)."""
+    found = np.array([kernel @ weights.q for kernel in weights.kernels])
+    return np.asarray(np.c_[found @ weights.q, found])
+
+
+def run_pilot(
+    sample: Sample, weights: Weights, means: NodeMeans, count: int, watch: Watch
+) -> Pilot:
+    """Regress each value on its controls, by `count` directions."""
+    n = sample.y.size
+    generator = np.random.default_rng(SEED + 1)
+    # Of value, first and second control: means, and means of products.
+    sums, products = np.zeros((3, n + 1)), np.zeros((3, 3, n + 1))
+    step = max(1, CHUNK // n)
+    for begin in range(0, count, step):
+        watch.look()
+        z = draw_directions(sample.rows, sample.outside, min(step, count - begin), generator)
+        values = evaluate(z, sample, weights, means)
+        e = values.first[:, None] * values.aligned + values.second[:, None] * values.along
+        seen = (
+            np.c_[values.length, e],
+            np.c_[values.squared, values.aligned],
+            np.c_[values.height**2, values.height[:, None] * values.along],
+        )
+        for i, one in enumerate(seen):
+            sums[i] += one.sum(axis=0)
+            for k in range(i + 1):
+                products[i, k] += np.einsum("ji,ji->i", one, seen[k])
+    centre = sums / count
+    covariance = np.array([[products[max(i, k), min(i, k)] for k in range(3)] for i in range(3)])
+    covariance = covariance / count - centre[:, None] * centre[None, :]
+    own, cross = np.moveaxis(covariance[1:, 1:], 2, 0), covariance[1:, 0].T
+    # A control that never varies, as with one example, has no coefficient.
+    coefficients = np.einsum("ikl,il->ki", np.linalg.pinv(own, rcond=1e-9, hermitian=True), cross)
+    left = covariance[0, 0] - (coefficients * cross.T).sum(axis=0)
+    controls = Controls(coefficients, control_means(weights))
+    without = centre[0] - (coefficients * centre[1:]).sum(axis=0)
+    plain = np.maximum(covariance[0, 0], 0.0)
+    return Pilot(controls, without, np.maximum(left, 0.0), centre[0], plain)
+
+
+def reach(sample: Sample, weights: Weights, pilot: Pilot, means: NodeMeans) -> Array:
+    """Return how far a value without controls is beyond the pilot's mean at most, (n + 1,).
+
+    Above it for |D| (k1 + c k2), below it for each e_i. |D| is at most half of
+    |sum_i q_i y_i x_i| + sqrt(lambda_max(sum_i q_i x_i x_i')), <u, D> at most |D|, and so on.
+    """
+    rows, q = sample.rows, weights.q
+    largest = float(np.linalg.eigvalsh(rows.T @ (q[:, None] * rows))[-1])
+    most = (float(np.linalg.norm((q * sample.y) @ rows)) + np.sqrt(max(largest, 0.0))) / 2.0
+    k1, k2, length = means.largest
+    first, second = pilot.controls.coefficients
+    above = length * most - (min(first[0], 0.0) + min(second[0], 0.0)) * most**2
+    # k1 |D|/sqrt(|D|^2 + floor^2) and first |D| have one sign: their difference is at most either.
+    parts = [
+        np.where(b >= 0.0, np.maximum(k, b * most), k - b * most)
+        for k, b in ((k1, first[1:]), (k2, second[1:]))
+    ]
+    below = np.linalg.norm(rows, axis=1) * (parts[0] + parts[1])
+    return np.asarray(np.r_[above - pilot.means[0], below + pilot.means[1:]])
+
+
+def factors(variances: Array, ranges: Array, count: int) -> Array:
+    """Return the b of each mean that makes its deviation small."""
+    logarithm = np.log(ranges.size / FAILURE)
+    squares = np.maximum(variances, 1e-12 * ranges**2) * count
+    return np.asarray(np.minimum(LARGEST_FACTOR, ranges * np.sqrt(2.0 * logarithm / squares)))
+
+
+def deviation(b: Array, squares: Array, ranges: Array, count: int) -> Array:
+    """Return how far each mean may be off: all of them at once, on one side each."""
+    logarithm = np.log(ranges.size / FAILURE)
+    spread = -(np.log1p(-b) + b) * squares / ranges**2
+    return np.asarray(ranges * (logarithm + spread) / (b * count))
+
+
+def foreseen(variances: Array, ranges: Array, count: int) -> Array:
+    """Return the deviations that variances let expect."""
+    return deviation(factors(variances, ranges, count), variances * count, ranges, count)
+
+
+def bound_by_draws(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
+    """Return the bracket of weights by directions that they know nothing of.
+
+    For a bounded value X >= m - R, m fixed before, and 0 <= b < 1, Fan, Grama and Liu (2015,
+    (4.12)) have exp(b xi + (ln(1 - b) + b) xi^2) <= 1 + b xi, xi = (X - m)/R, so that the mean of N
+    draws exceeds E X by more than R (ln(1/p) - (ln(1 - b) + b) sum xi^2)/(b N) with probability p
+    at most. m, b and N come from the pilot. A watch that is late ends it with fewer directions.
+    """
+    n, r = sample.rows.shape
+    means = node_means(sample.d)
+    largest = int(np.clip(WORK / (n * (r + OVERHEAD)), FEWEST, MOST))
+    pilot = run_pilot(sample, weights, means, max(FEWEST, PILOT * 64 // max(n, 64)), watch)
+    pilot = pilot.useful(sample, weights, means, largest)
+    ranges = reach(sample, weights, pilot, means)
+    count, enough = FEWEST, TARGET * float(pilot.means[0] + pilot.controls.expected()[0])
+    while count < largest and foreseen(pilot.variances, ranges, count).max() > enough:
+        count = min(2 * count, largest)
+    b = factors(pilot.variances, ranges, count)
+    generator = np.random.default_rng(SEED + 2)
     sums, squares = np.zeros(n + 1), np.zeros(n + 1)
     step = max(1, CHUNK // n)
     for begin in range(0, count, step):
@@ -175,28 +333,27 @@ def of_law(x: Array, y: Array, q: Array, watch: Watch, seed: int = SEED + 1) -> 
         if watch.late and begin >= FEWEST:
             count = begin
             break
-        some = drawn(rows, y, min(step, count - begin), generator, max(d - n, 0))
-        lengths, aligned = some.along(q, rows)
-        sums += np.r_[lengths.sum(), aligned.sum(axis=0)]
-        squares += np.r_[lengths @ lengths, np.einsum("ji,ji->i", aligned, aligned)]
-    means = sums / count
-    # From sums, which cancel where all nodes agree: not below 0.
-    variances = np.maximum(squares - count * means**2, 0.0) / (count - 1)
-    size = float(np.linalg.norm(x, axis=1).max())
-    # n + 1 means at once, with one side each; the 2 is the inequality's own.
-    logarithm = np.log(2.0 * (n + 1) / FAILURE)
-    ranges = np.r_[2.0, np.full(n, 4.0)] * size
-    deviations = np.sqrt(2.0 * variances * logarithm / count) + 7.0 * ranges * logarithm / (
-        3.0 * (count - 1)
-    )
-    upper, lower = float(means[0] + deviations[0]), float((means - deviations)[1:].min())
+        z = draw_directions(sample.rows, sample.outside, min(step, count - begin), generator)
+        left = pilot.controls.subtract(evaluate(z, sample, weights, means))
+        left -= pilot.means
+        sums += left.sum(axis=0)
+        squares += np.einsum("ji,ji->i", left, left)
+    found = sums / count + pilot.means + pilot.controls.expected()
+    deviations = deviation(b, squares, ranges, count) + 2.0 * TABLE_ERROR * sample.size
+    upper, lower = float(found[0] + deviations[0]), float((found - deviations)[1:].min())
     method = (
-        f"{count} nodes drawn at random: holds but for a chance of "
+        f"{count} directions drawn at random: holds but for a chance of "
         f"10^{round(np.log10(FAILURE))} over the draw"
     )
     if not lower > 0.0:
-        return unresolved(upper, size, False, f"by {method}")
-    return Bracket(lower, upper, min(max(float(means[0]), lower), upper), False, method)
+        return unresolved(upper, sample.size, False, f"by {method}")
+    return Bracket(lower, upper, min(max(float(found[0]), lower), upper), False, method)
+
+
+def bracket_of(sample: Sample, weights: Weights, watch: Watch) -> Bracket:
+    """Return the bracket of gamma_ntk that weights of the examples give."""
+    bound = integrate_plane if sample.d <= 2 else bound_by_draws
+    return bound(sample, weights, watch)
 
 
 @final
@@ -215,7 +372,7 @@ class TangentMargin(SampleMargin):
     label = "gamma_ntk"
     plain_relu = True
     failure = FAILURE
-    version = 4
+    version = 5
     most_examples = MOST_EXAMPLES
     too_many = "gamma_ntk is computed for up to {most} examples; here n = {n}."
     where = (
@@ -223,17 +380,19 @@ class TangentMargin(SampleMargin):
     )
 
     def key(self, problem: Problem) -> str:
-        return data_key(problem, NODES, SEED, WORK)
+        return data_key(problem, SEED, WORK)
 
     def of_sample(self, problem: Problem, watch: Watch) -> Bracket:
         data = problem.dataset
         why = why_not(data.x, data.y)
         if why:
             return nothing(f"gamma_ntk is 0: {why}")
-        sample = bracket(sampled(data.x, data.y), watch)
-        law = of_law(data.x, data.y, sample.q, watch)
+        sample = sample_of(data.x, data.y)
+        stages = search_stages(sample)
+        weights = find_weights(sample.rows, sample.y, sample.d, stages, watch)
+        law = bracket_of(sample, weights, watch)
         words = (
-            f"{law.method}; weights of the examples by reweighted least squares on {NODES} other "
-            f"nodes, {sample.rounds} rounds"
+            f"{law.method}; weights of the examples by reweighted least squares on "
+            f"{stages[-1].count} other directions, {weights.rounds} rounds"
         )
         return replace(law, method=words if law.exists else law.method)

@@ -94,8 +94,8 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
     if not bracket.exists:
         return Hypothesis(text, "> 0", bracket.method, False if bracket.nothing else None)
     present = shown(bracket.lower)
-    # gamma_ntk is known by a draw of nodes only, which may miss: it meets no hypothesis, however
-    # narrow its bracket (decision 0008).
+    # Beyond the plane gamma_ntk is known by a draw only, which may miss: it meets no hypothesis,
+    # however narrow its bracket (decision 0008).
     if not proved_below(margin):
         return Hypothesis(text, "> 0", f"{present}, which {margin.certainty}", None)
     return Hypothesis(text, "> 0", present, bracket.lower > 0.0)

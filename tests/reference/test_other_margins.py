@@ -1,18 +1,13 @@
-"""The tangent margin, the l1 margin on the line, neural collapse, and whole distributions."""
+"""The l1 margin on the line, neural collapse, and whole distributions."""
 
 from __future__ import annotations
-
-import re
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from core.data.parity import all_corners
-from core.reference import tangent
 from core.reference.intervals import BiasMargin, breakpoints, candidates, l1_margin, lifted
-from core.reference.linear import KernelMargin
 from core.reference.population import (
     CollapseMargin,
     DyadicPopulation,
@@ -22,123 +17,9 @@ from core.reference.population import (
     even_parity,
     unmet,
 )
-from core.reference.tangent import TangentMargin, bracket, drawn, of_law, sampled
+from core.reference.tangent import TangentMargin
 from core.reference.watch import CancelledError, Watch
 from tests.problems import problem
-
-
-def test_gamma_ntk_of_figure_1() -> None:
-    """The .0511 of docs/theory.md, 7.3, good to 1-2 %, is in the bracket of the law."""
-    found = TangentMargin().compute(problem(), Watch())
-    assert found.lower <= 0.0511 <= found.upper
-    assert found.value == pytest.approx(0.0511, rel=0.02)
-    assert found.gap < 0.15
-    assert not found.certified
-    assert "holds but for a chance of 10^-6" in found.method
-    assert found.value <= KernelMargin().compute(problem(), Watch()).value
-
-
-def radial(count: int) -> float:
-    """E |w| over |w| < 2 for w ~ N(0, I_2): int_0^2 r^2 exp(-r^2/2) dr, by Gauss and Legendre."""
-    r, weights = np.polynomial.legendre.leggauss(count)
-    r = 1.0 + r
-    return float(weights @ (r**2 * np.exp(-0.5 * r**2)))
-
-
-@pytest.mark.parametrize("signs", [(1.0,), (1.0, -1.0), (1.0, 2.0)])
-def test_gamma_ntk_of_the_law_in_closed_form(signs: tuple[float, ...]) -> None:
-    """d = 1: half of the nodes see a point, each with |g| = |x| |w|; both sides have their own."""
-    x = np.array(signs)[:, None]
-    expected = 0.5 * radial(40)
-    assert radial(40) == pytest.approx(radial(60), rel=1e-12)
-    q = np.zeros(len(x))
-    q[: 1 if signs == (1.0, 2.0) else len(x)] = 1.0 if signs != (1.0, -1.0) else 0.5
-    for seed in range(2):
-        found = of_law(x, np.sign(x[:, 0]), q, Watch(), seed)
-        assert found.lower <= expected <= found.upper
-        assert found.gap < 0.05
-        assert not found.certified
-
-
-def test_gamma_ntk_of_too_small_a_margin_is_not_resolved() -> None:
-    x, y = np.array([[1.0, 0.0], [1.0, 1e-6]]), np.array([1.0, -1.0])
-    found = of_law(x, y, np.full(2, 0.5), Watch())
-    assert found.open
-    assert not found.certified
-    assert 1e-7 < found.upper < 1e-2
-
-
-def test_gamma_ntk_bracket_holds_for_explicit_features() -> None:
-    """Both ends anew from the features g_ij themselves, and against another minimiser."""
-    generator = np.random.default_rng(0)
-    x, y = generator.standard_normal((5, 3)) / 2.0, np.array([1.0, 1.0, 1.0, -1.0, -1.0])
-    nodes = sampled(x, y, count=200, seed=1)
-    found = bracket(nodes, Watch(), enough=1e-6)
-    lower, upper = found.lower, found.upper
-    again = np.random.default_rng(1)
-    a, v = again.standard_normal(200), again.standard_normal((200, 3)) / np.sqrt(3)
-    z = v @ x.T
-    kept = (a**2 + (v**2).sum(axis=1) < 4.0)[:, None] & (z > 0)
-    g = (
-        np.concatenate([(z * kept)[..., None], (a[:, None] * kept)[..., None] * x[None]], axis=2)
-        * y[None, :, None]
-    )
-    assert np.allclose(nodes.lengths(np.full(5, 0.2)), np.linalg.norm(g.mean(axis=1), axis=1))
-    combined = np.einsum("i,jic->jc", found.q, g)
-    lengths, aligned = nodes.along(found.q, x)
-    assert np.allclose(lengths, np.linalg.norm(combined, axis=1), atol=1e-14)
-    theta = combined / np.maximum(lengths, 1e-300)[:, None]
-    assert np.allclose(aligned, np.einsum("jc,jic->ji", theta, g), atol=1e-12)
-    best = np.inf
-    for _ in range(4000):  # nothing in the simplex is below the lower end
-        q = generator.dirichlet(np.full(5, 0.7))
-        best = min(best, float(np.linalg.norm(np.einsum("i,jic->jc", q, g), axis=1).mean()))
-    assert lower <= upper <= best
-    assert best < 1.1 * upper
-    assert upper - lower <= 1e-6 * upper
-
-
-def test_gamma_ntk_of_many_coordinates_draws_only_what_examples_see(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """d = 40 and n = 3: the mean of |sum_i q_i g_i| is that of nodes drawn in R^40 themselves.
-
-    Each of both means is within 5 of its standard errors. Six images of 3,072 pixels took more
-    than 30 s before, of which the examples see six coordinates.
-    """
-    generator = np.random.default_rng(4)
-    x, y, q = (
-        generator.standard_normal((3, 40)) / 4.0,
-        np.array([1.0, -1.0, 1.0]),
-        np.full(3, 1.0 / 3.0),
-    )
-    seen: list[int] = []
-
-    def noted(rows: np.ndarray, *rest: Any) -> Any:
-        seen.append(rows.shape[1])
-        return drawn(rows, *rest)
-
-    monkeypatch.setattr(tangent, "drawn", noted)
-    found = of_law(x, y, q, Watch())
-    assert set(seen) == {3}
-    count = 200_000
-    a, v = generator.standard_normal(count), generator.standard_normal((count, 40)) / np.sqrt(40)
-    z = v @ x.T
-    kept = (a**2 + (v**2).sum(axis=1) < 4.0)[:, None] & (z > 0.0)
-    outer, inner = (z * kept) @ (q * y), (a[:, None] * kept * (q * y)) @ x
-    lengths = np.sqrt(outer**2 + (inner**2).sum(axis=1))
-    room = 5.0 * 2.0 * lengths.std() / np.sqrt(count)  # the other mean is of more nodes
-    assert found.value == pytest.approx(lengths.mean(), abs=room)
-    assert room < 0.03 * lengths.mean()
-    assert 0.8 < kept.any(axis=1).mean() * 8.0 / 7.0 < 0.98  # the cut-off matters
-
-
-def test_gamma_ntk_that_is_late_has_fewer_nodes() -> None:
-    x, y, q = np.eye(16), np.where(np.arange(16) % 2 == 0, 1.0, -1.0), np.full(16, 1.0 / 16.0)
-    late, whole = of_law(x, y, q, Watch(0.0)), of_law(x, y, q, Watch())
-    counts = [int(re.search(r"(\d+) nodes", one.method)[1]) for one in (late, whole)]  # type: ignore[index]
-    assert tangent.FEWEST <= counts[0] < 0.3 * counts[1]
-    assert late.lower <= whole.lower <= whole.upper < late.upper
 
 
 def test_gamma_ntk_can_be_cancelled() -> None:

@@ -1,0 +1,181 @@
+"""Weights q of the examples that make E |sum_i q_i g_i| small, by reweighted least squares.
+
+With a and r = |v| integrated out (core.reference.tangent), E |sum_i q_i g_i| is at most
+(q' K q + E |D| (k1 + c k2))/2 for
+
+    K_ik = y_i y_k E_u 1[<u, x_i> > 0] 1[<u, x_k> > 0] (k1 <x_i, x_k> + k2/c <u, x_i> <u, x_k>)/|D|,
+
+with equality at the q that K was made for; the next q minimises q' K q. Drawn directions have other
+arc-cosine kernels than all directions: K is corrected by the difference, times the mean factors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from core.data.dataset import Array
+from core.reference.directions import Directions
+from core.reference.hull import coordinates, nearest
+from core.reference.node_means import node_means
+from core.reference.watch import Watch
+
+ENOUGH = 1e-5  # of the lower end: a smaller gain is none
+# |D| is taken for sqrt(|D|^2 + floor^2), by shares of its root mean square.
+FIRST_FLOOR, LAST_FLOOR = 0.03, 1e-3
+# Where D is 0 on some cell q moves slowly, and only while the floor shrinks slowly.
+SHRINK = 0.85
+# Most rounds, and rounds without a gain, of the first stage and of the second, which are longer.
+ROUNDS, PATIENCE = (100, 12), (8, 3)
+LEAST_COSINE = 1e-6
+CHUNK = 2**18
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """Weights q (n,) in the simplex, the floor of |D| that they were found with, and K1 and K2."""
+
+    q: Array
+    floor: float
+    kernels: tuple[Array, Array]
+    rounds: int = 0
+
+
+def arc_cosine_kernels(x: Array, y: Array, d: int) -> tuple[Array, Array]:
+    """Return the means over directions u of the sphere of R^d of the two parts of a feature.
+
+    Parameters
+    ----------
+    x : array (n, r)
+        Examples, none of them 0, in coordinates that keep their inner products.
+    y : array (n,)
+        Labels, -1 or +1.
+    d : int
+        Dimension of u.
+
+    Returns
+    -------
+    tuple of two arrays (n, n)
+        y_i y_k <x_i, x_k> E 1[<u, x_i> > 0] 1[<u, x_k> > 0], and
+        y_i y_k E relu(<u, x_i>) relu(<u, x_k>).
+
+    References
+    ----------
+    Cho and Saul 2009, Section 2.1: the kernels of degree 0 and 1.
+    """
+    size = np.linalg.norm(x, axis=1)
+    products, sizes, signs = x @ x.T, np.outer(size, size), np.outer(y, y)
+    cosine = np.clip(products / sizes, -1.0, 1.0)
+    np.fill_diagonal(cosine, 1.0)
+    angle = np.arccos(cosine)
+    both = (np.pi - angle) / (2.0 * np.pi)
+    lengths = np.sin(angle) / (2.0 * np.pi) + both * cosine
+    return signs * products * both, signs * sizes * lengths / d
+
+
+def find_weights(x: Array, y: Array, d: int, stages: Sequence[Directions], watch: Watch) -> Weights:
+    """Find weights on some directions, and then, from these, on more of them.
+
+    Parameters
+    ----------
+    x : array (n, r)
+        Examples in coordinates that keep their inner products.
+    y : array (n,)
+        Labels, -1 or +1.
+    d : int
+        Dimension of the directions.
+    stages : sequence of Directions
+        Directions of one or two stages.
+    watch : Watch
+        A watch that is late ends the search with the weights at hand.
+
+    Returns
+    -------
+    Weights
+        Those with the largest min_i (K q)_i of the last stage.
+    """
+    found = Weights(np.full(y.size, 1.0 / y.size), 0.0, arc_cosine_kernels(x, y, d))
+    share, rounds, factors = FIRST_FLOOR, 0, None
+    for directions, most, patience in zip(stages, ROUNDS, PATIENCE, strict=False):
+        search = _Search(x, y, d, directions, found.kernels, factors)
+        best, best_share, q, waited = -np.inf, share, found.q, 0
+        for _ in range(most):
+            K, floor = search.form(q, share, watch)
+            rounds += 1
+            lower = float((K @ q).min())
+            waited = 0 if lower > best + ENOUGH * abs(best) else waited + 1
+            if lower > best:
+                best, best_share, found = lower, share, replace(found, q=q, floor=floor)
+            if watch.late or (waited >= patience and share == LAST_FLOOR):
+                break
+            share = max(share * SHRINK, LAST_FLOOR)
+            # The minimum of a quadratic form over the simplex is the nearest point of a hull.
+            q = nearest(coordinates(K)).q
+        share, factors = best_share, search.factors
+    return replace(found, rounds=rounds)
+
+
+@final
+class _Search:
+    """Quadratic forms of weights over some directions.
+
+    `factors` are the means of k1/|D| and (k2/c)/|D| at the first weights, which are positive: at
+    sparse ones they would be of nothing but the cells where D is almost 0.
+    """
+
+    def __init__(
+        self,
+        x: Array,
+        y: Array,
+        d: int,
+        directions: Directions,
+        kernels: tuple[Array, Array],
+        factors: Array | None,
+    ) -> None:
+        self._y, self._x, self._gram = y, x, x @ x.T
+        self._means, self._directions, self._kernels = node_means(d), directions, kernels
+        self.factors = factors
+        self._lacking: Array | None = None  # of the kernels, (2, n, n)
+
+    def form(self, q: Array, share: float, watch: Watch) -> tuple[Array, float]:
+        """Return K (n, n) at some weights, and the floor of |D|: a share of |D|'s root mean
+        square."""
+        n = q.size
+        floor = share * math.sqrt(max(float(q @ self._kernels[0] @ q), 0.0))
+        is_first = self._lacking is None
+        sums, plain, means = np.zeros((2, n, n)), np.zeros((2, n, n)), np.zeros(2)
+        for z, mass in self._directions.chunks(max(1, CHUNK // n)):
+            watch.look()
+            seen = np.where(z > 0.0, self._y, 0.0)
+            along = seen * z
+            scales = self._scales(seen, along, q, floor, mass)
+            for k, (part, scale) in enumerate(zip((seen, along), scales, strict=True)):
+                sums[k] += part.T @ (scale[:, None] * part)
+                means[k] += scale.sum()
+                if is_first:
+                    plain[k] += part.T @ (mass[:, None] * part)
+        sums[0] *= self._gram
+        if self._lacking is None:
+            plain[0] *= self._gram
+            self._lacking = np.array(self._kernels) - plain
+            self.factors = means if self.factors is None else self.factors
+        assert self.factors is not None
+        return np.asarray(sums.sum(axis=0) + np.tensordot(self.factors, self._lacking, 1)), floor
+
+    def _scales(
+        self, seen: Array, along: Array, q: Array, floor: float, mass: Array
+    ) -> tuple[Array, Array]:
+        """Return mass k1/|D| and mass (k2/c)/|D| of each direction."""
+        D = (seen * q) @ self._x
+        squares = np.einsum("jk,jk->j", D, D)
+        size = np.sqrt(squares)
+        cosine = np.divide(along @ q, size, out=np.zeros_like(size), where=size > 0.0)
+        k1, k2 = self._means(cosine)
+        ratio = np.abs(k2) / np.maximum(np.abs(cosine), LEAST_COSINE)
+        scale = mass / np.sqrt(squares + floor * floor)
+        return np.asarray(k1 * scale), np.asarray(ratio * scale)
