@@ -11,6 +11,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
+from app.widgets.axis import LOG10
 from app.widgets.labels import heading_label, plain_tip, quiet_label, rich_label, rich_tip
 from app.widgets.layouts import add_all, fill_scrolled, space
 from app.widgets.screen_text import rich
@@ -23,22 +24,27 @@ if TYPE_CHECKING:
     from core.studies.verdicts import Judged
 
 MARK = 16
-NOT_HERE = "not at this size"
+NOT_HERE, NOT_TESTABLE = "not at this size", "not testable at this size"
 # Whole powers only: in 10^2.5 a raised 2 before .5 would be another number.
 POWER = re.compile(r"(?<=[\w)])\^(\d+)(?![\d.])")
+MINUS_SIGN = re.compile(r"(?<![\w^])-(?=\.?\d)| - (?=[\w.])|(?<== )-(?=\w)")
 # By the value of core.studies.verdicts.Verdict, and "waiting" for what is not judged yet.
 CLAIM_STYLES: dict[str, VerdictStyle] = {
-    "confirmed": VerdictStyle("confirmed", "disc", "check", "positive", "These runs show it."),
-    "refuted": VerdictStyle("refuted", "square", "cross", "negative", "These runs do not show it."),
+    "confirmed": VerdictStyle(
+        "confirmed", "disc", "check", "positive", "These runs support the claim."
+    ),
+    "refuted": VerdictStyle(
+        "refuted", "square", "cross", "negative", "These runs contradict the claim."
+    ),
     NOT_HERE: VerdictStyle(
-        "not at this size", "dash", "none", "muted", "Runs of this size cannot decide it."
+        NOT_TESTABLE, "dash", "none", "muted", "Runs of this size cannot decide this claim."
     ),
     "waiting": VerdictStyle(
         "not judged yet",
         "dots",
         "none",
         "muted",
-        "It is judged when the study is done, or is cancelled.",
+        "The claim is judged when the study is finished or cancelled.",
     ),
 }
 NO_CLAIMS = "This study makes no claims."
@@ -47,8 +53,8 @@ NO_CLAIMS = "This study makes no claims."
 def _signs(text: str) -> str:
     """Return words of a claim with mathematical signs, as rich text."""
     # Hyphens within words stay, and so do the signs of exponents.
-    text = re.sub(r"(?<![\w^])-(?=\d)| - (?=\w)", _minus, text.replace("+-", "\u00b1"))
-    return rich(POWER.sub(_power, text))
+    text = MINUS_SIGN.sub(_minus, text.replace("+-", "\u00b1"))
+    return rich(POWER.sub(_power, text).replace("log10", LOG10))
 
 
 def _power(match: re.Match[str]) -> str:
@@ -162,7 +168,7 @@ class ClaimList(QWidget):
         muted = f"<span style='color:{self._palette.muted}'>"
         lines = [_signs(self._texts[place]), f"<span style='color:{colour}'>{style.word}</span>"]
         if judged is not None and not math.isnan(judged.measured):
-            lines[-1] += f" {muted}{_signs(judged.measurement)}</span>"
+            lines[-1] += f" {muted}\u00b7 {_signs(judged.measurement)}</span>"
         if judged is not None and judged.why and judged.verdict == NOT_HERE:
             lines.append(f"{muted}{_signs(judged.why)}</span>")
         return "<br>".join(lines)

@@ -20,11 +20,15 @@ def shown_number(value: float, digits: int = 3) -> str:
     return "\u2013" if math.isnan(value) else raised(number_text(value, digits))
 
 
-GREEK = "alpha|beta|gamma|delta|epsilon|eta|lambda|mu|rho|sigma|tau|theta|phi"
+GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|rho|sigma|tau|theta|phi"
 LETTER = re.compile(rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])")
 # At most three letters before the underscore: train_error is a name, and no symbol with an index.
 # A sign is an index too: D_+.
-SYMBOL = re.compile(r"(?<![A-Za-z0-9])([^\W\d_]{1,3})_(\w+|[+-](?!\w))")
+# Raised digits are powers, and no part of an index.
+RAISED_DIGITS = "\u00b2\u00b3\u00b9\u2070-\u2079"
+SYMBOL = re.compile(rf"(?<![A-Za-z0-9])([^\W\d_]{{1,3}})_([^\W{RAISED_DIGITS}]+|[+-](?!\w))")
+ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
+BRACKETED_POWER = re.compile(r"\^\(([^()]+)\)")
 DECIMAL_POWER = re.compile(rf"(?<=10)\^({MINUS}?\d+\.\d+)")
 SHORT = (("Theorem", "Thm"), ("Proposition", "Prop"), ("Corollary", "Cor"), ("Assumption", "Ass"))
 CLOSE = 1e-3  # a certified bracket as narrow as this needs no word about its gap
@@ -32,7 +36,7 @@ WIDEST_DIGITS, FEWEST_DIGITS = 5, 2
 
 
 def greek(text: str) -> str:
-    r"""Replace names of Greek letters by the letters, raise powers, and write relations as signs.
+    r"""Replace names of Greek letters, roots and relations by their signs, and raise powers.
 
     Subscripts remain behind an underscore.
 
@@ -40,8 +44,11 @@ def greek(text: str) -> str:
     True
     >>> greek("gamma_star") == "\u03b3*"
     True
+    >>> greek("sqrt(d) sqrt(8 d)") == "\u221ad \u221a(8 d)"
+    True
     """
     text = text.replace("<=", "\u2264").replace(">=", "\u2265").replace("_star", "*")
+    text = ROOT.sub(lambda root: f"\u221a{root[1] or ''}", text)
     return LETTER.sub(_letter, raised(text))
 
 
@@ -73,6 +80,8 @@ def rich(text: str) -> str:
 
     >>> rich("gamma_ntk < 1") == "\u03b3<sub>ntk</sub> &lt; 1"
     True
+    >>> rich("gamma_ntk^2") == "\u03b3<sub>ntk</sub>\u00b2"
+    True
     >>> rich("t = 10^-1.74") == "t = 10<sup>\u22121.74</sup>"
     True
     """
@@ -83,8 +92,8 @@ def rich(text: str) -> str:
 
 
 def _with_powers(escaped: str) -> str:
-    """Raise powers of ten with decimals, for which Unicode has no raised point."""
-    return DECIMAL_POWER.sub(r"<sup>\1</sup>", escaped)
+    """Raise powers in brackets, and powers of ten with decimals: Unicode has no raised point."""
+    return DECIMAL_POWER.sub(r"<sup>\1</sup>", BRACKETED_POWER.sub(r"<sup>\1</sup>", escaped))
 
 
 def margin_digits(bracket: Bracket) -> int:

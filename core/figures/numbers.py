@@ -11,10 +11,14 @@ import numpy as np
 from core.numbers import LARGE, MINUS, SMALL, dropped_zero, fixed, number_text
 
 SCIENTIFIC = re.compile(r"(?<![\w.])\d+(?:\.\d+)?e[+-]?\d+(?![\w.])")
+GREEK = "alpha|beta|gamma|delta|epsilon|eta|kappa|lambda|mu|rho|sigma|tau|theta"
+# A Greek letter, or a name of at most three letters with an index; with a whole power.
 SYMBOL = re.compile(
-    r"(?<![A-Za-z\\])(alpha|beta|gamma|delta|epsilon|eta|lambda|rho|sigma|tau|theta)"
-    r"(?:_([A-Za-z0-9]+))?(?![A-Za-z_])"
+    rf"(?<![A-Za-z_\\])(?:({GREEK})(?![A-Za-z])|([A-Za-z]{{1,3}})(?=_))"
+    r"(?:_([A-Za-z0-9]+|[+-](?!\w)))?(?![A-Za-z_])(?:\^(-?\d+)(?!\.?\d))?"
 )
+ROOT = re.compile(r"\bsqrt(?:\((\w+)\)|(?=\()| (?=\w))")
+SIGNS = {"+-": "\u00b1", "<=": "\u2264", ">=": "\u2265"}
 LEAST_SPAN = 1e-280  # of ticks: their step has a reciprocal
 WHOLE_POWER = re.compile(r"(\w+|[|)])\^(-?\d+)(?!\.?\d)")
 
@@ -48,16 +52,22 @@ def math_number(text: str) -> str:
 
 
 def math_words(text: str) -> str:
-    """Return a sentence with powers, names of Greek letters and +- as they are set.
+    """Return a sentence with powers, indices, Greek letters, roots and relations typeset.
 
     Formulas stay.
 
     >>> math_words("d = 10^4, 10^-2 +- 1, |W|^2, d^4")
     'd = $10^{4}$, $10^{-2}$ \u00b1 1, |W$|^{2}$, $d^{4}$'
+    >>> math_words("W_0, y_+, x_test")
+    'W$_{\\\\mathrm{0}}$, y$_{+}$, x$_{\\\\mathrm{test}}$'
+    >>> math_words("sqrt(d) <= sqrt(8 d)") == "\u221ad \u2264 \u221a(8 d)"
+    True
+    >>> math_words("gamma_ntk^2/4096") == "\u03b3$_{\\\\mathrm{ntk}}^{2}$/4096"
+    True
     >>> math_words("lambda = 1e-6, gamma_gl") == "\u03bb = $10^{-6}$, \u03b3$_{\\\\mathrm{gl}}$"
     True
     """
-    parts = re.split(r"(?<!\\)\$", text.replace("+-", "\u00b1"))  # every other one is a formula
+    parts = re.split(r"(?<!\\)\$", text)  # every other one is a formula
     parts[::2] = [_math_part(part) for part in parts[::2]]
     return "$".join(parts)
 
@@ -65,13 +75,20 @@ def math_words(text: str) -> str:
 def _math_part(text: str) -> str:
     text = SCIENTIFIC.sub(lambda number: number_text(float(number[0]), 6), text)
     text = re.sub(r"(?<=\d) (?=10\^)", " \u00d7 ", text).replace(MINUS, "-")
-    text = WHOLE_POWER.sub(r"$\1^{\2}$", text).replace("log10 ", "$\\log_{10}$ ")
-    return SYMBOL.sub(_symbol, text)
+    for name, sign in SIGNS.items():
+        text = text.replace(name, sign)
+    text = ROOT.sub(lambda root: f"\u221a{root[1] or ''}", SYMBOL.sub(_symbol, text))
+    return WHOLE_POWER.sub(r"$\1^{\2}$", text).replace("log10 ", "$\\log_{10}$ ")
 
 
 def _symbol(name: re.Match[str]) -> str:
-    letter = html5[f"{name[1]};"]
-    return f"{letter}$_{{\\mathrm{{{name[2]}}}}}$" if name[2] else letter
+    letter, index = html5[f"{name[1]};"] if name[1] else name[2], name[3]
+    formula = ""
+    if index:
+        formula = f"_{{{index}}}" if index in "+-" else f"_{{\\mathrm{{{index}}}}}"
+    if name[4]:
+        formula += f"^{{{name[4]}}}"
+    return f"{letter}${formula}$" if formula else letter
 
 
 # ------------------------------------------------------------------------------------ ticks

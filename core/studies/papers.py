@@ -1,6 +1,6 @@
-"""Papers: what `source` of a study names, and BibTeX of them and of the program.
+"""Papers that the `source` of a study names, and BibTeX of them and of the program.
 
-Papers that are under review have no year and no authors to name; they are said to be unpublished.
+Papers under review have neither year nor named authors, and count as unpublished.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from core.settings import Registry
 @final
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper by its short name, as docs/theory.md, 1.1 has it. `sentence` says what it shows;
-    `year` is empty where none is known."""
+    """A paper by its short name of docs/theory.md, 1.1. `sentence` is its result.
+
+    `year` is empty if unknown.
+    """
 
     name: str
     short: str
@@ -30,7 +32,7 @@ class Paper:
     sentence: str
 
     def citation(self, numbering: str = "") -> str:
-        """Authors, title, year, and what of it is meant.
+        """Return authors, title, year, and the cited part.
 
         >>> PAPERS["frei23"].citation("Theorem 3.2").partition(". ")[0]
         'Frei, Vardi, Bartlett, Srebro, Hu'
@@ -49,7 +51,7 @@ PAPERS: Registry[Paper] = Registry(
         "Feature selection with gradient descent on two-layer networks in low-rotation regimes",
         "Telgarsky",
         "2022",
-        "Gradient descent selects features and reaches good margins while nodes hardly rotate.",
+        "Gradient descent selects features and reaches good margins although nodes hardly rotate.",
     ),
     Paper(
         "homogeneity",
@@ -57,7 +59,7 @@ PAPERS: Registry[Paper] = Registry(
         "The ubiquity of 2-homogeneity, how its implicit bias selects features, and other stories",
         "anonymous, under review",
         "2024",
-        "Normalised layers are homogeneous in a part of their weights, and margins grow in it.",
+        "Normalised layers are homogeneous in some of their weights, and margins grow in these.",
     ),
     Paper(
         "frei23",
@@ -65,7 +67,7 @@ PAPERS: Registry[Paper] = Registry(
         "Implicit bias in leaky ReLU networks trained on high-dimensional data",
         "Frei, Vardi, Bartlett, Srebro, Hu",
         "2023",
-        "On nearly orthogonal data the limit has rank two at most and a linear decision boundary.",
+        "On nearly orthogonal data the limit has rank at most two and a linear decision boundary.",
     ),
     Paper(
         "wei19",
@@ -74,7 +76,7 @@ PAPERS: Registry[Paper] = Registry(
         "kernel",
         "Wei, Lee, Liu, Ma",
         "2019",
-        "A regularised network needs fewer samples than its kernel, and noise lets it be found.",
+        "A regularised network needs fewer samples than its kernel, and noisy descent finds it.",
     ),
     Paper(
         "batchnorm",
@@ -83,7 +85,7 @@ PAPERS: Registry[Paper] = Registry(
         "descent",
         "anonymous, under review",
         "",
-        "With batch norm margins can be sqrt(d) times linear ones, and test errors fall with them.",
+        "With batch norm the margin can be \u221ad times the linear one, and test error drops.",
     ),
     Paper(
         "boursier25",
@@ -91,7 +93,7 @@ PAPERS: Registry[Paper] = Registry(
         "Early alignment in two-layer networks training is a two-edged sword",
         "Boursier, Flammarion",
         "2025",
-        "Nodes of a small start align before the loss falls, and may then be too few to fit.",
+        "From small initialisation nodes align before the loss falls, perhaps too few to fit.",
     ),
     Paper(
         "boursier22",
@@ -99,7 +101,7 @@ PAPERS: Registry[Paper] = Registry(
         "Gradient flow dynamics of shallow ReLU networks for square loss and orthogonal inputs",
         "Boursier, Pillaud-Vivien, Flammarion",
         "2022",
-        "On orthogonal inputs a small start goes from saddle to saddle, to the least norm.",
+        "On orthogonal inputs training from small initialisation passes saddles to the least norm.",
     ),
     Paper(
         "morwani24",
@@ -107,7 +109,7 @@ PAPERS: Registry[Paper] = Registry(
         "Feature emergence via margin maximization: case studies in algebraic tasks",
         "Morwani, Edelman, Oncescu, Zhao, Kakade",
         "2024",
-        "On addition modulo p the largest margin is known, and only single waves have it.",
+        "On addition modulo p the maximum margin is known; only single-wave networks attain it.",
     ),
     Paper(
         "cohen21",
@@ -115,7 +117,7 @@ PAPERS: Registry[Paper] = Registry(
         "Gradient descent on neural networks typically occurs at the edge of stability",
         "Cohen, Kaur, Li, Kolter, Talwalkar",
         "2021",
-        "The sharpness rises to 2/eta and stays there, while the risk falls up and down.",
+        "Sharpness rises to 2/\u03b7 and stays there, while the risk falls non-monotonically.",
     ),
 )
 
@@ -141,7 +143,7 @@ CAPITALS = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z])\w+|\b[A-Z]\w*")
 
 
 def escaped(text: str) -> str:
-    r"""A text whose characters mean themselves in TeX.
+    r"""Escape the characters that TeX acts upon.
 
     >>> print(escaped("50 % of A_1 & {B}"))
     50 \% of A\_1 \& \{B\}
@@ -150,7 +152,7 @@ def escaped(text: str) -> str:
 
 
 def title_field(title: str) -> str:
-    """A title in which styles keep the capitals that are not at its beginning.
+    """Brace the capitals of a title, except its first word, so that styles keep them.
 
     >>> title_field("Implicit bias in leaky ReLU networks")
     'Implicit bias in leaky {ReLU} networks'
@@ -165,7 +167,7 @@ def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
 
 
 def own_entry() -> str:
-    """The entry of the program in its present version."""
+    """Return the entry of the program at this version."""
     title = "{Marginscope}: watching two-layer networks learn"
     fields = {
         "author": "{Marginscope authors}",
@@ -178,7 +180,7 @@ def own_entry() -> str:
 
 
 def paper_entry(paper: Paper) -> str:
-    """The entry of a paper under its short name."""
+    """Return the entry of a paper under its short name."""
     review = paper.authors.startswith(ANONYMOUS)
     names = "" if review else " and ".join(escaped(name) for name in paper.authors.split(", "))
     fields = {
@@ -191,7 +193,7 @@ def paper_entry(paper: Paper) -> str:
 
 
 def papers_in(sources: Iterable[str]) -> tuple[Paper, ...]:
-    """The papers that sources such as "telgarsky22, Lemma 2.3; wei19" name, in their known order.
+    """Return the papers that sources such as "telgarsky22, Lemma 2.3; wei19" name.
 
     >>> [paper.name for paper in papers_in(["wei19, section 4", "telgarsky22, Lemma 2.3; own"])]
     ['telgarsky22', 'wei19']
@@ -203,5 +205,5 @@ def papers_in(sources: Iterable[str]) -> tuple[Paper, ...]:
 
 
 def bibtex(sources: Iterable[str]) -> str:
-    """The entries of the program and of the papers that some sources name."""
+    """Return the entries of the program and of the papers that the sources name."""
     return "\n\n".join([own_entry(), *map(paper_entry, papers_in(sources))]) + "\n"

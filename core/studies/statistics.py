@@ -191,7 +191,7 @@ def slope_of(table: Sequence[tuple[float, Mapping[Any, float]]], over: str) -> S
     name, interval = "bootstrap over seeds", (low, high)
     if not high - low > 2.0 * residual and math.isfinite(residual):
         name, interval = "regression residuals", (value - residual, value + residual)
-    return Slope(value, *interval, f"the wider of two intervals, by {name}")
+    return Slope(value, *interval, f".95 interval from {name}, the wider of two")
 
 
 def fitted_slope(x: Array, y: Array) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, final
 
-from core.numbers import finite
+from core.numbers import MINUS, finite, number_text
 from core.studies.claims import Claim, Quantity
 from core.studies.measures.measured import Measured
 from core.studies.measures.registry import measured
@@ -16,6 +16,7 @@ from core.studies.trials import Trial, kept
 
 Verdict = Literal["confirmed", "refuted", "not at this size"]
 NOT_HERE: Verdict = "not at this size"
+NOT_TESTABLE = "not testable at this size"  # NOT_HERE as people read it
 
 
 @final
@@ -23,11 +24,11 @@ NOT_HERE: Verdict = "not at this size"
 class Judged:
     """A claim of a study with its verdict: "confirmed", "refuted" or "not at this size".
 
-    `measured` (with its interval from `low` to `high`, NaN where there is none) is compared with
-    `value` by `compare` ("<=", ">=", "~") and `tolerance`, over so many `runs` of those `asked`;
-    `unfit` more were left out because they do not fit. `basis` says where the claim comes from,
-    `why` how it was measured, or why it could not be judged. `measurement` and `line` say the
-    numbers, and all of it, in plain words.
+    `measured` (with its interval from `low` to `high`, NaN without one) is compared with `value`
+    by `compare` ("<=", ">=", "~") and `tolerance`. It is over `runs` of the `asked` runs; `unfit`
+    more are left out because they do not fit. `basis` is the claim's source, `why` the method of
+    measurement or the reason why the claim is not judged. `measurement` states the numbers in
+    words; `line` states the verdict, the claim and the numbers.
     """
 
     text: str
@@ -59,38 +60,65 @@ class Judged:
 
 
 def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
-    """Every claim of a study on its finished cells, at the size that they were run at.
+    """Judge every claim of a study on its finished cells, which were run at `size`.
 
-    A claim that cannot be judged at this size, or of which no run was recorded, is "not at this
-    size" with the reason; the number is told all the same where there is one. Without a size
-    (settings of the user's own) all claims are judged.
+    A claim that cannot be judged at this size, or without any recorded run, is "not at this size"
+    with the reason, and with its number if it has one. Without a size (the user's own settings)
+    all claims are judged.
     """
     return list(each_judged(study, trials, size))
 
 
 def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iterator[Judged]:
-    """`judge`, one claim after another: some take seconds."""
+    """Judge one claim after another: some take seconds."""
     for claim in study.claims:
         yield _judge(claim, trials, size)
 
 
 def _measurement(claim: Claim, measured: Measured) -> str:
-    """Return what was measured, and what was claimed of it, in plain words."""
-    number = "nothing" if math.isnan(measured.value) else f"{measured.value:.4g}"
+    """Return the measured and the expected value in words, such as ".65 over 3 runs (...)"."""
+    number = "no value" if math.isnan(measured.value) else _number(measured.value, 4)
     if math.isfinite(measured.low):
-        number += f" [{measured.low:.3g}, {measured.high:.3g}]"
-    sign = {">=": "at least", "<=": "at most", "~": "about"}[claim.compare]
-    slack = f" +- {claim.tolerance:g}" if claim.tolerance else ""
-    return f"Measured {number} {measured.used}; {sign} {claim.value:g}{slack}"
+        number += f" [{_number(measured.low, 3)}, {_number(measured.high, 3)}]"
+    bound = {">=": "at least ", "<=": "at most ", "~": ""}[claim.compare] + _number(claim.value, 6)
+    sign = {">=": "-", "<=": "+", "~": "+-"}[claim.compare]
+    slack = f" {sign} {_number(claim.tolerance, 6)}" if claim.tolerance else ""
+    return f"{number} {measured.used} (expected {bound}{slack})"
+
+
+def _number(value: float, digits: int) -> str:
+    return number_text(value, digits).replace(MINUS, "-")
 
 
 def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
     result = _measured(claim, trials)
     if claim.against is not None:
         result = _related(claim, result, trials)
-    verdict, why = _verdict(claim, result, size)
+    return make_judged(claim, result, *_verdict(claim, result, size))
+
+
+def make_judged(claim: Claim, result: Measured, verdict: Verdict, why: str) -> Judged:
+    """Return a claim with its verdict on a measurement, in words.
+
+    Parameters
+    ----------
+    claim : Claim
+        Claim of a study.
+    result : Measured
+        Number measured on the study's runs.
+    verdict : Verdict
+        Verdict of the comparison.
+    why : str
+        Method of measurement, or the reason why the claim is not judged.
+
+    Returns
+    -------
+    Judged
+        Verdict with all its sentences.
+    """
     measurement = _measurement(claim, result)
-    explained = f" ({why})" if why and (verdict == NOT_HERE or result.missing) else ""
+    stated = verdict if verdict != NOT_HERE else NOT_TESTABLE
+    explained = f": {why.rstrip('.')}" if why and (verdict == NOT_HERE or result.missing) else ""
     return Judged(
         text=claim.text,
         verdict=verdict,
@@ -103,7 +131,7 @@ def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
         runs=result.count,
         basis=claim.basis,
         why=why,
-        line=f"{verdict}: {claim.text} {measurement}{explained}",
+        line=f"{stated}: {claim.text} Measured {measurement}{explained}.",
         measurement=measurement,
         asked=result.requested,
         unfit=result.unfit,
@@ -111,26 +139,26 @@ def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
 
 
 def _verdict(claim: Claim, result: Measured, size: str | None) -> tuple[Verdict, str]:
-    """Judge what was measured; the verdict, and why."""
-    # What was measured is shown at every size, and judged where the study says that it can be.
+    """Return the verdict on a measurement, and its reason or its method."""
+    # The measurement is shown at every size, but judged only at the sizes that the study names.
     if size is not None and size not in claim.sizes:
         return NOT_HERE, claim.reason
     if result.requested == 0:
-        return NOT_HERE, "the runs that it needs are not there"
-    # Runs that are there and have no number refute: left open, a claim could not fail by them
-    # (decision 0009).
+        return NOT_HERE, "none of its runs has finished"
+    # Finished runs without a value refute: otherwise a claim could not fail by them (decision
+    # 0009).
     if math.isnan(result.value):
-        return "refuted", "none of its runs has such a number"
+        return "refuted", "none of its runs has a value"
     if result.missing > claim.missing * (result.requested or 0):
-        return "refuted", f"{result.missing} of {result.requested} have no such number"
+        return "refuted", f"{result.missing} of {result.requested} runs have no value"
     judged = (result.low, result.high) if claim.interval else (result.value,)
     return "confirmed" if all(map(claim.confirmed, judged)) else "refuted", result.note
 
 
 def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
-    """A quantity on the runs that it is about; `requested` is 0 where there are none.
+    """Measure a quantity on its runs; `requested` is 0 if none of them has ended or failed.
 
-    Cells that failed were asked about, and have no number.
+    Cells that failed count as requested, without a value.
     """
     every = kept(trials, quantity.model_copy(update={"exclude_unfit": False}))
     ended = [trial for trial in every if not trial.failed]
@@ -140,14 +168,14 @@ def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
     some = kept(ended, quantity)
     unfit = len(ended) - len(some)
     if not some:
-        return Measured(math.nan, requested=len(every), note="no run fits")
+        return Measured(math.nan, requested=len(every), note="no run fits its training data")
     result = measured(some, quantity)
     requested = failed + (result.count if result.requested is None else result.requested)
     return replace(result, unfit=result.unfit + unfit, requested=requested)
 
 
 def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured:
-    """The difference or the ratio of two quantities; of two estimates with their interval.
+    """Return the difference, with its interval, or the ratio of two quantities.
 
     The interval of a difference has the half-width sqrt(h_1^2 + h_2^2), as for independent errors.
     """

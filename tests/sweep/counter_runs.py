@@ -327,32 +327,34 @@ WITHOUT: dict[str, dict[str, str]] = {
         "gamma_linear = sqrt(3/(4^(d+1) - 4))": "an identity of the data, whatever is trained",
     },
     "frei23-figure-1": {
-        "So it does after 1000 steps, growing with the scale": (
+        "After 1000 steps the relative stable rank grows with the initial scale": (
             "the runs differ by the scale of one draw alone, so that a larger start keeps more of "
             "its rank at every step size"
         ),
     },
     "frei23-figure-3": {
-        "The smoothed activation has slopes of at most 1": "so it is at every slope gamma",
-        "The smoothed activation is 1/4-smooth": "(1 - gamma)/4 is at most 1/4 at every slope",
-        "The smoothed activation is zero at the origin": "so it is at every slope gamma",
+        "The smoothed leaky ReLU has slopes of at most 1": "so it is at every slope gamma",
+        "The smoothed leaky ReLU is 1/4-smooth": "(1 - gamma)/4 is at most 1/4 at every slope",
+        "The smoothed leaky ReLU is zero at the origin": "so it is at every slope gamma",
     },
     "homogeneity-mirror-flow": {
-        "a_j^2 = b_j^2 is kept": "every start of this network is balanced, and every step keeps it",
+        "From a balanced start |a_j| = |b_j| at all times": (
+            "every start of this network is balanced, and every step keeps it"
+        ),
     },
     "homogeneity-theorem-4-1": {
-        "C_2 = 0 for the shallow network": "an identity of the network",
+        "The shallow network has C_2 = 0": "an identity of the network",
     },
     "morwani24-margin": {
-        "No network has more than gamma*": "proved for every network on all pairs",
+        "No run exceeds the maximum margin gamma*": "proved for every network on all pairs",
     },
     "telgarsky22-figure-1-shares": {
-        "No seed is above gamma_gl/2": "proved for every network on its own sample",
+        "No seed exceeds gamma_gl/2": "proved for every network on its own sample",
     },
     "telgarsky22-figure-2": {
-        "No run is ever above gamma_gl/2": "proved for every network; other angles have no larger",
+        "No run exceeds gamma_gl/2": "proved for every network; other angles have no larger",
     },
     "wei19-figure-5": {
-        "It never exceeds half the l1-SVM's margin": "proved for every network",
+        "No run exceeds half the l1-SVM's margin": "proved for every network",
     },
 }

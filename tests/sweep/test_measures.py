@@ -63,11 +63,11 @@ def test_a_run_without_a_number_is_not_dropped_in_silence(lost: float) -> None:
     claim = 'measure = "risk"\ncompare = "<="\nvalue = 1.0\n'
     found = asked(study, trials, claim)
     assert (found.verdict, found.runs, found.asked) == ("refuted", 3, 4)
-    assert "1 of 4 have no such number" in found.line
-    assert "on 3 of 4 runs" in found.measurement
+    assert "1 of 4 runs have no value" in found.line
+    assert "over 3 of 4 runs" in found.measurement
     allowed = asked(study, trials, claim + "missing = 0.25\n")
     assert allowed.verdict == "confirmed"
-    assert "on 3 of 4 runs" in allowed.measurement
+    assert "over 3 of 4 runs" in allowed.measurement
     assert asked(study, trials, claim + "missing = 0.24\n").verdict == "refuted"
 
 
@@ -118,7 +118,7 @@ def test_runs_that_are_not_there_refute_nothing() -> None:
         found = asked(study, trials, claim)
         assert (found.verdict, found.why) == (
             "not at this size",
-            "the runs that it needs are not there",
+            "none of its runs has finished",
         )
     values = errors([1.0], [2.0])
     values[8, 0]["train_error"] = 0.5
@@ -128,9 +128,9 @@ def test_runs_that_are_not_there_refute_nothing() -> None:
 def test_a_claim_says_how_many_runs_it_used() -> None:
     study, trials = made_up(errors([1.0, 2.0], [3.0]))
     claim = 'measure = "risk"\ncompare = ">="\nvalue = 1.0\n'
-    assert "Measured 2 on 3 runs;" in asked(study, trials, claim).line
+    assert "Measured 2 over 3 runs (expected at least 1)." in asked(study, trials, claim).line
     one = asked(study, trials, claim + 'where = { "network.m" = 8 }\n')
-    assert "Measured 3 on 1 run;" in one.line
+    assert "Measured 3 over 1 run (expected at least 1)." in one.line
     assert one.as_dict()["runs"] == one.as_dict()["asked"] == 1
 
 
@@ -288,7 +288,7 @@ def test_a_statement_is_what_the_theorems_say(run_trials: Any) -> None:
             wanted.append(told.measured / told.bound)
     found = measured(trials, ask)
     assert found.value == pytest.approx(max(wanted))
-    assert "hypotheses are met in" in found.note
+    assert "hypotheses met in" in found.note
 
 
 def test_ranks_of_nodes(run_trials: Any) -> None:
@@ -330,7 +330,7 @@ def test_pairs_of_which_one_does_not_fit_are_told() -> None:
     study, trials = made_up(values)
     found = measured(trials, quantity(study, PAIRED + " }\n"))
     assert (found.count, found.value) == (2, 2.0)
-    assert found.used == "on 2 runs (1 do not fit)"
+    assert found.used == "over 2 runs, without 1 that does not fit"
     assert measured(trials, quantity(study, PAIRED + ", fit = false }\n")).count == 3
 
 
@@ -340,7 +340,7 @@ def test_runs_left_out_as_unfit_are_told() -> None:
     claim = 'measure = "risk"\nexclude_unfit = true\ncompare = "~"\nvalue = 1.5\n'
     found = asked(*made_up(values), claim)
     assert (found.verdict, found.unfit) == ("confirmed", 1)
-    assert "on 2 runs (1 do not fit)" in found.line
+    assert "over 2 runs, without 1 that does not fit" in found.line
     nobody = {place: ends | {"train_error": 0.5} for place, ends in values.items()}
     assert asked(*made_up(nobody), claim).verdict == "refuted"
 
@@ -410,5 +410,5 @@ def test_no_numbers_are_no_number() -> None:
     empty = aggregated([], "mean")
     assert math.isnan(empty.value) and empty.missing == 0
     assert all(math.isnan(x) for x in mean_interval([]))
-    assert Measured(1.0, count=2, requested=2).used == "on 2 runs"
+    assert Measured(1.0, count=2, requested=2).used == "over 2 runs"
     assert kept((), quantity(parse_study(WIDTHS, "w"), 'measure = "risk"\n')) == []

@@ -6,22 +6,24 @@ import re
 
 import pytest
 
+from core.program import result_file
 from core.studies.claims import SIZES
 from core.studies.formulas import VARIANT
 from core.studies.measures.registry import MEASURES
 from core.studies.study import Study, load_study, shipped_ids
 from core.theorems.registry import STATEMENTS
+from tests.tools.results import reworded
 
 PLACE = re.compile(
     r"(Theorem|Lemma|Proposition|Section|Figure|Table|Equation|Corollary|Example|Assumption) "
     r"[A-Z(]?\d?|Lyu and Li"
 )
-# What a figure of our own is judged by: never the runs of the quick size themselves.
+# Runs that a value measured here comes from: never those of the quick size themselves.
 APART = re.compile(
     r"\bother (seeds?|trials|data sets|draws)|(seeds|trials) that (the quick|are not)|20 seeds|"
-    r"independent|Descent with|known to 3e-5|As at d = 2|Marchenko|by \(1 - gamma\)|"
-    r"the same in every draw|Ours, by 1/log t"
+    r"independent|Descent with|known to 3e-5|the same in every draw|[Dd]erived here"
 )
+OURS = re.compile(r"\b(measured|derived) here\b", re.IGNORECASE)
 STUDIES = {name: load_study(name) for name in shipped_ids()}
 CLAIMS = [(name, claim) for name, study in STUDIES.items() for claim in study.claims]
 
@@ -32,12 +34,11 @@ def test_every_study_makes_claims() -> None:
 
 
 def test_claims_say_where_they_come_from(subtests: pytest.Subtests) -> None:
-    """A place in the paper, or that the figure is ours; and why the value is what it is."""
+    """Each claim names its place in the paper, or says that its value was found here."""
     for name, study in STUDIES.items():
         with subtests.test(study=name):
             for claim in study.claims:
-                told = f"{claim.text} {claim.basis}".lower()
-                assert PLACE.search(claim.basis) or "our figure" in told, claim.text
+                assert PLACE.search(claim.basis) or OURS.search(claim.basis), claim.text
                 assert len(claim.basis) > 20, claim.text
 
 
@@ -89,17 +90,44 @@ def test_what_cannot_be_judged_says_why() -> None:
 
 def test_displacements_of_batch_norm_are_treated_alike() -> None:
     """Theorem 2.2 bounds U and V under the same hypotheses, which no width meets at d = 64."""
-    claims = {claim.text[:9]: claim for claim in STUDIES["batchnorm-theorem-2-2"].claims}
-    outer, inner = claims["|U - U_0|"], claims["|V - V_0|"]
+    claims = STUDIES["batchnorm-theorem-2-2"].claims
+    (outer,), (inner,) = ([one for one in claims if f"|{x} - {x}_0|" in one.text] for x in "UV")
     assert outer.sizes == inner.sizes == ()
     assert all("hypotheses are not met" in claim.reason for claim in (outer, inner))
 
 
-def test_our_figures_are_not_of_the_runs_that_they_judge() -> None:
-    """A figure and its tolerance from the very runs that are judged by them cannot fail."""
+def test_values_measured_here_are_not_of_the_runs_that_they_judge() -> None:
+    """A value and its tolerance from the very runs that are judged by them cannot fail."""
     for name, claim in CLAIMS:
-        if "our figure" in claim.text and claim.compare == "~" and claim.sizes:
+        if OURS.search(claim.basis) and claim.compare == "~" and claim.sizes:
             assert APART.search(claim.basis), (name, claim.text)
+
+
+LONGEST = 160  # characters of a claim
+# Words by which a sentence leans on the one before it, or says no more than that something is.
+LEANING = re.compile(
+    r"(And|Then|So|Likewise|Nor|But|Also|It|This|That|These|They|There|Here)\b"
+    r"|.*\b(our|ours|there (is|are)|stands|anew|figure is|so (it|they) (is|are|does|do))\b"
+)
+
+
+def test_claims_are_sentences_that_stand_alone(subtests: pytest.Subtests) -> None:
+    """Each is one short sentence without reference to another, which no other claim repeats."""
+    for name, study in STUDIES.items():
+        with subtests.test(study=name):
+            texts = [claim.text for claim in study.claims]
+            assert len(set(texts)) == len(texts)
+            for text in texts:
+                assert text.endswith(".") and len(text) <= LONGEST, text
+                assert not LEANING.match(text), text
+                assert not re.search(r"\d[eE]-?\d", text), f"{text}: write powers of ten"
+
+
+def test_words_of_shipped_results_are_those_of_their_studies(subtests: pytest.Subtests) -> None:
+    for name in STUDIES:
+        with subtests.test(study=name):
+            shipped = result_file(name).read_text("utf-8")
+            assert shipped == reworded(name), "python -m tests.tools.results --words"
 
 
 def test_what_may_be_missing_was_seen() -> None:

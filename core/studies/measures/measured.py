@@ -47,10 +47,11 @@ class Measured:
 
     @property
     def used(self) -> str:
-        """How many runs it is of: "on 10 runs", "on 9 of 10 runs", "on 7 runs (3 do not fit)"."""
+        """Number of runs in words, such as "over 9 of 10 runs, without 3 that do not fit"."""
         some = f"{self.count} of {self.requested}" if self.missing else f"{self.count}"
-        rest = f" ({self.unfit} do not fit)" if self.unfit else ""
-        return f"on {some} run{'s' * (self.count != 1 or self.missing > 0)}{rest}"
+        fit = "does" if self.unfit == 1 else "do"
+        rest = f", without {self.unfit} that {fit} not fit" if self.unfit else ""
+        return f"over {some} run{'s' * (self.count != 1 or self.missing > 0)}{rest}"
 
 
 def aggregated(values: Sequence[float], over: str, note: str = "") -> Measured:
@@ -127,8 +128,8 @@ def paired(trials: Sequence[Trial], quantity: Quantity) -> Measured:
         raise InputError(f"The measure paired: by is one of {', '.join(WAYS)}, fit true or false.")
     first, second, seeds = pairs(trials, quantity, setting, ends, fit)
     if not first.size:
-        return Measured(NAN, requested=seeds, note="no seed has a run at both that fits")
-    note = "seeds that fit at both" if fit else "seed by seed"
+        return Measured(NAN, requested=seeds, note="no seed has a run that fits at both ends")
+    note = "over seeds that fit at both ends" if fit else "compared seed by seed"
     known = np.isfinite(first) & np.isfinite(second)
     estimate = _COMPARED[by](first[known], second[known])
     unfit = seeds - first.size

@@ -189,7 +189,7 @@ def statement(trials: Sequence[Trial], quantity: Quantity) -> Measured:
             ratio, hypotheses = _judged(run, str(option(quantity, "name")))
         ratios.append(ratio)
         met += hypotheses
-    note = f"the statement's hypotheses are met in {met} of {len(ratios)} runs"
+    note = f"hypotheses met in {met} of {len(ratios)} runs"
     return aggregated(ratios, quantity.over, note)
 
 

@@ -30,7 +30,7 @@ from core.studies.measures.over_frames import fall, rises, span, statement, when
 from core.studies.statistics import NAN, aggregate, by_setting, crossings, slope_of
 from core.studies.trials import Trial
 
-CURVES = "n* of each curve: one x, one seed"
+CURVES = "one n* per curve, of one x and one seed"
 
 
 @final

@@ -240,7 +240,7 @@ def test_claims_read_like_mathematics(qtbot: QtBot, study: Study) -> None:
     assert "10\u207b\u00b3" in first
     assert "\u00b11 of \u22122" in first
     claims.show_judged(judged_of(study, "quick"), "so far")
-    assert claims.words == ("not at this size", "not at this size")
+    assert claims.words == ("not testable at this size",) * 2
     assert claims.note.text() == "so far"
     second = claims.texts[1]
     assert "too few seeds" in second
