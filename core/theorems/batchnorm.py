@@ -288,7 +288,7 @@ STATEMENTS = (
     ),
     of_batchnorm(
         "Assumption 1.2",
-        "Reference directions separate the data through the start.",
+        "Reference directions separate the data at initialisation.",
         r"\gamma = \gamma_a + \gamma_c > 0",
         *FROM_START,
         assumption_1_2,
@@ -340,7 +340,7 @@ STATEMENTS = (
     ),
     of_batchnorm(
         "Theorem 2.2 (as proved)",
-        "What the proof of F.4 ends with.",
+        "The bound that the proof of F.4 reaches.",
         r"\inf_{s \leq t} \Pr[p \leq 0] \leq \frac{2^{11}}{\gamma \sqrt{n}} + "
         r"3 \sqrt{\frac{\ln(2/\delta)}{2 n}}",
         *BY_DESCENT,
@@ -365,7 +365,7 @@ STATEMENTS = (
     ),
     of_batchnorm(
         "Lemma C.1",
-        "The start predicts nothing large.",
+        "Initial outputs are small.",
         r"\max_i |p_i(W_0)| \leq 4\, \epsilon_N \ln(n / \delta)",
         *NORMALISED,
         at_start,
@@ -373,14 +373,14 @@ STATEMENTS = (
     ),
     of_batchnorm(
         "Lemma C.2 (outer)",
-        "The outer layer starts with a norm of about one.",
+        "The outer layer has an initial norm of about one.",
         r"\Vert a_0 \Vert \leq 1 + \sqrt{2 \ln(1/\delta) / m}",
         *FROM_START,
         start_outer,
     ),
     of_batchnorm(
         "Lemma C.2 (inner)",
-        "No inner weight starts long or short.",
+        "No inner weight is initially long or short.",
         r"\max_j |v_j| \leq 2, \quad \max_j 1 / |v_j| \leq 5",
         *NORMALISED,
         inner_hypotheses,

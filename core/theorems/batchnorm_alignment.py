@@ -193,7 +193,7 @@ ALIGNED = (*NORMALISED, alignment_hypotheses)
 STATEMENTS = (
     of_batchnorm(
         "Lemma D.3 (1)",
-        "Near the start the slopes follow the reference directions.",
+        "Near initialisation the slopes follow the reference directions.",
         r"\langle \vec{U}, \partial_U p_i(W) \rangle \geq \gamma \sqrt{m} / 2",
         *ALIGNED,
         alignment,
@@ -201,7 +201,7 @@ STATEMENTS = (
     ),
     of_batchnorm(
         "Lemma D.3 (2)",
-        "Near the start every slope points towards the reference.",
+        "Near initialisation every slope points towards the reference.",
         r"\langle \bar{U}, \partial_U p_i \rangle - p_i + \alpha \langle V_0 - V, \partial_V p_i "
         r"\rangle \geq r \gamma \sqrt{m} / 4",
         *ALIGNED,
@@ -210,7 +210,7 @@ STATEMENTS = (
     ),
     of_batchnorm(
         "Lemma E.1",
-        "Gradients in a and c are bounded near the start.",
+        "Gradients in a and c are bounded near initialisation.",
         r"\Vert \nabla_U\, p_i \Vert^2 \leq 2^{11} \epsilon_N^4\, m",
         *NORMALISED,
         gradient_hypotheses,
@@ -218,7 +218,7 @@ STATEMENTS = (
     ),
     of_batchnorm(
         "Lemma F.1",
-        "Networks near the start have a small Rademacher complexity.",
+        "Networks near initialisation have a small Rademacher complexity.",
         r"\mathrm{Rad}(\mathcal{H}) \leq 4 B (\max_j \Vert v_j(0) \Vert + \rho) / \sqrt{n}, \quad "
         r"B = \sum_j |a_j c_j| / N(v_j)",
         *NORMALISED,

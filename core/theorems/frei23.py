@@ -179,7 +179,7 @@ STATEMENTS = (
     ),
     of_frei23(
         "Theorem 3.4 (time)",
-        "Gradient flow fits the data by then (log10 of the time).",
+        "Gradient flow fits the data by this time (log10 t).",
         r"t_0 \leq 85\, L(0)\, R^2 n^3 / (\gamma^2 R_{\min}^2)",
         *FLOW,
         time_bound,
@@ -210,7 +210,7 @@ STATEMENTS = (
     ),
     of_frei23(
         "Lemma B.8",
-        "The counter-example's multipliers, a check of this program.",
+        "Multipliers of the counterexample (a check of this program).",
         r"\lambda = \left(\frac{8}{4 \epsilon + 5}, \frac{8}{4 \epsilon + 5}, \frac{8}{5}\right)",
         three_point,
         "three_point data, slope 1/2",

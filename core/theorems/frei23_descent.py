@@ -220,7 +220,7 @@ SUMS = "Sums between recorded frames are interpolated (1 %)."
 STATEMENTS = (
     of_frei23(
         "Theorem 4.2, item 1",
-        "The loss falls like 1/sqrt(t) (log10 of it).",
+        "The loss falls like 1/sqrt(t) (log10 of the loss).",
         r"L(W^{(T-1)}) \leq 2 \sqrt{\frac{16\, L(0)\, n R^2}{\gamma^2 R_{\min}^2\, \alpha\, T}}",
         *DESCENT,
         loss_falls,
@@ -246,28 +246,28 @@ STATEMENTS = (
     ),
     of_frei23(
         "Lemma E.1 (norms)",
-        "No node starts large.",
+        "All nodes are small at initialisation.",
         r"\Vert w_j^{(0)} \Vert^2 \leq 5\, \omega^2 d \log(4 m / \delta)",
         *START,
         start_nodes,
     ),
     of_frei23(
         "Lemma E.1 (mean)",
-        "No node starts along the mean direction.",
+        "No node is initially aligned with the mean direction.",
         r"|\langle w_j^{(0)}, \bar\mu \rangle| \leq 2\, \omega \sqrt{\log(4 m / \delta)}",
         *START,
         start_means,
     ),
     of_frei23(
         "Lemma E.4",
-        "No example's loss dominates another's.",
+        "No example's loss dominates the others.",
         r"\sup_t \max_{i,j} \ell'(p_i) / \ell'(p_j) \leq C_R",
         *DESCENT,
         loss_ratio,
     ),
     of_frei23(
         "Lemma E.11 (a)",
-        "At the start exponential losses are alike (their logarithms).",
+        "Initial exponential losses are alike (logarithms).",
         r"\max_{i,j} (p_i - p_j) \leq 2",
         *SMOOTH,
         setting,

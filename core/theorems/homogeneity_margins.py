@@ -222,7 +222,7 @@ PBAR = (
 STATEMENTS = (
     of_homogeneity(
         "Theorem 3.1 (margin)",
-        "Near the start's features the margin is large.",
+        "Near the initial features the margin is large.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / (4 (1 + R)), \quad t \geq (20 R / \gamma)^4",
         *THEOREM_3_1,
         theorem_3_1,
@@ -230,7 +230,7 @@ STATEMENTS = (
     ),
     of_homogeneity(
         "Theorem 3.1 (late)",
-        "Much later the margin is gamma/32.",
+        "At late times the margin is at least gamma/32.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / 32, \quad t \geq e + e^{e^{4 n R / \gamma}}",
         *THEOREM_3_1,
         theorem_3_1_late,
@@ -238,7 +238,7 @@ STATEMENTS = (
     ),
     of_homogeneity(
         "Theorem 3.1 (5)",
-        "The features keep half of their margin along the run.",
+        "The features keep half of their margin during training.",
         r"\inf_s \min_i \langle \bar{p}, z_i(s) \rangle \geq \gamma / 2",
         *THEOREM_3_1,
         features_stay,
@@ -255,7 +255,7 @@ STATEMENTS = (
     ),
     of_homogeneity(
         "Theorem 4.1 (margin)",
-        "Shallow networks find a margin of the order gamma/d.",
+        "Shallow networks reach a margin of order gamma/d.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \frac{\gamma}{32\, d \ln(1 / \gamma)}",
         *SHALLOW,
         theorem_4_1,
@@ -263,14 +263,14 @@ STATEMENTS = (
     ),
     of_homogeneity(
         "Theorem 4.1 (late)",
-        "Much later the margin is gamma/32.",
+        "At late times the margin is at least gamma/32.",
         r"\min_i y_i h / (|a|^2 + |b|^2) \geq \gamma / 32",
         *SHALLOW,
         theorem_4_1_late,
     ),
     of_homogeneity(
         "Example 4.1",
-        "The margin that the text gives k-sparse parity.",
+        "The paper's margin of k-sparse parity.",
         r"\gamma \geq 1 / (k \sqrt{d})",
         parity,
         "k-parity on all corners",
@@ -282,7 +282,7 @@ STATEMENTS = (
     ),
     of_homogeneity(
         "Lemma A.1 (2)",
-        "The smallest margin is near the smoothed one.",
+        "The smallest margin is close to the smoothed one.",
         r"\min_i p_i \leq \psi + 2 \ln n + 1",
         monotone,
         "two classes, logistic or exponential loss",

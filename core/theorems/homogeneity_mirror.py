@@ -260,7 +260,7 @@ STATEMENTS = (
     ),
     of_homogeneity(
         "Lemma 3.5 (as in A.3)",
-        "The smoothed margin comes near gamma.",
+        "The smoothed margin approaches gamma.",
         r"\frac{\psi(u_t)}{|u_t|_1} \geq \gamma - \frac{1 + 2 \ln n}{|u_t|_1} - "
         r"\frac{D(|u_t|_1 \bar{p}, u_0)}{|u_t|_1 \xi_t}",
         *LEMMA,

@@ -258,7 +258,7 @@ CUTOFF_SLIP = (
 STATEMENTS = (
     of_telgarsky22(
         "Proposition 1.5 (1)",
-        "A linear margin gives an NTK margin.",
+        "A linear margin implies an NTK margin.",
         r"\gamma_{\mathrm{ntk}} \geq \hat\gamma / 32",
         *TWO_CLASSES,
         _linear_item("gamma_ntk", 32.0),
@@ -266,7 +266,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Proposition 1.5 (2)",
-        "The outer layer alone gives an NTK margin.",
+        "The outer layer alone yields an NTK margin.",
         r"\gamma_{\mathrm{ntk}} \geq \hat\gamma / (16 \sqrt{d})",
         *TWO_CLASSES,
         _linear_item("gamma_ntk", 16.0, True),
@@ -274,14 +274,14 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Proposition 1.5 (3)",
-        "A linear margin gives half of it as a global margin.",
+        "A linear margin implies half as large a global margin.",
         r"\gamma_{\mathrm{gl}} \geq \hat\gamma / 2",
         *TWO_CLASSES,
         _linear_item("gamma_gl", 2.0),
     ),
     of_telgarsky22(
         "Proposition 1.6 (1)",
-        "2-sparse parity has an NTK margin of the order 1/d.",
+        "2-sparse parity has an NTK margin of order 1/d.",
         r"\gamma_{\mathrm{ntk}} \geq 1 / (50\, d)",
         *PARITY,
         parity_ntk,
@@ -289,14 +289,14 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Proposition 1.6 (2)",
-        "2-sparse parity has a global margin of the order d^(-1/2).",
+        "2-sparse parity has a global margin of order d^(-1/2).",
         r"\gamma_{\mathrm{gl}} \geq 1 / \sqrt{8\, d}",
         *PARITY,
         parity_global,
     ),
     of_telgarsky22(
         "Lemma A.2 (norms)",
-        "The start is about as large as its mean.",
+        "Initial norms concentrate.",
         r"\max(\Vert a_0 \Vert / 2,\ \Vert V_0 \Vert / (2 \sqrt{m})) \leq 1",
         *DRAWN,
         norm_hypotheses,
@@ -304,7 +304,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Lemma A.2 (outputs)",
-        "The start predicts nothing large.",
+        "Initial outputs are small.",
         r"\max_i |f(x_i; W_0)| \leq 4 \ln(n / \delta)",
         *DRAWN,
         start_hypotheses,

@@ -228,7 +228,7 @@ SCALAR = (scalar_flow, "the scalar network, exponential loss")
 STATEMENTS = (
     of_telgarsky22(
         "Proposition 2.6",
-        "Wide networks leave the linear solution, a bad KKT point.",
+        "Wide networks escape the linear solution, a bad KKT point.",
         r"\lim_t \mathring\gamma(W_t) > \hat\gamma / 2",
         two_cones,
         "the standard network on two cones",
@@ -239,7 +239,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Lemma A.1",
-        "With one label a global margin gives an NTK margin.",
+        "With a single label a global margin implies an NTK margin.",
         r"\gamma_{\mathrm{ntk}} \geq \gamma_{\mathrm{gl}} / (8 \sqrt{d})",
         two_cones,
         "two cones",
@@ -248,7 +248,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Theorem 3.2 (margin)",
-        "On collapsed data the flow finds a margin of that order.",
+        "On collapsed data gradient flow reaches a margin of order gamma_nc/r.",
         r"\mathring\gamma(W_t) \geq (\gamma_{\mathrm{nc}} - \epsilon) / (8\, r)",
         *COLLAPSE,
         collapse_margin,
@@ -256,7 +256,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Theorem 3.2 (error)",
-        "The test error of that margin, up to a constant.",
+        "On collapsed data the test error is small, up to a constant.",
         r"\Pr[p \leq 0] = \mathcal{O}\left(\frac{r^2 \ln(n)^3}{n (\gamma_{\mathrm{nc}} - "
         r"\epsilon)^2} + \frac{\ln(1/\delta)}{n}\right)",
         *COLLAPSE,
@@ -275,7 +275,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Theorem 3.3 (margin)",
-        "Without rotation the flow finds half the best margin.",
+        "Without rotation gradient flow reaches half of the best margin.",
         r"\mathring\gamma(a, b) \geq \gamma_{\mathrm{gl}} / 4",
         *SCALAR,
         scalar_hypotheses,

@@ -303,7 +303,7 @@ THETA = (
 STATEMENTS = (
     of_telgarsky22(
         "Lemma A.4",
-        "Once R < l(0)/n the norm grows for ever.",
+        "Once R < l(0)/n the norm keeps growing.",
         r"\frac{\mathrm{d}}{\mathrm{d}t} \Vert u_t \Vert > 0, \quad t \geq \tau",
         homogeneous_flow,
         "homogeneous networks under gradient flow",
@@ -321,7 +321,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Lemma C.1",
-        "So many initial directions come near every reference direction.",
+        "Enough random directions cover every reference direction.",
         r"\max_k \min_j \Vert \tilde{v}_j - \beta_k \Vert \leq \epsilon, \quad "
         r"m \geq 2 (2/\epsilon)^d \ln(r/\delta)",
         covers,
@@ -341,7 +341,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Lemma A.3 (2)",
-        "It keeps the margin wherever the weights have not moved far.",
+        "The margin persists while weights stay near initialisation.",
         r"\langle \bar\theta + W_0, \partial p_i(W) \rangle - p_i(W) \geq \gamma_{\mathrm{ntk}} "
         r"\sqrt{m} - [\sqrt{32 \ln(n / \delta)} + 4 R + 4] - [4 \ln(n / \delta) + 4 R + R^2]",
         *WITH_THETA,
@@ -352,7 +352,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Lemma A.3 (3)",
-        "On wide networks half of the margin is left.",
+        "Wide networks retain half of the margin.",
         r"\langle r \bar\theta + W_0, \partial p_i(W) \rangle - p_i(W) \geq "
         r"\gamma_{\mathrm{ntk}}\, r \sqrt{m} / 2 - 160\, r^2, \quad r = R / 8 \geq 1",
         *WITH_THETA,
@@ -362,7 +362,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Lemma A.6",
-        "A potential that grows with Q promises a margin.",
+        "A potential that grows with Q guarantees a margin.",
         r"\liminf_t \gamma(u_t) \geq \hat\gamma, \quad \Phi \leq \frac{1}{2} \ln \Vert u \Vert, "
         r"\quad \dot\Phi \geq \mathcal{Q} \hat\gamma / n",
         has_potential,

@@ -270,14 +270,14 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Theorem 2.1 (distance)",
-        "SGD stays near its start.",
+        "SGD stays near initialisation.",
         r"\max_{s<t} \Vert W_s - W_0 \Vert \leq 80\, \eta \sqrt{m} / \gamma_{\mathrm{ntk}}",
         *SGD,
         sgd_distance,
     ),
     of_telgarsky22(
         "Lemma 2.3 (risk)",
-        "Gradient flow makes the risk small near its start.",
+        "Gradient flow reaches a small risk near initialisation.",
         r"R(W_t) \leq 1 / (5\, t)",
         *LEMMA_2_3,
         lemma_2_3_risk,
@@ -285,28 +285,28 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Lemma 2.3 (distance)",
-        "Up to time t gradient flow stays near its start.",
+        "Up to time t gradient flow stays near initialisation.",
         r"\sup_{s \leq t} \Vert W_s - W_0 \Vert \leq \gamma_{\mathrm{ntk}} \sqrt{m} / 80",
         *LEMMA_2_3,
         lemma_2_3_distance,
     ),
     of_telgarsky22(
         "Lemma 2.4 (distance)",
-        "Once that far from the start, the flow never comes back.",
+        "Once it leaves this ball, the flow never returns.",
         r"\Vert W_s - W_0 \Vert \geq \gamma_{\mathrm{ntk}} \sqrt{m} / 32, \quad s \geq t",
         *LEMMA_2_4,
         distance_stays,
     ),
     of_telgarsky22(
         "Lemma 2.4 (margin)",
-        "From then on the smoothed margin is large.",
+        "Once the flow has left the ball, the smoothed margin stays large.",
         r"\mathring\gamma(W_s) \geq \gamma_{\mathrm{ntk}}^2 / 4096, \quad s \geq t",
         *LEMMA_2_4,
         smoothed_after,
     ),
     of_telgarsky22(
         "Lemma 2.4 (rebalanced)",
-        "With its layers rebalanced the margin is larger.",
+        "With rebalanced layers the margin is larger.",
         r"\mathring\gamma(\widehat{W}_t) \geq \gamma_{\mathrm{ntk}} / 4096, \quad "
         r"\widehat{W} = (a / \sqrt{\gamma_{\mathrm{ntk}}}, V \sqrt{\gamma_{\mathrm{ntk}}})",
         *LEMMA_2_4,
@@ -314,14 +314,14 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Theorem 2.2 (margin)",
-        "Gradient flow on wide networks has a margin for ever.",
+        "Wide networks under gradient flow keep a positive margin.",
         r"\mathring\gamma(W_s) \geq \gamma_{\mathrm{ntk}}^2 / 4096, \quad s \geq t",
         *THEOREM_2_2,
         smoothed_after,
     ),
     of_telgarsky22(
         "Theorem 2.2 (error)",
-        "The test error of those iterates, up to a constant.",
+        "Wide networks with that margin have a small test error, up to a constant.",
         r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \gamma_{\mathrm{ntk}}^4} + "
         r"\frac{\ln(1/\delta)}{n}\right)",
         *THEOREM_2_2,
@@ -330,7 +330,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Theorem 2.2 (error at W_t)",
-        "The test error where the distance is reached.",
+        "When the flow leaves the ball, its test error is small.",
         r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \gamma_{\mathrm{ntk}}^2} + "
         r"\frac{\ln(1/\delta)}{n}\right)",
         *THEOREM_2_2,
@@ -339,7 +339,7 @@ STATEMENTS = (
     ),
     of_telgarsky22(
         "Lemma 2.5",
-        "A smoothed margin bounds the test error, whatever the width.",
+        "A smoothed margin bounds the test error at any width.",
         r"\Pr[p \leq 0] \leq \mathcal{O}\left(\frac{\ln(n)^3}{n\, \mathring\gamma(W)^2} + "
         r"\frac{\ln(1/\delta)}{n}\right)",
         has_test,

@@ -222,7 +222,7 @@ STATEMENTS = (
     ),
     of_wei19(
         "Theorem 2.1 (ii)",
-        "The regularised network needs of the order of d samples.",
+        "The regularised network needs of order d samples.",
         r"\Pr[y f(x) \leq 0] \lesssim \sqrt{d / n}",
         net_on_d,
         f"{D_WHERE}, logistic loss",
@@ -243,7 +243,7 @@ STATEMENTS = (
     ),
     of_wei19(
         "Theorem 4.1",
-        "Margins of regularised minimisers tend to the largest one.",
+        "Margins of regularised minimisers converge to the maximum margin.",
         r"\gamma_\lambda \rightarrow \gamma^*, \quad \lambda \rightarrow 0",
         *PENALISED,
         path_hypotheses,
@@ -251,7 +251,7 @@ STATEMENTS = (
     ),
     of_wei19(
         "Theorem C.1",
-        "The same for several classes.",
+        "With several classes, margins of regularised minimisers converge too.",
         r"\gamma_\lambda \rightarrow \gamma^*, \quad \lambda \rightarrow 0",
         many_classes,
         "multiclass with l2 > 0",
@@ -260,7 +260,7 @@ STATEMENTS = (
     ),
     of_wei19(
         "Theorem C.2",
-        "Near minimisers have a tenth of the largest margin, or a 20th.",
+        "Near-minimisers have a tenth of the maximum margin, or a twentieth.",
         r"\gamma' \geq \gamma^* / (10\, \alpha), \quad \alpha \leq 2",
         *PENALISED,
         approximate_hypotheses,

@@ -147,7 +147,7 @@ def regression_path(context: Context) -> Comparison:
 STATEMENTS = (
     of_wei19(
         "Lemma E.7",
-        "What the perturbed flow loses at a time (to the tolerance shown).",
+        "The rate at which the perturbed flow lowers its objective (to the tolerance shown).",
         r"\frac{\mathrm{d}}{\mathrm{d}t} L[\rho_t] = -\sigma \mathbb{E}_{\rho_t} L'[\rho_t] + "
         r"\sigma \mathbb{E}_{U} L'[\rho_t] - \mathbb{E}_{\rho_t} \Vert v[\rho_t] \Vert^2",
         *PERTURBED,

@@ -163,7 +163,7 @@ def test_times_and_slack(capsys: pytest.CaptureFixture[str], small: Path) -> Non
         assert times[0] in run.log10_time
     assert row["times"]["first_violated"] is None
     assert row["slack"] == row["measured"] - row["bound"]
-    assert row["text"] == "Once R < l(0)/n the norm grows for ever."
+    assert row["text"] == "Once R < l(0)/n the norm keeps growing."
 
 
 def test_a_run_without_frames(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
