@@ -157,9 +157,7 @@ def read_whole(path: Path, most: int, what: str) -> bytes:
             # One more than may be there, instead of the size: that may change while it is read.
             content = file.read(most + 1)
     except FileNotFoundError as error:
-        raise InputError(
-            f"{what}: {path} cannot be read (there is no such file); check the path."
-        ) from error
+        raise InputError(f"{what}: {path} does not exist; check the path.") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{what}: {path} cannot be read ({reason}).") from error

@@ -58,7 +58,7 @@ def _path(run: Any) -> Path:
     except (OSError, ValueError):
         there = False
     if not there:
-        raise InputError(f"There is no run file {path}; check the path.")
+        raise InputError(f"The run file {path} does not exist; check the path.")
     return path
 
 

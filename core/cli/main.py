@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _refused(error)
     except MemoryError:
-        say(f"{PROGRAM}: there is not enough memory for this; choose smaller sizes.")
+        say(f"{PROGRAM}: not enough memory; choose smaller sizes.")
         return FAILED
     except Exception as error:
         return _internal(error)

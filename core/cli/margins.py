@@ -220,7 +220,7 @@ def check_has_vectors(problem: Problem, name: str) -> None:
 
     if not problem.dataset.real:
         raise InputError(
-            f"{name} has labels, and extremal vectors are told of real targets; choose a study "
+            f"{name} has labels, and extremal vectors are defined for real targets; choose a study "
             'with data.kind = "regression", "spurious" or "orthonormal", or data of your own with '
             'targets = "real".'
         )
@@ -352,5 +352,7 @@ def time_of(text: str | None, option: str) -> float | None:
     if text is None:
         return None
     if (time := parse_time(text)) is None:
-        raise InputError(f"{text[:60]!r} is no time; give one such as 10^2.5 or 0.", option=option)
+        raise InputError(
+            f"{text[:60]!r} is not a time; give one such as 10^2.5 or 0.", option=option
+        )
     return time

@@ -53,7 +53,7 @@ def describe(arguments: argparse.Namespace) -> int:
         print_text(study.to_toml(), end="")
     else:
         hint = did_you_mean(what, (*SUBJECTS, *shipped_ids()))
-        raise InputError(f"There is nothing called {what} to describe; {hint}")
+        raise InputError(f"{what} cannot be described; {hint}")
     return 0
 
 

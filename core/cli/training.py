@@ -186,5 +186,5 @@ def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:
     check_code(study, name)
     code = record_cells(study, folder, force=False, quiet=quiet)
     if code:
-        raise InputError(f"{name} did not complete (status {code}), so there is no figure of it.")
+        raise InputError(f"{name} did not complete (status {code}), so it has no figure.")
     return [*run_paths(study, folder).values()]

@@ -52,7 +52,7 @@ class CompareQuestion:
         ):
             if word not in allowed:
                 raise InputError(
-                    f"{word!r} is nothing that runs are compared by; allowed are "
+                    f"{word!r} is not a quantity to compare runs by; allowed are "
                     f"{', '.join(allowed)}.",
                     option=option,
                 )
@@ -88,7 +88,7 @@ NEEDED = {
 def check_count(count: int) -> None:
     """InputError unless so many runs can be compared."""
     if count < 2:
-        raise InputError("Two runs or more are compared; name another one.")
+        raise InputError("A comparison needs at least two runs; name another one.")
     if count > MOST_COMPARED:
         raise InputError(
             f"{count} runs were named; at most {MOST_COMPARED} are told apart in one picture. "

@@ -227,7 +227,7 @@ def check_runs(question: CompareQuestion, runs: Sequence[Run]) -> None:
             if not observable_of(name).applies(run):
                 where = observable_of(name).where
                 raise InputError(
-                    f"There is no {name} of this run: it is for {where}.", where=run.path
+                    f"This run has no {name}, which is defined for {where}.", where=run.path
                 )
         if question.against == "share" and math.isnan(most_of(run)):
             raise InputError(

@@ -157,7 +157,7 @@ class ImageFiles(Distribution):
 
     def sample(self, generator: Generator) -> Dataset:
         if not (self.path.is_file() or self.path.is_dir()):
-            raise InputError(f"data.path: there is no folder or file {self.path}; check the path.")
+            raise InputError(f"data.path: {self.path} does not exist; check the path.")
         dataset = self.choice.dataset(generator, *self.read(self.path), str(self.path))
         check_sizes(dataset, self.path, self.d, None)
         return dataset
@@ -182,7 +182,7 @@ def bundled_digits() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     files = [place for name in places if (place := Path(name, *FILE)).is_file()]
     if not files:
         raise InputError(
-            "The digits are those of scikit-learn, which is not there",
+            "The digits are those of scikit-learn, which is not installed",
             remedy="install it (pip install scikit-learn), or choose other data",
         )
     rows = np.loadtxt(files[0], delimiter=",")

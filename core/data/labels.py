@@ -180,7 +180,7 @@ def label_fault(text: str) -> str:
     if not text:
         return "has no label"
     if is_missing(text):
-        return f"has the label {text!r}, which stands for a missing value"
+        return f"has the label {text!r}, which marks a missing value"
     value = label_value(text)
     if value is None:
         if without_groups(text) is not None:

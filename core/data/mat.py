@@ -64,7 +64,7 @@ class MatFile(AbstractContextManager["MatFile"]):
         self._matrices: dict[str, Matrix] = {}
         self.others: dict[str, InputError] = {}  # of what is no matrix of numbers
         if not path.is_file():
-            raise InputError(f"{what}: there is no file {path}; check the path.")
+            raise InputError(f"{what}: {path} does not exist; check the path.")
         try:
             self._file = path.open("rb")
         except OSError as error:

@@ -72,7 +72,7 @@ class NpzFile(AbstractContextManager["NpzFile"]):
         self._path, self._what, self._lenient = path, what, lenient
         self.others: dict[str, InputError] = {}
         if not path.is_file():
-            raise InputError(f"{what}: there is no file {path}; check the path.")
+            raise InputError(f"{what}: {path} does not exist; check the path.")
         try:
             _check_end(path)
             self._zip = zipfile.ZipFile(path)
@@ -274,7 +274,7 @@ class NpyFiles(AbstractContextManager["NpyFiles"]):
 def _arrays_beside(path: Path, what: str, alone: bool) -> dict[str, Path]:
     """Return the files of x, y and perhaps x_test, y_test by these names."""
     if not path.is_file():
-        raise InputError(f"{what}: there is no file {path}; check the path.")
+        raise InputError(f"{what}: {path} does not exist; check the path.")
     if alone:  # the setting says which column has the labels
         return {"table": path}
     words = WORD.findall(path.stem)

@@ -37,7 +37,7 @@ QUOTES = "\"'"
 def open_text(path: Path, what: str) -> Iterator[tuple[TextIO, str]]:
     """Open a text file; yields the file and its encoding. Raises InputError if it is no text."""
     if not path.is_file():
-        raise InputError(f"{what}: there is no file {path}; check the path.")
+        raise InputError(f"{what}: {path} does not exist; check the path.")
     kind = "CSV" if path.suffix.lower() == ".csv" else "text"
     try:
         encoding = _encoding_of(path)

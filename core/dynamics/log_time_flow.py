@@ -132,7 +132,7 @@ class LogTimeFlow(Integrator):
         problem, start, network = self.problem, self.problem.start, self.problem.network
         norm = network.norm(start.parameters)
         if norm == 0.0:
-            raise InputError("All initial parameters are zero, where gradient flow stays for ever.")
+            raise InputError("All initial parameters are zero, which gradient flow never leaves.")
         if abs(norm - 1.0) <= UNIT:  # a frame of a flow, of which no digit may change
             norm = 1.0
         self.direction = start.parameters.copy()

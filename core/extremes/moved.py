@@ -107,7 +107,7 @@ class StartSpace(Space):
         # What draws a start has no meaning for one that is read.
         table |= {"init": "file", "init_path": str(file)}
         table.pop("seed", None)
-        why = "The start of this study cannot be moved, so that there is nothing to look over"
+        why = "The start of this study cannot be varied, so nothing can be searched"
         return made(experiment, "network", table, why)
 
 
@@ -231,7 +231,7 @@ class DataSpace(Space):
     def with_file(self, experiment: Experiment, file: Path) -> Experiment:
         targets = "real" if experiment.data.real else "labels"
         table = {"kind": "file", "path": str(file), "targets": targets}
-        why = "The data of this study cannot be moved, so that there is nothing to look over"
+        why = "The data of this study cannot be varied, so nothing can be searched"
         return made(experiment, "data", table, why)
 
 

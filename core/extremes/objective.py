@@ -176,7 +176,7 @@ def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str])
     if room := ROOM.fullmatch(text):
         if frames != Frames():
             raise InputError(
-                f"{text}: a statement is told at its frame of least room; leave out --at, "
+                f"{text}: a statement is evaluated at its frame of least room; leave out --at, "
                 "--take and --after."
             )
         statement = named(room[2])
@@ -215,4 +215,4 @@ def named(text: str) -> Statement:
         return slugs[found[0]]
     if found:
         raise InputError(f"{text} may be {' or '.join(found)}; write one of them.")
-    raise InputError(f"There is no statement {text}; {did_you_mean(wanted, slugs)}")
+    raise InputError(f"{text} is not a statement; {did_you_mean(wanted, slugs)}")

@@ -60,7 +60,7 @@ def suited(panels: Sequence[str], runs: Sequence[Run]) -> tuple[str, ...]:
 def check_runs(runs: Sequence[Run]) -> None:
     """InputError unless there are one to ten runs, each with a frame."""
     if not runs:
-        raise InputError("There is no run to show; give at least one run file.")
+        raise InputError("No run is given; give at least one run file.")
     if len(runs) > MOST_ROWS:
         raise InputError(
             f"A figure shows at most {MOST_ROWS} runs, one a row, and {len(runs)} were given; "

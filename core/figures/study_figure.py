@@ -194,7 +194,7 @@ def _check_formulas(layout: FigureLayout) -> None:
             parser.parse(text)
         except (ValueError, RuntimeError) as error:
             raise InputError(
-                f"The words {text!r} of the figure cannot be set; check what stands between "
+                f"The words {text!r} of the figure cannot be set; check the text between "
                 "the dollar signs."
             ) from error
 

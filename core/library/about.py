@@ -129,7 +129,7 @@ def read_about(run: Path) -> About:
         return parse_about(text)
     except (InputError, ValueError) as error:
         raise InputError(
-            f"The notes in {path} cannot be read; mend or remove that file, the run is unharmed."
+            f"The notes in {path} cannot be read (the run itself is intact); repair or delete them."
         ) from error
 
 
@@ -188,7 +188,7 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
     size = len(os.fsencode(run.name))
     with WRITING, locked_folder(run.parent):
         if not is_there(run):
-            raise InputError(f"There is no run file {run} any more; list the library anew.")
+            raise InputError(f"The run file {run} no longer exists; refresh the library.")
         if size + len(SUFFIX) > LONGEST_FILE_NAME:
             raise InputError(
                 f"The file name of {run} has {size} bytes, and a run with notes or tags has at "
@@ -226,7 +226,7 @@ def checked(about: About) -> About:
                 f"{whole_text(len(text))}."
             )
     if len(tags) > MOST_TAGS:
-        raise InputError(f"A run has at most {MOST_TAGS} tags; take some away first.")
+        raise InputError(f"A run has at most {MOST_TAGS} tags; remove some first.")
     marks, sets = _checked_bookmarks(about.bookmarks), _checked_sets(about.sets)
     return About(name, note, tags, about.kept, marks, sets)
 
@@ -241,7 +241,7 @@ def _checked_sets(sets: Iterable[NodeSet]) -> tuple[NodeSet, ...]:
         if not one.nodes:
             raise InputError("A set of nodes has one node at least; choose some first.")
         if len(nodes_text(one.nodes)) > LONGEST_SET:
-            raise InputError("There are too many single nodes in this set; choose fewer.")
+            raise InputError("This set has too many single nodes; choose fewer.")
         named[name] = NodeSet(name, one.nodes)
     if len(named) > MOST_SETS:
         raise InputError(f"A run has at most {MOST_SETS} sets of nodes; remove some first.")

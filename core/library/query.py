@@ -186,7 +186,7 @@ def query(text: str) -> Condition:
     try:
         return _condition(node, text, 0)
     except RecursionError:
-        raise InputError(f"{_cut(text)} is nested too deeply; write it flatter.") from None
+        raise InputError(f"{_cut(text)} is nested too deeply; simplify it.") from None
 
 
 def _cut(text: str) -> str:
@@ -210,7 +210,7 @@ def _words(text: str) -> Condition:
 
 def _condition(node: ast.expr, text: str, depth: int) -> Condition:
     if depth > DEEPEST:
-        raise InputError(f"{_cut(text)} is nested more than {DEEPEST} deep; write it flatter.")
+        raise InputError(f"{_cut(text)} is nested more than {DEEPEST} deep; simplify it.")
     if isinstance(node, ast.BoolOp):
         parts = [_condition(value, text, depth + 1) for value in node.values]
         if isinstance(node.op, ast.And):

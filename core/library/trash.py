@@ -69,7 +69,7 @@ class Trash:
         """Move a run into the trash; where it lies now. Raises InputError where that cannot be."""
         with MOVING:
             if not run.is_file():
-                raise InputError(f"There is no run file {run} any more; list the library anew.")
+                raise InputError(f"The run file {run} no longer exists; refresh the library.")
             moment = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
             folder = self.folder / f"{moment}-{secrets.token_hex(4)}"
             try:
@@ -94,7 +94,7 @@ class Trash:
             folder = run.parent
             origin = _origin(folder)
             if origin is None or folder.parent != self.folder or not run.is_file():
-                raise InputError(f"{run} is not in the trash any more; list the library anew.")
+                raise InputError(f"{run} is no longer in the trash; refresh the library.")
             try:
                 target = Path(origin["path"])
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ class Trash:
         with MOVING:
             folder = run.parent
             if folder.parent != self.folder or _origin(folder) is None:
-                raise InputError(f"{run} is not in the trash any more; list the library anew.")
+                raise InputError(f"{run} is no longer in the trash; refresh the library.")
             # Renamed first: half of a run is never listed.
             going = folder.with_name(folder.name + GOING)
             try:

@@ -46,7 +46,9 @@ def check_coordinates(run: Run, numbers: tuple[int, ...]) -> tuple[int, int]:
         raise InputError(f"Coordinate {first + 1} was given twice; choose two of 1 to {d}.")
     for value in (first, second):
         if not 0 <= value < max(d, 2):
-            raise InputError(f"There is no coordinate {value + 1}; with d = {d} choose 1 to {d}.")
+            raise InputError(
+                f"Coordinate {value + 1} does not exist; with d = {d} choose 1 to {d}."
+            )
     return first, second
 
 
@@ -91,7 +93,7 @@ def motion(run: Run, numbers: tuple[int, ...]) -> Axes:
         if np.isfinite(size) and size > 0.0:
             parts.append(moved / size)
     if not parts:
-        raise InputError("No node has moved yet, so that there are no directions of motion.")
+        raise InputError("No node has moved yet, so directions of motion do not exist.")
     return Axes(_leading(np.concatenate(parts)), ("motion 1", "motion 2"))
 
 
@@ -144,7 +146,7 @@ def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
     if not (0 <= first < m and 0 <= second < m and first != second):
         raise InputError(f"Nodes {first} and {second}: choose two of 0 to {m - 1}.")
     if not 0 <= frame < run.frames:
-        raise InputError(f"There is no frame {frame}; the run has {run.frames}.")
+        raise InputError(f"Frame {frame} does not exist; the run has {run.frames} frames.")
     rows = _full(run, run.network.nodes(run.parameters(frame))[1])[[first, second]]
     axes = orthonormal(list(rows))
     if len(axes) < 2:
@@ -163,10 +165,10 @@ class Projection:
 
     def __init__(self, run: Run, plane: NodePlane) -> None:
         if plane.kind not in PLANES:
-            raise InputError(f"There is no plane {plane.kind}; choose one of {', '.join(PLANES)}.")
+            raise InputError(f"{plane.kind} is not a plane; choose one of {', '.join(PLANES)}.")
         self.run, self.plane = run, plane
         if plane.kind != "coordinates" and run.dataset.d < 2:
-            raise InputError("The inputs have one coordinate; there are no planes to choose.")
+            raise InputError("The inputs have one coordinate, which spans no plane.")
         axes = PLANES[plane.kind].load()(run, plane.numbers)
         self.rows, self.labels = axes.rows, axes.labels
 

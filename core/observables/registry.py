@@ -312,7 +312,7 @@ def explain(name: str, network: Network | None = None) -> Help:
             drawn = f"drawn as {margin.factor:g} of it, among margins over {norm}"
         return Help(margin.title, "", margin.formula, margin.source, drawn)
     known = [*OBSERVABLES, *VIEWS, *REFERENCES]
-    raise InputError(f"There is no quantity {name!r}; {did_you_mean(name, known)}")
+    raise InputError(f"{name!r} is not a quantity; {did_you_mean(name, known)}")
 
 
 def _of(item: Observable, network: Network | None) -> Help:

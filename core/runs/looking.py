@@ -37,7 +37,7 @@ def regular_file(path: Path) -> Path:
             if status is not None and not stat.S_ISREG(status.st_mode):
                 raise damaged(path, f"{other.name} beside it is not a plain file")
     except FileNotFoundError as error:
-        raise RunFileError(f"There is no run file {path}; check the path.") from error
+        raise RunFileError(f"The run file {path} does not exist; check the path.") from error
     except (OSError, ValueError, RuntimeError) as error:
         raise RunFileError(f"{path} cannot be opened: {reason_of(error)}.") from error
     if stat.S_ISDIR(mode):

@@ -145,9 +145,7 @@ def arithmetic(node: ast.expr, formula: str, named: Names, depth: int = 0) -> Nu
     for a tree that is no arithmetic.
     """
     if depth > DEEPEST:
-        raise InputError(
-            f"{formula[:40]} ... is nested more than {DEEPEST} deep; write it flatter."
-        )
+        raise InputError(f"{formula[:40]} ... is nested more than {DEEPEST} deep; simplify it.")
     deeper = depth + 1
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return _constant(node.value, formula)

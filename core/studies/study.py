@@ -220,7 +220,7 @@ class Study:
             if key not in self.axes:
                 known = [axis for axis in self.axes if axis.startswith(f"{FACTOR}.")]
                 hint = did_you_mean(key, known) if known else "it has none."
-                raise InputError(f"there is no {key} in this study; {hint}", where=self.id)
+                raise InputError(f"this study has no {key}; {hint}", where=self.id)
             values = value if isinstance(value, list) else [value]
             with as_typed():
                 axis = study_tables.axis(key, values, "")
@@ -257,7 +257,7 @@ class Study:
         for name in names:
             if name not in self.variants:
                 raise InputError(
-                    f"{self.id}: there is no variant {name}; "
+                    f"{self.id} has no variant {name}; "
                     f"{did_you_mean(str(name), self.variants) if self.variants else 'it has none.'}"
                 )
         return replace(self, variants={name: self.variants[name] for name in names})
@@ -391,6 +391,6 @@ def load_study(name: str) -> Study:
             f"There is no study {name}; {hint} `list` shows them all; a file ends in .toml."
         )
     if not is_there(path):
-        raise InputError(f"There is no study file {name}; check the path.")
+        raise InputError(f"The study file {name} does not exist; check the path.")
     text = read_text(path, MAX_STUDY_BYTES, "study file").replace("\r\n", "\n")
     return parse_study(text, path.stem, path.resolve().parent, file_name=path.name)

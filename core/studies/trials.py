@@ -147,13 +147,13 @@ def _of_nodes(name: str) -> Observable:
     observable = OBSERVABLES.get(name)
     if observable is None or observable.shape is not Shape.NODE:
         hint = did_you_mean(name, [item.name for item in of_shape(Shape.NODE)])
-        raise InputError(f"There is no value of each node called {name}; {hint}")
+        raise InputError(f"{name} is not a value of each node; {hint}")
     return observable
 
 
 def _margin(run: Run, name: str) -> float:
     if name not in REFERENCES:
-        raise InputError(f"There is no margin {name}; {did_you_mean(name, REFERENCES)}")
+        raise InputError(f"{name} is not a reference margin; {did_you_mean(name, REFERENCES)}")
     return margin_of(run, name, Watch())
 
 

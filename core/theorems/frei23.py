@@ -85,7 +85,7 @@ def told_time(context: Context) -> Comparison:
     before = int(fits[0]) - 1 if fits.size else run.frames - 1
     unfit = float(run.log10_time[before]) if before >= 0 else -math.inf
     if math.isnan(bound):
-        return common.undecided("<=", bound, common.NAN, "an input is zero: there is no bound")
+        return common.undecided("<=", bound, common.NAN, "an input is zero: no bound exists")
     if unfit > bound:
         return common.once("<=", bound, unfit)
     if not fits.size:

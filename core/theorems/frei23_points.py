@@ -177,7 +177,7 @@ def item(
     def compare(context: Context) -> Comparison:
         point = KktPoint(context.run)
         if not point.least > 0.0:
-            why = "some example is on the wrong side: there is no W with min p = 1"
+            why = "some example is on the wrong side: no W has min p = 1"
             return replace(common.undecided(sense, bound, common.NAN, why), frame=-1)
         comparison = common.once(sense, bound, measure(point, context), frame=-1)
         why = near(context)

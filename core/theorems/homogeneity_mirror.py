@@ -109,7 +109,7 @@ def not_yet(context: Context) -> str:
     """Why nothing is said of the margin yet."""
     first = float(first_time(context)[-1])
     if math.isnan(first):
-        return "pbar no longer separates the features: there is no t_1"
+        return "pbar no longer separates the features: t_1 does not exist"
     return f"t_1 = 10^{common.shown(first)} is not reached"
 
 

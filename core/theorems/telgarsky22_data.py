@@ -184,7 +184,7 @@ def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Co
         why = ""
         if linear is not None and not linear.bracket.exists:
             nothing = linear.bracket.nothing
-            why = "there is no linear margin" if nothing else "no linear margin is known"
+            why = "no linear margin exists" if nothing else "no linear margin is known"
         return common.margin_at_least(context, name, bound, why=why)
 
     return compare

@@ -285,7 +285,7 @@ def linear_is_kkt(context: Context) -> Comparison:
     """
     run, flat = context.run, linear_network(context)
     if flat is None:
-        return common.undecided("<=", KKT_ROOM, common.NAN, "there is no linear margin")
+        return common.undecided("<=", KKT_ROOM, common.NAN, "no linear margin exists")
     p = run.network.margins(flat, run.inputs, run.dataset.y)
     # f is of degree 2, so that its margins are those of the scaled network.
     flat, p = flat / math.sqrt(float(p.min())), p / float(p.min())

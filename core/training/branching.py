@@ -166,7 +166,7 @@ def checked(run: RecordedRun, experiment: Experiment) -> Changes:
     changes = changes_between(run.experiment, experiment)
     if not changes:
         raise InputError(
-            "nothing is changed, and the end is the same: the branch would be the run again",
+            "nothing is changed: the branch would repeat the run",
             where=run.path,
             remedy="change a setting, or choose a later end",
             typed=f"change a setting with --set, such as --set {UNTIL}=5",

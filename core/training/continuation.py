@@ -44,7 +44,7 @@ def frame_to_begin(run: RecordedRun, frame: int | None) -> int:
     Raises InputError where there is no such frame, or none can begin there.
     """
     if run.frames == 0:
-        raise InputError(f"{run.path} holds no frame to go on from.")
+        raise InputError(f"{run.path} has no frame to continue from.")
     if isinstance(run.experiment.dynamics, KernelPredictor):
         raise InputError(f"{run.path} holds a kernel predictor, which is fitted and never goes on.")
     index = run.frames - 1 if frame is None else frame

@@ -177,12 +177,12 @@ def test_what_cannot_be_compared_is_one_sentence(
     monkeypatch.setenv("MARGINSCOPE_CACHE", str(tmp_path / "cache"))
     out = ("--out", tmp_path / "x.pdf", "--quiet")
     for arguments, words in (
-        ((runs[0],), "Two runs or more"),
+        ((runs[0],), "at least two runs"),
         ((runs[0],) * 11, "at most 10"),
         ((*runs, "--observable", "activation"), "no observable with one number a frame"),
         ((*runs, "--observable", "rotation", "--against", "step"), "has a number for each node"),
         ((*runs, "--against", "rank"), "has one number a frame"),
-        ((*runs, "--observable", "rotation", "--at", "soon"), "is no time"),
+        ((*runs, "--observable", "rotation", "--at", "soon"), "is not a time"),
         ((*runs, "--observable", "mirror_gap"), "no mirror_gap"),
         ((*runs, "--against", "share"), "gamma_gl"),
         ((runs[0], tmp_path / "none.msrun"), "none.msrun"),

@@ -143,7 +143,7 @@ def test_wrong_grids_are_refused(old: str, new: str, words: str) -> None:
 
 
 def test_unknown_variants_are_refused() -> None:
-    with pytest.raises(InputError, match="there is no variant flaw"):
+    with pytest.raises(InputError, match="has no variant flaw"):
         parse_study(STUDY, "grid").with_settings(["variant=flaw"])
 
 

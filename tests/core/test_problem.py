@@ -123,7 +123,7 @@ def test_wrong_data_is_refused(tmp_path: Path, arrays: dict[str, object], words:
         ("data.csv", b"a,y\n", "no rows"),
         ("data.csv", b"\xff\xfe\x00", "not a readable CSV"),
         ("data.xlsx", b"", "an NPZ (.npz) or CSV (.csv)"),
-        ("other", b"", "there is no file"),
+        ("other", b"", "does not exist"),
     ],
 )
 def test_wrong_files_are_refused(tmp_path: Path, name: str, content: bytes, words: str) -> None:

@@ -149,7 +149,7 @@ def test_files_that_are_no_studies(tmp_path: Path) -> None:
     binary.write_bytes(bytes(range(256)))
     for name, words in (
         (str(binary), "cannot be read"),
-        (str(tmp_path / "none.toml"), "no study file"),
+        (str(tmp_path / "none.toml"), "does not exist; check the path"),
         ("telgarsky22-figure-11", "did you mean 'telgarsky22-figure-1'"),
         (str(tmp_path), "There is no study"),
     ):

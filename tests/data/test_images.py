@@ -53,7 +53,7 @@ def test_the_digits_need_one_file_of_scikit_learn_and_none_of_its_code(
     )
     assert done.stdout.split() == [str(pixels.sum()), str(labels.sum())]
     monkeypatch.setattr("core.data.images.find_spec", lambda name: None)
-    with pytest.raises(InputError, match="scikit-learn, which is not there; install it"):
+    with pytest.raises(InputError, match="scikit-learn, which is not installed; install it"):
         bundled_digits()
 
 
@@ -195,7 +195,7 @@ def test_wrong_idx_files_are_refused(tmp_path: Path, damage: str) -> None:
 def test_other_mistakes_with_mnist_are_refused(tmp_path: Path) -> None:
     cases: list[tuple[dict[str, object], str]] = [
         ({}, "data.path is missing"),
-        ({"path": "nowhere"}, "there is no folder or file"),
+        ({"path": "nowhere"}, "nowhere does not exist"),
         ({"path": "."}, "has no train-images-idx3-ubyte"),
     ]
     for keys, words in cases:

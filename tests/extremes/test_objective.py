@@ -171,7 +171,7 @@ def test_statements_are_found_by_any_spelling() -> None:
         ("risk +", Frames(), "is no formula"),
         ("risk.x", Frames(), "is not a formula"),
         ("slack:telgarsky22-theorem-3.3", Frames(), "may be .*margin or .*balance; write one"),
-        ("slack:telgarsky22-theorem-9", Frames(), "There is no statement"),
+        ("slack:telgarsky22-theorem-9", Frames(), "is not a statement"),
         ("ratio:telgarsky22-theorem-2-2-error", Frames(), "states no constant"),
         ("risk", Frames("least", 1.0), "belongs to no time"),
         ("risk", Frames("last", None, "risk"), "say --take with it"),

@@ -177,7 +177,7 @@ def test_a_run_that_did_not_complete_says_so() -> None:
 @pytest.mark.parametrize(
     ("runs", "arguments", "match"),
     [
-        (0, {}, "no run to show"),
+        (0, {}, "No run is given"),
         (11, {}, "at most 10 runs"),
         (1, {"panels": ()}, "name one or more of neurons"),
         (1, {"panels": ("norms", "norms")}, "each once"),
@@ -185,7 +185,7 @@ def test_a_run_that_did_not_complete_says_so() -> None:
         (
             1,
             {"options": FigureOptions(plane=NodePlane("coordinates", (0, 4)))},
-            "no coordinate 5; with d = 4 choose 1 to 4",
+            "Coordinate 5 does not exist; with d = 4 choose 1 to 4",
         ),
         (1, {"options": FigureOptions(plane=NodePlane("coordinates", (1, 1)))}, "given twice"),
         (1, {"options": FigureOptions(plane=NodePlane("coordinates", (1,)))}, "Two coordinates"),

@@ -88,7 +88,7 @@ def test_nothing_is_restored_over_what_is_there(tmp_path: Path) -> None:
 def test_purging_frees_the_disk_and_is_for_the_trash_only(tmp_path: Path) -> None:
     library = library_of(tmp_path)
     path = with_note(record(library.root / "a.msrun"))
-    with pytest.raises(InputError, match="not in the trash"):
+    with pytest.raises(InputError, match="no longer in the trash"):
         library.purge(only(library))
     assert path.exists()
     library.throw(only(library))
@@ -103,14 +103,14 @@ def test_what_is_gone_meanwhile_is_a_sentence(tmp_path: Path) -> None:
     path = record(library.root / "a.msrun")
     listed = only(library)
     path.unlink()
-    with pytest.raises(InputError, match="no run file"):
+    with pytest.raises(InputError, match="no longer exists"):
         library.throw(listed)
     record(path)
     library.throw(only(library))
     thrown = only(library)
     shutil.rmtree(thrown.path.parent)
     for act in (library.restore, library.purge):
-        with pytest.raises(InputError, match="not in the trash"):
+        with pytest.raises(InputError, match="no longer in the trash"):
             act(thrown)
     assert library.refresh().entries == ()
     library.close()

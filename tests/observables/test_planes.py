@@ -123,12 +123,12 @@ def test_several_classes() -> None:
 @pytest.mark.parametrize(
     ("plane", "match"),
     [
-        (NodePlane("motions", ()), "no plane motions; choose one of coordinates, motion"),
+        (NodePlane("motions", ()), "motions is not a plane; choose one of coordinates, motion"),
         (NodePlane("nodes", ()), "pin two nodes"),
         (NodePlane("nodes", (0, 99, 0)), "choose two of 0 to 6"),
         (NodePlane("nodes", (1, 1, 0)), "choose two of 0 to 6"),
-        (NodePlane("nodes", (0, 1, 99)), "no frame 99"),
-        (NodePlane("coordinates", (0, 9)), "no coordinate 10; with d = 9 choose 1 to 9"),
+        (NodePlane("nodes", (0, 1, 99)), "Frame 99 does not exist"),
+        (NodePlane("coordinates", (0, 9)), "Coordinate 10 does not exist; with d = 9 choose 1 to 9"),
         (NodePlane("coordinates", (1,)), "Two coordinates"),
     ],
 )

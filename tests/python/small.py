@@ -24,9 +24,9 @@ SHORT: dict[str, Any] = {
 # What is no run to draw or to play, and what is said of it.
 NOT_SHOWN: list[tuple[Any, str]] = [
     ("nothing", "There is no study 'nothing'"),
-    ("a.msrun", "There is no run file a.msrun"),
+    ("a.msrun", "The run file a.msrun does not exist"),
     (3, "3 is no run"),
-    ([], "There is no run to show"),
+    ([], "No run is given"),
 ]
 WIDTHS = {**SHORT, "network.m": [4, 8]}
 

@@ -145,9 +145,9 @@ def test_links_say_runs_time_and_views(tmp_path: Path, links: list[str]) -> None
     [
         ((), {}, "0 runs cannot be shown; one to 10 can"),
         (("mine.msrun",) * 11, {}, "11 runs cannot be shown"),
-        (("none.msrun",), {}, "There is no run file"),
-        ((".",), {}, "There is no run file"),
-        (("a\0b",), {}, "There is no run file"),
+        (("none.msrun",), {}, "does not exist; check the path"),
+        ((".",), {}, "does not exist; check the path"),
+        (("a\0b",), {}, "does not exist; check the path"),
         ((3,), {}, "int is no run"),
         (("mine.msrun",), {"at": [1]}, "is no time"),
         (("mine.msrun",), {"at": object()}, "is no time"),

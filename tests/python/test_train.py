@@ -182,7 +182,7 @@ def test_weights_are_in_the_original_coordinates(d: int) -> None:
 WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a study": ("telgarsky22-figre-1", {}, "did you mean 'telgarsky22-figure-1'"),
     "no study": (3, {}, "3 is no study"),
-    "a file": ("nothing.toml", {}, "no study file nothing.toml"),
+    "a file": ("nothing.toml", {}, "The study file nothing.toml does not exist"),
     "a section": (FIGURE_1, {"netwrok.m": 3}, "did you mean 'network'"),
     "a key": (FIGURE_1, {"network.mm": 3}, "did you mean 'm'"),
     "a kind": (FIGURE_1, {"dynamics.kind": "gdd"}, "did you mean 'gd'"),

@@ -236,7 +236,7 @@ def test_a_margin_that_does_not_exist_is_a_hypothesis_that_is_not_met(descent: R
     one = judged(descent, margins)["telgarsky22", "Proposition 1.5 (1)"]
     assert one.verdict is Verdict.UNDECIDED
     assert (one.hypotheses[0].met, one.hypotheses[0].present) == (False, sentence)
-    assert one.comparison.why == "there is no linear margin"
+    assert one.comparison.why == "no linear margin exists"
 
 
 @pytest.mark.parametrize("bracket", [absent("Not computed."), unresolved(1e-9, 1.0, True, "near")])

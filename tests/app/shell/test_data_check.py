@@ -46,7 +46,7 @@ def test_what_was_read_of_a_file_is_said_in_one_line(
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [("bad.csv", "path: line 6 of {}"), ("missing.csv", "path: there is no file {}")],
+    [("bad.csv", "path: line 6 of {}"), ("missing.csv", "path: {} does not exist")],
 )
 def test_a_wrong_file_is_marked_as_it_is_typed_and_leaves_the_open_runs_alone(
     program: Marginscope, files: Path, qtbot: QtBot, name: str, sentence: str

@@ -341,7 +341,7 @@ def test_points_of_files_are_opened(
     program.drawing.open(tmp_path / "b.npz")
     assert window.bar.text.startswith("b.npz has n = 3 points of d = 3 coordinates and 2 classes")
     program.drawing.open(tmp_path / "c.npz")
-    assert window.bar.text.startswith("there is no file")  # and not what files call it
+    assert window.bar.text.endswith("does not exist; check the path.")
     assert "c.npz" in window.bar.text
     (tmp_path / "e.csv").write_text("")
     program.drawing.open(tmp_path / "e.csv")

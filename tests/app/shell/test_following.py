@@ -208,7 +208,7 @@ def take_away(loop: Apart, other: Path | None, follow: Followed, qtbot: QtBot) -
     for suffix in ("-wal", "-shm"):
         Path(f"{loop.path}{suffix}").unlink()
     qtbot.waitUntil(lambda: only(program).growth is RecordingState.LOST)
-    words = "There is no run file" if other is None else "was replaced by another file"
+    words = "does not exist" if other is None else "was replaced by another file"
     assert words in program.window.bar.text and "seen so far stay" in program.window.bar.text
     program.actions["start"].trigger()
     program.actions["forward"].trigger()

@@ -389,7 +389,7 @@ def test_the_librarian_says_what_could_not_be_done(tmp_path: Path, qtbot: QtBot)
         with qtbot.waitSignal(librarian.operations_finished) as finished:
             librarian.run(partial(_trash, entry) for entry in listed.args[0].entries)
         (sentence,) = finished.args[0].errors
-        assert "no run file" in sentence
+        assert "no longer exists" in sentence
     finally:
         librarian.close()
 
