@@ -74,7 +74,7 @@ def test_a_run_is_chosen_moved_and_closed(program: Marginscope, qtbot: QtBot) ->
     program.run_choice.close_current()
     assert list(program.session) == others and emitted == [4, 5]
     program.scenes.commit()
-    assert program.actions["undo"].text() == "&Undo Close run4"
+    assert program.actions["undo"].text() == "&Undo Close m = 4"
     program.actions["undo"].trigger()
     # The other runs stayed open: nothing of them is computed anew.
     assert [run for run in program.session if run in others] == others
