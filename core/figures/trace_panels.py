@@ -309,16 +309,18 @@ def _later(run: Run, last: int, look: Look) -> list[Array]:
 
 
 def strip_title(strip: Strip) -> str:
-    """Return the title of a strip, with the unit of its axis.
+    """Return the title of a strip, with the unit of its axis unless it has that already.
 
     >>> strip_title(Strip("log10_risk", 0.0, 1.0, 1.0, -2.0, 0.0))
     'log10 risk'
+    >>> strip_title(Strip("test_error", 0.0, 1.0, 1.0, 0.0, 1.0))
+    'test error (share)'
     """
     is_power = strip.shows == "log" and not strip.takes_log
     item = find_observable(strip.name.removeprefix(LOG) if is_power else strip.name)
     if item is None:
         return strip.name.replace("_", " ")
-    unit = f" ({item.unit})" if item.unit else ""
+    unit = "" if item.unit in ("", *item.title.split()) else f" ({item.unit})"
     return item.title.replace("log10 of the ", "log10 ") + unit
 
 
