@@ -35,6 +35,7 @@ from core.files import read_whole, set_aside, write_whole
 MOST_RECENT = 10
 MOST_PIXELS = 10_000  # of a drawer
 MOST_LAYOUTS = 50
+FOLDED = ("recording",)  # sections of the form, until the user unfolds them
 # Ours has a few kilobytes; another file under its name must not be read whole at every start.
 MOST_BYTES = 1_000_000
 
@@ -82,6 +83,7 @@ class Settings(BaseModel):
     export_preset: str = Field("", max_length=100)  # of figures, one of core.figures.names.PRESETS
     first_starts_mb: float = Field(200.0, ge=0.0)  # what the runs of first starts may take
     cluster: str = Field("", max_length=1000)  # the address of a Dask scheduler
+    folded_sections: tuple[str, ...] = Field(FOLDED, max_length=20)  # of the form
     jobs: int = Field(0, ge=0, le=512)  # processes of a whole study; 0: as many as cores
 
     @model_validator(mode="before")

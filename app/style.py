@@ -136,13 +136,6 @@ def style_sheet(palette: Palette, room: int = ROOM) -> str:
     return text
 
 
-def tabular(font: QFont) -> QFont:
-    """The font with figures of equal width, so that changing numbers do not move."""
-    result = QFont(font)
-    result.setFeature(QFont.Tag("tnum"), 1)  # OpenType's tabular numerals
-    return result
-
-
 def small(font: QFont) -> QFont:
     """A little smaller, for what stands in and above plots."""
     result = QFont(font)
@@ -153,7 +146,7 @@ def small(font: QFont) -> QFont:
 
 def apply(application: QApplication, palette: Palette) -> None:
     """Give the whole application this look; called again to change it."""
-    font = tabular(application.font())
+    font = application.font()
     sheet = style_sheet(palette, line_of(font) - EDGES)
     look = f"{font.toString()} {sheet}"
     if application.property("look") == look:

@@ -98,7 +98,7 @@ QTabBar#chips { background: @background; border: 0px; }
     background: @background; color: @foreground; border: 1px solid @line; border-radius: 12px;
     padding: 1px 4px 1px 10px; margin: 0px 6px 0px 0px; min-height: @room;
 }
-#chips::tab:hover { background: @hover; }
+#chips::tab:hover { background: @field; }
 #chips::tab:selected { border-color: @accent; color: @accent; }
 #chips:focus::tab:selected { border-color: @foreground; background: @background; }
 #chips::close-button {

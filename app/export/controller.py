@@ -27,7 +27,7 @@ from app.export.commands import command_of
 from app.export.data_form import DataForm
 from app.export.export_dialog import ExportDialog
 from app.export.export_progress import ProgressWindow
-from app.export.jobs import CompareCopyJob, DataColumn, ExportJob, Preview, columns_of
+from app.export.jobs import CompareCopyJob, DataColumn, ExportJob, Preview, PreviewedJob, columns_of
 from app.export.pictures import CopyJob, Exportable, PictureJob, complete_job
 from app.worker import Request, Worker
 from core.errors import InputError
@@ -329,10 +329,10 @@ def _decoded(png: bytes) -> QImage:
 
 
 def _preview(
-    request: Request, wanted: ExportJob | Sequence[Path], process: FigureProcess, pixels: int = 0
+    request: Request, wanted: PreviewedJob | Sequence[Path], process: FigureProcess, pixels: int = 0
 ) -> Preview | list[DataColumn]:
     """Draw what a job would export, or find the columns of some runs, in the thread."""
-    if not isinstance(wanted, ExportJob):
+    if not isinstance(wanted, PreviewedJob):
         return list(columns_of(wanted, request.is_cancelled))
     draw = partial(process.draw, cancelled=request.is_cancelled)
     return wanted.preview(pixels, request.is_cancelled, draw)

@@ -70,12 +70,16 @@ class ExportJob(ABC):
     def work(self, progress: Progress, cancelled: Cancelled, draw: Draw = draw_here) -> str:
         """Export, and return a sentence about the result, "" if cancelled; `draw` draws figures."""
 
+
+class PreviewedJob(ExportJob):
+    """Export of pictures."""
+
+    @abstractmethod
     def preview(self, pixels: int, cancelled: Cancelled, draw: Draw = draw_here) -> Preview:
         """Return a still picture of the export, its longer side `pixels` long."""
-        raise NotImplementedError(f"{type(self).__name__} has no picture")
 
 
-class SceneJob(ExportJob):
+class SceneJob(PreviewedJob):
     """Figure written to a PDF, SVG or PNG file."""
 
     path: Path
@@ -273,7 +277,7 @@ class ComparisonJob(ExportJob):
 
 @final
 @dataclass(frozen=True, slots=True)
-class CompareJob(ComparisonJob):
+class CompareJob(ComparisonJob, PreviewedJob):
     """Comparison as PDF, SVG or PNG, `width` millimetres wide, or as CSV."""
 
     runs: tuple[Path, ...]

@@ -13,6 +13,7 @@ from app.export.jobs import (
     Cancelled,
     ExportJob,
     Preview,
+    PreviewedJob,
     Progress,
     SceneJob,
     draw_here,
@@ -165,7 +166,7 @@ def _scene(job: FigureJob | CopyJob) -> FigureScene:
 
 @final
 @dataclass(frozen=True, slots=True)
-class FilmJob(ExportJob):
+class FilmJob(PreviewedJob):
     """Film as GIF, WebP or MP4, rendered in a separate process.
 
     `panel`: one or more names with commas between them, or "all"; `follow`: the range of the
@@ -218,7 +219,7 @@ class FilmJob(ExportJob):
 
 @final
 @dataclass(frozen=True, slots=True)
-class PageJob(ExportJob):
+class PageJob(PreviewedJob):
     """Page that plays some runs in a browser; `colours`: the initial palette."""
 
     runs: tuple[Path, ...]

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
-from app.style import small, tabular
+from app.style import small
 from app.widgets.labels import ElidedLabel, plain_tip
 from app.widgets.layouts import add_all, space
 from core.numbers import count_text, duration_text, raised, time_text, whole_text
@@ -56,7 +56,7 @@ class StatusLine(QWidget):
             self._set_font()
 
     def _set_font(self) -> None:
-        self.line.setFont(small(tabular(self.font())))
+        self.line.setFont(small(self.font()))
         self.updateGeometry()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

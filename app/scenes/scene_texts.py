@@ -171,6 +171,20 @@ def _read_question(scene: Scene, texts: Texts) -> Scene:
     return _with(scene, compared=replace(compared, question=question))
 
 
+def _write_hidden_runs(scene: Scene) -> Texts:
+    compared = scene.intent.compared
+    runs = compared.runs if compared is not None else ()
+    return tuple(str(k) for k, name in enumerate(runs) if compared and name in compared.hidden)
+
+
+def _read_hidden_runs(scene: Scene, texts: Texts) -> Scene:
+    compared, places = scene.intent.compared, {parse_whole(text) for text in texts}
+    if compared is None or not places <= set(range(len(compared.runs))):
+        raise ValueError("it says which of the compared runs are hidden, the first one is 0")
+    hidden = frozenset(compared.runs[place] for place in places)
+    return _with(scene, compared=replace(compared, hidden=hidden))
+
+
 def _write_zooms(scene: Scene) -> Texts:
     return tuple(
         f"{zoom.place}:{zoom.view}:{zoom.left!r},{zoom.right!r},{zoom.bottom!r},{zoom.top!r}"
@@ -207,11 +221,12 @@ FIELDS: Registry[SceneField] = Registry(
     SceneField("t", _write_time, _read_time),
     *map(_of_option, VIEW_OPTIONS.values()),
     SceneField("by", _write_question, _read_question),
+    SceneField("hide", _write_hidden_runs, _read_hidden_runs),
     SceneField("zoom", _write_zooms, _read_zooms),
     SceneField("panels", lambda scene: tuple(sorted(scene.panels)) or (NONE,), _read_panels),
 )
 OF_OPTIONS = tuple(option.text for option in VIEW_OPTIONS.values() if option.in_link)
-OF_PICTURE = ("run", "current", "t", *OF_OPTIONS, "by", "zoom")
+OF_PICTURE = ("run", "current", "t", *OF_OPTIONS, "by", "hide", "zoom")
 OF_SESSION = tuple(FIELDS)
 # Runs, times, nodes and zooms are not a matter of layouts.
 OF_LAYOUT = (*(one.text for one in VIEW_OPTIONS.values() if one.in_layout), "panels")

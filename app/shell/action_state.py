@@ -18,6 +18,7 @@ from app.settings import MOST_RECENT
 from app.shell.appearance import AppearanceController
 from app.shell.main_window import MainWindow
 from app.state.intent import MARGIN_AXES, MARGIN_UNITS, NEURON_POINTS, NEURON_RANGES, VIEW_OPTIONS
+from app.state.resolve import NEAR
 from app.state.views import VIEWS
 from app.widgets.inputs import WholeBox
 from app.widgets.labels import plain_tip, window_title
@@ -82,14 +83,15 @@ class ActionStateController(QObject):
     def show_transport(self) -> None:
         """Update the transport and its actions to the view."""
         view = self._display.view
-        times, steps = [], True
+        times, later, steps = list[float](), list[float](), True
         for shown in view.runs:
             run = self._display.session.get(shown.key)
             if run is not None and run.data is not None and shown.frame >= 0:
-                times.append(float(run.data.log10_time[shown.frame]))
+                begun = run.data.coordinate[0] <= view.cursor + NEAR  # a branch begins later
+                (times if begun else later).append(float(run.data.log10_time[shown.frame]))
                 steps = steps and run.counts_steps
-        latest = max(times, default=float("-inf"))
-        self._window.transport.show_view(view, latest, steps and bool(times))
+        latest = max(times or later, default=float("-inf"))
+        self._window.transport.show_view(view, latest, steps and bool(times or later))
         wishes = view.wishes
         moving = wishes.playing and not wishes.follow
         actions.show_playing(self._actions["play"], moving, self._appearance.icon)

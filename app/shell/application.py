@@ -169,6 +169,7 @@ class Marginscope(Components):
             user.set_actions(made)
         self.scenes.set_actions(made, self.drawers.automatic)
         window.columns.widths.update(settings.drawer_widths)
+        window.form.fold(settings.folded_sections)
         window.set_recent(settings.recent)
         if settings.drawer in DRAWERS:
             self.drawers.show(settings.drawer)

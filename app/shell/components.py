@@ -218,6 +218,7 @@ class Components(QObject):
         window.chips.chosen.connect(self.run_choice.choose)
         self.run_choice.chosen.connect(window.views.reveal)
         window.chips.close_requested.connect(self.run_choice.close_run)
+        self.run_choice.step_named.connect(self.scenes.name_next_step)
         window.chips.moved.connect(self.display.move_run)
         for chosen in (chooser.chosen, self.commands.study_chosen, self.studies.study_chosen):
             chosen.connect(self.training.choose)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStyle, QWidget
 
@@ -61,11 +61,15 @@ class RunGrid(QScrollArea):
         # Later: panels are shown, and get their views, one after the other.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.arrange)
+        # Later: the layouts place the views before.
+        self._placed = QTimer(self, interval=0, singleShot=True)
+        self._placed.timeout.connect(self._update_sight)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._content = QWidget(self)
         self.setWidget(self._content)
+        self.verticalScrollBar().valueChanged.connect(self._update_sight)
         self.setMinimumSize(LEAST_PLOT[0] + self._bar_width, LEAST_PLOT[1])
 
     @property
@@ -93,6 +97,14 @@ class RunGrid(QScrollArea):
             width -= self._bar_width
             needed = self._arrange(shown, width, height)
         self._content.resize(width, max(needed, height))
+        self._placed.start()
+
+    def _update_sight(self) -> None:
+        """Have the panels draw what came into sight."""
+        seen = QRect(-self._content.pos(), self.maximumViewportSize())
+        for panel in self._panels:
+            if not panel.isHidden():
+                panel.set_sight(seen.translated(-panel.pos()))
 
     def reveal(self, panel: RunPanel) -> None:
         """Scroll so far that a panel is seen."""

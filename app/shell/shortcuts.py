@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QComboBox
 
 from app.actions import ROWS, name_of, set_keys
 from app.shell.main_window import MainWindow
@@ -34,6 +35,9 @@ CLASH = "The settings give {keys} to {winner}: {others}."
 CHOOSE = "Choose others in Help, Keyboard shortcuts."
 MOST_SENTENCES = 2
 BARE = re.compile(r"(Shift\+)?[A-Z]")  # a letter without Ctrl or Alt
+# A sign that is typed there selects an item; fields of text keep their keys by themselves.
+SEARCHED_BY_TYPING = (QComboBox, QAbstractItemView)
+TYPING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
 ON_OFF = "{name} is {state}. {keys} changes it back."
 FILLED = "{name} ({keys}). {keys} or Esc shows all views."
 DONE = "{name} ({keys}). {undo} takes it back."
@@ -51,6 +55,17 @@ class ShortcutController(QObject):
         self.warning = warning_about(clashes)
         self._actions: Mapping[str, QAction] = {}
         self.dialog: ShortcutDialog | None = None
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Leave signs that are typed to the widget with the focus if they select an item there."""
+        # Qt's question whether a key is no shortcut comes here when the widget does not answer it.
+        if event.type() is not QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+            return False
+        typed = event.text().strip().isprintable() and bool(event.text().strip())
+        if typed and not event.modifiers() & ~TYPING:
+            event.setAccepted(isinstance(QApplication.focusWidget(), SEARCHED_BY_TYPING))
+        return event.isAccepted()
 
     def set_actions(self, actions: Mapping[str, QAction]) -> None:
         """The actions of the table, which get their keys."""

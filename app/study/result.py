@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.state.headings import heading_of
 from app.study.result_drawer import ResultDrawer
 from app.training.cell_runs import CellRunController
+from app.training.studies import shipped_study_of
 from app.widgets.screen_text import shown_number
 from app.worker import Request, Worker
 from core.figures.export import FigureProcess
@@ -117,6 +118,7 @@ class ResultController(QObject):
 
     def show_study(self, study: Study) -> None:
         """Show the result of a study that was loaded."""
+        study = shipped_study_of(study)
         self._study, self.shown = study, None
         drawer = self.drawer
         drawer.title.setText(study.title)

@@ -323,7 +323,9 @@ class TheoryController(QObject):
             panel.show_margins(known.references, known.in_order, computed, self._cancelled)
         judgement = known.judgement
         assessments = judgement.assessments if judgement is not None else None
-        panel.show_assessments(assessments, bounds, live=not runs[self._key].stands_in)
+        lines = judgement.lines if judgement is not None else ()
+        live = not runs[self._key].stands_in
+        panel.show_assessments(assessments, bounds, live, lines)
         if judgement is not None and judgement.failed:
             panel.note.setText(FAILED)
 

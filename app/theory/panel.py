@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.theory.importance import OPEN, by_importance, short_summary, summary
 from app.theory.results import FINAL
+from app.theory.statement_lines import StatementLine
 from app.theory.statement_row import BoundBox, StatementRow, VerdictFold
 from app.widgets.inputs import DecimalBox, line_height
 from app.widgets.labels import ElidedLabel, heading_label, plain_label, quiet_label, rich_tip
@@ -258,9 +259,16 @@ class TheoryPanel(QWidget):
         self.reach.setVisible(bool(label))
 
     def show_assessments(
-        self, assessments: Sequence[Assessment] | None, shown_bounds: frozenset[str], live: bool
+        self,
+        assessments: Sequence[Assessment] | None,
+        shown_bounds: frozenset[str],
+        live: bool,
+        lines: Sequence[StatementLine] = (),
     ) -> None:
-        """Show the statements of the run; None if it is not judged yet, `live` if it will be."""
+        """Show the statements of the run, those about times with their `lines`.
+
+        None if it is not judged yet, `live` if it will be.
+        """
         for part in (self.statements, self.delta):
             part.setVisible(live or bool(assessments))
         self.note.setText(NO_STATEMENT if assessments is not None else JUDGING)
@@ -275,8 +283,10 @@ class TheoryPanel(QWidget):
             judged != self._arranged and not self._is_in_use()
         ):
             self._arrange(assessments or ())
+        over_time = {line.key: line for line in lines}
         for assessment in assessments or ():
-            self._rows[assessment.statement.key].show_assessment(assessment)
+            key = assessment.statement.key
+            self._rows[key].show_assessment(assessment, over_time.get(key))
 
     def row(self, key: str) -> StatementRow:
         """Return the row of a statement; KeyError if it is not shown."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, final
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
+from app.state.resolve import TimeSpan
 from app.widgets.verdict_mark import Hue, hue_of
 from core.figures.palette import Palette
 from core.numbers import raised, time_text
@@ -45,6 +46,9 @@ PREMISES = {
 }
 
 
+WHOLE = TimeSpan(0.0, 1.0, 1.0, live=False)  # of a run without frames after the first
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -63,7 +67,7 @@ class Stretch:
 @final
 @dataclass(frozen=True, slots=True)
 class StatementLine:
-    """A statement's two lanes over the time axis."""
+    """A statement's two lanes over the time axis; `span` of the run."""
 
     key: str
     name: str
@@ -71,6 +75,13 @@ class StatementLine:
     verdict: str
     premises: tuple[Stretch, ...]
     conclusion: tuple[Stretch, ...]
+    span: TimeSpan = WHOLE
+
+    @property
+    def is_decided(self) -> bool:
+        """True if the conclusion holds or fails over some time, and not at the end alone."""
+        decided = (one for one in self.conclusion if one.state in ("HOLDS", "FAILS"))
+        return any(one.end > one.begin for one in decided)
 
     def lane(self, upper: bool) -> tuple[Stretch, ...]:
         """Return the hypotheses for the upper lane, else the conclusion."""
@@ -84,6 +95,12 @@ def statement_lines(
 
     Statements that the last frame alone decides have lines too, which say so.
     """
+    from app.state.node_values import with_stand_in
+
+    span = WHOLE
+    if log10_time.size > 1:
+        low, high = coordinate(with_stand_in(log10_time)[[0, -1]]).tolist()
+        span = TimeSpan(low, high, high, live=False)
     lines = []
     for one in assessments:
         premises = one.premises
@@ -103,6 +120,7 @@ def statement_lines(
                 one.verdict.value,
                 _stretches(premises, log10_time, PREMISES, steps=one.steps),
                 _stretches(states, log10_time, words, premises, one.steps),
+                span,
             )
         )
     return tuple(lines)
@@ -246,6 +264,15 @@ def paint_stretch(painter: QPainter, box: QRectF, state: str, colour: QColor, up
         return
     painter.setPen(pen)
     painter.drawLine(line)
+
+
+def paint_stripe(painter: QPainter, line: StatementLine, box: QRectF, palette: Palette) -> None:
+    """Paint a conclusion over the width of a box, in which time goes as in the slider."""
+    for one in line.conclusion:
+        left, right = (box.width() * line.span.share(end) for end in (one.begin, one.end))
+        part = QRectF(box.left() + left, box.top(), max(right - left, 1.0), box.height())
+        colour = QColor(hue_of(hue_of_stretch(one, False), palette))
+        paint_stretch(painter, part, one.state, colour, False)
 
 
 def _paint_bar(painter: QPainter, box: QRectF, colour: QColor, hatched: bool) -> None:

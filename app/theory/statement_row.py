@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.theory.formula import FormulaLabel
+from app.theory.statement_lines import StatementLine, paint_stripe
 from app.widgets.inputs import line_height
 from app.widgets.labels import rich_label, rich_tip
 from app.widgets.layouts import add_all, space
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 MARK = 14.0
 RELATIONS = {"<=": "\u2264", ">=": "\u2265", "<": "<", ">": ">", "=": "="}
+STRIPE = 4.0  # pixels
 INDENT = 24.0  # of what stands beside the mark
 SMALL = 0.92  # of the type: the sentence, the time and the slack
 WRAPPED = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap)
@@ -95,6 +97,7 @@ class VerdictLine(QAbstractButton):
         self._palette = palette
         self._verdict_style: VerdictStyle = VERDICT_STYLES["not decided"]
         self._name = self._sentence = self._timing = ""
+        self.stripe: StatementLine | None = None
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -116,6 +119,15 @@ class VerdictLine(QAbstractButton):
         if before != (self._sentence, self._timing):
             self.updateGeometry()
         self.update()
+
+    def show_stripe(self, line: StatementLine | None) -> None:
+        """Show where in the run the conclusion holds and fails, if it does so over some time."""
+        shown = line if line is not None and line.is_decided else None
+        if shown != self.stripe:
+            if (shown is None) != (self.stripe is None):
+                self.updateGeometry()
+            self.stripe = shown
+            self.update()
 
     @property
     def sentence(self) -> str:
@@ -153,7 +165,8 @@ class VerdictLine(QAbstractButton):
 
     def heightForWidth(self, width: int) -> int:
         sizes = [self._size(text, width).height() for text in self._small_texts()]
-        return math.ceil(line_height(self) + sum(sizes) + (5.0 if sizes else 0.0))
+        below = (5.0 if sizes else 0.0) + (STRIPE + 3.0 if self.stripe else 0.0)
+        return math.ceil(line_height(self) + sum(sizes) + below)
 
     def _small_texts(self) -> list[str]:
         return [text for text in (self._sentence, self._timing) if text]
@@ -184,6 +197,10 @@ class VerdictLine(QAbstractButton):
             painter, self._verdict_style, QRectF(4.0, middle - MARK / 2, MARK, MARK), self._palette
         )
         self._paint_texts(painter)
+        if self.stripe is not None:
+            place = QPointF(INDENT, self.height() - STRIPE - 4.0)
+            box = QRectF(place, QSizeF(self.width() - INDENT - 4.0, STRIPE))
+            paint_stripe(painter, self.stripe, box, self._palette)
         painter.end()
 
     def _paint_texts(self, painter: QPainter) -> None:
@@ -257,8 +274,8 @@ class StatementRow(QWidget):
     def assessment(self) -> Assessment | None:
         return self._assessment
 
-    def show_assessment(self, assessment: Assessment) -> None:
-        """Show a judgement of the same statement."""
+    def show_assessment(self, assessment: Assessment, line: StatementLine | None = None) -> None:
+        """Show a judgement of the same statement, and its line over time."""
         self._assessment = assessment
         statement, style = assessment.statement, VERDICT_STYLES[assessment.verdict.value]
         words = f"{statement.name} of {statement.source}. {statement.text}"
@@ -267,6 +284,7 @@ class StatementRow(QWidget):
         source = statement.paper if paper is None else paper.short
         names = short_name(statement.name), f"{source}: {greek(statement.text)}"
         self.line.show_verdict(names, style, timing_of(assessment), tip)
+        self.line.show_stripe(line)
         self._fill()
 
     def set_colours(self, palette: Palette) -> None:

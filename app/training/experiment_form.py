@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import final
 
@@ -10,6 +10,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from app.settings import FOLDED
 from app.style import panel_width, small
 from app.training.fields import VARIED, in_words, key_in, section_of_key
 from app.training.form_search import FormSearch
@@ -99,6 +100,7 @@ class ExperimentForm(QWidget):
             section.submitted.connect(self._on_submitted)
             section.drawing_requested.connect(self.drawing_requested)
             section.preview_requested.connect(self.preview_requested)
+        self.fold(FOLDED)
         self._scroll = fill_scrolled(self, content)
         whole = self.layout()
         assert isinstance(whole, QVBoxLayout)
@@ -129,6 +131,17 @@ class ExperimentForm(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(panel_width(self.font()), 640)
+
+    @property
+    def folded(self) -> tuple[str, ...]:
+        """Names of the folded sections."""
+        return tuple(name for name, section in self.sections.items() if section.folded)
+
+    def fold(self, names: Collection[str]) -> None:
+        """Fold these sections, and unfold the others."""
+        for name, section in self.sections.items():
+            section.folded = name in names
+        self._show_problems()
 
     def show_branch(self, words: str) -> None:
         """Name the branch that Run begins; "" for none."""

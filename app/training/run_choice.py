@@ -17,6 +17,9 @@ class RunChoiceController(QObject):
     chosen = Signal(object)
     """Panel of a run that was chosen, to be brought into sight."""
 
+    step_named = Signal(str)
+    """Name for undo of the change that follows."""
+
     def __init__(
         self,
         display: DisplayController,
@@ -46,6 +49,7 @@ class RunChoiceController(QObject):
         run = session.get(key)
         if run is None:
             return
+        self.step_named.emit(f"Close {run.heading}")
         if len(session) == 1 and not session.is_starting:
             self._training.close_runs()
             return

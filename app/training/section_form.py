@@ -27,7 +27,6 @@ DRAW_TIP = "Draw and edit the points with the mouse, paste them, train at once"
 SHOW_TIP = "Show how the file is read: its points, classes and norms"
 LABEL_WIDTH = 96
 BETWEEN, GAP = 8, 4
-FOLDED = ("recording",)  # until the user unfolds them
 CLOSED, OPEN = "\u25b8", "\u25be"  # triangles before a heading
 ROWS = 4  # of the grid for each line: label, control where it stands below, note, problem
 
@@ -52,7 +51,7 @@ class SectionForm(QWidget):
         self.rows: list[FieldRow] = []
         self._built: tuple[object, ...] = ()
         self._unfolded = False  # the advanced settings
-        self._folded = section in FOLDED  # all settings
+        self.folded = False  # all settings
         self._filter = NO_FILTER
         self._tip = ""
         self._changed: frozenset[str] = frozenset()
@@ -154,7 +153,7 @@ class SectionForm(QWidget):
             row.show_change(row.field.key in self._changed)
             row.set_shown(edits.is_shown(row.field) and self._is_wanted(row))
         can_fold = any(row.field.advanced and edits.is_shown(row.field) for row in self.rows)
-        self.more.setVisible(can_fold and not (self._folded or self._filter.is_active))
+        self.more.setVisible(can_fold and not (self.folded or self._filter.is_active))
         self.more.setText("Fewer settings" if self._unfolded else "More settings ...")
         shown = [row.field for row in self.rows if row.is_shown]
         self.draw.setVisible(any(field.rows for field in shown))
@@ -166,7 +165,7 @@ class SectionForm(QWidget):
         if self._filter.is_active:
             return row.matches(self._filter.words) and (changed or not self._filter.only_changed)
         # What is not as it was before is never folded away.
-        return changed or not (self._folded or (row.field.advanced and not self._unfolded))
+        return changed or not (self.folded or (row.field.advanced and not self._unfolded))
 
     def _show_heading(self, edits: StudyEdits) -> None:
         """Show the kind, or in a folded section what its rows hold; nothing without rows."""
@@ -178,7 +177,7 @@ class SectionForm(QWidget):
         there = bool(self.rows) or self.kinds is not None
         found = fits or any(row.is_shown for row in self.rows) or bool(self.problem.text())
         self.setVisible(there and (found or not searched))
-        open_ = searched or not self._folded
+        open_ = searched or not self.folded
         self.heading.setText(f"{OPEN if open_ else CLOSED} {self._title}")
         self.heading.setAccessibleName(f"{self._title} settings{'' if open_ else ', folded'}")
         by_kind = open_ or changed or bool(self.problem.text())
@@ -330,5 +329,5 @@ class SectionForm(QWidget):
         self.fold_changed.emit()
 
     def _on_fold(self) -> None:
-        self._folded = not self._folded
+        self.folded = not self.folded
         self.fold_changed.emit()

@@ -13,7 +13,7 @@ from core.observables.planes import COORDINATES, PLANES, NodePlane
 from core.problem.schedule import coordinate, further
 from core.settings import MAX_SEED
 from core.studies.changes import comes_from, origin_of, retitled
-from core.studies.study import Study, load_study, shipped_summaries
+from core.studies.study import Study, load_study, shipped_ids, shipped_summaries
 from core.studies.tables import Cell
 from core.studies.watching import restricted
 from core.study_file.experiment import KINDS, Experiment
@@ -48,6 +48,14 @@ def study_of(run: Run, identifier: str) -> Study:
 def _shipped_like(run: Run) -> Iterator[Study]:
     """Return shipped studies with a run's title, from which it probably comes."""
     return (load_study(one.id) for one in shipped_summaries() if comes_from(run.title, one.title))
+
+
+def shipped_study_of(study: Study) -> Study:
+    """Return the shipped study whose settings a recorded run has; other studies as they are."""
+    if study.folder is not None or study.id in shipped_ids():
+        return study
+    same = (one.id for one in shipped_summaries() if one.title == study.title)
+    return next(map(load_study, same), study)
 
 
 def with_next_seed(study: Study) -> Study:

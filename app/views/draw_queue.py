@@ -7,14 +7,25 @@ import time
 from collections.abc import Iterable
 from typing import final
 
+from PySide6.QtCore import QPoint, QRect
+from PySide6.QtWidgets import QWidget
+
 from app.views.view import RunView
+
+OUT_OF_SIGHT = -1  # frame of a view that is scrolled away
 
 
 @final
 class DrawQueue:
-    """Views to be drawn again, the one that waits longest first."""
+    """Views of a panel to be drawn again, the one that waits longest first.
 
-    def __init__(self) -> None:
+    Views out of sight draw no frames. `sight`: the part of the panel that is not scrolled away;
+    None for all of it.
+    """
+
+    def __init__(self, panel: QWidget) -> None:
+        self.sight: QRect | None = None
+        self._panel = panel
         self._grown: dict[RunView, bool] = {}  # by view: whether frames came
         self._costs: dict[RunView, float] = {}  # seconds that each took the last time
 
@@ -26,9 +37,22 @@ class DrawQueue:
         for view in views:
             self._grown[view] = grown or self._grown.get(view, False)
 
-    def has_grown(self, view: RunView) -> bool:
-        """Return True if a view waits to be drawn with further frames."""
-        return self._grown.get(view, False)
+    def current(self, views: Iterable[RunView]) -> list[RunView]:
+        """Return the views that do not wait to be drawn with further frames."""
+        return [view for view in views if not self._grown.get(view, False)]
+
+    def in_sight(self, views: Iterable[RunView]) -> list[RunView]:
+        """Return the views that are not scrolled away."""
+        return [view for view in views if self._sees(view)]
+
+    def _sees(self, view: RunView) -> bool:
+        place = QRect(view.mapTo(self._panel, QPoint(0, 0)), view.size())
+        return self.sight is None or self.sight.intersects(place)
+
+    def catch_up(self, views: Iterable[RunView], frame: int) -> None:
+        """Show a frame in those views that missed it and do not wait anyway."""
+        for view in self.current(views):
+            view.show_frame(frame)
 
     def clear(self) -> None:
         self._grown.clear()
@@ -37,15 +61,16 @@ class DrawQueue:
         """Draw views that are shown in turn, one at least, for about so long.
 
         The painting that follows is counted: many views at once would keep the window from the
-        mouse.
+        mouse. Views out of sight only fit their ranges, which others may share.
         """
         shown = frozenset(shown)
         spent = -math.inf  # of this thread, whose time is taken: others run meanwhile
         while self._grown and spent + self._costs.get(next(iter(self._grown)), 0.0) < seconds:
             view = next(iter(self._grown))
             grown = self._grown.pop(view)
-            begun = time.thread_time()
-            if view in shown and view.draw_pending(frame, grown):
-                cost = time.thread_time() - begun + view.plot.paint_seconds
+            begun, seen = time.thread_time(), self._sees(view)
+            if view in shown and view.draw_pending(frame if seen else OUT_OF_SIGHT, grown):
+                painting = view.plot.paint_seconds if seen else 0.0
+                cost = time.thread_time() - begun + painting
                 self._costs[view] = cost
                 spent = max(spent, 0.0) + cost

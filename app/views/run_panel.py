@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
-from PySide6.QtCore import QObject, QPoint, QRectF, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
@@ -60,7 +60,7 @@ class RunPanel(QWidget):
         self.options = Intent()
         self._theory = ShownTheory()
         self._made: dict[str, RunView] = {}
-        self._queue = DrawQueue()
+        self._queue = DrawQueue(self)
         self._zooms: dict[str, QRectF | None] = {}  # of views of this run that are hidden
         self._names: tuple[str, ...] = ()
         self._columns = 2
@@ -144,7 +144,9 @@ class RunPanel(QWidget):
         return next(found, "") if self.isVisible() else ""
 
     def _on_menu_requested(self, place: QPoint) -> None:
-        self.menu_requested.emit(self._name_of(self.sender()), place)
+        name = self._name_of(self.sender())
+        self._queue.catch_up([self._made[name]], self.frame)  # by the keyboard also out of sight
+        self.menu_requested.emit(name, place)
 
     def _on_title_clicked(self) -> None:
         self.fill_requested.emit(self._name_of(self.sender()))
@@ -168,7 +170,8 @@ class RunPanel(QWidget):
         return [(name, zoom) for name, zoom in zooms.items() if zoom is not None]
 
     def regions(self) -> list[tuple[str, tuple[float, float, float, float]]]:
-        """The ranges of the views that show something, by their names."""
+        """Return the ranges of the views that show something, by their names."""
+        self._queue.catch_up(self.views, self.frame)  # ranges may follow the moment
         views = [(name, self._made[name]) for name in self._names]
         return [(name, view.region()) for name, view in views if view.shows_something]
 
@@ -230,6 +233,11 @@ class RunPanel(QWidget):
                 self._columns = columns
                 self._place_views()
 
+    def set_sight(self, sight: QRect) -> None:
+        """Set the part of the panel that is not scrolled away; draw what came into it."""
+        self._queue.sight = sight
+        self._queue.catch_up(self._queue.in_sight(self.views), self.frame)
+
     @property
     def _alone(self) -> bool:
         return self._above is None and self._below is None
@@ -284,18 +292,18 @@ class RunPanel(QWidget):
         self.run = run
         if run is None:
             self.set_data(None, "")
-            self.set_message("")
+            self.message.setText("")
         elif run.data is None:
             self.set_data(None, run.heading)
-            self.set_message(run.failure or PREPARING)
+            self.message.setText(run.failure or PREPARING)
         else:
-            self.set_message("")
+            self.message.setText("")
             self.set_data(run.data, run.full_heading)
 
     def set_waiting(self, words: str) -> None:
         """Set what a run that has not begun is waiting for."""
         if self.run is not None and self.run.data is None and not self.run.failure:
-            self.set_message(words or PREPARING)
+            self.message.setText(words or PREPARING)
 
     def set_data(self, data: DisplayData | None, heading: str) -> None:
         """Show another run, or none; its first frame is drawn after `set_frame`."""
@@ -344,7 +352,7 @@ class RunPanel(QWidget):
             return ()
         self.frame = max(0, min(index, self._data.frames - 1))
         if at_once:
-            return [view for view in self.views if not self._queue.has_grown(view)]
+            return self._queue.current(self._queue.in_sight(self.views))
         self._queue.add(self.views, grown=False)
         return ()
 
@@ -382,10 +390,6 @@ class RunPanel(QWidget):
         self._theory = ShownTheory(references, bounds, promise)
         for view in self.views:
             view.set_theory(self._theory)
-
-    def set_message(self, text: str) -> None:
-        """Set the sentence that is shown without a run."""
-        self.message.setText(text)
 
     def set_colours(self, palette: Palette) -> None:
         self._palette = palette

@@ -260,9 +260,11 @@ class RunView(QWidget):
         return tuple(zip(names, self.plot.points.T, strict=True))
 
     def draw_pending(self, frame: int, grown: bool) -> bool:
-        """Show a frame, with the ranges anew where frames came, and what was computed meanwhile;
-        whether anything had to be drawn."""
-        stale = grown or frame != self.frame
+        """Show a frame (-1: none), fit the ranges if the run grew, and draw new values.
+
+        Return whether anything had to be drawn.
+        """
+        stale = grown or frame not in (-1, self.frame)
         if grown:
             self.redraw_at(frame)
         elif stale:

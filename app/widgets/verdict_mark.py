@@ -8,6 +8,7 @@ from typing import Literal, final
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
+from app.style import shades
 from core.figures.palette import Palette
 
 Shape = Literal["disc", "ring", "square", "triangle", "open triangle", "dash", "dots"]
@@ -89,11 +90,11 @@ MET: dict[bool | None, tuple[str, Hue, str]] = {
 
 
 def hue_of(hue: Hue, palette: Palette) -> str:
+    shade = shades(palette)
     colours = {
-        # On a dark ground the blue of positive nodes has a contrast of 3.5, which is little for
-        # words.
-        "positive": palette.positive if palette.name == "light" else palette.references[3],
-        "negative": palette.negative,
+        # Words need a contrast of 4.5, which the class colours of lines do not have everywhere.
+        "positive": shade["accent"],
+        "negative": shade["danger"],
         "warning": palette.references[2],
         "muted": palette.muted,
     }

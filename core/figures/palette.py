@@ -39,7 +39,7 @@ class Palette:
     `weak` and `strong` say how far the palest and the strongest node lie from the class colour,
     towards the background and towards `extreme`; `time` is the part of viridis that is used, from
     the earliest to the latest moment, and `order` that of lines from the least to the largest
-    setting, which have 3 to 1 against the background at least; `references` are the colours of
+    setting; both have 3 to 1 against the background at least; `references` are the colours of
     curves that belong to no class, and `lines` those of reference margins (core.figures.palette).
     """
 
@@ -68,7 +68,7 @@ LIGHT = Palette(
     extreme="#000000",
     weak=0.55,
     strong=0.52,
-    time=(0.68, 0.0),
+    time=(0.57, 0.0),
     order=(0.57, 0.0),
     references=("#00805d", "#a3468a", "#9a6400", "#3a7ca5"),
     lines=("#9a6400", "#3a7ca5", "#646a73", "#6f52a8", "#a8382f", "#5d7300"),

@@ -155,7 +155,7 @@ def full_name(name: str) -> str:
 
 
 def title_with_unit(name: str) -> str:
-    """Return the title of an observable for an axis; of no observable, its name in words.
+    """Return the title of an observable for an axis, with its unit; of no observable, its name in words.
 
     >>> title_with_unit("test_error"), title_with_unit("log10_risk")
     ('test error (share)', 'log10 risk')
@@ -163,7 +163,7 @@ def title_with_unit(name: str) -> str:
     item = find_observable(name)
     if item is None:
         return name.replace("_", " ")
-    unit = f" ({item.unit})" if item.unit else ""
+    unit = "" if item.unit in ("", *item.title.split()) else f" ({item.unit})"
     return item.title.replace("log10 of the ", "log10 ") + unit
 
 

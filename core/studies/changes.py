@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
-from core.studies.study import Study, load_study, shipped_ids
+from core.studies.study import Study, load_study, shipped_ids, shipped_summaries
+from core.study_file.experiment import KINDS
 from core.study_file.words import label_of, setting_words
 
 MODIFIED = "Modified from "
 MOST_NAMED = 6  # changes in a title
+MOST_CELLS = 100
+OF_RECORDING = ("recording.", "run.device")
 
 
 @cache
@@ -64,6 +68,48 @@ def _listed(value: Any) -> Any:
     return list(map(_listed, value)) if isinstance(value, list | tuple) else value
 
 
+@cache
+def _values_in_runs(identifier: str) -> Mapping[str, list[Any]]:
+    """Return the values that each setting has in the runs of a shipped study, at all its sizes."""
+    study, found = _shipped(identifier), dict[str, list[Any]]()
+    for sized in (study, *map(study.at_size, study.sizes)):
+        for cell in islice(sized.each(), MOST_CELLS):
+            for section, table in cell.experiment.model_dump(mode="python").items():
+                for name, value in table.items():
+                    found.setdefault(f"{section}.{name}", []).append(_listed(value))
+    return found
+
+
+def _changes_of_shipped(origin: Study, study: Study) -> tuple[Study, dict[str, Any]] | None:
+    """Return the shipped study that a recorded run was modified from, and what differs from it.
+
+    Settings of how a run is recorded count only where they differ from the run's.
+    """
+    is_run = origin.folder is None and not (origin.axes or origin.derived or origin.variants)
+    named = (one.id for one in shipped_summaries() if comes_from(origin.title, one.title))
+    identifier = next(named, None) if is_run and is_modified(origin.title) else None
+    if identifier is None:
+        return None
+    before, since = _values_in_runs(identifier), changes_between(origin, study)
+    settings = dict[str, Any]()
+    for key, value in _settings(study).items():
+        if key.startswith(OF_RECORDING) and key not in since:
+            continue
+        known = [*before.get(key, ()), _usual(study, key)]
+        if any(one not in known for one in (value if isinstance(value, tuple) else (value,))):
+            settings[key] = value
+    return _shipped(identifier), settings
+
+
+def _usual(study: Study, key: str) -> Any:
+    """Return the default of a setting of the study's kind, None without one."""
+    section, _, name = key.partition(".")
+    table = study.tables.get(section, {})
+    kind = KINDS.get(section, {}).get(str(table.get("kind")))
+    field = None if kind is None else kind.model_fields.get(name)
+    return None if field is None or name == "kind" else _listed(field.default)
+
+
 def words_of(changes: Mapping[str, Any]) -> str:
     """Return changes as people read them.
 
@@ -89,11 +135,16 @@ def words_of(changes: Mapping[str, Any]) -> str:
 def retitled(study: Study, origin: Study) -> Study:
     """Return the study with a title that says what was changed of its origin, if anything was.
 
-    What the title of a changed origin says stays, but for what was changed again.
+    A recorded run that was modified is compared with its shipped study. If that is not known, what
+    the title of the run says stays, but for what was changed again.
     """
     changes = changes_between(origin, study)
     if not changes:
         return replace(study, title=origin.title)
+    if (found := _changes_of_shipped(origin, study)) is not None:
+        shipped, changes = found
+        words = f"{MODIFIED}{shipped.title}: {words_of(changes)}"
+        return replace(study, title=words if changes else shipped.title)
     words = words_of(changes)
     if not is_modified(origin.title):
         return replace(study, title=f"{MODIFIED}{origin.title}: {words}")

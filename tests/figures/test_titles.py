@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
@@ -18,6 +19,7 @@ from core.figures.page_data import title_of
 from core.figures.primitives import MM_PER_INCH, Text, plain
 from core.figures.scene import build_scene
 from core.figures.study_figure import WIDTHS as STUDY_WIDTHS
+from core.observables.registry import OBSERVABLES, title_with_unit
 from core.studies.study import shipped_summaries
 from core.terminal.text import shortened
 from tests.support.made_up_figures import problem_of, written
@@ -90,3 +92,12 @@ def test_names_in_keys_end_at_a_word() -> None:
     assert shortened("x" * 61) == "x" * 59 + "\u2026"
     runs = [written(problem_of("network.m=6", title=f"{LONG} {k}")) for k in range(2)]
     assert all(len(name) < 100 for name in headings(runs))
+
+
+def test_titles_of_axes_say_no_word_twice() -> None:
+    """The share of aligned nodes was an "aligned share of the norm (share)"."""
+    for name in OBSERVABLES:
+        title = title_with_unit(name)
+        words = re.findall(r"\w+", title.lower())
+        twice = {word for word in words if words.count(word) > 1}
+        assert twice <= {"of", "the", "error"}, title  # of a standard error of an error

@@ -128,7 +128,10 @@ def test_several_classes() -> None:
         (NodePlane("nodes", (0, 99, 0)), "choose two of 0 to 6"),
         (NodePlane("nodes", (1, 1, 0)), "choose two of 0 to 6"),
         (NodePlane("nodes", (0, 1, 99)), "Frame 99 does not exist"),
-        (NodePlane("coordinates", (0, 9)), "Coordinate 10 does not exist; with d = 9 choose 1 to 9"),
+        (
+            NodePlane("coordinates", (0, 9)),
+            "Coordinate 10 does not exist; with d = 9 choose 1 to 9",
+        ),
         (NodePlane("coordinates", (1,)), "Two coordinates"),
     ],
 )

@@ -21,7 +21,16 @@ from app.export.data_form import DataForm
 from app.export.export_dialog import ExportDialog
 from app.export.figure_form import FigureForm
 from app.export.film_form import FilmForm, PageForm
-from app.export.jobs import Cancelled, DataJob, ExportJob, Progress, data_paths, draw_here
+from app.export.jobs import (
+    Cancelled,
+    CompareJob,
+    DataJob,
+    ExportJob,
+    PreviewedJob,
+    Progress,
+    data_paths,
+    draw_here,
+)
 from app.export.pictures import Exportable, FigureJob, FilmJob, PageJob
 from app.state.session import MOST_RUNS
 from core.figures.export import Draw
@@ -541,3 +550,9 @@ def test_as_many_runs_are_offered_as_a_window_shows(qtbot, runs, tmp_path) -> No
     assert dialog.chosen_runs() == many[:MOST_ROWS] and dialog.save.isEnabled()
     dialog.run_boxes[-1].setChecked(True)
     assert "at most 10 runs" in dialog.problem.text() and not dialog.save.isEnabled()
+
+
+def test_only_jobs_of_pictures_have_previews() -> None:
+    """Those of tables had one that raised NotImplementedError."""
+    assert not hasattr(ExportJob, "preview") and not hasattr(DataJob, "preview")
+    assert all(issubclass(job, PreviewedJob) for job in (FigureJob, FilmJob, PageJob, CompareJob))

@@ -207,6 +207,26 @@ def test_a_changed_study_says_so_in_its_title() -> None:
     assert back.title == base.title
 
 
+def test_a_modified_run_is_compared_with_the_shipped_study() -> None:
+    """Its title added up: "m = 8, 16, 32 and 64, data = points, loss = exponential"."""
+    head = "Modified from Telgarsky 2022, Figure 1: "
+    base = load_study("telgarsky22-figure-1")
+    study = StudyEdits(base)
+    study.set_text("network.m", "8, 12")
+    recorded = study.outcome().study.cells()[0].experiment.model_dump(exclude_none=True)
+    title = f"{head}logistic loss, m = 8 and 12"
+    run = StudyEdits(Study("a-run", title, "", recorded, axes={}, sizes={}))
+    run.set_kind("loss", "logistic")
+    assert run.outcome().study.title == f"{head}m = 8, logistic loss"
+    run.set_text("network.m", "12")
+    run.set_kind("network", "bias")
+    assert run.outcome().study.title == f"{head}bias network, m = 12, logistic loss"
+    run.set_kind("network", "standard")
+    run.set_kind("loss", "exponential")
+    run.set_text("network.m", "256")
+    assert run.outcome().study.title == base.title
+
+
 def test_what_was_changed_and_saved_stays_said(tmp_path: Path) -> None:
     edits = StudyEdits(load_study("wei19-figure-5"))
     edits.set_text("loss.l2", "= 3 ^ (0 - e)")

@@ -5,17 +5,30 @@ from __future__ import annotations
 import gc
 import re
 from importlib import resources
+from typing import get_args
 
+import numpy as np
 import pytest
 from PySide6.QtGui import QColor, QIcon, QImage
 from PySide6.QtWidgets import QLineEdit, QStyle, QWidget
 
 from app.style import PICTURES, apply, icon, icon_names, shades, style_sheet
+from app.style_sheet import SHEET
 from app.widgets.labels import ElidedLabel
-from core.figures.palette import DARK, LIGHT, Palette, rgb
+from app.widgets.verdict_mark import Hue, hue_of
+from core.figures.palette import (
+    DARK,
+    LIGHT,
+    Palette,
+    class_colours,
+    rgb,
+    run_colours,
+    time_colours,
+)
 from tests.contrast import contrast
 
 PALETTES = [LIGHT, DARK]
+HUES: tuple[Hue, ...] = get_args(Hue)
 NAMES = {
     "run",
     "pause",
@@ -93,6 +106,58 @@ def test_text_stands_out(palette: Palette) -> None:
         for ground in grounds:
             assert contrast(rgb(shade[text]), shade[ground]) >= 4.5, (text, ground)
     assert contrast(rgb(shade["accent"]), shade["field"]) >= 3.0  # the ring of the focus
+
+
+RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+STATE = re.compile(r"(?<!:):(?!:)[a-z-]+")  # of a widget; parts of one have two colons
+WRITTEN = ("::tab", "::item", "::section")  # parts of widgets that hold text
+MARKS = {'QPushButton[mark="true"]'}  # a dot, no text
+
+
+def sheet_rules() -> dict[str, list[tuple[str, str]]]:
+    """Return names of text and ground, "" where not set, of the enabled states of each widget."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for selectors, body in RULE.findall(SHEET):
+        pairs = (part.partition(":") for part in body.split(";") if ":" in part)
+        set_ = {name.strip(): value.strip().removeprefix("@") for name, _, value in pairs}
+        colours = set_.get("color", ""), set_.get("background", "")
+        for one in selectors.split(","):
+            has_text = "::" not in one or any(part in one for part in WRITTEN)
+            if has_text and any(colours) and ":disabled" not in one:
+                found.setdefault(STATE.sub("", one.strip()), []).append(colours)
+    return found
+
+
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda palette: palette.name)
+def test_texts_of_the_sheet_stand_out_in_all_states(palette: Palette) -> None:
+    """WCAG 2, AA: 4.5 to 1, and 3 to 1 for marks. States that set one colour come together."""
+    shade = shades(palette) | {"transparent": palette.background}
+    rules = sheet_rules()
+    assert len(rules) > 30
+    for widget, states in rules.items():
+        pairs = {(text, ground) for text, ground in states if text and ground}
+        texts = {text for text, ground in states if text and not ground}
+        grounds = {ground for text, ground in states if ground and not text}
+        text, ground = states[0]
+        plain = re.sub(r"\[.*", "", widget)
+        ground = ground or next((one[1] for one in rules.get(plain, ()) if one[1]), "background")
+        pairs |= {(one, ground) for one in texts}
+        pairs |= {(one, other) for one in {*texts, text or "foreground"} for other in grounds}
+        for text, ground in pairs:
+            least = 3.0 if widget in MARKS else 4.5
+            assert contrast(rgb(shade[text]), shade[ground]) >= least, (widget, text, ground)
+
+
+@pytest.mark.parametrize("palette", PALETTES, ids=lambda palette: palette.name)
+def test_words_of_verdicts_and_marks_of_data_stand_out(palette: Palette) -> None:
+    shade = shades(palette)
+    for hue in HUES:
+        for ground in (palette.background, shade["field"]):
+            assert contrast(rgb(hue_of(hue, palette)), ground) >= 4.5, (hue, ground)
+    for colour in (*class_colours(6, palette), *run_colours(palette)):
+        assert contrast(0.9 * rgb(colour) + 0.1 * rgb(palette.background), palette.background) >= 3
+    moments = time_colours(np.linspace(0.0, 1.0, 9), palette)
+    assert contrast(moments, palette.background).min() >= 3.0
 
 
 @pytest.mark.parametrize("palette", PALETTES, ids=lambda palette: palette.name)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QTableWidget
 from pytestqt.qtbot import QtBot
 
 from app.scenes.named import NO_BOOKMARKS
@@ -74,7 +75,7 @@ def test_a_run_is_chosen_moved_and_closed(program: Marginscope, qtbot: QtBot) ->
     program.run_choice.close_current()
     assert list(program.session) == others and emitted == [4, 5]
     program.scenes.commit()
-    assert program.actions["undo"].text() == "&Undo Close run4"
+    assert program.actions["undo"].text() == "&Undo Close m = 4"
     program.actions["undo"].trigger()
     # The other runs stayed open: nothing of them is computed anew.
     assert [run for run in program.session if run in others] == others
@@ -130,6 +131,16 @@ def test_it_is_chosen_by_headings_keys_and_nodes(program: Marginscope, qtbot: Qt
     box.setFocus()
     QTest.keyClick(box, Qt.Key.Key_1)
     assert current(program) == 5
+    # So are signs that select an item of a list.
+    table = QTableWidget(1, 1, program.window.pages.currentWidget())
+    table.setEditTriggers(QTableWidget.EditTrigger.NoEditTriggers)
+    table.show()
+    for place in (program.window.chooser.box, table):
+        place.setFocus()
+        for key in (Qt.Key.Key_1, Qt.Key.Key_L):
+            QTest.keyClick(place, key)
+        assert current(program) == 5 and not program.actions["loop"].isChecked()
+    table.deleteLater()
 
     keys(qtbot, program.window, Qt.Key.Key_W, CTRL | SHIFT)
     keys(qtbot, program.window, Qt.Key.Key_W, CTRL | SHIFT)

@@ -252,6 +252,28 @@ def test_runs_that_were_closed_come_back(
     away.rename(paths[0])
 
 
+def test_a_run_closed_by_its_chip_comes_back_at_its_place(
+    program: Marginscope, qtbot: QtBot
+) -> None:
+    chips, session = program.window.chips, program.session
+    qtbot.waitUntil(lambda: trained(program))
+    before = [chips.tabText(place) for place in range(2)], [run.heading for run in session]
+    noted(program, qtbot)
+    chips.tabCloseRequested.emit(0)
+    assert noted(program, qtbot) == [f"Close {before[1][0]}"]
+    assert len(session) == 1
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
+    qtbot.waitUntil(lambda: chips.count() == 2)
+    after = [chips.tabText(place) for place in range(2)], [run.heading for run in session]
+    assert after == before
+    for name in reversed(before[1]):
+        chips.tabCloseRequested.emit(chips.count() - 1)
+        assert noted(program, qtbot)[-1] == f"Close {name}"
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
+    keys(qtbot, program.window, Qt.Key.Key_Z, CTRL)
+    assert [run.heading for run in session] == before[1]
+
+
 def test_runs_do_not_change_under_a_training(
     program: Marginscope, slow_study: Path, qtbot: QtBot
 ) -> None:

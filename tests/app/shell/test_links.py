@@ -110,15 +110,17 @@ def test_axes_that_show_something_else_are_left_alone(wide: Marginscope) -> None
     )
 
 
-def test_the_choice_is_remembered(program: Marginscope, open_program: Opener, qtbot: QtBot) -> None:
+def test_choices_are_remembered(program: Marginscope, open_program: Opener, qtbot: QtBot) -> None:
     assert program.settings.values.options.linked
     pick(qtbot, program.window, "View", "Link axes of runs")
+    program.window.form.sections["data"].heading.click()
     program.shut_down()
     settings, words = load_settings(program.places.settings)
     assert (settings.options.linked, words) == (False, "")
     again = open_program()
     assert not again.actions["link"].isChecked()
     assert not again.display.intent.linked
+    assert again.window.form.folded == ("data", "recording")
 
 
 def test_runs_share_the_axis_of_each_quantity(wide: Marginscope) -> None:

@@ -71,6 +71,11 @@ def test_the_figure_follows_the_colours_and_the_room(open_program: Opener, qtbot
     columns.setSizes([560, columns.width() - 560])
     qtbot.waitUntil(lambda: picture.image.width() > wide)
     program.actions["dark"].trigger()
+    run = next(iter(program.session))
+    program.files.open_files([str(run.path)])  # as any run of the study does
+    qtbot.waitUntil(lambda: program.result.shown is not None)
+    assert picture.words != NONE_SHIPPED and program.window.result.claims.words
+    assert program.result.shown and program.result.shown.result.runs > 1
 
 
 def test_a_study_of_ones_own_has_claims_and_no_figure(program: Marginscope) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QCursor
+from PySide6.QtGui import QColor, QCursor
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -18,8 +18,10 @@ from app.theory.controller import WHILE_TRAINING
 from app.theory.judge import Judge
 from app.theory.margin_worker import MarginWorker
 from app.theory.panel import COMPUTING, STOPPED
+from app.theory.statement_row import INDENT, STRIPE
 from app.views.margins import MarginsView
 from app.widgets.levels import level_at
+from app.widgets.verdict_mark import hue_of
 from core.numbers import raised, time_text
 from core.problem.problem import Problem
 from core.problem.schedule import coordinate
@@ -225,7 +227,8 @@ def test_rows_do_not_change_places_in_use(judged: Marginscope, qtbot: QtBot) -> 
     QApplication.sendEvent(panel, QEvent(QEvent.Type.Leave))
     assert panel.names != before and set(panel.names) == set(before)
     assert panel.row(before[0]) is row
-    panel.show_assessments(known.assessments, frozenset(), live=True)  # for the next test
+    # For the next test.
+    panel.show_assessments(known.assessments, frozenset(), live=True, lines=known.lines)
     QApplication.sendEvent(panel, QEvent(QEvent.Type.Leave))
 
 
@@ -280,6 +283,15 @@ def test_a_row_says_what_is_stated_since_when_and_by_how_much(
         "Telgarsky 2022: The normalised margin reaches a constant share of \u03b3"
     )
     assert row.line.timing in row.line.accessibleDescription()
+    # Where in the run it holds is a stripe, as in the theorem time line.
+    lines = {line.key: line for line in judged.window.times.rows.lines}
+    assert row.line.stripe == lines["telgarsky22 Theorem 1"]
+    colour = QColor(hue_of("positive", row.line._palette))
+    picture, ratio = row.line.grab().toImage(), row.line.devicePixelRatioF()
+    bottom = round(ratio * (row.line.height() - 0.5 * STRIPE - 4.0))
+    reds = [picture.pixelColor(x, bottom) == colour for x in range(picture.width())]
+    held = reds.count(True) / (row.line.width() - INDENT)
+    assert 0.1 < held < 0.95 and reds.index(True) > INDENT + 10
     # All of it is seen, at any width of the panel: a narrow one has more lines.
     qtbot.waitUntil(lambda: row.line.height() == row.line.heightForWidth(row.line.width()))
     assert row.line.heightForWidth(160) > row.line.heightForWidth(400)

@@ -223,7 +223,7 @@ def test_colours_change_everywhere(qtbot, panel: RunPanel) -> None:
 
 def test_without_a_run_there_is_a_message(qtbot, panel: RunPanel, data: DisplayData) -> None:
     panel.set_data(None, "")
-    panel.set_message("Choose a study.")
+    panel.message.setText("Choose a study.")
     assert panel.message.isVisible()
     assert not panel.view("neurons").isVisible()
     show_frame(panel, 3)
