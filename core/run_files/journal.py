@@ -122,7 +122,7 @@ def connect_to_write(path: Path, journal: Journal) -> sqlite3.Connection:
 
 
 def start_journal(connection: sqlite3.Connection, journal: Journal) -> None:
-    """Choose the journal of a recording. Raises sqlite3.OperationalError where it cannot be."""
+    """Choose the journal of a recording. Raises sqlite3.OperationalError if it is not possible."""
     connection.execute("PRAGMA synchronous=NORMAL")
     # The rollback journal stays, so that its lock says who records.
     wanted = "wal" if journal is Journal.WAL else "persist"
@@ -152,7 +152,7 @@ def close_as(connection: sqlite3.Connection, reason: str) -> None:
 
 
 def leave_journal(connection: sqlite3.Connection) -> bool:
-    """Move everything into the main file and drop the journal; False while a reader is in the way.
+    """Move everything into the main file and drop the journal; False while a reader blocks it.
 
     The mode MEMORY leaves the same file as DELETE does, without a journal that a crash could leave.
     Only the checkpoint waits for the disk: the change of mode writes two bytes of the header, and a
@@ -248,7 +248,22 @@ def name_file_system(path: Path) -> str:
 
 
 def explain_refusal(doing: str, path: Path, error: Exception) -> tuple[str, str]:
-    """Return what was refused, and what to do: of the disk's room, or of its file system."""
+    """Explain a refusal by the disk or its file system.
+
+    Parameters
+    ----------
+    doing : str
+        Refused action, such as "the write".
+    path : Path
+        File concerned.
+    error : Exception
+        Error of SQLite or of the system.
+
+    Returns
+    -------
+    (str, str)
+        What was refused, and what to do.
+    """
     if is_of_file_system(error, also=False):
         return (
             f"The {name_file_system(path)} refused {doing}: SQLite's locks or shared memory fail "
