@@ -37,7 +37,10 @@ class Pool(ABC):
 
     @abstractmethod
     def submit(self, tasks: Sequence[Task]) -> Rows:
-        """Start a batch; its result is rows, or an exception after a worker's death or a full disk."""
+        """Start a batch of cells.
+
+        The result is rows, or an exception if a worker died or the disk is full.
+        """
 
     @abstractmethod
     def renew(self) -> None:
@@ -48,7 +51,7 @@ class Pool(ABC):
         """Stop the workers; `at_once` also those in the middle of a cell."""
 
     def has_workers(self) -> bool:
-        """Return False while batches wait because no worker is left. Cheap: called at every poll."""
+        """Return False while batches wait for a worker and none is left. Cheap enough to poll."""
         return True
 
     def lost(self) -> MarginscopeError:
