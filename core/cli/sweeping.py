@@ -34,7 +34,7 @@ NO_WORKERS = (
 
 
 def announced(statuses: Iterator[StatusType], what: str) -> Iterator[StatusType]:
-    """Yield statuses; print what is compiled first, and losses of a cluster's workers, once each.
+    """Yield statuses; print once what is compiled first, and each loss of a cluster's workers.
 
     `what` names the trainings that wait: "cells" or "runs".
     """

@@ -31,12 +31,12 @@ def like(rng: Generator, array: Array, step: float) -> Array:
     array : array
         Array to move, of any shape.
     step : float
-        Length of the move relative to the norm, before the projection.
+        Length of the move relative to the norm, before the norm is restored.
 
     Returns
     -------
     array
-        Of the same shape and norm.
+        Of the same shape, and of the same norm unless it is one number.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def moved(rng: Generator, array: Array, step: float) -> Array:
     Returns
     -------
     array
-        Of the same shape and norm.
+        Of the same shape, and of the same norm unless it is one number.
     """
     if not array.size or of_one_size(array):
         return array

@@ -144,11 +144,16 @@ class FinalMargin:
 
 
 def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
-    """Return the ends as lines among the margins: a name and values (T,) for each.
+    """Return the ends of a bracket as lines among the margins.
 
-    T counts the frames up to the bracket's. Values are NaN before the last tenth of the frames, or
-    before the condition's first frame if that is earlier. Only the upper line is named: late in a
-    run the two lie close together, and plots are narrow.
+    Values are NaN before the last tenth of the frames, or before the condition's first frame if
+    that is earlier. Only the upper line is named: late in a run the two lie close together, and
+    plots are narrow.
+
+    Returns
+    -------
+    tuple of (str, array (T,))
+        Name and values at the frames up to the bracket's.
     """
     first = min(found.held.frame, (9 * found.frame) // 10)
     words = f"final <= {found.above:.3g}".replace(" 0.", " .")

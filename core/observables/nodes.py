@@ -94,7 +94,13 @@ def _cosines(now: Array, then: Array, before: Array) -> Array:
 
 
 def unit_rows(V: Array) -> tuple[Array, Array]:
-    """Return directions (m, d) and lengths (m,) of rows of any size; NaN directions for zeros."""
+    """Return the directions and lengths of rows of any size.
+
+    Returns
+    -------
+    array (m, d), array (m,)
+        v_j/|v_j|, NaN for rows of 0, and |v_j|.
+    """
     largest = np.abs(V).max(axis=1)  # whose square may vanish, or overflow
     scaled = V / np.where(largest > 0.0, largest, np.nan)[:, None]
     lengths = np.linalg.norm(scaled, axis=1)
@@ -348,10 +354,20 @@ def group_facts(run: Run, index: int, nodes: Collection[int]) -> GroupFacts:
 
 
 def angles_to_mean(vectors: Array) -> Array:
-    """Return the angle of each row (k, d) to the mean of all unit rows, in degrees, (k,).
+    """Return the angle of each row to the mean of all unit rows.
 
-    NaN for rows of 0, and everywhere if the directions cancel.
+    Parameters
+    ----------
+    vectors : array (k, d)
+        Vectors of any length.
 
+    Returns
+    -------
+    array (k,)
+        Degrees; NaN for rows of 0, and everywhere if the directions cancel.
+
+    Examples
+    --------
     >>> angles_to_mean(np.array([[1.0, 0.0], [0.0, 2.0]])).round(9).tolist()
     [45.0, 45.0]
     """

@@ -245,10 +245,15 @@ def pbar_margin(run: Run, index: int) -> float:
 
 @once
 def known_features(run: Run) -> tuple[Array, Array] | None:
-    """Return alpha (r,), sum |alpha| = 1, and beta (r, d) of the law of the data; None if unknown.
+    """Return the features of the law of the data; None if unknown.
 
     2-parity: beta = (+-1, +-1, 0, ...)/sqrt2 and alpha = +-1/4, the sign of the product, whose
     margin 1/sqrt(8 d) is the largest possible. Cones: their axes, alpha = +-1/r by their labels.
+
+    Returns
+    -------
+    array (r,), array (r, d)
+        alpha with sum |alpha| = 1, and unit vectors beta.
     """
     law = run.experiment.data
     if isinstance(law, ParityData) and law.k == 2:
@@ -265,7 +270,13 @@ def known_features(run: Run) -> tuple[Array, Array] | None:
 
 
 def unit_directions(run: Run, flat: Array) -> Array:
-    """Return v_j/|v_j| in R^d at flat parameters, (m, d), of row-space runs too; NaN if v_j = 0."""
+    """Return v_j/|v_j| in R^d at flat parameters, also of a row-space run.
+
+    Returns
+    -------
+    array (m, d)
+        NaN where v_j = 0.
+    """
     V = run.network.directions(flat)
     if run.reduction is not None:
         V = run.reduction.full(V)

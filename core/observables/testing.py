@@ -54,7 +54,19 @@ class Weights:
         return outer + inner
 
     def outputs(self, phi: Any, inputs: Array) -> Array:
-        """Return f (N,) at inputs (N, D), in float64."""
+        """Return f at inputs, in float64.
+
+        Parameters
+        ----------
+        phi : Activation
+            Activation of the nodes.
+        inputs : array (N, D)
+            Inputs.
+
+        Returns
+        -------
+        array (N,)
+        """
         return np.asarray(phi(inputs @ self.U.T) @ self.alpha, dtype=np.float64)
 
     def of_many(self, phi: Any, inputs: Any, block: int) -> Array:

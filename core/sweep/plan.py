@@ -316,7 +316,7 @@ def plan(
 
 
 def task_of(study: Study, cell: Cell, file: Path) -> Task:
-    """Return the task of recording a cell into a file."""
+    """Return the task of recording a cell of a study into a file."""
     experiment, columns = cell.experiment, study.sweep.columns
     place = str(file.resolve())
     return Task(cell.name, place, experiment, study.folder, study.title, study.source, columns)

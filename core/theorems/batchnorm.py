@@ -91,7 +91,10 @@ def most_width(context: Context) -> Hypothesis:
 
 
 def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypothesis]:
-    """Return 2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 <= m <= delta exp(d/8); no t in lemmas."""
+    """Return the hypotheses of a lower and an upper bound on the width m; no t in lemmas.
+
+    2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 <= m <= delta exp(d/8).
+    """
     run, margin = context.run, gamma(context)
     steps = common.counted_steps(run) if trained else 1.0
     logarithm = np.log(5.0 * run.dataset.n * steps / context.delta)

@@ -71,7 +71,14 @@ def coherence(run: Run) -> float:
 def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
     """Return the hypothesis Rmin^2 >= factor n P, which fails if an input is zero.
 
-    `formula` is the text of `factor`.
+    Parameters
+    ----------
+    run : Run
+        Open run of a leaky network.
+    formula : str
+        Text of the factor.
+    factor : float
+        Factor of n P.
     """
     low, _ = lengths(run)
     text = f"near-orthogonal data: Rmin^2 >= {formula} n P"
@@ -209,7 +216,13 @@ def two_directions(point: KktPoint, context: Context) -> float:
 
 
 def multipliers(point: KktPoint, context: Context) -> Array:
-    """Return lambda of the optimum of (3), (n,); NaN without one."""
+    """Return lambda of the optimum of (3).
+
+    Returns
+    -------
+    array (n,)
+        NaN without an optimum.
+    """
     plus, minus = len(point.plus) / point.m, len(point.minus) / point.m
     best = optimum(point.x, point.y, plus, minus, slope(context.run))
     return np.full(point.y.shape, np.nan) if best is None else best.multipliers

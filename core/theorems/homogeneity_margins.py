@@ -94,7 +94,17 @@ def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def after_time(context: Context, log10_needed: float, bound: float) -> Comparison:
-    """Compare the hard margin with a bound from the time 10^log10_needed on."""
+    """Compare the hard margin with a bound from a time on.
+
+    Parameters
+    ----------
+    context : Context
+        Run.
+    log10_needed : float
+        log10 t of the first frames compared.
+    bound : float
+        Lower bound of the margin.
+    """
     run = context.run
     frames = run.log10_time[: run.frames] >= log10_needed
     why = f"t = 10^{common.shown(log10_needed)} is not reached"

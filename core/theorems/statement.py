@@ -55,8 +55,17 @@ NO_TIME = Timing()
 def timed(states: States | None, frame: int | None, log10_time: NDArray[np.float64]) -> Timing:
     """Return the moments of a conclusion.
 
-    `states` (T,) are those of its frames, `frame` that of its numbers.
+    Parameters
+    ----------
+    states : array (T,) or None
+        State of each frame; None for a conclusion that belongs to no time.
+    frame : int or None
+        Frame of the conclusion's numbers.
+    log10_time : array (T,)
+        log10 t of each frame.
 
+    Examples
+    --------
     >>> timed(np.array([3, 0, 1, 2, 1]), 1, np.array([-np.inf, 0.0, 1.0, 2.0, 3.0]))
     Timing(told=0.0, first_violated=0.0, holds_from=1.0)
     >>> timed(np.array([1, 0]), 1, np.array([-np.inf, 0.0])).holds_from is None

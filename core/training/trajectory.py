@@ -214,7 +214,7 @@ def record(
     Raises
     ------
     DiskError
-        The disk is full, and the reason DISK_FULL; committed frames stay readable.
+        The disk is full: the run ends with reason DISK_FULL, and committed frames stay readable.
     """
     if control.stop_requested:  # before anything: there is nothing to keep, and no file
         yield control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
