@@ -68,7 +68,7 @@ def run_sweep(
     size : str or None
         Name of the size.
     options : argparse.Namespace
-        Options of commands with sweeps (core.cli.parser): force, quiet, jobs, cluster, together.
+        Options of commands with sweeps: force, quiet, jobs, cluster, together.
     table : Path, optional
         Table to write.
     prints : bool
@@ -77,12 +77,7 @@ def run_sweep(
     Returns
     -------
     int, Plan
-        Exit status, and the plan with its ledger.
-
-    Raises
-    ------
-    InputError
-        The study cannot be run at all.
+        Exit status, and the plan with its ledger. Raises InputError if no cell can be run.
     """
     if table is not None:
         check_table(table)

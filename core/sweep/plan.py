@@ -254,20 +254,10 @@ def plan(
 
     Parameters
     ----------
-    study : Study
-        Study at its size.
-    folder : Path
-        Folder of run files.
-    size : str, optional
-        Name of the size.
-    force : bool
-        Record all cells again.
-    shared : bool
-        Workers are on other machines, whose memory is unknown.
-
-    Returns
-    -------
-    Plan
+    study, folder, size
+        Study at its size, folder of run files, and name of the size, if any.
+    force, shared : bool
+        Record all cells again. Workers are on other machines, whose memory is unknown.
 
     Raises
     ------

@@ -194,27 +194,17 @@ def record(
 ) -> Generator[Status]:
     """Train and record, one chunk between two values; the last value has state FINISHED.
 
-    Closing the generator before its end finishes the recording as cancelled.
+    Closing the generator before its end finishes the recording as cancelled. DiskError ends the
+    run with reason DISK_FULL; committed frames stay readable.
 
     Parameters
     ----------
-    problem : Problem
-        Problem to train.
+    problem, control
+        Problem to train; requests and status.
     open_sink : callable
         Makes the recorder of the prepared problem.
-    control : Control
-        Requests and status.
     dynamics : Integrator, optional
         Integrator of this very problem, which is prepared then.
-
-    Yields
-    ------
-    Status
-
-    Raises
-    ------
-    DiskError
-        The disk is full: the run ends with reason DISK_FULL, and committed frames stay readable.
     """
     if control.stop_requested:  # before anything: there is nothing to keep, and no file
         yield control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
