@@ -26,7 +26,7 @@ from core.program import headless_program
 def build_parser() -> Parser:
     """Return the parser of all commands; each sets `handler`, MODULE.FUNCTION of core.cli.
 
-    By name, so that a command loads its own modules and no more.
+    The name defers the import, so that a command loads only its own modules.
     """
     parser = Parser(
         prog=headless_program(), description="Watch two-layer networks learn, without a screen."

@@ -257,7 +257,7 @@ def is_journal_locked(path: Path) -> bool:
 
 
 def is_recorded(path: Path) -> bool:
-    """Return True if a recorder, of this process or another one, is at work on a file.
+    """Return True if a recorder of a file is active, in this process or another one.
 
     Recorders lock their journal, also for other containers. Those of older versions are seen on
     Linux alone. Raises OSError.

@@ -1,8 +1,8 @@
-"""Journals of SQLite for a run file that is written, by what its file system can do.
+"""Journals of SQLite for a run file that is written, chosen by the abilities of its file system.
 
 A recording is in WAL mode, which needs byte-range locks and shared memory. Network file systems may
-have neither: then a rollback journal and SQLite's exclusive locking mode do, and where there are no
-locks at all, none are taken; that one program has the name is up to how it was made.
+have neither: then a rollback journal and SQLite's exclusive locking mode suffice. On a file system
+without locks none are taken; the making of the file then ensures that one program has the name.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Opened:
 def has_locks(folder: Path) -> bool:
     """Return True unless the file system of a folder refuses byte-range locks.
 
-    A new file is tried: to close any descriptor of another one would take away the locks that this
-    process has of it. SQLite says no more than "locked" of a file system without locks.
+    A new file is tried: closing any descriptor of another one would release the locks that this
+    process has of it. SQLite only reports "locked" for a file system without locks.
     """
     if sys.platform == "win32":
         return True
@@ -171,7 +171,7 @@ def leave_journal(connection: sqlite3.Connection) -> bool:
 
 
 def is_left(path: Path) -> bool:
-    """Return True if a journal lies beside a file that is not whole without it. Raises OSError.
+    """Return True if a journal exists beside a file that is incomplete without it. Raises OSError.
 
     A rollback journal whose header is zeroed belongs to a transaction that was committed.
     """

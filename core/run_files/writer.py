@@ -196,7 +196,7 @@ class RunWriter:
         self._pending_bytes += size
 
     def flush(self) -> int:
-        """Commit what is pending; returns `committed`.
+        """Commit pending rows; return `committed`.
 
         Raises DiskError when the disk refuses, FileLostError when the file was removed or cut.
         """

@@ -290,7 +290,7 @@ class RecordedRun(RunFile):
 
 
 def open_run(path: Path | str) -> RecordedRun:
-    """Open a run file, whoever wrote it.
+    """Open a run file, which may come from a stranger.
 
     Raises RunFileError, a sentence that names the file, for everything that is not exactly a run.
     """

@@ -125,7 +125,7 @@ class DynamicsSection(Section):
 
 
 def check_batch(batch: int, n: int | None) -> None:
-    """Raise RuleError for more examples a step than there are."""
+    """Raise RuleError for steps of more than n examples."""
     if n is not None and batch > n:
         raise RuleError(
             f"dynamics.batch = {batch} is larger than n = {n}; choose at most {n}",

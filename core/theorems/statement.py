@@ -24,8 +24,8 @@ from core.theorems.states import State, States
 class Timing:
     """Moments as log10 t (-inf for t = 0), None if undefined.
 
-    `told`: frame of the verdict's numbers, that of the least room. `first_violated`: the first
-    frame at which the conclusion fails. `holds_from`: the first frame from which on the conclusion
+    `told`: moment of the verdict's numbers, at the frame of least room. `first_violated`: first
+    frame at which the conclusion fails. `holds_from`: first frame from which on the conclusion
     never fails again, among frames at which the statement can be decided.
     """
 
