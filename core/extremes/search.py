@@ -263,7 +263,7 @@ class Candidate:
 
 @final
 class Search:
-    """Generations of a hunt: call `propose` for one, `tell` with the scores of its runs, and repeat."""
+    """Generations of a hunt: `propose` one, `tell` the scores of its runs, and repeat."""
 
     def __init__(self, space: Space, drawn: int = DRAWN) -> None:
         self.space = space

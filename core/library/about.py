@@ -216,7 +216,7 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
 
 
 def checked(about: About) -> About:
-    """Return notes with trimmed texts, each tag once. Raises InputError for texts that are too long."""
+    """Return notes with trimmed texts, each tag once. Raises InputError for too long texts."""
     name, note = about.name.strip(), about.note.strip()
     tags = tags_of(",".join(about.tags))
     for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):
