@@ -1,11 +1,11 @@
-"""Which Python code of networks may run: what this user ran or trusted before, by its SHA-256.
+"""Trust in Python code of networks: code that this user ran or trusted, by its SHA-256.
 
 Run files and study files come from strangers. They may carry the code of a network, or name a
 Python file that came with them. The code runs only after its user has typed `python -m core run
-STUDY.toml` for a study that names the file, or has read it and said `python -m core trust FILE
---yes`. A changed file has another SHA-256 and is refused again. What cannot be shown as it runs is
-never trusted (`check_shown`). The window asks the same question before it runs the code
-(app.training.run_questions).
+STUDY.toml` for a study that names the file, or has read it and typed `python -m core trust FILE
+--yes`. A changed file has another SHA-256 and is refused again. Code whose display may differ from
+its effect is never trusted (`check_shown`). The window asks the same question before it runs the
+code (app.training.run_questions).
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ class UntrustedRunError(UntrustedCodeError, RunFileError):
 
 
 def digest_of(code: str) -> str:
-    """SHA-256 of the code, as hexadecimal digits."""
+    """Return the SHA-256 of the code, as hexadecimal digits."""
     return hashlib.sha256(code.encode()).hexdigest()
 
 
 def trust_folder() -> Path:
-    """Where trusted digests are kept, one empty file each."""
+    """Return the folder of trusted digests, one empty file each."""
     return user_data_path("marginscope") / "trusted"
 
 
 def is_trusted(code: str) -> bool:
-    """Whether this user has run or trusted exactly this code."""
+    """Return True if this user has run or trusted exactly this code."""
     return (trust_folder() / digest_of(code)).is_file()
 
 
@@ -100,12 +100,12 @@ def trust_command(name: str) -> str:
 
 
 def trust(code: str) -> None:
-    """Remember the code as trusted. Raises DiskError where that cannot be written."""
+    """Store the code as trusted. Raises DiskError if that fails."""
     trust_digest(digest_of(code))
 
 
 def trust_digest(digest: str) -> None:
-    """Remember the code of this SHA-256 as trusted. Raises DiskError as `trust` does."""
+    """Store the code of this SHA-256 as trusted. Raises DiskError if that fails."""
     folder = trust_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,12 +129,12 @@ def check_characters(code: str, where: str) -> None:
 
 
 def check_shown(code: str, where: str) -> None:
-    """Raise InputError for code that is not, or may not be, seen as Python runs it.
+    """Raise InputError for code whose display may differ from what Python runs.
 
-    Beyond control characters these are: characters without a width or a shape of their own, and
+    Besides control characters these are: characters without a width or a shape of their own, and
     marks that change the direction of reading; letters other than ASCII in names, which may look
     like others (and which Python takes for others); lines, gaps and stretches of empty lines so
-    long that what follows is overlooked.
+    long that a reader overlooks what follows.
     """
     check_characters(code, where)
     empty = 0
@@ -155,7 +155,7 @@ def check_shown(code: str, where: str) -> None:
 
 
 def _check_names(code: str, where: str) -> None:
-    """Only comments and plain strings may hold more than ASCII."""
+    """Check that only comments and plain strings contain more than ASCII."""
     if code.isascii():
         return
     try:

@@ -1,8 +1,8 @@
-"""What a bundled program is when a library starts `sys.executable`, and what it hands to others.
+"""Support for bundles: start as a library's helper process, and clean up the environment.
 
-joblib's loky, which runs the cells of a sweep, and the trackers of its semaphores take that for an
-interpreter: `-m MODULE` for a worker, `-c CODE` for a tracker. In a bundle it is this program; it
-answers to these very lines, and to no others: it is no interpreter for whoever writes a command.
+joblib's loky, which runs the cells of a sweep, and the trackers of its semaphores take
+`sys.executable` for an interpreter: `-m MODULE` for a worker, `-c CODE` for a tracker. In a bundle
+it is this program, which accepts these very lines, and no others: it is no interpreter for users.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ AFRESH = "PYINSTALLER_RESET_ENVIRONMENT"  # so that a bundle started from one se
 
 
 def is_bundled() -> bool:
-    """Whether this program is one of a bundle, which brings its own interpreter."""
+    """Return True in a bundle, which brings its own interpreter."""
     return bool(getattr(sys, "frozen", False))
 
 
 def stand_in() -> None:
-    """In a bundle: be the process that a library asked for, and end; otherwise return.
+    """In a bundle, run as the process that a library started, and exit; otherwise return.
 
-    Comes first in a program's main, before its command line is read.
+    Call it first in a program's main, before its command line is read.
     """
     if not is_bundled():
         return
@@ -61,11 +61,11 @@ def stand_in() -> None:
 
 
 def complete_libraries() -> None:
-    """In a bundle: load what Qt asks for from the system and the system does not have, as a bare
-    Linux without a desktop, from the bundle's own folder of such libraries.
+    """In a bundle, load Qt's system libraries that the system lacks from the bundle's own folder.
 
-    Qt only links to OpenGL, and nothing is drawn by it here. The system's own come first, since
-    they go with its drivers and its server of windows; hence they are not among the others.
+    A bare Linux without a desktop lacks some. Qt only links to OpenGL, and nothing is drawn by it
+    here. The system's own come first, since they go with its drivers and its display server; hence
+    they are not in the folder.
     """
     folder = Path(getattr(sys, "_MEIPASS", "")) / FALLBACK
     order = folder / "order.txt"
@@ -82,9 +82,9 @@ def complete_libraries() -> None:
 
 
 def give_back(environment: MutableMapping[str, str], names: Sequence[str]) -> None:
-    """Undo what PyInstaller's loader did to the environment, for programs of the system that are
-    started from here (ffmpeg, xdg-open): they want their own libraries, not those of the bundle.
+    """Undo the changes of PyInstaller's loader to the environment, for programs of the system.
 
+    Programs started from here (ffmpeg, xdg-open) need their own libraries, not those of the bundle.
     This program itself, started again, makes its own environment.
 
     >>> found = {"LD_LIBRARY_PATH": "/the/bundle", "LD_LIBRARY_PATH_ORIG": "/usr/lib"}
@@ -103,7 +103,7 @@ def give_back(environment: MutableMapping[str, str], names: Sequence[str]) -> No
 
 
 def _tracker(arguments: Sequence[str]) -> list[str | int]:
-    """The module of a tracker that is asked for and the arguments of its main, or nothing.
+    """Return the module of a requested tracker and the arguments of its main, or nothing.
 
     >>> _tracker(["-B", "-c", "from multiprocessing.resource_tracker import main;main(7)"])
     ['multiprocessing.resource_tracker', 7]

@@ -25,7 +25,7 @@ AGAINST_TIME = CompareQuestion().against
 
 
 def compare(arguments: argparse.Namespace) -> int:
-    """Draw or write what some runs have in common, and print the settings in which they differ."""
+    """Draw or write a comparison of runs, and print the settings in which they differ."""
     from core.comparison.recorded import check_observable, check_runs, compare_runs, differing_of
     from core.figures.export import check_figure_path
 
@@ -59,7 +59,7 @@ def compare(arguments: argparse.Namespace) -> int:
 
 
 def _check(found: Sequence[Comparison]) -> None:
-    """InputError where a comparison has nothing to draw or write."""
+    """Raise InputError if a comparison has nothing to draw or write."""
     for one in found:
         if one.is_empty:
             raise InputError(
@@ -72,8 +72,7 @@ def _check(found: Sequence[Comparison]) -> None:
 
 
 def _question(name: str, arguments: argparse.Namespace) -> CompareQuestion:
-    """What is asked of an observable; nodes are compared by their ranks unless something else is
-    asked for."""
+    """Return the question about an observable; nodes are compared by rank without --against."""
     against = arguments.against
     if name in SORTED and against == AGAINST_TIME:
         against = RANK
@@ -99,7 +98,7 @@ def _write(
 
 
 def _width(text: str | None) -> float:
-    """The width of --size; the height follows the panels."""
+    """Return the width of --size; the height follows the panels."""
     from core.figures.comparison import WIDTH, check_width
 
     if text is None:
@@ -112,7 +111,7 @@ def _width(text: str | None) -> float:
 
 
 def _print(named: Differing, paths: Sequence[str]) -> None:
-    """The settings in which runs differ, a line for each run."""
+    """Print the settings in which runs differ, a line for each run."""
     for path, row in zip(paths, named.rows, strict=True):
         words = ", ".join(f"{key} = {value}" for key, value in zip(named.keys, row, strict=True))
         print_line(f"{path}: {words or 'the same settings'}")

@@ -1,6 +1,6 @@
 """`warm`: compile the kernels, with progress that other programs can read.
 
-What is promised to them is in core.compiled.warming.
+The format is documented in core.compiled.warming.
 """
 
 from __future__ import annotations

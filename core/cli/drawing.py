@@ -43,7 +43,21 @@ OF_RUNS = (
 
 
 def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:
-    """The run files that a target of `figure` stands for: a file, a folder's, or a study's."""
+    """Return the run files of a target of `figure`: a file, a folder's, or a study's.
+
+    Parameters
+    ----------
+    target : str
+        Path, or the id of a shipped study, which is trained into a temporary folder.
+    stack : ExitStack
+        Removes that folder.
+    quiet : bool
+        Show no progress.
+
+    Returns
+    -------
+    list of Path
+    """
     path = Path(target)
     if path.is_dir():
         return runs_in(path)
@@ -54,7 +68,21 @@ def run_files(target: str, stack: ExitStack, quiet: bool) -> list[Path]:
 
 
 def open_all(targets: Sequence[str], stack: ExitStack, quiet: bool) -> list[Run]:
-    """All runs of all targets, closed by the stack."""
+    """Open all runs of all targets.
+
+    Parameters
+    ----------
+    targets : sequence of str
+        Paths and studies, as of `run_files`.
+    stack : ExitStack
+        Closes the runs.
+    quiet : bool
+        Show no progress.
+
+    Returns
+    -------
+    list of Run
+    """
     paths = [path for target in targets for path in run_files(target, stack, quiet)]
     return [stack.enter_context(open_run(path)) for path in paths]
 

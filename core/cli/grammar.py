@@ -17,7 +17,7 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 @final
 class Parser(argparse.ArgumentParser):
-    """A parser that complains in one sentence, and names the command that was meant."""
+    """Parser with errors of one sentence, which suggest the command that was meant."""
 
     has_commands = False
 
@@ -26,8 +26,10 @@ class Parser(argparse.ArgumentParser):
         return super().add_subparsers(**options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does it; but a command refuses what it does not know by itself, and does not
-        leave that to the program, whose help says nothing of the command's options."""
+        """Parse as argparse does, but refuse unknown arguments in the command itself.
+
+        argparse leaves them to the program, whose help does not show the command's options.
+        """
         found, unknown = super().parse_known_args(args, namespace)
         if unknown and not self.has_commands:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -40,7 +42,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def number(text: str) -> float:
-    """A number in ASCII digits; Python alone takes 1_0 and the digits of other scripts too."""
+    """Parse a number in ASCII digits; Python alone accepts 1_0 and the digits of other scripts."""
     # argparse turns a ValueError into its own sentence, with the option's name.
     if not text.isascii() or "_" in text:
         raise ValueError
@@ -48,7 +50,7 @@ def number(text: str) -> float:
 
 
 def whole(text: str) -> int:
-    """A whole number of at most 18 digits.
+    """Parse a whole number of at most 18 digits.
 
     >>> whole("123456789012345678")
     123456789012345678
@@ -60,7 +62,23 @@ def whole(text: str) -> int:
 
 
 def command_of(commands: Any, name: str, handler: str, words: str) -> Parser:
-    """A new command, with the function of core.cli that does it."""
+    """Add a command.
+
+    Parameters
+    ----------
+    commands : subparsers of argparse
+        Commands of the program.
+    name : str
+        Name of the command.
+    handler : str
+        Function of core.cli, MODULE.FUNCTION.
+    words : str
+        Help in one line.
+
+    Returns
+    -------
+    Parser
+    """
     command: Parser = commands.add_parser(name, help=words)
     command.set_defaults(handler=handler)
     return command
@@ -91,7 +109,7 @@ def place_options(command: Parser, scheduler: str) -> Any:
 
 
 def limit_option(command: Parser, words: str) -> None:
-    """How long reference margins may take."""
+    """Add --limit, the time that a reference margin may take."""
     command.add_argument(
         "--limit",
         type=number,
@@ -105,7 +123,7 @@ def limit_option(command: Parser, words: str) -> None:
 
 
 def add_hunt(commands: Any) -> None:
-    """The command and its options."""
+    """Add the command `hunt` and its options."""
     words = "search the runs of a study for the worst for a bound, or the most extreme"
     command = command_of(commands, "hunt", "hunting.hunt", words)
     command.add_argument("study", metavar="STUDY|FILE.toml")
@@ -184,7 +202,7 @@ MARGINS = "reference margins as lines"
 
 
 def add_drawing(commands: Any) -> None:
-    """The commands that draw runs, as help lists them."""
+    """Add the commands that draw runs, in the order of the help."""
     _figure(commands)
     _movie(commands)
     _page(commands)
@@ -279,7 +297,7 @@ def _page(commands: Any) -> None:
 
 
 def _look_options(command: Parser, margins: str = MARGINS) -> None:
-    """How runs look in figures and films; I: is the place of a run, from 1, else all of them."""
+    """Add options for the look of runs; I: is the place of a run, from 1, else all of them."""
     add = command.add_argument
     add("--plane", default=None, help=PLANE)
     add("--select", action="append", default=None, metavar="[I:]SET|NODES", help=SELECT)

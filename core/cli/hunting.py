@@ -28,7 +28,7 @@ LISTED = 5  # failures that are told one by one
 
 
 def hunt(arguments: argparse.Namespace) -> int:
-    """Look for it, print the best runs, and write all of them as a table."""
+    """Run the hunt, print the best runs, and write all of them as a table."""
     study = load_study(arguments.study)
     check_code(study, arguments.study)
     asked = hunt_of(study.results, study.id)
@@ -54,7 +54,23 @@ def hunt(arguments: argparse.Namespace) -> int:
 def hunt_asked_for(
     study: Study, asked: HuntTable | None, counts: Counts, arguments: argparse.Namespace
 ) -> Hunt:
-    """The hunt that was asked for, by the command or else by the study."""
+    """Return the hunt of a command, with the study's own question as default.
+
+    Parameters
+    ----------
+    study : Study
+        Study at its size.
+    asked : HuntTable or None
+        The study's own [hunt].
+    counts : Counts
+        Numbers of runs at the size.
+    arguments : argparse.Namespace
+        Options of the command.
+
+    Returns
+    -------
+    Hunt
+    """
     least, text = _sense(study, asked, arguments)
     # What the command asks for instead leaves nothing of the study's own question.
     own = None if arguments.minimise or arguments.maximise else asked
@@ -78,7 +94,7 @@ def hunt_asked_for(
 
 
 def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
-    """Of which frames the number is, as the command has it or else the study."""
+    """Return the frames of a run's number, from the command or else from the study."""
     known = Frames() if own is None else Frames(own.take, own.at, own.after)
     at = known.at if arguments.at is None else time_of(arguments.at, "--at")
     after = known.after if arguments.after is None else arguments.after
@@ -88,7 +104,7 @@ def _frames(own: HuntTable | None, arguments: argparse.Namespace) -> Frames:
 def _sense(
     study: Study, asked: HuntTable | None, arguments: argparse.Namespace
 ) -> tuple[bool, str]:
-    """Whether the least is looked for, and of what."""
+    """Return True if the objective is minimised, and its text."""
     if arguments.minimise is not None or arguments.maximise is not None:
         least = arguments.minimise is not None
         return least, str(arguments.minimise if least else arguments.maximise)
@@ -100,15 +116,16 @@ def _sense(
 
 
 def positive(number: int | None, option: str) -> int | None:
-    """A count that was given; InputError below 1."""
+    """Check a count of the command line; raise InputError below 1."""
     if number is not None and not 1 <= number <= MAX_CELLS:
         raise InputError(f"give a number from 1 to {MAX_CELLS}.", where=number, option=option)
     return number
 
 
 def budget_of(arguments: argparse.Namespace, counts: Counts) -> Budget:
-    """When no more runs are begun: --budget as a time or a number of runs, --runs, or what the
-    study says; five minutes where nothing does. Raises InputError for what is neither.
+    """Return the budget: --budget as a time or a number of runs, --runs, or the study's.
+
+    Five minutes if none is given. Raises InputError for a wrong text.
     """
     runs, seconds = positive(arguments.runs, "--runs"), math.inf
     text = arguments.budget

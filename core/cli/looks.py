@@ -1,4 +1,4 @@
-"""Options of `figure`, `movie` and `page` that say how runs look."""
+"""Options of `figure`, `movie` and `page` for the look of runs."""
 
 from __future__ import annotations
 
@@ -33,8 +33,22 @@ NO_SHARE = (
 
 
 def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
-    """The rows that a text such as 2:3-5 is about, counted from 0, and the rest; without a number
-    it is about all of them."""
+    """Split a text such as 2:3-5 into its rows and the rest.
+
+    Parameters
+    ----------
+    text : str
+        Text with or without a row; without one it is about all rows.
+    rows : int
+        Number of rows.
+    option : str
+        Option, for errors.
+
+    Returns
+    -------
+    sequence of int, str
+        Rows, counted from 0, and the rest of the text.
+    """
     if not (match := ROW.fullmatch(text)):
         return range(rows), text
     row = int(match[1]) - 1
@@ -44,7 +58,7 @@ def row_of(text: str, rows: int, option: str) -> tuple[Sequence[int], str]:
 
 
 def sheet_of(arguments: argparse.Namespace) -> Sheet:
-    """The paper of a figure."""
+    """Return the paper of a figure."""
     width, height = (None, None) if arguments.size is None else parse_size(arguments.size)
     return Sheet(width, height, arguments.font, arguments.letters, not arguments.no_caption)
 
@@ -56,7 +70,25 @@ def options_of(
     plane: NodePlane,
     sheet: Sheet = USUAL.sheet,
 ) -> FigureOptions:
-    """Return how a command draws runs; what theory promises is computed where it is drawn."""
+    """Return how a command draws runs, computing the theory that is drawn.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        Options of the command.
+    runs : sequence of Run
+        Open runs.
+    palette : Palette
+        Colours.
+    plane : NodePlane
+        Plane of the nodes.
+    sheet : Sheet
+        Paper.
+
+    Returns
+    -------
+    FigureOptions
+    """
     selected, look = selected_in(runs, arguments.select), look_of(arguments, runs)
     references, bounds, promises = theory_of(arguments, runs)
     look = replace(look, bounds=bounds, rest=getattr(arguments, "rest", False))
@@ -64,7 +96,7 @@ def options_of(
 
 
 def look_of(arguments: argparse.Namespace, runs: Sequence[Run]) -> Look:
-    """The look that options ask for, but for the bounds of statements."""
+    """Return the look that options set, but for the bounds of statements."""
     names = FIRST_CURVES
     if arguments.curves is not None:
         names = tuple(part.strip() for part in arguments.curves.split(",") if part.strip())
@@ -104,7 +136,7 @@ def _nodes(text: str, runs: Sequence[Run], option: str) -> frozenset[int]:
 
 
 def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSet | None]:
-    """The nodes of --select in each run: of a set that is kept with it, or the same in all."""
+    """Return the nodes of --select in each run: a set stored with the run, or the same in all."""
     if not texts:
         return []
     from core.library.about import read_about
@@ -125,7 +157,7 @@ def selected_in(runs: Sequence[Run], texts: Sequence[str] | None) -> list[NodeSe
 def _chosen(
     text: str, runs: Sequence[Run], kept: Sequence[dict[str, NodeSet]]
 ) -> list[NodeSet | None]:
-    """A set by its name, or nodes, in some runs."""
+    """Return a named set, or given nodes, in some runs."""
     named = [sets.get(text) for sets in kept]
     if any(named):
         return named
@@ -148,8 +180,10 @@ def theory_of(
 ) -> tuple[
     list[tuple[ReferenceMargin, ...]], tuple[tuple[BoundCurve, ...], ...], tuple[Promise, ...]
 ]:
-    """The reference margins of --margins, the bounds of --bound, and what margins are shares of
-    with --share, of each run."""
+    """Return the margins of --margins, the bounds of --bound, and the promises of --share.
+
+    Each has an entry for each run, or none if not requested.
+    """
     asked = arguments.margins or NONE
     if asked == NONE and not arguments.bound:
         limit, quiet = arguments.limit, arguments.quiet
@@ -177,7 +211,26 @@ def theory_of(
 def promises_of(
     runs: Sequence[Run], quiet: bool, limit: float = MARGIN_SECONDS
 ) -> tuple[Promise, ...]:
-    """What the margins of each run are shares of. Raises InputError where there is nothing."""
+    """Return the reference margin by which the margins of each run are divided.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Open runs.
+    quiet : bool
+        Show no progress.
+    limit : float
+        Seconds for each reference margin.
+
+    Returns
+    -------
+    tuple of Promise
+
+    Raises
+    ------
+    InputError
+        A run has no such margin.
+    """
     return tuple(_promise(run, computed(run.problem, limit, quiet, _in_order(run))) for run in runs)
 
 
@@ -189,7 +242,7 @@ def _in_order(run: Run) -> list[Reference]:
 
 
 def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:
-    """What a run's margins are shares of, from no more of its reference margins than it takes."""
+    """Return a run's promise, computing no more of its reference margins than necessary."""
     from core.reference.share import promise
 
     references = _in_order(run)
@@ -205,7 +258,7 @@ def _promise(run: Run, margins: Iterable[ReferenceMargin]) -> Promise:
 def _bounds(
     arguments: argparse.Namespace, run: Run, margins: Sequence[ReferenceMargin]
 ) -> tuple[BoundCurve, ...]:
-    """What the statements of --bound promise of a run."""
+    """Return the bounds of --bound for a run."""
     from core.theorems.registry import assess_all
 
     if not arguments.bound:
@@ -223,7 +276,7 @@ def _bounds(
 
 
 def _final(run: Run, margins: Sequence[ReferenceMargin]) -> tuple[BoundCurve, ...]:
-    """The ends of the run's final margin, where there is a bracket."""
+    """Return the ends of the run's final margin, if it has a bracket."""
     from core.observables.final_margin import DRAWN, final_margin, refusal, traces
     from core.reference.gated import Kept
 

@@ -22,7 +22,7 @@ DONE, FAILED, BAD_INPUT, DIVERGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def say_compiling(kernel: str) -> None:
-    """Say what is waited for, and once why it is not kept, if it cannot be."""
+    """Print what is being compiled, and once why the result cannot be stored."""
     problem = warming.unreported_problem()
     if problem:
         say(f"{PROGRAM}: {problem}")
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refused(error: OSError) -> int:
-    """The system refused something that was asked for by name, or the output."""
+    """Print that the system refused a named file, or the output; return the exit status."""
     # Errors of open files bear no name, and what a command writes to for long is standard output.
     if error.filename is None and error.errno in UNWRITABLE:
         drop_output()

@@ -1,4 +1,4 @@
-"""`margins`, `theorems`, `limit`, `directions`: what theory says of a run or of a study's data."""
+"""`margins`, `theorems`, `limit`, `directions`: theory of a run or of a study's data."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def margins(arguments: argparse.Namespace) -> int:
 
 
 def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]]:
-    """(cell, problem) of a run, or of the cells of a study that have margins of their own."""
+    """Return (cell, problem) of a run, or of the cells of a study with different margins."""
     if target in shipped_ids() or Path(target).suffix == ".toml":
         study = load_study(target)
         check_code(study, target)
@@ -78,7 +78,7 @@ def named_problems(target: str, settings: list[str]) -> list[tuple[str, Problem]
 
 
 def _distinct(named: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
-    """The first problem of each set of equal margins."""
+    """Return the first problem of each set of equal margins."""
     from core.reference.registry import references_of
 
     seen: dict[tuple[tuple[str, str], ...], tuple[str, Problem]] = {}
@@ -90,7 +90,7 @@ def _distinct(named: list[tuple[str, Problem]]) -> list[tuple[str, Problem]]:
 
 
 def check_limit(limit: float) -> None:
-    """Raise InputError for what is no time that a margin may take."""
+    """Raise InputError for a time limit that no margin may have."""
     if math.isnan(limit) or limit <= 0.0:
         raise InputError(
             f"--limit {limit:g}: give a positive number of seconds, such as {MARGIN_SECONDS:g}."
@@ -103,7 +103,23 @@ def computed(
     quiet: bool,
     references: Sequence[Reference] | None = None,
 ) -> Iterator[ReferenceMargin]:
-    """The reference margins of a problem, or some of them, each after at most `limit` seconds."""
+    """Compute the reference margins of a problem, one after another.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem.
+    limit : float
+        Seconds for each margin.
+    quiet : bool
+        Show no progress.
+    references : sequence of Reference, optional
+        Margins to compute; by default all of the problem.
+
+    Yields
+    ------
+    ReferenceMargin
+    """
     from core.reference.registry import compute, references_of
 
     references = references_of(problem) if references is None else references
@@ -118,7 +134,7 @@ def computed(
 
 @contextmanager
 def stopped(watch: Watch) -> Iterator[Watch]:
-    """The first Ctrl-C or SIGTERM cancels the watch; a second one interrupts at once."""
+    """Cancel the watch at the first Ctrl-C or SIGTERM; a second one interrupts at once."""
     # Python lets no other thread set the handlers of signals.
     if threading.current_thread() is not threading.main_thread():
         yield watch
@@ -215,7 +231,7 @@ def directions(arguments: argparse.Namespace) -> int:
 
 
 def check_has_vectors(problem: Problem, name: str) -> None:
-    """Raise InputError where a problem has no extremal vectors."""
+    """Raise InputError if a problem has no extremal vectors."""
     from core.reference.extremal import has_extremal
 
     if not problem.dataset.real:
@@ -232,7 +248,7 @@ def check_has_vectors(problem: Problem, name: str) -> None:
 
 
 def vector_as_json(one: Any, problem: Problem) -> dict[str, Any]:
-    """The fields of `python -m core directions --json`; `signs` are those of <u, x_k>."""
+    """Return the fields of `python -m core directions --json`; `signs` are those of <u, x_k>."""
     u, D = (_in_full(problem, vector).tolist() for vector in (one.u, one.D))
     counts = {"active": int((one.signs > 0).sum()), "border": int((one.signs == 0).sum())}
     told = {"kind": one.kind, "G": one.value, "length": abs(one.value)}
@@ -240,7 +256,7 @@ def vector_as_json(one: Any, problem: Problem) -> dict[str, Any]:
 
 
 def _in_full(problem: Problem, vector: Any) -> Any:
-    """A vector in the coordinates of the inputs, also of a run in row-space form."""
+    """Return a vector in the coordinates of the inputs, also of a run in row-space form."""
     form = problem.reduction
     return vector if form is None else vector[:-1] @ form.basis
 

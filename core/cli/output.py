@@ -1,4 +1,4 @@
-"""What the headless program prints: JSON without non-finite numbers, plain lines, progress bars."""
+"""Output of the headless program: JSON without non-finite numbers, plain lines, progress bars."""
 
 from __future__ import annotations
 
@@ -26,7 +26,21 @@ UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG, errno.EDQUOT)
 
 
 def progress(label: str, total: int, quiet: bool) -> AbstractContextManager[Bar]:
-    """Return a progress bar on standard error if that is a terminal; none with --quiet."""
+    """Return a progress bar on standard error if that is a terminal.
+
+    Parameters
+    ----------
+    label : str
+        Text before the bar.
+    total : int
+        Number of steps.
+    quiet : bool
+        Show no bar.
+
+    Returns
+    -------
+    context manager of Bar
+    """
     return progress_bar(label, total, shown=not quiet and sys.stderr.isatty())
 
 
@@ -46,12 +60,20 @@ def print_text(text: str, end: str = "\n") -> None:
 
 
 def print_indented(text: str, first: str, rest: str) -> None:
-    """A text in lines of 100 columns, with what stands before the first and before the others."""
+    """Print a text in lines of 100 columns.
+
+    Parameters
+    ----------
+    text : str
+        Text.
+    first, rest : str
+        Indentation of the first line, and of the others.
+    """
     print_text(textwrap.fill(text, 100, initial_indent=first, subsequent_indent=rest))
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     # What `finite` has missed fails here and not in the reader's parser: NaN is no JSON.
     print(json.dumps(finite(value), indent=2, allow_nan=False))
 
@@ -63,7 +85,7 @@ def say_lines(text: str) -> None:
 
 
 def open_streams() -> None:
-    """Make sure that there are three streams, which can be written to or say that they cannot."""
+    """Open missing standard streams, so that writing works or raises an error."""
     hold_streams()
     # Python has None for a stream that was closed at the start, and prints to it in silence.
     if sys.stdout is None:
@@ -78,12 +100,12 @@ def open_streams() -> None:
 
 
 def _replaced(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Return what a stream prints of a character that it has not: its escape, or a plain space."""
+    """Return what a stream prints for a character that it lacks: its escape, or a plain space."""
     if isinstance(error, UnicodeEncodeError) and error.object[error.start] == NARROW_SPACE:
         return " ", error.start + 1
     return codecs.backslashreplace_errors(error)
 
 
 def drop_output() -> None:
-    """Let go of what cannot be written, so that Python does not try once more at its end."""
+    """Discard output that cannot be written, so that Python does not try again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

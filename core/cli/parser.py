@@ -24,9 +24,9 @@ from core.program import headless_program
 
 
 def build_parser() -> Parser:
-    """The parser of all commands; each sets `handler`, MODULE.FUNCTION of core.cli.
+    """Return the parser of all commands; each sets `handler`, MODULE.FUNCTION of core.cli.
 
-    By name, so that a command loads what it needs and no more.
+    The name defers the import, so that a command loads only its own modules.
     """
     parser = Parser(
         prog=headless_program(), description="Watch two-layer networks learn, without a screen."

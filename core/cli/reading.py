@@ -1,4 +1,4 @@
-"""`info`, `table`, `trust` and `cite`: what a run file holds, and what it was made from."""
+"""`info`, `table`, `trust` and `cite`: the content of a run file, and its sources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FACTORS = (("scale", "factor of the outputs"), ("loss_factor", "loss over R"))
 
 
 def facts(run: Run) -> dict[str, Any]:
-    """What `info` tells of a run."""
+    """Return the facts of a run that `info` prints."""
     from core.observables.registry import last_values
 
     data = run.dataset
@@ -87,7 +87,7 @@ def info(arguments: argparse.Namespace) -> int:
 
 
 def _setup(study: dict[str, Any], factors: dict[str, float]) -> str:
-    """Network, loss and dynamics of a run, and the factors of a recorded loop."""
+    """Return network, loss and dynamics of a run, and the factors of a recorded loop, as text."""
     network = study["network"]
     named = [network["kind"], network.get("activation", "").replace("_", " ")]
     named += [words for key, words in PARTS if network.get(key)]
@@ -101,7 +101,7 @@ def _setup(study: dict[str, Any], factors: dict[str, float]) -> str:
 
 
 def trust_run(arguments: argparse.Namespace) -> int:
-    """Show the Python code that a run or a study holds or names; with --yes trust it."""
+    """Show the Python code in a run, or named by a study; with --yes trust it."""
     path = Path(arguments.run)
     codes = _codes(arguments.run)
     if not codes:
@@ -124,7 +124,7 @@ def trust_run(arguments: argparse.Namespace) -> int:
 
 
 def _codes(name: str) -> list[tuple[str, Path]]:
-    """Return each code of a run, a study or a Python file, and the file that holds it."""
+    """Return each code of a run, a study or a Python file, and the file that contains it."""
     path = Path(name)
     if path.suffix == ".py":
         return [(read_code(path), path)]
@@ -203,7 +203,7 @@ def cite(arguments: argparse.Namespace) -> int:
 
 
 def sources_of(run: Run) -> list[str]:
-    """Where a run's study, its statements and its reference margins come from."""
+    """Return the sources of a run's study, its statements and its reference margins."""
     from core.reference.registry import references_of
     from core.theorems.registry import applicable
 

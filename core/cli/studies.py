@@ -1,4 +1,4 @@
-"""`list`, `describe`, `cost`: what there is to run, what its settings mean, what it costs."""
+"""`list`, `describe`, `cost`: studies, the meaning of their settings, and their cost."""
 
 from __future__ import annotations
 

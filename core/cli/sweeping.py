@@ -34,7 +34,7 @@ NO_WORKERS = (
 
 
 def announced(statuses: Iterator[StatusType], what: str) -> Iterator[StatusType]:
-    """Yield statuses; say once what is compiled first, and whenever a cluster has lost its workers.
+    """Yield statuses; print once what is compiled first, and each loss of a cluster's workers.
 
     `what` names the trainings that wait: "cells" or "runs".
     """
@@ -57,11 +57,27 @@ def run_sweep(
     table: Path | None = None,
     prints: bool = True,
 ) -> tuple[int, Plan]:
-    """Run what is left of a study in a folder; the exit status, and the plan with its ledger.
+    """Run the remaining cells of a study.
 
-    `options` are those that commands with sweeps share (core.cli.parser): force, quiet, jobs,
-    cluster, together. With `prints` the run files are printed. Raises InputError for what cannot be
-    run at all.
+    Parameters
+    ----------
+    study : Study
+        Study at its size.
+    folder : Path
+        Folder of run files.
+    size : str or None
+        Name of the size.
+    options : argparse.Namespace
+        Options of commands with sweeps: force, quiet, jobs, cluster, together.
+    table : Path, optional
+        Table to write.
+    prints : bool
+        Print the run files.
+
+    Returns
+    -------
+    int, Plan
+        Exit status, and the plan with its ledger. Raises InputError if no cell can be run.
     """
     if table is not None:
         check_table(table)
@@ -129,7 +145,7 @@ INDENT = " " * 4  # of where a claim comes from, under its line
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Print every claim with its verdict; 1 where one is refuted."""
+    """Print every claim with its verdict; return 1 if one is refuted."""
     target = Path(arguments.target)
     # A folder that happens to bear a study's name does not hide the study; `./NAME` is the folder.
     if target.is_dir() and arguments.target not in shipped_ids():

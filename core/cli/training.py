@@ -34,7 +34,7 @@ EXIT = {
 
 
 def check_target(path: Path, force: bool) -> None:
-    """Refuse an existing run file before anything is trained.
+    """Refuse an existing run file before training.
 
     Raises InputError without --force.
     """
@@ -47,7 +47,26 @@ def check_target(path: Path, force: bool) -> None:
 def train(
     problem: Problem, path: Path, force: bool, bar: Bar, control: Control
 ) -> tuple[Status, Path]:
-    """Record one problem into a run file; the last status, and where the run lies."""
+    """Record one problem into a run file.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem to train.
+    path : Path
+        Run file.
+    force : bool
+        Replace an existing file.
+    bar : Bar
+        Progress.
+    control : Control
+        Stopped by the first signal.
+
+    Returns
+    -------
+    Status, Path
+        Last status, and the file of the run, which is another one beside an older run.
+    """
     from core.training.trajectory import record, wait_for_kernels
 
     status, said = control.status, 0
@@ -64,7 +83,7 @@ def train(
 
 
 def run_study(arguments: argparse.Namespace) -> int:
-    """Train every cell of a study; prints the run files."""
+    """Train every cell of a study, and print the run files."""
     study = load_study(arguments.study)
     # Once and with the file's name; `resolve` would refuse it too, cell by cell.
     check_code(study, arguments.study, files=False)
@@ -87,7 +106,24 @@ def run_study(arguments: argparse.Namespace) -> int:
 
 
 def record_cells(study: Study, folder: Path, force: bool, quiet: bool) -> int:
-    """Train the cells one after another; the worst exit status of all."""
+    """Train the cells one after another.
+
+    Parameters
+    ----------
+    study : Study
+        Study at its size.
+    folder : Path
+        Folder of run files.
+    force : bool
+        Replace existing files.
+    quiet : bool
+        Show no progress.
+
+    Returns
+    -------
+    int
+        Worst exit status of all.
+    """
     paths = [*run_paths(study, folder).values()]
     for path in paths:
         check_target(path, force)
@@ -122,13 +158,13 @@ def _record_one(problem: Problem, path: Path, force: bool, quiet: bool) -> int:
 
 
 def report(status: Status, path: Path) -> None:
-    """Say why a run did not complete, and what to do."""
+    """Print why a run did not complete, and advice."""
     for sentence in ending_sentences(status, path, len(status.notes)):  # these were said by `train`
         say(sentence)
 
 
 def continue_run(arguments: argparse.Namespace) -> int:
-    """Go on from a frame of a run, into a new run file."""
+    """Continue from a frame of a run, in a new run file."""
     source = Path(arguments.run)
     with open_run(source) as run:
         problem, index = continued(run, arguments.frame, arguments.settings)
@@ -142,7 +178,7 @@ def continue_run(arguments: argparse.Namespace) -> int:
 
 
 def branch_run(arguments: argparse.Namespace) -> int:
-    """Begin at any frame of a run with something changed, into a new run file."""
+    """Start at any frame of a run with a change, in a new run file."""
     source = Path(arguments.run)
     with open_run(source) as run:
         index = _moment(run, arguments.at, arguments.frame)
@@ -164,7 +200,7 @@ def branch_run(arguments: argparse.Namespace) -> int:
 
 
 def _moment(run: RecordedRun, at: str | None, frame: int | None) -> int:
-    """The frame that --at or --frame name; the last one where neither is given."""
+    """Return the frame of --at or --frame; by default the last one."""
     if at is not None and frame is not None:
         raise InputError("--at and --frame both name a moment; give one of them.")
     if at is not None:
@@ -173,7 +209,7 @@ def _moment(run: RecordedRun, at: str | None, frame: int | None) -> int:
 
 
 def _branch_path(source: Path, out: str | None, index: int, changes: Changes) -> Path:
-    """Where a branch is recorded: beside its parent, in a folder, or in the file that is named."""
+    """Return the file of a branch: beside its parent, in a folder, or the named file."""
     if out is not None and out.endswith(RUN):
         return Path(out)
     folder = source.parent if out is None else Path(out)
@@ -181,7 +217,26 @@ def _branch_path(source: Path, out: str | None, index: int, changes: Changes) ->
 
 
 def run_for_figure(name: str, folder: Path, quiet: bool) -> list[Path]:
-    """Train a study into a folder, for a figure of it; InputError when a cell did not complete."""
+    """Train a study into a folder, for a figure of it.
+
+    Parameters
+    ----------
+    name : str
+        Id of a shipped study, or a study file.
+    folder : Path
+        Folder of run files.
+    quiet : bool
+        Show no progress.
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    InputError
+        A cell did not complete.
+    """
     study = load_study(name)
     check_code(study, name)
     code = record_cells(study, folder, force=False, quiet=quiet)

@@ -1,9 +1,9 @@
-"""Where the frames of a run stand on an axis that several runs share.
+"""Positions of a run's frames on an axis that several runs share.
 
 Frames are interpolated linearly between the places of an axis: for t and log t alike that is in
-log t, for steps and |W|^2 in their logarithms, for the risk in its logarithm. What has no place
-there (t = 0 on a logarithm) is left out. |W|^2, the risk and the share of gamma_gl may turn back:
-a run stands at such a place when it is there for the first time.
+log t, for steps and |W|^2 in their logarithms, for the risk in its logarithm. Frames without a
+place (t = 0 on a logarithm) are left out. |W|^2, the risk and the share of gamma_gl may turn back:
+a run is at such a place when it reaches it for the first time.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ Array = NDArray[np.float64]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Traced:
-    """A run as far as it is compared: T frames with log10 t (T,), steps (T,) and the values (T,) of
-    some observables by name.
+    """Compared part of a run: T frames, log10 t (T,), steps (T,), values (T,) by observable.
 
-    `family` tells its settings apart from those of other runs but for the seeds; `most` is what
-    its hard margin can be at most by gamma_gl, NaN where that is not known. `counts_steps`: t is
-    the number of steps.
+    `family` identifies its settings but for the seeds; `most` is the upper bound of its hard margin
+    by gamma_gl, NaN if unknown. `counts_steps`: t is the number of steps.
     """
 
     label: str
@@ -38,7 +36,7 @@ class Traced:
     counts_steps: bool = False
 
     def taken(self, kept: NDArray[np.bool_]) -> Traced:
-        """The same run at some of its frames, kept (T,)."""
+        """Return the run at the frames of a mask (T,)."""
         values = {name: values[kept] for name, values in self.values.items()}
         times, steps = self.log10_time[kept], self.steps[kept]
         return replace(self, log10_time=times, steps=steps, values=values)
@@ -47,8 +45,10 @@ class Traced:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """A run at one moment: a number of each of its m nodes in increasing order (m,), or fewer where
-    some nodes have none. `label` and `family` as of Traced."""
+    """A run at one moment: a number of each of its m nodes, sorted, (m,).
+
+    Nodes without a number are left out. `label` and `family` are those of Traced.
+    """
 
     label: str
     family: str
@@ -61,8 +61,21 @@ Labelled = Traced | Ranked
 
 
 def keys_of(run: Traced, against: str) -> Array:
-    """The place of each frame on an axis of core.comparison.question.AGAINST, (T,), increasing with
-    what the run achieves: of the risk it is -log10. NaN for frames without one."""
+    """Return the place of each frame on an axis.
+
+    Parameters
+    ----------
+    run : Traced
+        Run.
+    against : str
+        Key of core.comparison.question.AGAINST.
+
+    Returns
+    -------
+    array (T,)
+        Increasing with progress: log10 of steps, t and |W|^2, -log10 of the risk, the share itself.
+        NaN for frames without a place.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         if against == "step":
             keys = np.log10(run.steps)
@@ -78,7 +91,19 @@ def keys_of(run: Traced, against: str) -> Array:
 
 
 def shown(keys: Array, against: str) -> Array:
-    """Places as an axis of the name shows them: t itself for "time", log10 of the risk."""
+    """Convert places to the numbers on the axis: t itself for "time", log10 of the risk.
+
+    Parameters
+    ----------
+    keys : array (S,)
+        Result of `keys_of`.
+    against : str
+        Key of core.comparison.question.AGAINST.
+
+    Returns
+    -------
+    array (S,)
+    """
     if against == "time":
         with np.errstate(over="ignore"):
             times = 10.0**keys
@@ -87,7 +112,7 @@ def shown(keys: Array, against: str) -> Array:
 
 
 def turns_back(keys: Array) -> bool:
-    """Whether a run goes back on an axis, by more than rounding."""
+    """Return True if a run moves back on an axis, by more than rounding."""
     known = keys[np.isfinite(keys)]
     if known.size < 2:
         return False
@@ -96,11 +121,23 @@ def turns_back(keys: Array) -> bool:
 
 
 def reached(keys: Array, values: Array) -> tuple[Array, Array]:
-    """The places that are reached for the first time (S,), never decreasing, with the values then.
+    """Return the places that a run reaches for the first time, and its values there.
 
-    Where a run comes back to its farthest place, that place stands twice: with the value of the
-    first time, and with the one with which it goes on from there.
+    If a run comes back to its farthest place, that place occurs twice: with the value of the first
+    time, and with the value at the return, from which the run continues.
 
+    Parameters
+    ----------
+    keys, values : array (T,)
+        Places and values of the frames; NaN places are left out.
+
+    Returns
+    -------
+    two arrays (S,)
+        Places, never decreasing, and values.
+
+    Examples
+    --------
     >>> places, then = reached(np.array([0.0, 2.0, 1.0, 3.0]), np.array([0.0, 1.0, 5.0, 7.0]))
     >>> places.tolist(), then.tolist()
     ([0.0, 2.0, 2.0, 3.0], [0.0, 1.0, 6.0, 7.0])
@@ -122,9 +159,19 @@ def reached(keys: Array, values: Array) -> tuple[Array, Array]:
 
 
 def at(places: Array, values: Array, where: Array) -> Array:
-    """The values at some places, between the neighbours' in proportion; NaN beyond both ends.
+    """Interpolate values linearly.
 
-    Of a place that stands twice it is the value of the first time.
+    Parameters
+    ----------
+    places, values : array (S,)
+        Result of `reached`.
+    where : array (N,)
+        Places of the result.
+
+    Returns
+    -------
+    array (N,)
+        NaN beyond both ends; at a place that occurs twice, the value of the first time.
     """
     result = np.full(where.shape, np.nan)
     if places.size == 0:

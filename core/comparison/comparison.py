@@ -35,9 +35,9 @@ UNKNOWN = {"share": ", as its gamma_gl has not been computed"}
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedLine:
-    """A line over increasing places (S,), and its band from `low` to `high` (S,), or none (0,).
+    """Line over increasing places (S,), and its band from `low` to `high` (S,), or none (0,).
 
-    `members` are the numbers of the runs that it is about, from 0.
+    `members` are the numbers of its runs, from 0.
     """
 
     label: str
@@ -48,7 +48,7 @@ class ComparedLine:
     high: Array = field(default_factory=lambda: np.empty(0))
 
     def owner(self, kind: str) -> int:
-        """Return the number of the run whose colour the line has."""
+        """Return the number of the run that gives the line its colour."""
         return self.members[-1 if kind == "differences" else 0]
 
     @property
@@ -59,7 +59,7 @@ class ComparedLine:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Lines of runs, and sentences about what cannot be compared, or how it is.
+    """Lines of runs, and sentences about missing or special comparisons.
 
     Nodes are compared at a moment, inf for the end of each run. `steps`: t counts the steps of all
     runs. `shades`: colour of each run, in their order if empty.
@@ -79,13 +79,13 @@ class Comparison:
 
     @property
     def line_shades(self) -> tuple[Shade, ...]:
-        """Colour of each line: that of its run, whatever is asked about the runs."""
+        """Colour of each line: that of its run, whatever the kind of comparison."""
         owners = [line.owner(self.question.kind) for line in self.lines]
         return tuple(self.shades[k] if self.shades else k for k in owners)
 
     @property
     def moment(self) -> str:
-        """The moment of nodes in words, such as "t = 316"; empty for what is compared over time."""
+        """Moment of nodes in words, such as "t = 316"; empty for comparisons over time."""
         if not self.question.ranked:
             return ""
         ended = self.log10_time == float("inf")
@@ -95,9 +95,20 @@ class Comparison:
 def compared(
     question: CompareQuestion, runs: Sequence[Traced], shades: tuple[Shade, ...] = ()
 ) -> Comparison:
-    """Compare runs over time; their values of `question.names` must be there.
+    """Compare runs over time.
 
-    Of a number that loops passed at some of their frames, these frames are compared.
+    Parameters
+    ----------
+    question : CompareQuestion
+        What to compare. Of a number that loops passed at some frames, these frames are compared.
+    runs : sequence of Traced
+        Runs with the values of `question.names`.
+    shades : tuple of int or float
+        Colour of each run; in their order if empty.
+
+    Returns
+    -------
+    Comparison
     """
     from core.observables.registry import is_loop_number  # not loaded with the window
 
@@ -168,7 +179,7 @@ def _answer(
     curves: Sequence[tuple[Array, Array]],
     notes: list[str],
 ) -> Comparison:
-    """The lines of some curves, one of each run, by the kind of the question."""
+    """Return the lines of some curves, one of each run, by the kind of the question."""
     if question.kind == "differences":
         lines = _differences(question, runs, curves, notes)
     elif question.kind == "bands":
@@ -182,7 +193,7 @@ def _answer(
 
 
 def _common(curves: Sequence[tuple[Array, Array]]) -> Array:
-    """All places of some curves that lie within each of them, in increasing order."""
+    """Return all places of some curves that are within each of them, in increasing order."""
     ends = [(places[0], places[-1]) for places, _ in curves if places.size]
     if len(ends) < len(curves):
         return NONE
@@ -199,7 +210,7 @@ def _apart(
     curve: tuple[Array, Array],
     further: tuple[Array, Array],
 ) -> str:
-    """Why a run cannot be subtracted from another one."""
+    """Return why a run cannot be subtracted from another one."""
     words = f"{one.label} and {other.label} have no {AGAINST[against]} in common"
     if not (curve[0].size and further[0].size):
         return f"{words}."
@@ -214,7 +225,7 @@ def _differences(
     curves: Sequence[tuple[Array, Array]],
     notes: list[str],
 ) -> list[ComparedLine]:
-    """Each run less the first one, where both are."""
+    """Return each run less the first one, where both have values."""
     lines = []
     for k in range(1, len(runs)):
         places = _common((curves[0], curves[k]))
@@ -232,7 +243,7 @@ def _bands(
     curves: Sequence[tuple[Array, Array]],
     notes: list[str],
 ) -> list[ComparedLine]:
-    """The runs of a family as one line with a band, where all of them are."""
+    """Return one line with a band for each family of runs, where all of them have values."""
     families: dict[str, list[int]] = {}
     for k, run in enumerate(runs):
         families.setdefault(run.family, []).append(k)
@@ -259,7 +270,7 @@ def _bands(
 
 
 def table(found: Sequence[Comparison]) -> str:
-    """A row for each place of each line; `low` and `high` are those of bands."""
+    """Return CSV with a row for each place of each line; `low` and `high` are those of bands."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     against = found[0].question.against if found else "log10_time"

@@ -1,4 +1,4 @@
-"""Names of runs: the settings that tell them apart, in words.
+"""Names of runs: the settings in which they differ, in words.
 
 Window, comparisons and tables name runs by `run_names`, so that a run has one name everywhere.
 """
@@ -43,8 +43,8 @@ Settings = Mapping[str, Any]
 class RunDescription:
     """Facts that name a run: settings by dotted key, title, name of its file without suffix.
 
-    `branch` says what a branch changed and when. Of the file's name only the keys count, which are
-    those that its study varies, and the name of a variant, which no setting holds.
+    `branch` is the change of a branch and its moment. Of the file's name only the keys count, which
+    are those that its study varies, and the name of a variant, which no setting contains.
     """
 
     settings: Settings
@@ -103,9 +103,9 @@ def setting_text(value: object) -> str:
 
 
 def run_names(runs: Sequence[RunDescription]) -> list[str]:
-    """Return the names of runs side by side: what tells them apart, and numbers for repeats.
+    """Return the names of runs side by side: their differing settings, and numbers for repeats.
 
-    A branch is named by what it changed. Runs whose settings do not differ are named by those that
+    A branch is named by its change. Runs whose settings do not differ are named by those that
     their study varies, else by their title or width.
 
     >>> paths = ["a__network.m=16__run.seed=0", "a__network.m=16__run.seed=1"]
@@ -147,7 +147,7 @@ def differing_keys(runs: Sequence[RunDescription]) -> list[str]:
 
 
 def naming_keys(runs: Sequence[RunDescription]) -> list[str]:
-    """Return the settings by which runs are named: as few as tell as many runs apart as all do.
+    """Return the settings by which runs are named: the fewest that distinguish as many as all do.
 
     The settings that the study varies come first. Others follow from these, such as n from d.
     """
@@ -161,5 +161,5 @@ def naming_keys(runs: Sequence[RunDescription]) -> list[str]:
 
 
 def _count(runs: Sequence[RunDescription], keys: Sequence[str]) -> int:
-    """Return how many runs some settings tell apart."""
+    """Return how many runs some settings distinguish."""
     return len({tuple(run.texts.get(key, ABSENT) for key in keys) for run in runs})

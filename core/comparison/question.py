@@ -1,4 +1,4 @@
-"""What is asked of several runs: an observable, against what, and how they stand together."""
+"""Question about several runs: an observable, its axis, and the form of the comparison."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ BANDS = {
 @final
 @dataclass(frozen=True, slots=True)
 class CompareQuestion:
-    """`observable` is the name of a scalar observable, or of one of SORTED against "rank"; the
-    others are keys of the tables above.
+    """Comparison of a scalar observable, or of one of SORTED against "rank".
 
-    Raises InputError for what is not there, and for ranks of what nodes do not have.
+    `against`, `kind` and `band` are keys of the tables above. Raises InputError for unknown keys,
+    and for ranks of observables that nodes do not have.
     """
 
     observable: str = "hard_margin"
@@ -68,12 +68,12 @@ class CompareQuestion:
 
     @property
     def ranked(self) -> bool:
-        """Whether the nodes of one moment are compared, and not a number over time."""
+        """True if the nodes of one moment are compared, and not a number over time."""
         return self.against == RANK
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The observables whose values are needed."""
+        """Observables whose values are needed."""
         return tuple(dict.fromkeys((self.observable, *NEEDED.get(self.against, ()))))
 
 
@@ -86,7 +86,7 @@ NEEDED = {
 
 
 def check_count(count: int) -> None:
-    """InputError unless so many runs can be compared."""
+    """Raise InputError unless so many runs can be compared."""
     if count < 2:
         raise InputError("A comparison needs at least two runs; name another one.")
     if count > MOST_COMPARED:

@@ -1,6 +1,6 @@
-"""Runs of files as they are compared, and the settings in which they differ.
+"""Compared runs of files, and the settings in which they differ.
 
-Examples and weights that were given as arrays have a checksum, which names nothing to a reader:
+Examples and weights that were given as arrays have a checksum, which means nothing to a reader:
 tables number the different ones, and names leave them out.
 """
 
@@ -50,8 +50,8 @@ class Differing:
     """Settings in which runs differ, and the names and colours of the runs.
 
     `rows[i][j]` is the value of setting `keys[j]` of run i; `labels` and `families` name the runs,
-    with and without their seeds. Runs that differ in seeds only have one family. `shades` says by
-    what colour each run is drawn (core.figures.palette.run_colour).
+    with and without their seeds. Runs that differ in seeds only have one family. `shades` are the
+    colours of the runs (core.figures.palette.run_colour).
     """
 
     keys: tuple[str, ...]
@@ -148,7 +148,7 @@ NO_SHARE = (
 
 
 def most_of(run: Run) -> float:
-    """What the hard margin is at most by gamma_gl, as computed before; NaN where it was not."""
+    """Return the hard margin's upper bound by gamma_gl, if computed before; else NaN."""
     reference = REFERENCES[FIRST]
     if not (reference.applies(run.problem) and reference.drawn_in(run.problem)):
         return math.nan
@@ -168,8 +168,10 @@ def describe(run: Run) -> RunDescription:
 
 
 def _settings(run: Run) -> dict[str, Any]:
-    """Known settings by dotted key, without what an optimizer does not do (False), and without what
-    the dynamics says as well."""
+    """Return known settings by dotted key, without duplicates of the dynamics in `optimizer`.
+
+    Options that an optimizer does not use (False) are left out too.
+    """
     said = {f"optimizer.{name}" for name in ("lr", "betas", "eps")}
     if isinstance(run.experiment.dynamics, RecordedLoop):
         said = set()
@@ -203,8 +205,11 @@ def common_references(runs: Sequence[Run]) -> tuple[ReferenceMargin, ...]:
 
 
 def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
-    """InputError unless it has one number a frame, or a number of each node that can be sorted;
-    numbers that recorded loops passed are those of some `runs`."""
+    """Raise InputError unless an observable can be compared.
+
+    It has one number a frame, or a number of each node that can be sorted; numbers that recorded
+    loops passed are those of some `runs`.
+    """
     scalars = [one.name for one in OBSERVABLES.values() if one.shape is Shape.SCALAR]
     found = observable_in(runs, name)
     if (found is None or found.shape is not Shape.SCALAR) and name not in SORTED:
@@ -217,7 +222,7 @@ def check_observable(name: str, runs: Sequence[Run] = ()) -> None:
 
 
 def check_runs(question: CompareQuestion, runs: Sequence[Run]) -> None:
-    """InputError where some runs cannot answer a question."""
+    """Raise InputError if some runs cannot answer a question."""
     check_count(len(runs))
     check_observable(question.observable, runs)
     for run in runs:
@@ -297,14 +302,46 @@ def _compare_nodes(
 
 
 def ranked_of(run: Run, label: str, family: str, name: str, frame: int) -> Ranked:
-    """A run by one of SORTED of its nodes at a frame."""
+    """Return a run by the sorted numbers of its nodes at a frame.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    label, family : str
+        Name of the run, and its name without seeds.
+    name : str
+        One of SORTED.
+    frame : int
+        Index of the frame.
+
+    Returns
+    -------
+    Ranked
+    """
     values = np.asarray(observable_of(name).at(run, frame), dtype=np.float64)
     known = np.sort(values[np.isfinite(values)])
     return Ranked(label, family, known, values.size, run.counts_steps)
 
 
 def traced_of(run: Run, label: str, family: str, values: dict[str, Array], most: float) -> Traced:
-    """A run with the values of its first frames, as many as are given."""
+    """Return a run with the values of its first frames.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    label, family : str
+        Name of the run, and its name without seeds.
+    values : dict of str to array (T,)
+        Observables by name; the shortest decides the number of frames.
+    most : float
+        Upper bound of the hard margin, or NaN.
+
+    Returns
+    -------
+    Traced
+    """
     frames = min((one.size for one in values.values()), default=0)
     times = np.asarray(run.log10_time[:frames], dtype=np.float64)
     steps = np.asarray(run.steps[:frames], dtype=np.float64)

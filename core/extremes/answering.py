@@ -1,4 +1,4 @@
-"""From a question to the hunt that answers it, and from the hunt to a table of its runs."""
+"""Hunts made from questions, and tables of their runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from core.training.control import Control
 
 
 def told(question: Question, objective: Objective) -> Mapping[str, str]:
-    """The words by which a ledger tells hunts apart, by key."""
+    """Return the words that identify a hunt in its ledger, by key."""
     statement = f"{objective.kind}:{objective.statement}" if objective.statement else ""
     seeds = question.seeds
     words = {
@@ -43,10 +43,28 @@ def told(question: Question, objective: Objective) -> Mapping[str, str]:
 
 
 def hunt_for(study: Study, question: Question, keeping: Keeping, size: str | None) -> Hunt:
-    """The hunt that answers a question about a study as it stands, and stands on at a `size`.
+    """Make the hunt that answers a question about a study.
 
-    Raises InputError for what is neither a formula nor a statement, for what cannot be varied, and
-    for a folder with another hunt.
+    Parameters
+    ----------
+    study : Study
+        Study at the size.
+    question : Question
+        Objective, frames, space and seeds.
+    keeping : Keeping
+        Folder, and the files to keep.
+    size : str or None
+        Name of the study's size.
+
+    Returns
+    -------
+    Hunt
+
+    Raises
+    ------
+    InputError
+        The text is neither a formula nor a statement, the space cannot be varied, or the folder
+        contains another hunt.
     """
     objective = objective_of(question.text, question.least, question.frames, symbols(study))
     objective = replace(objective, fit=question.fit)
@@ -58,7 +76,7 @@ def hunt_for(study: Study, question: Question, keeping: Keeping, size: str | Non
 
 
 def symbols(study: Study) -> tuple[str, ...]:
-    """Names of sizes and factors that formulas may use."""
+    """Return the names of sizes and factors that formulas may use."""
     from core.studies.formulas import FACTOR, SYMBOLS
 
     factors = [key.partition(".")[2] for key in study.axes if key.startswith(f"{FACTOR}.")]
@@ -66,14 +84,31 @@ def symbols(study: Study) -> tuple[str, ...]:
 
 
 def pool_of(made: Hunt, jobs: int | None, cluster: str | None, control: Control) -> Pool:
-    """Who trains its runs: so many processes here, or a cluster at an address."""
+    """Return the workers for a hunt's runs.
+
+    Parameters
+    ----------
+    made : Hunt
+        Hunt.
+    jobs : int or None
+        Number of processes, by default one for each core.
+    cluster : str or None
+        Address of a scheduler, which replaces processes.
+    control : Control
+        Stops and pauses runs in this process.
+
+    Returns
+    -------
+    Pool
+    """
     task = task_of(made.space.ground.study, made.space.cells[0], made.run_file(0))
     return pool_for([task] * max(GENERATION, made.drawn), jobs, cluster, control)
 
 
 def table(hunt: Hunt) -> list[dict[str, Any]]:
-    """A row for each run: rank, value, how it was found, its cell and seeds, its files, and the
-    columns of the study; the best first, and at the end those without a rank.
+    """Return a row for each run, the best first, and runs without a rank last.
+
+    The row has rank, value, phase, cell and seeds, files, and the columns of the study.
     """
     rows = [_row(hunt, one, str(rank)) for rank, one in enumerate(hunt.ranked(), start=1)]
     return rows + [_row(hunt, one, "") for one in hunt.unranked()]
@@ -107,7 +142,7 @@ def _row(hunt: Hunt, one: Tried, rank: str) -> dict[str, Any]:
 
 
 def state_of(one: Tried) -> str:
-    """How a run ended, in words: completed, no number, did not fit, diverged, or why it failed."""
+    """Return the end of a run: completed, no number, did not fit, diverged, or a failure."""
     if one.row.state != "done" or one.row.reason == DIVERGED:
         return one.row.reason or one.row.state
     if one.row.moments.get(UNFIT):
@@ -116,7 +151,21 @@ def state_of(one: Tried) -> str:
 
 
 def seeds_words(one: Tried, values: Mapping[str, Any], over: str) -> str:
-    """Where a run stands in the grid, its seeds, and whether what the hunt is over was moved."""
+    """Return a run's place in the grid and its seeds in words.
+
+    Parameters
+    ----------
+    one : Tried
+        Run.
+    values : mapping of str to value
+        Values of the study's axes in the run's cell, by dotted key.
+    over : str
+        Name of the space, which is named if its data or start were moved.
+
+    Returns
+    -------
+    str
+    """
     parts = [f"{key.partition('.')[2] or key} {value}" for key, value in values.items()]
     names = {"run.seed": "seed", "data.seed": "data", "network.seed": "start"}
     parts += [f"{names[key]} {seed}" for key, seed in one.seeds.items()]

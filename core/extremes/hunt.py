@@ -1,9 +1,9 @@
-"""A hunt: the runs of a search trained by the machinery of sweeps, and the best of them kept.
+"""A hunt: the machinery of sweeps trains the runs of a search, and the best of them are kept.
 
 Each generation of core.extremes.search is a plan of its own for core.sweep.loop; the pool lives as
 long as the hunt. `<id>.hunt.json` beside the run files is the ledger: here its rows are what
 counts, since of most runs no file is kept. The same hunt again proposes the same runs, takes the
-values of those that are known, and goes on where it was left.
+values of those that are known, and continues after them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DIVERGED = "diverged"
 @final
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When a hunt begins no more runs: after so many in all, or so many seconds of this time."""
+    """Limit after which a hunt starts no more runs: a number in all, or seconds of this time."""
 
     runs: int = MAX_CELLS
     seconds: float = math.inf
@@ -51,7 +51,7 @@ class Budget:
 @final
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """Where runs are recorded, and how many of their files stay: the best, or `every` one."""
+    """Folder of the runs, and the number of best files to keep, or `every` one."""
 
     folder: Path
     best: int = BEST
@@ -62,8 +62,7 @@ class Keeping:
 @final
 @dataclass(frozen=True, slots=True)
 class HuntStatus:
-    """How far a hunt is: runs that ended, how many of them failed, and the best value so far; NaN
-    while there is none."""
+    """Progress of a hunt: runs that ended, those that failed, and the best value (NaN if none)."""
 
     tried: int = 0
     failed: int = 0
@@ -77,7 +76,7 @@ class HuntStatus:
 @final
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A run that ended: how it was found, its seeds, and its row. Its arrays are forgotten."""
+    """Run that ended: phase, seeds and row. Its arrays are not stored."""
 
     index: int
     phase: str
@@ -89,7 +88,7 @@ class Tried:
 
     @property
     def value(self) -> float:
-        """Of a run that ended as it should; NaN for one that has no number."""
+        """Value of a run that completed; NaN if it has no number."""
         fine = self.row.state == "done" and self.row.reason != DIVERGED
         return self.row.moments.get(VALUE, math.nan) if fine else math.nan
 
@@ -97,7 +96,7 @@ class Tried:
 @final
 @dataclass
 class Hunt:
-    """What was tried and is kept. `question` is what tells hunts apart, by key."""
+    """Search for an extreme run, and its results. `question` identifies the hunt, by key."""
 
     space: Space
     objective: Objective
@@ -109,7 +108,7 @@ class Hunt:
     exhausted: bool = False  # whether nothing is left that was not tried
 
     def __post_init__(self) -> None:
-        """Raises InputError for data that cannot be had, and for a folder with another hunt."""
+        """Check data and folder; raise InputError without data, or for another hunt's folder."""
         study = self.space.ground.study
         check_room([cell.experiment for cell in self.space.cells], self.keeping.folder)
         resolved = [resolve(cell.experiment, study.folder) for cell in self.space.cells]
@@ -142,9 +141,27 @@ class Hunt:
     # ------------------------------------------------------------------------------------- the loop
 
     def run(self, pool: Pool, control: SweepControl, budget: Budget) -> Iterator[HuntStatus]:
-        """Try runs until the budget is spent, one status after every look. Closes the pool.
+        """Train runs until the budget is spent, one status after every poll; close the pool.
 
-        Raises InputError where none of the first runs has a number, DiskError for a full disk.
+        Parameters
+        ----------
+        pool : Pool
+            Workers.
+        control : SweepControl
+            Requests and status of the sweeps.
+        budget : Budget
+            Limit on runs or seconds.
+
+        Yields
+        ------
+        HuntStatus
+
+        Raises
+        ------
+        InputError
+            None of the first runs has a number.
+        DiskError
+            The disk is full.
         """
         begin = budget.clock()
         try:
@@ -178,7 +195,7 @@ class Hunt:
     def _trained(
         self, generation: Sequence[Candidate], pool: Pool, control: SweepControl
     ) -> Iterator[HuntStatus]:
-        """Statuses while the runs of a generation are trained that are not known."""
+        """Train the unknown runs of a generation, yielding statuses."""
         for one in generation:
             told = f"{self._cells[one.point.place]} {one.point.digest}"
             self._digests[one.index] = hashlib.sha256(told.encode()).hexdigest()[:32]
@@ -193,7 +210,7 @@ class Hunt:
         yield self.status()
 
     def _recorded_again(self, pool: Pool) -> Iterator[HuntStatus]:
-        """Train the findings again whose files are not there: they were not kept at the time."""
+        """Train findings again whose files were not kept when they were found."""
         missing = [
             self._points[index] for _, index in self._kept if not self.run_file(index).is_file()
         ]
@@ -211,7 +228,7 @@ class Hunt:
         )
 
     def _check_some_number(self) -> None:
-        """InputError where every run so far has failed: the question is not one of this study."""
+        """Raise InputError if every run so far has failed: the question does not fit the study."""
         rows = [one.row for one in self.tried.values()]
         if rows and all(row.state == "failed" for row in rows):
             raise InputError(f"none of {len(rows)} runs has ended well: {rows[0].reason}")
@@ -219,7 +236,7 @@ class Hunt:
     # ---------------------------------------------------------------------------------------- plans
 
     def _plan(self, new: Sequence[Candidate], shared: bool) -> Plan:
-        """Runs as cells of a sweep, with what was moved written into files."""
+        """Return a sweep of some runs, after writing their moved arrays to files."""
         study, tasks = self.space.ground.study, []
         trusted = trusted_codes(study) if shared else ()
         paths, digests = {}, {}
@@ -240,14 +257,14 @@ class Hunt:
         return Plan(study, folder, self.ledger, paths, digests, tuple(tasks), ())
 
     def run_file(self, index: int) -> Path:
-        """Where a run is recorded, whether or not it is kept."""
+        """Return the path of a run's recording, whether or not it is kept."""
         name = f"{self.space.ground.study.id}-hunt-{name_of(index)}.msrun"
         if len(name.encode()) > LONGEST_NAME:
             raise InputError("The name of the study is too long for those of its run files.")
         return self.keeping.folder / name
 
     def array_file(self, index: int) -> Path:
-        """The data or the start of a run, where they were moved."""
+        """Return the path of a run's moved data or start."""
         return self.run_file(index).with_suffix(".npz")
 
     # -------------------------------------------------------------------------------------- results
@@ -262,7 +279,7 @@ class Hunt:
         )
 
     def _take_in(self, generation: Sequence[Candidate], new: Sequence[Candidate]) -> None:
-        """The rows that have come in; of those of `new` runs that failed as well."""
+        """Store the rows that have arrived; failed rows only of `new` runs."""
         again = {one.index for one in new}
         for one in generation:
             entry = self.ledger.entries.get(name_of(one.index))
@@ -279,7 +296,7 @@ class Hunt:
                 self._keep(one)
 
     def _keep(self, one: Candidate) -> None:
-        """Keep the files of a run while it is among the best; remove those of one that is not."""
+        """Keep the files of a run while it is among the best; remove those of a run that is not."""
         score = self._score(one.index)
         left = [one.index]
         if math.isfinite(score):
@@ -302,7 +319,7 @@ class Hunt:
         return self.objective.score(self.tried[index].value)
 
     def ranked(self) -> list[Tried]:
-        """The runs that have a number, the best first; of equals the one that was tried first."""
+        """Return the runs with a number, the best first; equal ones in the order of trial."""
         fine = [one for one in self.tried.values() if math.isfinite(self._score(one.index))]
         return sorted(fine, key=self._rank)
 
@@ -310,7 +327,7 @@ class Hunt:
         return self.objective.score(one.value), one.index
 
     def unranked(self) -> list[Tried]:
-        """Those that failed, diverged, or have no number, as they were tried."""
+        """Return the runs that failed, diverged, or have no number, in the order of trial."""
         others = [one for one in self.tried.values() if not math.isfinite(self._score(one.index))]
         return sorted(others, key=lambda one: one.index)
 
@@ -321,7 +338,7 @@ class Hunt:
 
 
 def name_of(index: int) -> str:
-    """The name of a run among those of a hunt.
+    """Return the name of a run among those of a hunt.
 
     >>> name_of(17)
     '000017'

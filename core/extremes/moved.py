@@ -1,4 +1,4 @@
-"""Data and starts that are moved a little: what is near a point, and on the support of its law."""
+"""Perturbed data and starts: neighbours of a point, on the support of its law."""
 
 from __future__ import annotations
 
@@ -22,8 +22,24 @@ TRIES = 40  # to find a corner that has the label of its example
 
 
 def like(rng: Generator, array: Array, step: float) -> Array:
-    """An array moved by `step` times its own norm in a random direction, and of the same norm.
+    """Move an array in a random direction, at constant norm.
 
+    Parameters
+    ----------
+    rng : Generator
+        Random numbers.
+    array : array
+        Array to move, of any shape.
+    step : float
+        Length of the move relative to the norm, before the norm is restored.
+
+    Returns
+    -------
+    array
+        Of the same shape, and of the same norm unless it is one number.
+
+    Examples
+    --------
     >>> a = like(np.random.default_rng(0), np.array([3.0, 4.0]), 0.1)
     >>> bool(np.isclose(np.linalg.norm(a), 5.0))
     True
@@ -37,8 +53,25 @@ def like(rng: Generator, array: Array, step: float) -> Array:
 
 
 def moved(rng: Generator, array: Array, step: float) -> Array:
-    """An array of a start near another one: row by row where all rows have one norm, as directions
-    have; signs, which all have one absolute value, stay as they are."""
+    """Move an array of a start, with its structure.
+
+    Rows of one norm, as directions have, move one by one; signs, which have one absolute value,
+    stay.
+
+    Parameters
+    ----------
+    rng : Generator
+        Random numbers.
+    array : array
+        Array to move, of any shape.
+    step : float
+        Length of the move relative to the norm.
+
+    Returns
+    -------
+    array
+        Of the same shape, and of the same norm unless it is one number.
+    """
     if not array.size or of_one_size(array):
         return array
     if array.ndim == 2 and array.shape[1] > 1 and of_one_size(np.linalg.norm(array, axis=1)):
@@ -47,7 +80,7 @@ def moved(rng: Generator, array: Array, step: float) -> Array:
 
 
 def of_one_size(array: Array) -> bool:
-    """Whether all entries have one absolute value.
+    """Return True if all entries have one absolute value.
 
     >>> of_one_size(np.array([0.5, -0.5])), of_one_size(np.array([0.5, 0.25]))
     (True, False)
@@ -58,10 +91,10 @@ def of_one_size(array: Array) -> bool:
 
 @final
 class StartSpace(Space):
-    """Starts: drawn by network.seed, and near one that is known each of its arrays moved at the
-    same norm, but for signs. The data are those of the study.
+    """Starts drawn by network.seed, and perturbations of known ones; the data are the study's.
 
-    With init = "file" nothing is drawn, and what is far from the file stands for that.
+    A perturbation moves each array at the same norm, but for signs. With init = "file" nothing is
+    drawn, and large perturbations of the file replace draws.
     """
 
     over = "start"
@@ -91,7 +124,13 @@ class StartSpace(Space):
         return Point(parent.place, parent.seeds, arrays)
 
     def arrays_of(self, point: Point) -> Mapping[str, Array]:
-        """The start of a point, trained and untrained arrays by name."""
+        """Return the start of a point.
+
+        Returns
+        -------
+        dict of str to array
+            Trained and untrained arrays by name.
+        """
         if point.arrays is not None:
             return point.arrays
         problem = self._problem(point)
@@ -113,12 +152,12 @@ class StartSpace(Space):
 
 @final
 class DataSpace(Space):
-    """Data sets: drawn by data.seed, and near one that is known some of its examples moved.
+    """Data sets drawn by data.seed, and perturbations of known ones in some of their examples.
 
-    On the corners of a cube some of their coordinates are turned over; elsewhere examples move at
-    the same length. Where there is a law some are drawn anew. Labels stay with their examples,
-    unless `flips` allows them to change. All runs have the same start: that of run.seed without
-    data, unless the network has a seed of its own.
+    On the corners of a cube some of their coordinates change sign; other examples move at the same
+    length. If the data have a law some are drawn again. Labels stay with their examples, unless
+    `flips` allows them to change. All runs have the same start: that of run.seed without data,
+    unless the network has a seed of its own.
     """
 
     over = "data"
@@ -174,7 +213,13 @@ class DataSpace(Space):
         return Point(parent.place, parent.seeds, arrays)
 
     def arrays_of(self, point: Point) -> Mapping[str, Array]:
-        """x (n, d), y (n,) of a point, with its test points where those are wanted."""
+        """Return the data set of a point.
+
+        Returns
+        -------
+        dict of str to array
+            x (n, d), y (n,), and test points if wanted.
+        """
         if point.arrays is not None:
             return point.arrays
         problem = self._problem_of(self.experiment(Point(point.place, point.seeds), Path()))
@@ -188,17 +233,17 @@ class DataSpace(Space):
 
     @staticmethod
     def _on_corners(x: Array) -> bool:
-        """Whether all coordinates have one absolute value, as on the corners of a cube."""
+        """Return True if all coordinates have one absolute value, as on the corners of a cube."""
         return bool(x.any()) and of_one_size(x)
 
     @cached_property
     def _laws(self) -> tuple[Law | None, ...]:
-        """The law of each cell whose examples are independent."""
+        """Law of each cell whose examples are independent."""
         sections = [cell.experiment.data for cell in self.cells]
         return tuple(one if isinstance(one, Law) else None for one in sections)
 
     def _exchanged(self, rng: Generator, place: int, x: Array, y: Array, i: int) -> bool:
-        """Whether the example was drawn anew, with the label that it then has."""
+        """Draw an example and its label again, with some probability; return True if drawn."""
         law = self._laws[place]
         # Laws with directions know them only of the data set that they drew.
         if law is None or rng.random() > EXCHANGED or law.directions(np.random.default_rng(0)):
@@ -208,7 +253,7 @@ class DataSpace(Space):
         return True
 
     def _turned(self, rng: Generator, place: int, x: Array, i: int, step: float) -> None:
-        """Turn over some coordinates of an example on a corner, so that its label stays right."""
+        """Change signs of coordinates of an example on a corner that keep its label right."""
         section = self.cells[place].experiment.data
         most = max(2, round(0.5 * step * x.shape[1]))
         for _ in range(TRIES):
@@ -236,7 +281,23 @@ class DataSpace(Space):
 
 
 def space_of(over: str, ground: Ground, flips: bool = False, with_test: bool = False) -> Space:
-    """The space of a name: seeds, data or start."""
+    """Return the space of a name.
+
+    Parameters
+    ----------
+    over : str
+        "seeds", "data" or "start".
+    ground : Ground
+        Cells and seeds.
+    flips : bool
+        Allow labels to change (data only).
+    with_test : bool
+        Add test points to the data.
+
+    Returns
+    -------
+    Space
+    """
     if over == SeedSpace.over:
         return SeedSpace(ground)
     return StartSpace(ground) if over == StartSpace.over else DataSpace(ground, flips, with_test)

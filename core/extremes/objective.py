@@ -1,9 +1,9 @@
-"""What a hunt makes small or large: a formula over the observables of a run, or a statement's room.
+"""Objectives of a hunt: a formula over the observables of a run, or the room of a statement.
 
 A formula is one of claims (core.studies.cells): scalar observables, NAME_0 at t = 0, reference
 margins, d, n, m, k and factors, as in hard_margin / (gamma_gl / 2). `slack:NAME` is the room that a
-statement of the papers leaves at its worst frame, negative where it is missing; `ratio:NAME` the
-larger of bound and measured over the smaller, 1 where all of the room is used. Statements are named
+statement of the papers leaves at its worst frame, negative if it is violated; `ratio:NAME` the
+larger of bound and measured over the smaller, 1 if all of the room is used. Statements are named
 as `describe theorems` has them, or by the beginning of that with - for all other signs:
 telgarsky22-theorem-3-3-margin.
 """
@@ -42,9 +42,11 @@ NAN = math.nan
 @final
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A number of a run: of a formula its value at log10 t = `at`, at the end, or the least or
-    largest of all frames (`take`), with `after` of those from the first on at which that formula is
-    positive; of a `statement`, by its full name, its room.
+    """Number of a run to minimise or maximise.
+
+    Of a formula: its value at log10 t = `at`, at the end, or the least or largest of all frames
+    (`take`), counted from the first frame on at which the formula `after` is positive. Of a
+    `statement`, by its full name: its room.
     """
 
     text: str
@@ -57,7 +59,7 @@ class Objective:
     fit: bool = False  # only of runs that end without training errors
 
     def score(self, value: float) -> float:
-        """What is to be made small; infinite where there is no number."""
+        """Return the number to minimise; infinite for NaN."""
         if math.isnan(value):
             return math.inf
         return value if self.least else -value
@@ -66,14 +68,16 @@ class Objective:
 @final
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An objective of a cell of a study, as a worker is given it: `values` are those of its axes,
-    in pairs, since a run file does not tell factors and variants."""
+    """Objective of a study's cell, as a worker gets it.
+
+    `values` are those of the study's axes, in pairs, since a run file has no factors and variants.
+    """
 
     objective: Objective
     values: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, run: Run) -> Mapping[str, float]:
-        """The value by the name `VALUE`; of a statement also its verdict, as a place in VERDICTS.
+        """Return the value under `VALUE`, and a statement's verdict, as an index into VERDICTS.
 
         Raises InputError for a run that the objective is not about.
         """
@@ -120,7 +124,7 @@ def _wrong_runs(formula: str, name: str) -> InputError:
 
 
 def check_labels(objective: Objective, experiments: Iterable[Experiment]) -> None:
-    """Raise InputError for a formula about labels where all data have real targets."""
+    """Raise InputError for a formula about labels if all data have real targets."""
     if objective.statement or not all(one.data.real for one in experiments):
         return
     for formula in filter(None, (objective.text, objective.after)):
@@ -130,7 +134,7 @@ def check_labels(objective: Objective, experiments: Iterable[Experiment]) -> Non
 
 
 def _room(run: Run, objective: Objective) -> Mapping[str, float]:
-    """The room of a statement at its worst frame; NaN where it decides nothing."""
+    """Return the room of a statement at its worst frame; NaN if undecided."""
     statement = STATEMENTS[objective.statement]
     if statement not in applicable(run):
         raise InputError(
@@ -144,7 +148,7 @@ def _room(run: Run, objective: Objective) -> Mapping[str, float]:
 
 
 def verdict_words(number: float) -> str:
-    """The words of a verdict that a row holds as a number; "" for none."""
+    """Return the words of a verdict that a row stores as a number; "" for none."""
     return "" if math.isnan(number) else VERDICTS[int(number)].value
 
 
@@ -152,7 +156,7 @@ def verdict_words(number: float) -> str:
 
 
 def slug(text: str) -> str:
-    """A name with - for all that is no letter or digit.
+    """Return a name with - for all that is no letter or digit.
 
     >>> slug("telgarsky22, Theorem 3.3 (margin)")
     'telgarsky22-theorem-3-3-margin'
@@ -161,8 +165,27 @@ def slug(text: str) -> str:
 
 
 def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str]) -> Objective:
-    """The objective that was typed; `symbols` are the names of sizes and factors that the cells of
-    the study have. Raises InputError for what is neither a formula nor a statement.
+    """Parse an objective.
+
+    Parameters
+    ----------
+    text : str
+        Formula, `slack:NAME` or `ratio:NAME`.
+    least : bool
+        Minimise; else maximise.
+    frames : Frames
+        Frames of a formula's value.
+    symbols : iterable of str
+        Names of sizes and factors that the cells of the study have.
+
+    Returns
+    -------
+    Objective
+
+    Raises
+    ------
+    InputError
+        The text is neither a formula nor a statement, or does not go with `frames`.
     """
     text, take, at, after = text.strip(), frames.take, frames.at, frames.after.strip()
     if after and take == "last":
@@ -191,7 +214,7 @@ def objective_of(text: str, least: bool, frames: Frames, symbols: Iterable[str])
 
 
 def check_arithmetic(text: str) -> None:
-    """InputError for what is no formula, whatever its names stand for."""
+    """Raise InputError for a text that is no formula, whatever its names mean."""
     node = parsed(text)
     if node is None:
         raise InputError(f"{text[:60]!r} is no formula; write one such as hard_margin / gamma_gl.")
@@ -205,7 +228,7 @@ def check_arithmetic(text: str) -> None:
 
 
 def named(text: str) -> Statement:
-    """The statement of a name, or of the beginning of one; InputError for none or several."""
+    """Return the statement of a name, or of its beginning; raise InputError for none or several."""
     slugs = {slug(name): one for name, one in STATEMENTS.items()}
     wanted = slug(text)
     if wanted in slugs:

@@ -1,4 +1,4 @@
-"""What a hunt is asked: by a study's own [hunt], by a command, or in the window."""
+"""Question of a hunt: from a study's own [hunt], from a command, or from the window."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ RANGE = re.compile(r"(\d{1,19})-(\d{1,19})")
 @final
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Of which frames the number of a run is: its last one, or the least or largest of all, at
-    log10 t = `at`, with `after` of those from the first on at which that formula is positive."""
+    """Frames of a run's number: the last one, the least or largest of all, or log10 t = `at`.
+
+    With `after`, frames count from the first on at which that formula is positive.
+    """
 
     take: Take = "last"
     at: float | None = None
@@ -37,7 +39,7 @@ class Frames:
 @final
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The least, or else the largest, of `text` (core.extremes.objective), over what.
+    """Question for the least, or else the largest, of `text` (core.extremes.objective).
 
     `seeds` are the first and the last that may be drawn, None for any; `seed` is that of the search
     itself; `drawn` runs come before any is refined, None for the usual number; `fit`: only runs
@@ -56,7 +58,7 @@ class Question:
 
 
 def asked_by(table: HuntTable, size: str | None) -> Question:
-    """The question of a study's own [hunt] at a size."""
+    """Return the question of a study's own [hunt] at a size."""
     return Question(
         str(table.minimise or table.maximise),
         table.minimise is not None,
@@ -69,7 +71,7 @@ def asked_by(table: HuntTable, size: str | None) -> Question:
 
 
 def range_of(text: str) -> tuple[int, int]:
-    """The seeds of FIRST-LAST.
+    """Parse a range of seeds, FIRST-LAST.
 
     >>> range_of("0-999")
     (0, 999)
@@ -85,7 +87,7 @@ def range_of(text: str) -> tuple[int, int]:
 
 
 def limit_of(text: str) -> tuple[int | None, float]:
-    """A number of runs, or seconds: (None, seconds) or (runs, infinite). InputError for neither.
+    """Parse a budget: (None, seconds) or (runs, infinite). Raises InputError for other texts.
 
     >>> limit_of("5m"), limit_of("200")
     ((None, 300.0), (200, inf))

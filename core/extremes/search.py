@@ -1,13 +1,13 @@
-"""Which runs a hunt tries, and in which order: drawn ones, and then ones near the best.
+"""Order of a hunt's runs: draws, and then neighbours of the best.
 
 First the study itself and `drawn` draws in all; from then on three of four runs are near one of the
-best, and each fourth is drawn still. They come in generations, and what is proposed depends on the
+best, and each fourth is drawn still. They come in generations, and a proposal depends on the
 values of earlier generations alone: on no clock, and not on how many run at a time. So a hunt of
-more runs begins with those of a shorter one.
+more runs starts with those of a shorter one.
 
-How far a point is moved follows the 1/5 rule (Rechenberg, Evolutionsstrategie, 1973): steps grow
-where more than a fifth of a generation's refined runs are better than the best before them, and
-shrink where fewer are.
+The length of a move follows the 1/5 rule (Rechenberg, Evolutionsstrategie, 1973): steps grow if
+more than a fifth of a generation's refined runs are better than the best before them, and shrink
+if fewer are.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MOST_SHUFFLED = 1_000_000  # seeds of a range that are drawn without one twice
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """Seeds, and the arrays of a data set (x, y) or of a start, by name; none where seeds say all.
+    """Seeds, and the arrays of a data set (x, y) or of a start, by name; None if seeds give all.
 
     `place` is the cell of the study's grid, by its number.
     """
@@ -58,7 +58,7 @@ class Point:
 
     @property
     def digest(self) -> str:
-        """What tells points apart: SHA-256 of all of it."""
+        """SHA-256 of the whole point."""
         told = hashlib.sha256(repr((self.place, sorted(self.seeds.items()))).encode())
         for name, array in sorted((self.arrays or {}).items()):
             told.update(f"{name} {array.shape} ".encode())
@@ -69,7 +69,7 @@ class Point:
 @final
 @dataclass(frozen=True)
 class Ground:
-    """A study without its seeds: the cells that a hunt goes round, and the seeds it may draw."""
+    """Study without its seeds: the cells that a hunt visits, and the seeds that it may draw."""
 
     study: Study
     seeds: tuple[int, int] = (0, LARGEST_SEED)
@@ -77,12 +77,12 @@ class Ground:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells of the grid, without its axes of seeds."""
+        """Cells of the grid, without its axes of seeds."""
         return without_seeds(self.study).cells()
 
     @cached_property
     def _order(self) -> NDArray[np.int64] | None:
-        """A range of seeds in the order in which they are drawn; None for one that is too long."""
+        """Range of seeds in the order in which they are drawn; None for one that is too long."""
         first, last = self.seeds
         if last - first >= MOST_SHUFFLED:
             return None
@@ -90,7 +90,7 @@ class Ground:
         return np.asarray(first + order, dtype=np.int64)
 
     def drawn(self, number: int, rng: Generator) -> int | None:
-        """The seed of the draw of this number, none of a short range twice; None after the last."""
+        """Return the seed of a draw, none of a short range twice; None after the last."""
         if self._order is None:
             return self.any(rng)
         return int(self._order[number]) if number < self._order.size else None
@@ -101,7 +101,7 @@ class Ground:
 
 
 def without_seeds(study: Study) -> Study:
-    """The study with the first value of each axis of seeds in place of the axis."""
+    """Return the study with the first value of each axis of seeds in place of the axis."""
     for key in SEEDS:
         if key in study.axes:
             study = study.with_value(key, study.axes[key][0])
@@ -109,7 +109,7 @@ def without_seeds(study: Study) -> Study:
 
 
 class Space(ABC):
-    """Points of a study. Raises InputError, when it is made, for a study that has none."""
+    """Points of a study. The constructor raises InputError for a study that has none."""
 
     over: str
 
@@ -121,20 +121,34 @@ class Space(ABC):
         return self.ground.cells
 
     def begin(self, place: int) -> Point:
-        """A cell as the study has it."""
+        """Return a cell as the study has it."""
         return Point(place)
 
     @abstractmethod
     def fresh(self, rng: Generator, number: int) -> Point | None:
-        """The draw of a number; None where nothing is left to draw."""
+        """Return the draw of a number; None if no draw is left."""
 
     @abstractmethod
     def near(self, rng: Generator, parent: Point, step: float) -> Point | None:
-        """A point near another one; `step` is how far relative to its size, 0 to 1. None where
-        there is none."""
+        """Return a neighbour of a point.
+
+        Parameters
+        ----------
+        rng : Generator
+            Random numbers.
+        parent : Point
+            Point.
+        step : float
+            Distance relative to the size of the point's arrays, 0 to 1.
+
+        Returns
+        -------
+        Point or None
+            None if the proposal is no valid point.
+        """
 
     def experiment(self, point: Point, file: Path) -> Experiment:
-        """The experiment of a point, whose arrays lie in `file`. InputError where it cannot be."""
+        """Return the experiment of a point, whose arrays are in `file`. Raises InputError."""
         experiment = self.cells[point.place].experiment
         tables: dict[str, dict[str, Any]] = {}
         for key, seed in point.seeds.items():
@@ -148,13 +162,13 @@ class Space(ABC):
         return experiment if point.arrays is None else self.with_file(experiment, file)
 
     def with_file(self, experiment: Experiment, file: Path) -> Experiment:
-        """The experiment with the arrays of a file in their place."""
+        """Return the experiment with its arrays replaced by those of a file."""
         raise NotImplementedError(f"{self.over}: points without arrays")
 
 
 @final
 class SeedSpace(Space):
-    """Seeds: run.seed, and those of data and network where the study has them.
+    """Seeds: run.seed, and those of data and network if the study has them.
 
     Near a point are those with its data and another start, and those with its start and other
     data: seeds themselves have no neighbours.
@@ -187,14 +201,34 @@ class SeedSpace(Space):
         return getattr(getattr(self.cells[place].experiment, section), name)
 
     def _has_start(self, point: Point) -> bool:
-        """Whether the start does not come from run.seed: then the data can change without it."""
+        """Return True if the start does not come from run.seed: data can change without it."""
         network = self.cells[point.place].experiment.network
         return network.seed is not None or network.init == "file"
 
 
 def made(experiment: Experiment, section: str, table: dict[str, Any], why: str) -> Experiment:
-    """The experiment with another section; InputError, which begins with `why`, where that does
-    not go with the rest of it."""
+    """Return the experiment with another section.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Experiment.
+    section : str
+        Name of the section.
+    table : dict
+        Content of the section.
+    why : str
+        Start of the error.
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    InputError
+        The section does not go with the rest of the experiment.
+    """
     names = type(experiment).model_fields
     parts: dict[str, Any] = {name: getattr(experiment, name) for name in names}
     try:
@@ -219,7 +253,7 @@ TRIES = 20  # to find what was not tried yet
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A run to try: its number, how it was found, and from which run. -1 is none."""
+    """Run to try: its number, its phase, and its parent (-1 for none)."""
 
     index: int
     phase: Phase
@@ -229,7 +263,7 @@ class Candidate:
 
 @final
 class Search:
-    """The generations of a hunt: `propose` one, `tell` the scores of its runs, and so on."""
+    """Generations of a hunt: `propose` one, `tell` the scores of its runs, and repeat."""
 
     def __init__(self, space: Space, drawn: int = DRAWN) -> None:
         self.space = space
@@ -242,7 +276,7 @@ class Search:
         self._tried: set[str] = set()
 
     def propose(self) -> tuple[Candidate, ...]:
-        """The next generation; empty once nothing is left that was not tried."""
+        """Return the next generation; empty once every point was tried."""
         size = self._first if self._count == 0 else GENERATION
         found: list[Candidate] = []
         for index in range(self._count, self._count + size):
@@ -254,8 +288,11 @@ class Search:
         return tuple(found)
 
     def tell(self, generation: tuple[Candidate, ...], scores: Mapping[int, float]) -> None:
-        """What the runs of a generation came to, by their numbers: the least is the best, and what
-        is not finite is none. Runs without a score were not tried."""
+        """Take the scores of a generation's runs, by their numbers.
+
+        The least score is the best, and one that is not finite is none. Runs without a score were
+        not tried.
+        """
         refined = [one for one in generation if one.phase == "refined" and one.index in scores]
         before = self._rank(self._best[0])[0] if self._best else math.inf
         better = sum(scores[one.index] < before for one in refined)

@@ -1,6 +1,6 @@
 """Names, notes, tags, bookmarks and sets of nodes: a small JSON file beside each run that has any.
 
-The file is the user's: it is kept beside the run, not in the index, and moves with the run.
+The file is the user's: it is stored beside the run, not in the index, and moves with the run.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
 
 
 def _open(folder: Path) -> int | None:
-    """Open what is locked: the folder itself or, on Windows, one file of the user."""
+    """Open the object of the lock: the folder itself or, on Windows, one file of the user."""
     with suppress(OSError):
         if sys.platform == "win32":
             place = Path(tempfile.gettempdir()) / "marginscope-notes.lock"
@@ -84,7 +84,7 @@ def _wait(descriptor: int, folder: Path) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    """Lock for this descriptor alone, or raise OSError at once."""
+    """Lock for this descriptor alone; raise OSError at once if that fails."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -181,7 +181,7 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
     """Change the notes of a run, read again just before: another window may have written them.
 
     A file that cannot be read is renamed to end in .broken.
-    Raises InputError or DiskError where it cannot be written, or the run is not there, or another
+    Raises InputError or DiskError if it cannot be written, or the run does not exist, or another
     program changes notes in the folder for long.
     """
     path = place(run)
@@ -216,7 +216,7 @@ def change_about(run: Path, change: Callable[[About], About]) -> About:
 
 
 def checked(about: About) -> About:
-    """Return notes with trimmed texts, each tag once. Raises InputError for what is too long."""
+    """Return notes with trimmed texts, each tag once. Raises InputError for too long texts."""
     name, note = about.name.strip(), about.note.strip()
     tags = tags_of(",".join(about.tags))
     for what, text, most in (("name", name, LONGEST_NAME), ("note", note, LONGEST_NOTE)):

@@ -33,8 +33,10 @@ DETAILS = frozenset({"recording", "run.device"})  # how a run was watched, not w
 @final
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """A moment of a run by name. `picture` is what was shown there, in the words of whoever kept
-    it; a window reads its own (app.scenes.scene_texts)."""
+    """Named moment of a run. `picture` is the view at that moment, in a format of its author.
+
+    A window reads its own (app.scenes.scene_texts).
+    """
 
     name: str
     log10_time: float
@@ -44,8 +46,10 @@ class Bookmark:
 @final
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the user says of a run: a name, a note, tags, bookmarks and sets of its nodes.
-    `kept`: it was restored by hand."""
+    """User's notes of a run: a name, a note, tags, bookmarks and sets of its nodes.
+
+    `kept`: the user restored it.
+    """
 
     name: str = ""
     note: str = ""
@@ -62,18 +66,17 @@ class About:
 @final
 @dataclass(frozen=True)
 class Facts:
-    """What a run file says: of its study, its settings, and its last frame.
+    """Content of a run file: its study, its settings, and its last frame.
 
     `settings` have dotted keys; `results` are scalars of the last frame by their names, and `norm`
-    and `log10_time`. `margins` are those reference margins that were computed for its data, NaN
-    where there is none; `waiting` names the cache's files of those that were not yet. `factor`
-    makes of gamma_gl what the run's margins are compared with, NaN where they are not.
-    `reached` is log10 of the time at which the hard margin first came to 90 % of `reached_of`,
-    inf where it did at no frame, NaN where that is not known; `reached_of` is NaN where nobody
-    has looked.
-    `run` is its random name. `parent` is the file of the run that it goes on from, `parent_run` the
-    name of that one; `left` is log10 t where it left it, NaN where that is not known, and `changes`
-    say what a branch changed, empty for a continued run. `wrong` says why a file cannot be read.
+    and `log10_time`. `margins` are the reference margins computed for its data, NaN if none exists;
+    `waiting` names the cache's files of those that were not computed yet. `factor` times gamma_gl
+    is the bound of the run's margins, NaN if they have none. `reached` is log10 of the time at
+    which the hard margin first came to 90 % of `reached_of`, inf if it never did, NaN if unknown;
+    `reached_of` is NaN if not computed yet. `run` is its random name. `parent` is the file of the
+    run that it continues, `parent_run` the name of that one; `left` is log10 t of the parent's
+    frame, NaN if unknown, and `changes` are those of a branch, empty for a continued run. `wrong`
+    says why a file cannot be read.
     """
 
     title: str = ""
@@ -98,7 +101,7 @@ class Facts:
 
     @property
     def lineage(self) -> str:
-        """What a run that goes on from another one says of that; empty for one of its own."""
+        """Lineage of a continued or branched run, in words; empty for a run of its own."""
         if not self.parent:
             return ""
         moment = "" if math.isnan(self.left) else f" at {time_text(self.left)}"
@@ -107,7 +110,7 @@ class Facts:
 
     @property
     def most(self) -> float:
-        """The most that the hard margin can be, gamma_gl / 2; NaN where not known."""
+        """Largest possible hard margin, gamma_gl / 2; NaN if unknown."""
         return most(self.factor, self.margins.get(FIRST, math.nan))
 
     @property
@@ -116,7 +119,7 @@ class Facts:
 
     @cached_property
     def text(self) -> str:
-        """Where words are looked for; made once for each state of a file."""
+        """Text for searches; made once for each state of a file."""
         settings = "\n".join([f"{key}={value}" for key, value in self.settings.items()])
         parts = (self.title, self.source, self.created, self.wrong, self.lineage, settings)
         return "\n".join(parts).casefold()
@@ -125,11 +128,11 @@ class Facts:
 @final
 @dataclass(frozen=True)
 class Entry:
-    """One run of the library. `origin` is where it lay before it came into the trash, else None.
+    """One run of the library. `origin` is its path before it came into the trash, else None.
 
-    `modified` is when the file or its `-wal` was last written, in seconds; `size` that of both in
-    bytes. `state` is how the run ended, or that it is growing, cut off, or cannot be read.
-    `verdicts` counts what statements say, None where nobody has asked. `heading` is what tells it
+    `modified` is the time of the last write to the file or its `-wal`, in seconds; `size` that of
+    both in bytes. `state` is the end of the run, or that it is growing, cut off, or cannot be read.
+    `verdicts` counts the verdicts of statements, None if not judged. `heading` is its difference
     from the other runs of its study.
     """
 
@@ -153,52 +156,58 @@ class Entry:
 
     @property
     def share(self) -> float:
-        """The hard margin as a share of the most it can be, gamma_gl / 2; NaN where not known."""
+        """Hard margin as a share of its largest possible value, gamma_gl / 2; NaN if unknown."""
         facts = self.facts
         margin = facts.results.get("hard_margin", math.nan)
         return share(margin, facts.factor, facts.margins.get(FIRST, math.nan))
 
     @property
     def log10_time_to_90(self) -> float:
-        """log10 of the time at which the hard margin first came to 90 % of gamma_gl / 2; inf where
-        it has not, NaN where that is not known."""
+        """log10 of the time at which the hard margin first came to 90 % of gamma_gl / 2.
+
+        inf if it did not, NaN if unknown.
+        """
         facts = self.facts
         # What was found for another value of gamma_gl says nothing of this one.
         return facts.reached if facts.reached_of == facts.most else math.nan
 
     @property
     def holds(self) -> float:
-        """How many statements hold, whether their hypotheses are met or not; NaN: not judged."""
+        """Number of statements that hold, with hypotheses met or not; NaN: not judged."""
         if self.verdicts is None:
             return math.nan
         return float(sum(n for word, n in self.verdicts.items() if word.startswith("holds")))
 
     @property
     def violated(self) -> float:
-        """How many statements are violated although their hypotheses are met; NaN: not judged."""
+        """Number of statements violated although their hypotheses are met; NaN: not judged."""
         return math.nan if self.verdicts is None else float(self.verdicts.get("violated", 0))
 
     @property
     def date(self) -> str:
-        """When the recording began: UTC, ISO 8601."""
+        """Start of the recording: UTC, ISO 8601."""
         return self.facts.created
 
     @cached_property
     def text(self) -> str:
-        """Where words are looked for besides the text of the facts: name, heading, note, tags and
-        file. Apart, so that no run has its settings twice in memory."""
+        """Text for searches besides that of the facts: name, heading, note, tags and file.
+
+        Separate, so that no run has its settings twice in memory.
+        """
         about = self.about
         said = (about.name, about.note, *about.tags, self.heading, self.state, self.path.name)
         return "\n".join(said).casefold()
 
     def mentions(self, word: str) -> bool:
-        """Whether a word in small letters occurs in what is said of the run or in its file."""
+        """Return True if a word in small letters occurs in the notes of the run or in its file."""
         return word in self.text or word in self.facts.text
 
 
 def headings(some: Iterable[Facts]) -> list[str]:
-    """For each run the settings that tell it from the other runs of its study; empty where none
-    do, or it cannot be read."""
+    """Return for each run the settings in which it differs from the other runs of its study.
+
+    Empty if none differ, or if the run cannot be read.
+    """
     some = list(some)
     # Of each study: the first value of each key, and the keys that have others too.
     studies: dict[str, tuple[dict[str, Setting], set[str]]] = {}
@@ -233,7 +242,7 @@ def _heading(facts: Facts, keys: Iterable[tuple[str, str]]) -> str:
 
 
 def short_key(key: str) -> str:
-    """The last part of a key, with its section where many sections have the same.
+    """Return the last part of a key, with its section if many sections have the same.
 
     >>> short_key("network.m"), short_key("data.seed"), short_key("network.kind")
     ('m', 'data seed', 'network')
@@ -247,7 +256,7 @@ def short_key(key: str) -> str:
 
 
 def shown(value: Setting) -> str:
-    """A setting as headings have it.
+    """Return a setting as in headings.
 
     >>> shown(0.1), shown(16), shown(True), shown("flow")
     ('0.1', '16', 'yes', 'flow')
@@ -261,10 +270,9 @@ def shown(value: Setting) -> str:
 
 
 def arranged(entries: Sequence[Entry]) -> list[tuple[Entry, int]]:
-    """The entries with their depths: each below its parent, where that is among them, and in the
-    given order otherwise.
+    """Return the entries with their depths: each below its parent, otherwise in the given order.
 
-    A parent is known by its random name, and by its file in the same folder where it has none.
+    A parent is identified by its random name, or by its file in the same folder if it has none.
     """
     if not any(entry.facts.parent for entry in entries):
         return [(entry, 0) for entry in entries]
@@ -285,10 +293,10 @@ def arranged(entries: Sequence[Entry]) -> list[tuple[Entry, int]]:
 
 
 def missed_by_none(entries: Iterable[Entry], paths: Collection[Path]) -> tuple[Entry, ...]:
-    """Those of some runs that nobody has kept in any way: without a name, a note, tags, bookmarks
-    and sets, from which no other run goes on, which were not restored and do not grow.
+    """Return those of some runs that the user does not keep in any way.
 
-    A run that cannot be read is never among them, nor one in the trash.
+    They have no name, note, tags, bookmarks or sets, no other run continues them, they were not
+    restored and do not grow. A run that cannot be read is never among them, nor one in the trash.
     """
     entries = list(entries)
     parents = {entry.facts.parent_run for entry in entries} - {""}
@@ -329,7 +337,7 @@ def _parent(
 def _walked(
     entries: Sequence[Entry], roots: Sequence[int], below: dict[int, list[int]]
 ) -> list[tuple[Entry, int]]:
-    """Depth first; runs that say they are each other's parents stand as if they had none."""
+    """Return the rows depth first; runs that are each other's parents count as if they had none."""
     rows: list[tuple[Entry, int]] = []
     seen: set[int] = set()
     for first in (*roots, *range(len(entries))):

@@ -36,10 +36,10 @@ DEEPEST, MOST_FILES = 8, 100_000
 @final
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A run file with its `-wal` and notes. `stamp` changes with the file, `noted` with the notes.
+    """Run file with its `-wal` and notes. `stamp` changes with the file, `noted` with the notes.
 
-    The path is text, since tables of thousands are made by it. `size` is that of both in bytes,
-    `modified` when either was written last, in seconds.
+    The path is text, since tables of thousands are made of it. `size` is that of both in bytes,
+    `modified` the time of the last write to either, in seconds.
     """
 
     path: str
@@ -50,10 +50,10 @@ class Found:
 
 
 def run_files(root: Path) -> Iterator[Found]:
-    """The run files in a folder and those below it, at most 100,000; not those in its trash.
+    """Yield the run files in a folder and those below it, at most 100,000; not those in its trash.
 
-    Folders that cannot be read, or are gone in this moment, are passed over, and links to folders
-    are not followed.
+    Folders that cannot be read, or that disappear meanwhile, are skipped, and links to folders are
+    not followed.
     """
     count = 0
     waiting = [(root, 0)]
@@ -71,7 +71,7 @@ def run_files(root: Path) -> Iterator[Found]:
 
 
 def listed(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
-    """The plain files of a folder with what the system says of them, and its folders."""
+    """Return the plain files of a folder with their status, and its folders."""
     files, folders = {}, []
     try:
         with os.scandir(folder) as entries:
@@ -91,7 +91,7 @@ def listed(folder: Path) -> tuple[dict[str, os.stat_result], list[str]]:
 
 
 def in_folder(folder: Path, files: dict[str, os.stat_result]) -> Iterator[Found]:
-    """The runs among the files of a folder."""
+    """Yield the runs among the files of a folder."""
     prefix = f"{folder}{os.sep}"
     for name, status in files.items():
         if not name.endswith(RUN) or name.startswith("."):
@@ -149,7 +149,7 @@ class Row:
 
 @final
 class RunIndex:
-    """Rows by the paths of runs; for any thread. `said` has sentences of what went wrong.
+    """Rows by the paths of runs. Thread-safe. `said` has sentences about failures.
 
     No method raises for a database that cannot be read or written: the index is made again, in
     memory if it cannot be written.
@@ -198,18 +198,18 @@ class RunIndex:
         self._write(sql, [(_key(after), _key(before))])
 
     def judged(self, path: str, verdicts: Mapping[str, int]) -> None:
-        """Keep what statements say of a run; lost with the next change of its file."""
+        """Save the counts of verdicts of a run; lost with the next change of its file."""
         sql = "UPDATE run SET verdicts = ? WHERE path = ?"
         self._write(sql, [(json.dumps(dict(verdicts)), _key(path))])
 
     def picture(self, path: str) -> bytes | None:
-        """Return the picture of a run; None where there is none yet."""
+        """Return the picture of a run; None if it has none yet."""
         sql = "SELECT picture FROM run WHERE path = ?"
         row = self._do(lambda database: database.execute(sql, (_key(path),)).fetchone())
         return row[0] if row and isinstance(row[0], bytes) else None
 
     def put_picture(self, path: str, picture: bytes) -> None:
-        """Keep a picture; lost with the next change of its file."""
+        """Save a picture; lost with the next change of its file."""
         self._write("UPDATE run SET picture = ? WHERE path = ?", [(picture, _key(path))])
 
     def close(self) -> None:
@@ -291,7 +291,7 @@ def _key(path: str) -> bytes:
 
 
 def _connected(name: str) -> sqlite3.Connection:
-    """Return a connection to an index, which is made where there is none.
+    """Return a connection to an index, which is made if it does not exist.
 
     Raises sqlite3.DatabaseError for a damaged or foreign file, and one of another version.
     """

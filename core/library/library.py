@@ -1,4 +1,4 @@
-"""The library of a folder of runs: what is there, known from the index or read from the files."""
+"""Library of a folder of runs, whose facts come from the index or from the files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BEING_RECORDED = "{name} is being recorded; stop the training first."
 class Listing:
     """All runs of a library, the latest first; `left` of them are not read yet.
 
-    `said` are sentences of what went wrong and was mended.
+    `said` are sentences about failures that were repaired.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -48,7 +48,7 @@ class Listing:
     said: tuple[str, ...] = ()
 
     def total(self, *, trashed: bool) -> int:
-        """The bytes of the runs in the trash, or of the others."""
+        """Return the bytes of the runs in the trash, or of the others."""
         return sum(entry.size for entry in self.entries if entry.trashed == trashed)
 
 
@@ -58,7 +58,7 @@ Halt = Callable[[], object]  # looks whether to go on, and raises where not
 
 @final
 class Library:
-    """The runs in a folder and in its trash. For one thread, that does not mind waiting."""
+    """Runs in a folder and in its trash. For one background thread: calls may take long."""
 
     def __init__(self, root: Path, index: Path) -> None:
         self.root = root.absolute()
@@ -73,10 +73,17 @@ class Library:
     def refresh(
         self, tell: Tell | None = None, halt: Halt | None = None, again: bool = False
     ) -> Listing:
-        """The runs as they are now; files that changed are read anew, and with `again`, as at the
-        first time, those that could not be read: they may have been locked, or not been trusted.
+        """Return the runs as they are now, reading changed files.
 
-        `tell` hears of those already known at once, and then once a second while others are read.
+        Parameters
+        ----------
+        tell : callable, optional
+            Called with the listing of known runs at once, and then once a second during the
+            reading.
+        halt : callable, optional
+            Called between reads; it may cancel by raising an exception.
+        again : bool
+            Read also files that could not be read before, as the first call always does.
         """
         self.trash.mend()
         found: dict[str, Places] = {one.path: (one, None) for one in run_files(self.root)}
@@ -161,7 +168,7 @@ class Library:
             self.index.put(read)
 
     def _look_for_margins(self, rows: dict[str, Row], there: Container[str]) -> None:
-        """Margins that were computed since their runs were read."""
+        """Add margins that were computed since their runs were read."""
         from core.reference.margin import load_margin, saved_margins_folder
 
         changed = {}
@@ -186,8 +193,10 @@ class Library:
         tell: Tell | None,
         halt: Halt | None,
     ) -> bool:
-        """The times to 90 % of those runs whose gamma_gl is known by now, one after another, the
-        latest first; whether there were any."""
+        """Compute the times to 90 % of runs whose gamma_gl is known by now, the latest run first.
+
+        Return True if there were any.
+        """
         assert self._rows is not None
         waiting = [path for path in found if _times_wait(self._rows.get(path))]
         waiting.sort(key=lambda path: -found[path][0].modified)
@@ -239,7 +248,7 @@ class Library:
         return Listing(tuple(entries), left, tuple(dict.fromkeys((*self.index.said, *said))))
 
     def picture(self, path: Path) -> bytes:
-        """The margin curve of a run as heights (core.library.reading), made once."""
+        """Return the margin curve of a run as heights (core.library.reading), made once."""
         picture = self.index.picture(str(path))
         if picture is None:
             picture = picture_of(path)
@@ -254,7 +263,7 @@ class Library:
         change_about(path, change)
 
     def judged(self, path: Path, verdicts: Mapping[str, int]) -> None:
-        """Keep what the statements say of a finished run, which is read where it was not yet."""
+        """Save the counts of verdicts of a finished run, reading its facts first if necessary."""
         name = str(path)
         found = next(
             (one for one in in_folder(path.parent, listed(path.parent)[0]) if one.path == name),
@@ -276,14 +285,14 @@ class Library:
         self.index.judged(name, verdicts)
 
     def throw(self, entry: Entry) -> Path:
-        """Move a run into the trash. Raises InputError, also for one that is being recorded."""
+        """Move a run to the trash. Raises InputError, also for one that is being recorded."""
         recorded = has_recorder(entry.path)  # also one that began after the list, or rests long
         if recorded or (recorded is None and entry.state == GROWING):
             raise InputError(BEING_RECORDED.format(name=entry.path.name))
         return self._moved(entry.path, self.trash.throw(entry.path))
 
     def restore(self, entry: Entry) -> Path:
-        """Move a run back where it lay; the trash leaves it alone from then on by itself."""
+        """Move a run back to its old path; the program never trashes it by itself again."""
         path = self._moved(entry.path, self.trash.restore(entry.path))
         with suppress(MarginscopeError):  # it is restored all the same
             change_about(path, lambda about: replace(about, kept=True))
@@ -310,7 +319,7 @@ Places = tuple[Found, Path | None]  # of a file, and where it lay before it came
 
 
 def _margin_files() -> frozenset[str]:
-    """The names of the files of margins that were computed."""
+    """Return the names of the files of computed margins."""
     from core.reference.margin import saved_margins_folder
 
     try:
@@ -330,15 +339,17 @@ def _known(row: Row | None, found: Found, again: bool) -> bool:
 
 
 def _times_wait(row: Row | None) -> bool:
-    """Whether the time to 90 % can be known and is not. A run that is recorded has other frames
-    soon."""
+    """Return True if the time to 90 % can be computed and is missing.
+
+    A run that is being recorded will soon have other frames, and does not wait.
+    """
     if row is None or not row.facts.readable or row.facts.status == RECORDING:
         return False
     return not math.isnan(row.facts.most) and row.facts.reached_of != row.facts.most
 
 
 def _state(facts: Facts, found: Found, now: float) -> str:
-    """Return how a run ended, or that it grows while a recorder is at work on it."""
+    """Return the end of a run, or GROWING while its recorder is active."""
     if facts.wrong:
         return UNREADABLE
     if facts.status == RECORDING:
@@ -353,12 +364,22 @@ def _state(facts: Facts, found: Found, now: float) -> str:
 def surplus(
     entries: Iterable[Entry], plain: Iterable[Mapping[str, object]], limit: float, root: Path
 ) -> tuple[Entry, ...]:
-    """Which runs of first starts are too many: the oldest, where all take more than `limit` bytes.
+    """Return the oldest runs of first starts beyond a limit on the bytes of all.
 
     A run of a first start has exactly the settings of one that the window trains by itself when it
-    opens (`plain`), and lies where the window records. Those that carry a name, a note or a tag,
-    that were restored or continued, that others go on from, that grow, or that cannot be read, are
-    never among them.
+    opens. Runs with notes, restored or continued ones, parents of others, growing ones and those
+    that cannot be read are never among them.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        Runs of the library.
+    plain : iterable of mapping of str to value
+        Settings of the runs that the window trains by itself, by dotted key.
+    limit : float
+        Bytes that all runs of first starts may take; NaN for no limit.
+    root : Path
+        Folder where the window records; runs elsewhere are no first starts.
     """
     shapes, entries = [dict(settings) for settings in plain], list(entries)
     starts = [

@@ -1,11 +1,11 @@
 """Searches: words, or a condition such as `m >= 256 and hard_margin > .9 * gamma_gl / 2`.
 
-Words must all occur, wherever an entry mentions them; those between quotes belong together. A text
-with <, > or = is a condition. It is read by Python's grammar and never run (core.studies.formulas
+Words must all occur, anywhere in an entry; those between quotes belong together. A text
+with <, > or = is a condition. It is parsed by Python's grammar and never run (core.studies.formulas
 has the arithmetic): comparisons, also in chains, of numbers and texts, `and`, `or`, `not`; a text
-in quotes by itself is words. A comparison is false where one of its sides is undefined, with != as
-well: where a run has no such setting or result, where a margin is not known, where there is no
-number, as for 1 / 0, and where a number is compared with a text.
+in quotes by itself is words. A comparison is false if one of its sides is undefined, with != as
+well: a setting or result that the run lacks, an unknown margin, an undefined number such as 1 / 0,
+and the comparison of a number with a text.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def settings() -> dict[str, tuple[str, ...]]:
 
 @cache
 def readers() -> dict[str, Reader]:
-    """Every name and what it reads; names of settings with and without their section."""
+    """Return the reader of every name; names of settings with and without their section."""
     from core.reference.registry import REFERENCES
 
     found: dict[str, Reader] = {}
@@ -170,7 +170,7 @@ Side = Callable[[Entry], Value]
 
 
 def query(text: str) -> Condition:
-    """The condition that a text stands for. Raises InputError, a sentence."""
+    """Parse a search. Raises InputError."""
     text = text.strip()
     if len(text) > LONGEST:
         raise InputError(
@@ -194,7 +194,7 @@ def _cut(text: str) -> str:
 
 
 def _equal(text: str) -> str:
-    """The text with == for each = by itself, but between quotes."""
+    """Return the text with == for each = by itself, except between quotes."""
     begin, parts = 0, []
     for match in QUOTED.finditer(text):
         parts += [SINGLE.sub("==", text[begin : match.start()]), match[0]]
@@ -259,13 +259,13 @@ def _plain(one: str, other: str) -> tuple[str, str]:
 
 
 def _prefixes(one: str, other: str) -> tuple[str, str]:
-    """Dates to the digits that both have: 2026-11 is all of November."""
+    """Cut two dates to the digits that both have: 2026-11 is all of November."""
     digits = min(len(one), len(other))
     return one[:digits].casefold(), other[:digits].casefold()
 
 
 def _tagged(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Condition:
-    """tag == "x": a run carries it, tag != "x": it does not."""
+    """Return the condition of tag == "x", the run has it, or tag != "x", it has not."""
     other = right if dotted(left) in TAGS else left
     value = other.value if isinstance(other, ast.Constant) else None
     if not isinstance(sign, ast.Eq | ast.NotEq) or not isinstance(value, str):
@@ -275,7 +275,7 @@ def _tagged(left: ast.expr, sign: ast.cmpop, right: ast.expr, text: str) -> Cond
 
 
 def _side(node: ast.expr, text: str) -> Side:
-    """One side of a comparison: a text, a name's value as it is, or arithmetic."""
+    """Return one side of a comparison: a text, a name's value, or arithmetic."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         words = node.value
         return lambda _: words

@@ -1,4 +1,4 @@
-"""What the library keeps of a run file: read once for each state of the file."""
+"""Facts that the library reads from a run file, once for each state of the file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING = 255  # stands for NaN among the heights
 
 
 def read_facts(path: Path) -> Facts | None:
-    """What a run file says; None where it is gone. A file that is no run says why."""
+    """Return the facts of a run file; None if it is gone. A file that is no run has a reason."""
     try:
         with open_run(path) as run:
             return facts_of(run)
@@ -39,7 +39,7 @@ def read_facts(path: Path) -> Facts | None:
 
 
 def facts_of(run: Run) -> Facts:
-    """What an open run says."""
+    """Return the facts of an open run."""
     margins, waiting, factor = _margins(run)
     lineage = run.lineage
     return Facts(
@@ -63,7 +63,7 @@ def facts_of(run: Run) -> Facts:
 
 
 def settings_of(run: Run) -> dict[str, Setting]:
-    """The settings by their dotted keys, with n and d of data that came from a file."""
+    """Return the settings by their dotted keys, with n and d of data that came from a file."""
     unknown = unknown_settings(run)  # unknown settings find no run
     tables = {
         section: {
@@ -78,7 +78,7 @@ def settings_of(run: Run) -> dict[str, Setting]:
 
 
 def flattened(tables: Mapping[str, Any]) -> dict[str, Setting]:
-    """Tables of settings as one; lists as their text, rows of them as a short one.
+    """Flatten tables of settings; lists become text, rows of lists a short one.
 
     >>> flattened({"data": {"n": 4, "marks": [1, 2]}, "title": "A"})
     {'data.n': 4, 'data.marks': '1, 2', 'title': 'A'}
@@ -114,7 +114,7 @@ def _results(run: Run) -> dict[str, float]:
 
 
 def _margins(run: Run) -> tuple[dict[str, float], dict[str, str], float]:
-    """Values in the cache, the files of those that are not, and the factor of gamma_gl."""
+    """Return cached values, the files of values not cached yet, and the factor of gamma_gl."""
     from core.reference.margin import load_margin, saved_margin_path
     from core.reference.registry import references_of
 
@@ -132,10 +132,10 @@ def _margins(run: Run) -> tuple[dict[str, float], dict[str, str], float]:
 
 
 def picture_of(path: Path) -> bytes:
-    """The hard margin over the frames, of real targets the risk, as heights from 0 to 254, and 255
-    where there is none.
+    """Return the hard margin (of real targets the risk) over the frames as heights, one byte each.
 
-    The lowest is the least margin, or 0; the highest the largest. Empty where nothing can be read.
+    Heights are 0 to 254 from the least margin, or 0, to the largest, and 255 for undefined ones.
+    Empty for a file that cannot be read.
     """
     from core.observables.margins import hard_margin
     from core.observables.registry import OBSERVABLES
@@ -153,9 +153,10 @@ def picture_of(path: Path) -> bytes:
 
 
 def time_to_90(path: Path, most: float) -> Generator[None, None, float]:
-    """log10 of the time at which the hard margin first comes to 90 % of `most`, inf where it does
-    at no frame, NaN for a file that cannot be read. Yields after each frame that it reads, and
-    reads none after that time.
+    """Return log10 of the time at which the hard margin first comes to 90 % of `most`.
+
+    inf if it never does, NaN for a file that cannot be read. The generator yields after each frame
+    that it reads, and stops reading at that time.
     """
     from core.observables.margins import hard_margin
 
@@ -176,7 +177,7 @@ def time_to_90(path: Path, most: float) -> Generator[None, None, float]:
 
 
 def heights(values: list[float]) -> bytes:
-    """Numbers as heights.
+    """Return numbers as heights.
 
     >>> list(heights([-1.0, 0.0, float("nan"), 1.0]))
     [0, 127, 255, 254]

@@ -1,12 +1,12 @@
-"""The trash: a folder beside the runs, with a folder for each run that was thrown away.
+"""The trash: a folder beside the runs, with a folder for each deleted run.
 
     runs/.trash/2026-11-22T10-00-00-1f2e3d4c/
-        origin.json      where it lay, and who is moving it
+        origin.json      its old path, and the process that moves it
         NAME.msrun       and its -wal and notes, if it had any
 
 Everything is moved by renaming, and the origin is written first. The run file is the first that
-leaves its place and the last that comes back, so that whoever is killed in between leaves a run
-that is either in the trash or in its place, and `mend` puts the rest beside it.
+leaves its place and the last that comes back, so that a kill in between leaves a run that is
+either in the trash or in its place, and `mend` puts the other files beside it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MOVING = threading.RLock()  # one for all: what `mend` takes for left half done 
 @final
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A run in the trash: its file, and where it lay."""
+    """Run in the trash: its file, and its old path."""
 
     found: Found
     origin: Path
@@ -48,13 +48,13 @@ class Item:
 
 @final
 class Trash:
-    """The trash of one folder of runs; for any thread. Nothing is removed but by `purge`."""
+    """Trash of one folder of runs. Thread-safe. Only `purge` removes runs."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.folder = root, root / TRASH
 
     def items(self) -> list[Item]:
-        """The runs in the trash; folders of other content are left alone."""
+        """Return the runs in the trash; folders with other content are ignored."""
         found = []
         for name in listed(self.folder)[1]:
             folder = self.folder / name
@@ -66,7 +66,7 @@ class Trash:
         return found
 
     def throw(self, run: Path) -> Path:
-        """Move a run into the trash; where it lies now. Raises InputError where that cannot be."""
+        """Move a run to the trash and return its new path. Raises InputError if that fails."""
         with MOVING:
             if not run.is_file():
                 raise InputError(f"The run file {run} no longer exists; refresh the library.")
@@ -86,9 +86,9 @@ class Trash:
             return folder / run.name
 
     def restore(self, run: Path) -> Path:
-        """Move a run back to where it lay, beside a file that is there now; where it lies then.
+        """Move a run back to its old path, or beside a file that is there now; return the path.
 
-        Raises InputError where that cannot be.
+        Raises InputError if that fails.
         """
         with MOVING:
             folder = run.parent
@@ -126,7 +126,7 @@ class Trash:
                 raise InputError(f"{run.name} cannot be removed ({_reason(error)}).") from error
 
     def mend(self) -> None:
-        """Bring to an end what killed programs have left half done."""
+        """Complete the moves of killed programs."""
         with MOVING:
             for name in listed(self.folder)[1]:
                 folder = self.folder / name
@@ -156,7 +156,7 @@ class Trash:
                 _move(_named(origin, suffix), _named(runs[0], suffix))
 
     def _back(self, folder: Path, origin: Path) -> None:
-        """A folder without a run file: its other parts go to their run."""
+        """Move the other parts of a run back to it, from a folder without a run file."""
         with suppress(OSError):
             for name in listed(folder)[0]:
                 suffix = next(one for one in BESIDE if name.endswith(one))
@@ -170,7 +170,7 @@ def _named(run: Path, suffix: str) -> Path:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether two names are of one file."""
+    """Return True if two paths are of one file."""
     try:
         return one.samefile(other)
     except OSError:
@@ -178,7 +178,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename a file that may be there, over no other; or end what was begun."""
+    """Rename a file, if it exists, over no other; or complete a move."""
     if _same(source, target):
         source.unlink()
         return
@@ -203,7 +203,7 @@ def _move_alone(source: Path, target: Path) -> None:
 
 
 def _free(path: Path) -> Path:
-    """A name where nothing lies: the path itself, or with a number."""
+    """Return an unused path: the path itself, or with a number."""
     number, free = 2, path
     while any(is_there(_named(free, suffix)) for suffix in ("", *BESIDE)):
         stem, end = path.stem, f"-{number}{path.suffix}"
@@ -222,7 +222,7 @@ def _write_origin(folder: Path, run: Path) -> None:
 
 
 def _origin(folder: Path) -> dict[str, Any] | None:
-    """Where the run of a folder lay, and who moved it; None for a folder that is none of ours."""
+    """Return a run's old path and the process that moved it; None for folders of other programs."""
     try:
         fields = json.loads(read_text(folder / ORIGIN, MOST_BYTES, "The trash"))
         path = os.fsdecode(fields["path"].encode("latin-1"))

@@ -1,5 +1,5 @@
-"""What is read off a run: pure functions of (Run, index), each with its definition and source.
+"""Quantities of a run: pure functions of (run, index), each with its definition and source.
 
-`observable` defines them; `margins`, `nodes`, `spectrum` and the other files have them by theme.
-`table` writes them, `alarms` watches them, and `planes` and `projection` are where nodes are drawn.
+`observable` defines them; `margins`, `nodes`, `spectrum` and the other files contain them by theme.
+`table` writes them, `alarms` monitors them, `planes` and `projection` place nodes on planes.
 """

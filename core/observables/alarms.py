@@ -1,4 +1,4 @@
-"""Alarms of a run: frames at which something happens that exact gradient flow forbids."""
+"""Alarms of a run: frames at which an event occurs that exact gradient flow forbids."""
 
 from __future__ import annotations
 
@@ -53,19 +53,32 @@ ENDED = "The run diverged after this frame: its step is too long. Choose a small
 
 
 def rose(run: Run, before: float, now: float) -> bool:
-    """Whether the risk rose between two frames, given log10 of it, by more than rounding."""
+    """Return True if the risk rose between two frames by more than rounding.
+
+    Parameters
+    ----------
+    run : Run
+        Open run; its precision sets the rounding.
+    before, now : float
+        log10 of the risk at the two frames.
+
+    Returns
+    -------
+    bool
+        Always False once the risk is below `LEAST`.
+    """
     return now > LEAST and now - before > ROUNDING[run.precision]
 
 
 def diverged(run: Run, now: float) -> bool:
-    """Whether the risk is more than ten times that of the start, given log10 of it."""
+    """Return True if the risk exceeds ten times that of the start; `now` is log10 of the risk."""
     return now - log10_risk(run, 0) > DIVERGED
 
 
 def stability_near(run: Run, index: int) -> float:
-    """eta S/2 at a frame or one of the two before, the first that is at least .8; else the largest.
+    """Return the first eta S/2 >= .8 at a frame and the two before; else the largest of the three.
 
-    NaN for dynamics without eta, and networks without a sharpness.
+    NaN for dynamics without eta, and for networks without a sharpness.
     """
     largest = float("nan")
     if not has_stability(run):
@@ -99,9 +112,10 @@ BIG_STEPS = (
 @final
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """What happened at a frame, in a sentence; `h` is the integrator's step there.
+    """Alarm of one frame, described by a sentence.
 
-    `step` counts steps. `h` is in s for the flow (ds = (Q/n) dt) and eta for descent.
+    `step` counts steps. `h` is the integrator's step at the frame: in s for the flow
+    (ds = (Q/n) dt), eta for descent.
     """
 
     frame: int
@@ -113,14 +127,14 @@ class Alarm:
 
     @property
     def calm(self) -> bool:
-        """Whether it is worth knowing, and nothing is wrong."""
+        """True if the alarm is information and no fault."""
         return self.kind == "edge"
 
 
 @final
 @dataclass(slots=True)
 class _Scan:
-    """How far a run has been looked at; `raised` are the kinds that hold at the last frame."""
+    """Progress of the search for alarms; `raised` are the kinds that hold at the last frame."""
 
     alarms: list[Alarm] = field(default_factory=list)
     next: int = 0
@@ -132,18 +146,19 @@ class _Scan:
 
 
 def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, ...]:
-    """All alarms up to the last committed frame; each call looks at the new frames only, and calls
-    `between` after each, which may wait, or end it by an exception.
+    """Return all alarms up to the last committed frame; each call examines the new frames only.
 
     margin: l^-1(sum_i l(p_i))/|W_h|^L fell from one frame to the next by more than 1e-9 + .01/E, E
     the temperature of its dual weights (relative 1e-6 for float32 frames), once it is positive
-    (R < l(0)/n: telgarsky22, Lemma A.4). balance: the drift of layer balance beyond 1e-3 for flow
+    (R < l(0)/n: telgarsky22, Lemma A.4). balance: the drift of layer balance exceeds 1e-3 for flow
     and 5e-2 for descent. resolution: fewer than 2 weights q_i above 1e-3 on more than 10 examples.
-    risk: that of descent is ten times that of the start, or rose where eta S/2 is below .8 at the
+    risk: that of descent is ten times that of the start, or rose while eta S/2 is below .8 at the
     frame and the two before, S the sharpness. edge: descent is at the edge of stability, where
-    neither a rise of the risk nor a fall of the margin is an alarm (core.observables.alarms): told
-    once, and calm. Only for gradient flow and full-batch descent without l2; a condition that lasts
-    is told once. not_finite: states that the recorder of another program's loop left out.
+    neither a rise of the risk nor a fall of the margin is an alarm: raised once, and calm. These
+    need gradient flow or full-batch descent without l2; a lasting condition raises one alarm.
+    not_finite: states that the recorder of another program's loop left out.
+
+    `between` is called after each frame. It may wait, or cancel by raising an exception.
     """
     lost = _lost_states(run) if run.recorded else ()
     if not watched(run):
@@ -160,7 +175,7 @@ def alarms(run: Run, between: Callable[[], None] | None = None) -> tuple[Alarm, 
 
 
 def _lost_states(run: Run) -> tuple[Alarm, ...]:
-    """One alarm for each frame after which states were not finite."""
+    """Return one alarm for each frame after which states were not finite."""
     found: dict[int, list[str]] = {}
     for frame, kind, payload in run.events():
         t, name = payload.get("t"), payload.get("array")
@@ -181,7 +196,7 @@ def _lost_states(run: Run) -> tuple[Alarm, ...]:
 
 
 def watched(run: Run) -> bool:
-    """Whether the run follows gradient flow, or the descent that approximates it."""
+    """Return True for gradient flow, and for the descent that approximates it."""
     plain = not run.experiment.loss.penalised
     return plain and isinstance(run.experiment.dynamics, GradientDescent | GradientFlow)
 
@@ -214,7 +229,7 @@ def _tell(run: Run, scan: _Scan, index: int, kind: Kind, text: str) -> None:
 
 
 def _descends(run: Run, scan: _Scan, index: int, margin: str) -> dict[str, str]:
-    """What is said of descent's risk, of its margin, and of the edge of stability."""
+    """Return the alarms of descent by kind: its risk, its margin and the edge of stability."""
     before, now = scan.risk, log10_risk(run, index)
     scan.risk = now
     if diverged(run, now):
@@ -235,7 +250,7 @@ def _descends(run: Run, scan: _Scan, index: int, margin: str) -> dict[str, str]:
 
 
 def _look_at_the_end(run: Run, scan: _Scan) -> None:
-    """A run may diverge between two frames."""
+    """Raise an alarm for a run that diverged between two frames."""
     told = any(alarm.kind == "risk" for alarm in scan.alarms)
     if run.reason == "diverged" and run.frames and not told:
         _tell(run, scan, run.frames - 1, "risk", ENDED)
@@ -251,7 +266,10 @@ def _step_size(run: Run, index: int) -> float:
 
 
 def monotone_margin(run: Run, index: int) -> float:
-    """l^-1(sum_i l(p_i))/|W_h|^L, which flow never lowers, also for batch norm; NaN if no L."""
+    """Return l^-1(sum_i l(p_i))/|W_h|^L, which flow never lowers; NaN without a degree L.
+
+    Flow does not lower it for batch norm either.
+    """
     if not (run.loss.monotone and run.network.homogeneous):
         return float("nan")
     factor = scale(run, index)
@@ -262,7 +280,21 @@ def monotone_margin(run: Run, index: int) -> float:
 
 
 def tolerance(run: Run, index: int, margin: float) -> float:
-    """1e-9 + .01/E for the margin, and 1e-6 of it for float32 frames."""
+    """Return the fall of `monotone_margin` that is no alarm: 1e-9 + .01/E, plus float32 rounding.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+    margin : float
+        `monotone_margin`; 1e-6 of it is added for float32 frames.
+
+    Returns
+    -------
+    float
+    """
     size = scale(run, index) * run.network.norm(run.parameters(index)) ** run.network.degree
     E = size if run.temperature_cap is None else min(size, run.temperature_cap)
     rounding = 1e-6 * abs(margin) if run.precision == "float32" else 0.0
@@ -283,7 +315,7 @@ def _margin(run: Run, scan: _Scan, index: int) -> str:
 
 
 def drift_tolerance(run: Run) -> float:
-    """How much layer balance may drift, relative to |W_h|^2; 0 along gradient flow itself."""
+    """Return the allowed drift of layer balance, relative to |W_h|^2; exact flow has none."""
     return FLOW_DRIFT if run.experiment.dynamics.log_time else DESCENT_DRIFT
 
 

@@ -1,4 +1,4 @@
-"""Certificates of a frame: nearness to a KKT point, and the integration error of a flow."""
+"""Certificates of a frame: distance from a KKT point, and the integration error of a flow."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ NONE = Certificate(float("nan"), float("nan"))
 
 @memoised
 def certificate(run: Run, index: int) -> Certificate:
-    """The nearest multipliers lambda >= 0, by nonnegative least squares; NaN unless min p > 0.
+    """Return the KKT residuals of the best multipliers lambda >= 0; NaN unless min p > 0.
 
     theta^ = theta / p_min^(1/L), theta the homogeneous parameters and 0 for the others; the
     residual is |theta^ - sum_i lambda_i grad p_i(theta^)| / |theta^|, with the gradient in all
     trained parameters, and the complementarity sum_i lambda_i (p_i(theta^) - 1) / sum_i lambda_i.
-    For k classes the constraints are those of all n (k - 1) scores. NaN for networks that are not
-    homogeneous.
+    Nonnegative least squares finds lambda. For k classes the constraints are those of all n (k - 1)
+    scores. NaN for networks that are not homogeneous.
     """
     p = flat_scores(run, index).reshape(-1)
     network = run.network
@@ -56,7 +56,13 @@ def certificate(run: Run, index: int) -> Certificate:
 
 
 def score_gram(run: Run, flat: Array) -> Array:
-    """<grad P, grad P'> for all scores, (n, n) or (n (k - 1), n (k - 1)), the class fastest."""
+    """Return the Gram matrix of the gradients of all scores at flat parameters.
+
+    Returns
+    -------
+    array (n, n) or (n (k - 1), n (k - 1))
+        <grad P, grad P'>; the class is the fastest index.
+    """
     K, y, k = run.network.gram(flat, run.inputs), run.dataset.y, run.network.k
     if k == 1:
         return np.asarray(y[:, None] * K * y[None, :])
@@ -73,10 +79,25 @@ def score_gram(run: Run, flat: Array) -> Array:
 
 
 def nearest(kernel: Any, b: Array, squared: float, p: Array) -> Certificate:
-    """min over lambda >= 0 of |theta - J' lambda| from K = J J', b = J theta and |theta|^2.
+    """Minimise |theta - J' lambda| over lambda >= 0, given K = J J', b = J theta and |theta|^2.
 
-    Everything lives in the span of the gradients: K = A'A turns the distance into
+    The problem is one in the span of the gradients: K = A'A turns the squared distance into
     |A lambda - A^-T b|^2 + |theta|^2 - |A^-T b|^2, a problem of the size of K.
+
+    Parameters
+    ----------
+    kernel : array (N, N)
+        K, the Gram matrix of the N gradients.
+    b : array (N,)
+        J theta; L p for homogeneous scores of degree L.
+    squared : float
+        |theta|^2.
+    p : array (N,)
+        Scores, scaled to min p = 1.
+
+    Returns
+    -------
+    Certificate
     """
     from scipy.optimize import nnls  # slow to load
 
@@ -104,7 +125,7 @@ def complementarity(run: Run, index: int) -> float:
 
 
 def has_certificate(run: Run) -> bool:
-    """Homogeneous networks, losses with duals, and not more than 300 constraints."""
+    """Return True for homogeneous networks, losses with duals, and at most 300 constraints."""
     constraints = run.dataset.n * max(run.network.k - 1, 1)
     return run.network.homogeneous and run.loss.monotone and constraints <= MOST_EXAMPLES
 
@@ -143,7 +164,7 @@ OBSERVABLES = (
 
 
 def has_error(run: Run) -> bool:
-    """A flow in log time, whose steps are checked."""
+    """Return True for flows in log time whose steps are checked."""
     exact = run.network.fixed_features and isinstance(run.experiment.dynamics, MirrorFlow)
     return exact or isinstance(run.experiment.dynamics, GradientFlow)
 
@@ -151,12 +172,11 @@ def has_error(run: Run) -> bool:
 def integration_error(run: Run, index: int) -> float:
     """Return the largest estimated error within the last decade, plus the bias of the cap.
 
-    A decade of t early in the run and of log10 t from t = 10^(10/9) on: late, everything happens in
-    log t. Up to t = 10^3 errors add up, and a second solution measures them
+    The decade is one of t early in the run and one of log10 t from t = 10^(10/9) on: late in a run
+    everything happens in log t. Up to t = 10^3 errors add up, and a second solution measures them
     (core.dynamics.companion). Later the flow forgets the errors of earlier steps, and the largest
-    of a decade bounds what is left of them. Where the temperature e^(L rho) is above the cap, the
-    run follows the flow of the capped one, whose margin is too low by at most
-    sum_i q_i p_i - min_i p_i.
+    of a decade bounds the rest of them. If the temperature e^(L rho) exceeds the cap, the run
+    follows the flow at the cap, whose margin is too low by at most sum_i q_i p_i - min_i p_i.
     """
     run, index = run.whole, run.whole.before - run.before + index
     times = run.log10_time[: index + 1]
@@ -181,7 +201,7 @@ def step_error(run: Run, index: int) -> float:
 
 
 def _bias(run: Run, index: int) -> float:
-    """sum_i q_i p_i - min_i p_i where q has the cap's temperature and not the true one."""
+    """Return sum_i q_i p_i - min_i p_i if q has the cap's temperature; 0 below the cap."""
     cap = run.temperature_cap
     if cap is None or scale(run, index) <= cap:
         return 0.0

@@ -1,4 +1,4 @@
-"""Distances that a run moved: from its start, and from the mirror flow it approximates."""
+"""Distances of a run from its start, and from the mirror flow that it approximates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 def outer_displacement(run: Run, index: int) -> float:
-    """|U_t - U_0|, U = (a, c); NaN for other networks."""
+    """Return |U_t - U_0|, U = (a, c); NaN for networks without batch normalisation."""
     if not is_batch_norm(run):
         return float("nan")
     scaled = run.network.scaled
@@ -30,7 +30,7 @@ def outer_displacement(run: Run, index: int) -> float:
 
 
 def inner_displacement(run: Run, index: int) -> float:
-    """|V_t - V_0|_F; NaN for other networks."""
+    """Return |V_t - V_0|_F; NaN for networks without batch normalisation."""
     if not is_batch_norm(run):
         return float("nan")
     scaled = run.network.scaled
@@ -40,7 +40,13 @@ def inner_displacement(run: Run, index: int) -> float:
 
 @memoised
 def normaliser(run: Run, index: int) -> Array:
-    """N(v_j) = sqrt(v_j' Sigma v_j + eps), (m,)."""
+    """Return the normaliser of each node of a network with batch normalisation.
+
+    Returns
+    -------
+    array (m,)
+        N(v_j) = sqrt(v_j' Sigma v_j + eps); NaN for other networks.
+    """
     if not isinstance(run.network, BatchNorm):
         return np.full(run.network.m, np.nan)
     N, _ = run.network.statistics(run.network.directions(run.parameters(index)))
@@ -68,7 +74,7 @@ MOST_STEPS = 20_000  # of the companion: seconds of one core
 @final
 @dataclass(slots=True)
 class Companion:
-    """The mirror flow at the run's own frame times, as far as it was asked for."""
+    """Mirror flow at the run's own frame times, integrated as far as requested."""
 
     run: Run
     step_size: float
@@ -78,14 +84,20 @@ class Companion:
     steps: int = 0
 
     def at(self, index: int) -> Array | None:
-        """u at a frame; None beyond the most steps."""
+        """Return the mirror flow's u at a frame, integrating up to it.
+
+        Returns
+        -------
+        array (m,) or None
+            None beyond `MOST_STEPS` steps.
+        """
         while len(self.u) <= index:
             if not self._go_on():
                 return None
         return self.u[index]
 
     def _go_on(self) -> bool:
-        """To the next frame."""
+        """Integrate to the next frame; return False beyond the most steps."""
         frame, m = len(self.u), self.run.network.m
         if frame > 0:
             begin, end = (10.0 ** self.run.log10_time[frame - 1 : frame + 1]).tolist()
@@ -103,7 +115,22 @@ class Companion:
 
 
 def runge_kutta(flow: MirrorField, state: Array, h: float) -> Array:
-    """One step of the classical method of fourth order."""
+    """Take one step of the classical Runge-Kutta method of fourth order.
+
+    Parameters
+    ----------
+    flow : MirrorField
+        Right-hand side of the flow.
+    state : array (size,)
+        State before the step.
+    h : float
+        Step size, in t.
+
+    Returns
+    -------
+    array (size,)
+        State after the step.
+    """
     k1 = flow(state)
     k2 = flow(state + 0.5 * h * k1)
     k3 = flow(state + 0.5 * h * k2)
@@ -112,7 +139,7 @@ def runge_kutta(flow: MirrorField, state: Array, h: float) -> Array:
 
 
 def has_companion(run: Run) -> bool:
-    """Gradient descent on a network with outer weights a_j b_j, started balanced at t = 0."""
+    """Return True for gradient descent on outer weights a_j b_j, started balanced at t = 0."""
     return (
         isinstance(run.experiment.dynamics, GradientDescent)
         and run.network.factored
@@ -125,7 +152,7 @@ def has_companion(run: Run) -> bool:
 
 @once
 def companion_of(run: Run) -> Companion | None:
-    """The companion of a run from t = 0, made once and kept in it; None where there is none."""
+    """Return the mirror flow of a run from t = 0; None for runs that have none."""
     if not has_companion(run):
         return None
     dynamics = run.experiment.dynamics
@@ -136,7 +163,7 @@ def companion_of(run: Run) -> Companion | None:
 
 
 def mirror_gap(run: Run, index: int) -> float:
-    """max_j |u_j - u_j^mirror| / max_j u_j at a frame, u = |a b|; NaN where it does not exist.
+    """Return max_j |u_j - u_j^mirror| / max_j u_j at a frame, u = |a b|; NaN without mirror flow.
 
     O(eta) for gradient descent on the scalar and normalised networks and the abstract head. NaN
     also beyond 20,000 steps, and for other dynamics. Source: homogeneity, Lemma 3.2.

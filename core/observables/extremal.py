@@ -1,9 +1,9 @@
 """Early alignment: how far small nodes have turned to extremal vectors, and in what time.
 
 While f is about 0 a node with a_j > 0 climbs G on the sphere of directions and one with a_j < 0
-descends it (core.reference.extremal): they turn to critical points u of G, or end where they see
-nothing. It takes a time that does not depend on the size lambda of the start, and nodes stay small
-until about ln(1/lambda)/|D|, |D| the longest extremal vector.
+descends it (core.reference.extremal): they turn to critical points u of G, or end where they are
+active on no example. The time it takes does not depend on the size lambda of the start, and nodes
+stay small until about ln(1/lambda)/|D|, |D| the longest extremal vector.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ALIGNED = 0.999  # a cosine above it
 
 @once
 def few_patterns(run: Run) -> bool:
-    """Real targets, a network of degree 2 that trains a and v_j, and few enough points."""
+    """Return True for real targets, degree 2, trained a and v_j, and few enough patterns."""
     if not has_extremal(run.problem):
         return False
     return pattern_count(run.inputs, run.dataset.y) <= MOST_PATTERNS
@@ -37,18 +37,24 @@ def few_patterns(run: Run) -> bool:
 
 @once
 def vectors_of(run: Run) -> tuple[Extremal, ...]:
-    """All extremal vectors of the training data, in the coordinates of the nodes."""
+    """Return all extremal vectors of the training data, in the coordinates of the nodes."""
     assert isinstance(run.network, TwoLayer)
     return extremal_vectors(run.inputs, run.dataset.y, run.network.activation.slope)
 
 
 def longest(run: Run) -> float:
-    """max |D| over the extremal vectors; NaN without any."""
+    """Return max |D| over the extremal vectors; NaN if the data have none."""
     return max((abs(one.value) for one in vectors_of(run)), default=math.nan)
 
 
 def cosine(run: Run, index: int) -> Array:
-    """max over extremal u of <v_j/|v_j|, u>, (m,); NaN where v_j = 0, or there is no u."""
+    """Return the largest cosine of each node with an extremal vector.
+
+    Returns
+    -------
+    array (m,)
+        max over extremal u of <v_j/|v_j|, u>; NaN if v_j = 0, or if no u exists.
+    """
     U = run.network.nodes(run.parameters(index))[1]
     if not few_patterns(run) or not vectors_of(run):
         return np.full(len(U), np.nan)
@@ -57,7 +63,13 @@ def cosine(run: Run, index: int) -> Array:
 
 
 def active(run: Run, index: int) -> NDArray[np.bool_]:
-    """Whether a node is active on any example: <u_j, x~_i> > 0 for some i, (m,)."""
+    """Return True for each node that is active on an example.
+
+    Returns
+    -------
+    array (m,) of bool
+        <u_j, x~_i> > 0 for some i.
+    """
     return np.asarray(patterns(run, run.parameters(index)).any(axis=1))
 
 
@@ -69,7 +81,7 @@ def aligned_share(run: Run, index: int) -> float:
 
 
 def least_cosine(run: Run, index: int) -> float:
-    """NaN where no node is active."""
+    """Return the least `cosine` of the active nodes; NaN if no node is active."""
     found = cosine(run, index)[active(run, index)]
     return float(found.min()) if found.size and np.isfinite(found).all() else math.nan
 
@@ -84,7 +96,7 @@ def dead_nodes(run: Run, index: int) -> float:
 
 
 def has_scale(run: Run) -> bool:
-    """A small start of which the size is known, below 1."""
+    """Return True for a small start of known size, below 1."""
     section = run.experiment.network
     small = isinstance(section, StandardNetwork) and section.init in SMALL and section.scale < 1.0
     return small and few_patterns(run)

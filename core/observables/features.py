@@ -1,4 +1,4 @@
-"""What Theorem 3.1 of homogeneity asks of the features F of <a*b, F(x; V)>: C_1, C_2 and KL."""
+"""Quantities of homogeneity, Theorem 3.1, for features F of <a*b, F(x; V)>: C_1, C_2 and KL."""
 
 from __future__ import annotations
 
@@ -18,17 +18,23 @@ MOST_VALUES = 20_000_000
 
 
 def has_reparametrisation(run: Run) -> bool:
-    """Whether the outer weights are products a_j b_j."""
+    """Return True if the outer weights are products a_j b_j."""
     return run.network.factored
 
 
 def has_pbar(run: Run) -> bool:
-    """Whether there is a p of largest margin: of factored outer weights, and of labels."""
+    """Return True if a p of largest margin exists: factored outer weights, and labels."""
     return has_reparametrisation(run) and has_labels(run)
 
 
 def reparametrised(run: Run, index: int) -> Array:
-    """u = |a * b| at the physical scale, (m,); NaN where the outer weights are no products."""
+    """Return u = |a * b| at the physical scale.
+
+    Returns
+    -------
+    array (m,)
+        NaN if the outer weights are no products.
+    """
     if not has_reparametrisation(run):
         return np.full(run.network.m, np.nan)
     parts = run.network.unpack(run.parameters(index))
@@ -37,16 +43,27 @@ def reparametrised(run: Run, index: int) -> Array:
 
 
 def signed_features(run: Run, index: int) -> Array:
-    """z_i = y_i beta * F(x_i; V), (n, m), beta_j = sgn(a_j(0) b_j(0)) (homogeneity, 3.2).
+    """Return the signed features of all examples (homogeneity, 3.2).
 
-    For the scalar network F_j is relu(sgn(b_j(0)) <v_j, x>) with the sign of a_j(0), of which the
+    For the scalar network F_j is relu(sgn(b_j(0)) <v_j, x>) with the sign of a_j(0), so that the
     network is <u, .> too.
+
+    Returns
+    -------
+    array (n, m)
+        z_i = y_i beta * F(x_i; V), beta_j = sgn(a_j(0) b_j(0)).
     """
     return features_at(run, run.parameters(index))
 
 
 def features_at(run: Run, flat: Array) -> Array:
-    """z_i of `signed_features` at any flat parameters, (n, m)."""
+    """Return the signed features at any flat parameters.
+
+    Returns
+    -------
+    array (n, m)
+        z_i of `signed_features`.
+    """
     network, y = run.network, run.dataset.y[:, None]
     signed = np.array(flat)
     # With outer weights +-1 each node's output is its feature, with the sign it began with.
@@ -60,7 +77,7 @@ def features_at(run: Run, flat: Array) -> Array:
 
 
 def _single(network: Network, flat: Array, j: int) -> Array:
-    """Parameters with a*b = e_j, at which the network is its feature j."""
+    """Return parameters with a*b = e_j, at which the network is its feature j."""
     single = np.array(flat)
     single[: 2 * network.m] = 0.0
     single[j] = single[network.m + j] = 1.0
@@ -69,9 +86,14 @@ def _single(network: Network, flat: Array, j: int) -> Array:
 
 @once
 def reference_distribution(run: Run) -> Array:
-    """pbar >= 0, |pbar|_1 = 1, with the largest min_i <pbar, z_i(0)>, (m,), by linear programming.
+    """Return the pbar of largest margin on the initial features, by linear programming.
 
     The theorem leaves pbar open; this one has the largest gamma of the initial features.
+
+    Returns
+    -------
+    array (m,)
+        pbar >= 0 with |pbar|_1 = 1 and the largest min_i <pbar, z_i(0)>; NaN if the solver fails.
     """
     from scipy.optimize import linprog  # slow to load
 
@@ -92,7 +114,9 @@ def reference_distribution(run: Run) -> Array:
 
 
 def kl(v: Array, u: Array) -> float:
-    """KL(v, u) = <v, ln(v/u)> + <1, u - v>, for v and u of any total (homogeneity, section 3).
+    """Return KL(v, u) = <v, ln(v/u)> + <1, u - v> for v and u of any total.
+
+    Source: homogeneity, section 3. Infinite if u is 0 where v is positive.
 
     >>> round(float(np.exp(kl(np.array([1.0, 0.0]), np.array([0.5, 0.5])))), 12)
     2.0
@@ -110,7 +134,7 @@ def kl_from_reference(run: Run, index: int) -> float:
 
 
 def _gradients(run: Run, index: int) -> Array:
-    """grad_V F_j(x_i), (n, m, size of V), of a deep head."""
+    """Return grad_V F_j(x_i) of a deep head, (n, m, size of V)."""
     network, flat = run.network, run.parameters(index)
     n, m = run.dataset.n, network.m
     rows = np.zeros((n, m, network.size - network.scaled))
@@ -124,7 +148,7 @@ def _gradients(run: Run, index: int) -> Array:
 
 @memoised
 def slopes(run: Run, index: int) -> tuple[float, float]:
-    """(C_1, C_2) at one frame; the theorem takes their largest values so far."""
+    """Return (C_1, C_2) at one frame; the theorem takes their largest values so far."""
     network = run.network
     if isinstance(network, Normalised):
         # grad_V F_j has only node j's block, (I - u u') x o/|v|: C_1 is at i = r, and C_2 = 0.
@@ -157,7 +181,7 @@ def c_2(run: Run, index: int) -> float:
 
 
 def has_slopes(run: Run) -> bool:
-    """Whether F has trained parameters, and their gradients are few enough."""
+    """Return True if F has trained parameters, and their gradients are few enough."""
     if run.network.kind == "normalised":
         return True
     count = run.dataset.n * run.network.m

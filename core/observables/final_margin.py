@@ -1,4 +1,4 @@
-"""Margin that a run is going to, bracketed."""
+"""Bracket of the margin to which a run converges."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CONDITIONS = {
 @final
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """Nodes of one sign and one pattern, and the share of them in the best network, of sum 1."""
+    """Nodes of one sign and one pattern, and their weight in the best network, of total 1."""
 
     nodes: tuple[int, ...]
     sign: int
@@ -46,13 +46,13 @@ class Carrier:
 @final
 @dataclass(frozen=True, slots=True)
 class While:
-    """What the final margin is at most while a condition holds.
+    """Upper bound on the final margin that holds as long as a condition does.
 
-    No frame from `since` (log10 t) to the last one breaks it, and the frame before `frame` does;
-    frame 0 where none does. `reached` is the margin of a network that keeps to the condition, so
-    that the program's optimum is between `reached` and `above`. `examples` are those with more than
-    .001 of the certificate's weight q, (number, q), and `nodes` the best network's, the largest
-    first.
+    No frame from `since` (log10 t) to the last one breaks the condition, and the frame before
+    `frame` does; `frame` is 0 if no frame does. `reached` is the margin of a network that meets the
+    condition, so that the program's optimum is between `reached` and `above`. `examples` are those
+    with more than .001 of the certificate's weight q, (number, q), and `nodes` the best network's,
+    the largest first.
     """
 
     kept: Kept
@@ -65,17 +65,17 @@ class While:
 
     @property
     def condition(self) -> str:
-        """In words, to be read after "while"."""
+        """The condition in words, to be read after "while"."""
         return CONDITIONS[self.kept]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class FinalMargin:
-    """below <= the final margin <= above, for as long as the condition of `above_while` holds.
+    """Bracket below <= the final margin <= above, valid while `above_while`'s condition holds.
 
-    `hard` is the margin at the frame. `below` is NaN where nothing is guaranteed, and `why` says
-    why; `above_always` is NaN where no such bound is proved, and `always` its name.
+    `hard` is the margin at the frame. `below` is NaN if nothing is guaranteed, and `why` is the
+    reason; `above_always` is NaN if no such bound is proved, and `always` is its name.
     """
 
     frame: int
@@ -89,17 +89,17 @@ class FinalMargin:
 
     @property
     def held(self) -> While:
-        """The weakest condition."""
+        """Bound under the weakest condition."""
         return self.above_while[0]
 
     @property
     def above(self) -> float:
-        """The upper end under the weakest condition."""
+        """Upper end under the weakest condition."""
         return float(np.fmin(self.above_always, self.held.above))
 
     @property
     def condition(self) -> str:
-        """What `above` needs; "" where it holds always."""
+        """Condition of `above` in words; "" if it always holds."""
         return self.held.condition if self.held.above <= self.above else ""
 
     @property
@@ -109,11 +109,11 @@ class FinalMargin:
 
     @property
     def closed(self) -> bool:
-        """Whether the ends are within a hundredth of each other."""
+        """True if the ends are within a hundredth of each other."""
         return bool(self.gap <= CLOSED)
 
     def as_json(self) -> dict[str, Any]:
-        """The fields of `python -m core limit --json`; NaN where there is no number."""
+        """Return the fields of `python -m core limit --json`; NaN for a missing number."""
         return {
             "frame": self.frame,
             "log10_time": self.log10_time,
@@ -144,9 +144,16 @@ class FinalMargin:
 
 
 def traces(found: FinalMargin) -> tuple[tuple[str, Array], ...]:
-    """The ends as lines among the margins: names, and values (T,) that are known from `since` on,
-    and at the last tenth of the frames, up to the bracket's own. Only the upper one is named: late
-    in a run they lie close together, and plots are narrow.
+    """Return the ends of a bracket as lines among the margins.
+
+    Values are NaN before the last tenth of the frames, or before the condition's first frame if
+    that is earlier. Only the upper line is named: late in a run the two lie close together, and
+    plots are narrow.
+
+    Returns
+    -------
+    tuple of (str, array (T,))
+        Name and values at the frames up to the bracket's.
     """
     first = min(found.held.frame, (9 * found.frame) // 10)
     words = f"final <= {found.above:.3g}".replace(" 0.", " .")
@@ -184,7 +191,7 @@ NETWORKS = (
 
 
 def refusal(run: Run) -> str:
-    """Why there is no bracket, as a sentence; "" where there is one."""
+    """Return a sentence that says why the run has no bracket; "" if it has one."""
     if run.dataset.real:
         return "The targets are real numbers, and a margin is one of labels."
     if run.dataset.classes != 2:
@@ -199,7 +206,7 @@ def refusal(run: Run) -> str:
 
 
 def _rectified(run: Run) -> bool:
-    """f = sum_j alpha_j relu(<u_j, x~>) with sum_j |alpha_j| |u_j| <= |W|^2/2."""
+    """Return True if f = sum_j alpha_j relu(<u_j, x~>) with sum_j |alpha_j| |u_j| <= |W|^2/2."""
     network = run.network
     if not isinstance(network, TwoLayer) or not (network.homogeneous and network.plain_sum):
         return False
@@ -208,7 +215,7 @@ def _rectified(run: Run) -> bool:
 
 
 def _leaky(run: Run) -> bool:
-    """f = sum_j a_j phi(<v_j, x>) with only V trained, phi homogeneous."""
+    """Return True if f = sum_j a_j phi(<v_j, x>) with only V trained, phi homogeneous."""
     network = run.network
     fixed = isinstance(network, TwoLayer) and network.direct and set(network.fixed) == {"a"}
     return fixed and network.activation.code in (RELU, LEAKY) and network.k == 1  # type: ignore[attr-defined]
@@ -222,9 +229,33 @@ def final_margin(
     conditions: tuple[Kept, ...] = (Kept.OWN, Kept.CELLS),
     precision: float = PRECISION,
 ) -> FinalMargin:
-    """The bracket at a frame, from frames up to that one. `conditions` are those to be tried, the
-    weakest first; a fixed outer layer has one of its own. Raises CancelledError, and ValueError
-    with the sentence of `refusal`.
+    """Return the bracket at a frame, computed from the frames up to it.
+
+    Parameters
+    ----------
+    run : Run
+        Open run for which `refusal` returns "".
+    index : int
+        Index of the frame; negative ones count from the end.
+    references : mapping of str to ReferenceMargin
+        Reference margins of the data, by name.
+    watch : Watch
+        Cancellation token.
+    conditions : tuple of Kept
+        Conditions to try, the weakest first; a fixed outer layer has one of its own.
+    precision : float
+        Relative precision of the program's optimum.
+
+    Returns
+    -------
+    FinalMargin
+
+    Raises
+    ------
+    CancelledError
+        `watch` was cancelled.
+    ValueError
+        The run has no bracket; the message is that of `refusal`.
     """
     if sentence := refusal(run):
         raise ValueError(sentence)
@@ -240,7 +271,7 @@ def final_margin(
 
 
 def lower_end(run: Run, index: int) -> tuple[float, str]:
-    """The smoothed margin less what it may be off by; NaN and why where it may fall."""
+    """Return the smoothed margin less its error bound, and ""; NaN and a reason if it may fall."""
     dynamics: Any = run.experiment.dynamics
     flow = dynamics.log_time and (dynamics.full_gradient or run.network.fixed_features)
     if run.recorded or not flow:
@@ -259,13 +290,13 @@ def lower_end(run: Run, index: int) -> tuple[float, str]:
 
 
 def _longest(run: Run) -> float:
-    """By how much sum_j |alpha_j| |u_j| may exceed |W|^2/2: untrained inner weights may be long."""
+    """Return the factor by which sum_j |alpha_j| |u_j| may exceed |W|^2/2; 1 for trained V."""
     fixed = run.network.fixed.get("V")
     return 1.0 if fixed is None else max(1.0, float(np.linalg.norm(fixed, axis=1).max()))
 
 
 def upper_end(run: Run, references: Mapping[str, ReferenceMargin]) -> tuple[float, str]:
-    """What no network exceeds, proved for these data, and its name."""
+    """Return a bound proved for these data that no network exceeds, and its name."""
     for name in PROVED:
         margin = references.get(name)
         if margin is not None and margin.factor is not None and margin.bracket.certified:
@@ -309,7 +340,7 @@ def _carriers(
 
 
 def _while_leaky(run: Run, index: int, watch: Watch) -> While:
-    """With a fixed, the network is linear in V in each cell: a hard margin in |V|."""
+    """Bound the margin for fixed a: in each cell f is linear in V, with a hard margin in |V|."""
     network, data = run.network, run.dataset
     flat = np.asarray(run.parameters(index), dtype=np.float64)
     alpha, U = network.effective(flat)  # type: ignore[attr-defined]
@@ -324,9 +355,24 @@ def _while_leaky(run: Run, index: int, watch: Watch) -> While:
 
 
 def since(run: Run, index: int, kept: Kept, watch: Watch) -> int:
-    """The first frame from which on, to frame `index`, a condition has held at every frame.
+    """Return the first frame from which on a condition has held at every frame up to `index`.
 
     An example within rounding of a node's kink is on both sides of it.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the last frame.
+    kept : Kept
+        Condition: OWN compares the activation of nodes on examples of their own label only.
+    watch : Watch
+        Cancellation token, checked at each frame.
+
+    Returns
+    -------
+    int
     """
     signs, places = _places(run, index)
     active = places > 0.0
@@ -343,7 +389,7 @@ def since(run: Run, index: int, kept: Kept, watch: Watch) -> int:
 
 
 def _places(run: Run, index: int) -> tuple[Array, Array]:
-    """The nodes' signs (m,), and <u_j, x_i>/(|u_j| |x_i|) (m, n); 0 where one of them is 0."""
+    """Return signs (m,) of the nodes, and <u_j, x_i>/(|u_j| |x_i|) (m, n), 0 for zeros."""
     flat = np.asarray(run.parameters(index), dtype=np.float64)
     alpha, U = run.network.effective(flat)  # type: ignore[attr-defined]
     x = run.inputs

@@ -1,4 +1,4 @@
-"""Which waves the nodes of a quadratic network are, on addition modulo p.
+"""Fourier modes of the nodes of a quadratic network on addition modulo p.
 
 With ^u(k) = sum_t u(t) e^(-2 pi i k t/p), a node u, v, w (p each) has the power
 |^u(k)|^2 + |^v(k)|^2 + |^w(k)|^2, twice for k >= 1 and over p, so that all add up to |theta|^2. The
@@ -39,7 +39,13 @@ def _is_modular(run: Run) -> bool:
 
 @memoised
 def waves(run: Run, index: int) -> NDArray[np.complex128]:
-    """^u_j(k), ^v_j(k) and ^w_j(k) at the flat parameters, k = 0, ..., (p - 1)/2, (3, m, K + 1)."""
+    """Return the Fourier transforms of all nodes at the flat parameters.
+
+    Returns
+    -------
+    array (3, m, K + 1) of complex
+        ^u_j(k), ^v_j(k) and ^w_j(k), k = 0, ..., K = (p - 1)/2.
+    """
     network, p = run.network, run.dataset.classes
     assert isinstance(network, TwoLayer)
     A, U = network.effective(run.parameters(index))
@@ -48,45 +54,81 @@ def waves(run: Run, index: int) -> NDArray[np.complex128]:
 
 
 def node_powers(run: Run, index: int) -> Array:
-    """The power of each node at k = 0, ..., (p - 1)/2, (m, K + 1); rows add up to |theta_j|^2."""
+    """Return the power of each node at each frequency.
+
+    Returns
+    -------
+    array (m, K + 1)
+        k = 0, ..., K = (p - 1)/2; row j adds up to |theta_j|^2.
+    """
     squares = (np.abs(waves(run, index)) ** 2).sum(axis=0) / run.dataset.classes
     squares[:, 1:] *= 2.0
     return np.asarray(squares)
 
 
 def _shares(run: Run, index: int) -> tuple[Array, Array]:
-    """(shares of each node's power (m, K + 1), |theta_j|^3 (m,)); shares of a node of 0 are 0."""
+    """Return shares of each node's power (m, K + 1), 0 for a node of 0, and |theta_j|^3 (m,)."""
     powers = node_powers(run, index)
     squares = powers.sum(axis=1)
     return powers / np.where(squares > 0.0, squares, 1.0)[:, None], squares**1.5
 
 
 def frequencies(run: Run, index: int) -> Array:
-    """The k >= 1 of each node's largest power, (m,)."""
+    """Return the frequency k >= 1 of each node's largest power.
+
+    Returns
+    -------
+    array (m,)
+        Whole numbers, as floats.
+    """
     return np.asarray(node_powers(run, index)[:, 1:].argmax(axis=1) + 1.0)
 
 
 def purity(run: Run, index: int) -> Array:
-    """The share of a node's power at its frequency, (m,)."""
+    """Return the share of each node's power at its frequency.
+
+    Returns
+    -------
+    array (m,)
+        In [0, 1]; 0 for a node of 0.
+    """
     shares, _ = _shares(run, index)
     return np.asarray(shares[:, 1:].max(axis=1))
 
 
 def phases(run: Run, index: int) -> Array:
-    """th_u, th_v and th_w of each node at its frequency, in (-pi, pi], (3, m)."""
+    """Return the phases of each node at its frequency.
+
+    Returns
+    -------
+    array (3, m)
+        th_u, th_v and th_w in (-pi, pi].
+    """
     chosen = frequencies(run, index).astype(np.int64)
     found = waves(run, index)
     return np.asarray(np.angle(found[:, np.arange(found.shape[1]), chosen]))
 
 
 def phase_relation(run: Run, index: int) -> Array:
-    """th_u + th_v - th_w of each node, in [-pi, pi), (m,)."""
+    """Return th_u + th_v - th_w of each node, 0 for the networks of largest margin.
+
+    Returns
+    -------
+    array (m,)
+        In [-pi, pi).
+    """
     u, v, w = phases(run, index)
     return np.asarray((u + v - w + np.pi) % (2.0 * np.pi) - np.pi)
 
 
 def frequency_mass(run: Run, index: int) -> Array:
-    """The share of sum_j |theta_j|^3 at k = 0, ..., (p - 1)/2 by the nodes' power, (K + 1,)."""
+    """Return the distribution of sum_j |theta_j|^3 over frequencies, by the power of the nodes.
+
+    Returns
+    -------
+    array (K + 1,)
+        Shares at k = 0, ..., K = (p - 1)/2, of sum 1; NaN if all nodes are 0.
+    """
     shares, weights = _shares(run, index)
     total = float(weights.sum())
     return np.asarray(weights @ shares / total) if total > 0.0 else np.full(shares.shape[1], np.nan)

@@ -49,7 +49,7 @@ def group_of(name: str) -> str:
 
 
 def grouped(names: list[str]) -> dict[str, list[str]]:
-    """Return names by their groups, both in the order of lists; groups without any are left out.
+    """Return names by group, both in the order of lists; empty groups are left out.
 
     >>> grouped(["kkt_residual", "hard_margin", "risk"])
     {'Risk and error': ['risk'], 'Margins': ['hard_margin'], 'Others': ['kkt_residual']}

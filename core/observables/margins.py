@@ -1,9 +1,9 @@
-"""Risk, margins and dual weights; the predictor at any points.
+"""Risk, margins and dual weights, and the predictor at any points.
 
 f is L-homogeneous in W_h = e^rho * flat_h, the homogeneous parameters, L = `network.degree`, so
 that outputs, scores and margins at W are e^(L rho) times those at the flat parameters. Scores are
-what the loss sees: the margins p_i, or for k > 2 classes the k - 1 margins P_ic of an example's
-own logit over each other one.
+the arguments of the loss: the margins p_i, or for k > 2 classes the k - 1 margins P_ic of an
+example's own logit over each other logit.
 """
 
 from __future__ import annotations
@@ -35,22 +35,40 @@ LARGEST_EXPONENT = 700.0  # e to more than this may overflow
 
 @memoised
 def flat_outputs(run: Run, index: int) -> Array:
-    """f(x_i) at the frame's flat parameters, (n,) or (n, k)."""
+    """Return the network's outputs at the frame's flat parameters.
+
+    Returns
+    -------
+    array (n,) or (n, k)
+        f(x_i), or the k logits of each example.
+    """
     return run.problem.outputs(run.parameters(index))
 
 
 def flat_margins(run: Run, index: int) -> Array:
-    """p_i at the frame's flat parameters, (n,): y_i f(x_i), or own logit minus largest other."""
+    """Return the margins at the frame's flat parameters.
+
+    Returns
+    -------
+    array (n,)
+        p_i = y_i f(x_i); for k classes, own logit minus the largest other.
+    """
     return margins_of(flat_outputs(run, index), run.dataset.y)
 
 
 def flat_scores(run: Run, index: int) -> Array:
-    """What the loss sees at the frame's flat parameters, (n,) or (n, k - 1)."""
+    """Return the arguments of the loss at the frame's flat parameters.
+
+    Returns
+    -------
+    array (n,) or (n, k - 1)
+        Margins p_i, or for k > 2 classes the margins over each other class.
+    """
     return run.loss.scores(flat_outputs(run, index), run.dataset.y)
 
 
 def scale(run: Run, index: int) -> float:
-    """e^(L rho), what margins at the flat parameters are multiplied by to be those of W."""
+    """Return e^(L rho), the factor from margins at the flat parameters to margins at W."""
     exponent = run.network.degree * run.rho[index]
     if exponent < LARGEST_EXPONENT:  # as always but late in a flow: errstate is dear
         return float(np.exp(exponent))
@@ -59,7 +77,7 @@ def scale(run: Run, index: int) -> float:
 
 
 def flat_norm_power(run: Run, index: int) -> float:
-    """What margins are divided by: |flat_h|^L, 1 for the flow's unit vectors; or |a| |c|."""
+    """Return the divisor of margins: |flat_h|^L, 1 for the flow's unit vectors; or |a| |c|."""
     return run.network.norm_power(run.parameters(index))
 
 
@@ -110,7 +128,13 @@ def l1_margin(run: Run, index: int) -> float:
 
 
 def dual_scores(run: Run, index: int) -> Array:
-    """q for each score, (n,) or (n, k - 1), at the temperature that the flow used."""
+    """Return the dual weight of each score, at the temperature that the flow used.
+
+    Returns
+    -------
+    array (n,) or (n, k - 1)
+        Beyond the temperature cap, the weights at the cap.
+    """
     stored = run.dual(index)
     if stored is not None and run.network.k == 1:
         return stored
@@ -122,7 +146,14 @@ def dual_scores(run: Run, index: int) -> Array:
 
 
 def dual(run: Run, index: int) -> Array:
-    """q_i (n,): stored beside float32 frames, else from the scores; for k classes their sum."""
+    """Return the dual weight of each example.
+
+    Returns
+    -------
+    array (n,)
+        q_i: stored beside float32 frames, else computed from the scores; for k classes the sum over
+        the classes.
+    """
     stored = run.dual(index)
     if stored is not None:
         return stored
@@ -148,7 +179,7 @@ def train_error(run: Run, index: int) -> float:
 
 
 def has_duals(run: Run) -> bool:
-    """Whether the loss goes to zero, so that there are dual weights."""
+    """Return True if the loss tends to zero, so that dual weights exist."""
     return run.loss.monotone
 
 
@@ -157,7 +188,7 @@ def is_batch_norm(run: Run) -> bool:
 
 
 def is_quadratic(run: Run) -> bool:
-    """Whether nodes square, so that f is 3-homogeneous in them."""
+    """Return True for the quadratic activation, with which f is 3-homogeneous in the nodes."""
     return run.network.kind == "quadratic"
 
 
@@ -278,7 +309,22 @@ OBSERVABLES = (
 
 
 def flat_values(run: Run, index: int, x: Array) -> Array:
-    """f at the flat parameters and any points x (N, d), (N,); the class for several of them."""
+    """Return the predictor at the flat parameters.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+    x : array (N, d)
+        Points of the input space.
+
+    Returns
+    -------
+    array (N,)
+        f(x), or for several classes the index of the predicted class.
+    """
     inputs, offset = run.seen(x)
     f = np.asarray(run.network.outputs(run.parameters(index), inputs, offset))
     return np.asarray(f.argmax(axis=1), dtype=np.float64) if f.ndim == 2 else f
@@ -291,10 +337,25 @@ def grid_values(
     first: tuple[float, float, int],
     second: tuple[float, float, int],
 ) -> tuple[Array, float]:
-    """f at the flat parameters on a grid, (second, first), and log10 of what physical values are of
-    it; for data of one coordinate on a line, (first,). The class for several of them.
+    """Return the predictor at the flat parameters on a grid.
 
-    An axis is its low end, its high end and its number of points; other coordinates are 0.
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+    axes : (int, int)
+        Coordinates of the grid, from 0; all other coordinates are 0.
+    first, second : (float, float, int)
+        Low end, high end and number of points of each axis.
+
+    Returns
+    -------
+    array (second, first)
+        f, or for several classes the predicted class; (first,) for data of one coordinate.
+    float
+        log10 of the factor from these values to f at the physical parameters.
     """
     across = np.linspace(*first)
     scale = run.network.degree * float(run.rho[index]) / math.log(10.0)

@@ -1,4 +1,4 @@
-"""Sets of nodes by name, and how they are written: as their numbers, ranges of them in short."""
+"""Named sets of nodes, and their text form: numbers and ranges of numbers, such as 3-5,9."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MOST_DIGITS = 9
 @final
 @dataclass(frozen=True, slots=True)
 class NodeSet:
-    """Nodes of a run, by their indices from 0, under a name."""
+    """Named set of a run's nodes, given by their indices from 0."""
 
     name: str
     nodes: frozenset[int]
 
 
 def nodes_text(nodes: Iterable[int]) -> str:
-    """Nodes in increasing order, two and more in a row as a range.
+    """Return nodes as text, in increasing order; consecutive nodes are written as a range.
 
     >>> nodes_text({9, 3, 5, 4})
     '3-5,9'
@@ -37,7 +37,7 @@ def nodes_text(nodes: Iterable[int]) -> str:
 
 
 def parse_nodes(text: str) -> frozenset[int]:
-    """The nodes of a text such as 3-5,9. Raises ValueError with what is allowed instead.
+    """Parse a set of nodes such as 3-5,9. Raises ValueError that says what is allowed.
 
     >>> sorted(parse_nodes("9, 3-5"))
     [3, 4, 5, 9]

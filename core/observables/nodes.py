@@ -42,7 +42,10 @@ def balance_drift(run: Run, index: int) -> float:
 
 
 def balance(run: Run, index: int) -> Array:
-    """The difference of squared norms that gradient flow conserves, per node, over |W_h|^2."""
+    """Return each node's difference of squared norms over |W_h|^2, (m,); (0,) without an invariant.
+
+    Gradient flow conserves the difference.
+    """
     flat = run.parameters(index)
     squared = run.network.norm(flat) ** 2
     return np.asarray(run.network.imbalance(flat)) / (squared if squared > 0.0 else np.nan)
@@ -50,18 +53,19 @@ def balance(run: Run, index: int) -> Array:
 
 @once
 def _origin_directions(run: Run) -> tuple[Array, Array]:
-    """v_j(0) (m, d) and |v_j(0)| (m,), which the rotation at every frame needs."""
+    """Return v_j(0) (m, d) and |v_j(0)| (m,), which the rotation needs at every frame."""
     then = run.network.directions(run.origin)
     return then, np.asarray(np.linalg.norm(then, axis=1))
 
 
 def rotation(run: Run, index: int) -> Array:
+    """Return the cosine of v_j(0) and v_j(t) of each node, (m,); NaN for a node of length 0."""
     return _cosines(run.network.directions(run.parameters(index)), *_origin_directions(run))
 
 
 @once
 def _origin_units(run: Run) -> tuple[Array, Array]:
-    """u_j(0) (m, d + 1) and |u_j(0)| (m,)."""
+    """Return u_j(0) (m, d + 1) and |u_j(0)| (m,)."""
     then = run.network.nodes(run.origin)[1]
     return then, np.asarray(np.linalg.norm(then, axis=1))
 
@@ -74,12 +78,12 @@ def has_biases(run: Run) -> bool:
 
 
 def unit_rotation(run: Run, index: int) -> Array:
-    """Cosine of u_j(0) and u_j(t), u_j = (v_j, b_j), of each node; NaN for a node of length 0."""
+    """Return the cosine of u_j(0) and u_j(t), u_j = (v_j, b_j), (m,); NaN for zero nodes."""
     return _cosines(run.network.nodes(run.parameters(index))[1], *_origin_units(run))
 
 
 def _cosines(now: Array, then: Array, before: Array) -> Array:
-    """Cosine of each row with its row at the start, of lengths `before`; NaN for rows of 0."""
+    """Return the cosine of each row and its start, of length `before`; NaN for rows of 0."""
     lengths = np.linalg.norm(now, axis=1) * before
     inner = np.einsum("jk,jk->j", now, then)
     known = lengths > 0.0
@@ -90,7 +94,13 @@ def _cosines(now: Array, then: Array, before: Array) -> Array:
 
 
 def unit_rows(V: Array) -> tuple[Array, Array]:
-    """(v_j/|v_j| (m, d), |v_j| (m,)), of any size; the directions of zeros are NaN."""
+    """Return the directions and lengths of rows of any size.
+
+    Returns
+    -------
+    array (m, d), array (m,)
+        v_j/|v_j|, NaN for rows of 0, and |v_j|.
+    """
     largest = np.abs(V).max(axis=1)  # whose square may vanish, or overflow
     scaled = V / np.where(largest > 0.0, largest, np.nan)[:, None]
     lengths = np.linalg.norm(scaled, axis=1)
@@ -98,7 +108,7 @@ def unit_rows(V: Array) -> tuple[Array, Array]:
 
 
 def node_norms(run: Run, index: int) -> Array:
-    """|alpha_j u_j| at the flat parameters, (m,); |a_j b_j| for the head, which has no u_j."""
+    """Return |alpha_j u_j| at the flat parameters, (m,); |a_j b_j| for the head, without u_j."""
     s, U = run.network.nodes(run.parameters(index))
     if not run.network.inner_weights:
         return np.abs(s)
@@ -106,15 +116,28 @@ def node_norms(run: Run, index: int) -> Array:
 
 
 def relative_norm(run: Run, index: int) -> Array:
+    """Return |alpha_j u_j| of each node over the largest, (m,); NaN if all are 0."""
     norms = node_norms(run, index)
     largest = norms.max()
     return norms / largest if largest > 0.0 else np.full(norms.shape, np.nan)
 
 
 def inner_columns(run: Run, U: Array, columns: Sequence[int]) -> Array:
-    """Some coordinates of inner weights U in R^d, (m, len(columns)), also of a row-space run.
+    """Return some coordinates in R^d of inner weights, also of a row-space run.
 
-    Coordinates that the data do not have are 0.
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    U : array (m, D)
+        Inner weights, with any biases last; row-space coordinates in a row-space run.
+    columns : sequence of int
+        Coordinates in R^d, from 0.
+
+    Returns
+    -------
+    array (m, len(columns))
+        0 in coordinates that the data do not have.
     """
     d = run.dataset.d
     kept = [column for column in columns if column < d]
@@ -128,15 +151,18 @@ def inner_columns(run: Run, U: Array, columns: Sequence[int]) -> Array:
 
 
 def plane(run: Run, index: int, columns: Sequence[int]) -> Array:
-    """|alpha_j| u_j at the flat parameters on some coordinates, (m, len(columns))."""
+    """Return |alpha_j| u_j at the flat parameters on some coordinates, (m, len(columns)).
+
+    `columns` are coordinates in R^d, from 0.
+    """
     s, U = run.network.nodes(run.parameters(index))
     return np.asarray(np.abs(s)[:, None] * inner_columns(run, U, columns))
 
 
 def positions(run: Run, index: int, columns: Sequence[int] | None = None) -> Array:
-    """|alpha_j| u_j at the physical scale, by default on all d coordinates (m, d).
+    """Return |alpha_j| u_j at the physical scale, (m, len(columns)), as drawn in Figure 1.
 
-    What the trajectories of Figure 1 show. Overflows to infinity where e^(L rho) does.
+    `columns` are coordinates in R^d, from 0; by default all d. Infinite where e^(L rho) overflows.
     """
     chosen = range(run.dataset.d) if columns is None else columns
     factor = np.exp(run.network.degree * run.rho[index])
@@ -144,9 +170,9 @@ def positions(run: Run, index: int, columns: Sequence[int] | None = None) -> Arr
 
 
 def outer_signs(run: Run, index: int) -> Array:
-    """The present sign of each alpha_j, (m,): +-1, 0 or, where there is none, 0.
+    """Return the sign of each alpha_j, (m,): 1, -1 or 0, and 0 for a network without alpha_j.
 
-    For more than two classes that of the largest |A_jc| of the node.
+    For more than two classes, the sign of the node's A_jc of largest absolute value.
     """
     network, flat = run.network, run.parameters(index)
     if network.k > 1 and isinstance(network, TwoLayer):
@@ -157,7 +183,7 @@ def outer_signs(run: Run, index: int) -> Array:
 
 
 def outer_classes(run: Run, index: int) -> NDArray[np.int64]:
-    """The class c of each node's largest |A_jc|, (m,); for two classes 1 where alpha_j > 0."""
+    """Return the class c of each node's largest |A_jc|, (m,); for two classes 1 if alpha_j > 0."""
     network, flat = run.network, run.parameters(index)
     if network.k > 1 and isinstance(network, TwoLayer):
         return np.asarray(np.abs(network.effective(flat)[0]).argmax(axis=1), dtype=np.int64)
@@ -165,7 +191,7 @@ def outer_classes(run: Run, index: int) -> NDArray[np.int64]:
 
 
 def patterns(run: Run, flat: Array) -> NDArray[np.bool_]:
-    """1[<u_j, x~_i> > 0] of all nodes and examples, (m, n)."""
+    """Return the activation patterns 1[<u_j, x~_i> > 0] at flat parameters, (m, n)."""
     U = run.network.nodes(flat)[1]
     return np.asarray(U @ run.inputs.T > 0.0)
 
@@ -186,7 +212,7 @@ def is_two_layer(run: Run) -> bool:
 
 
 def is_balanced(run: Run) -> bool:
-    """Whether gradient flow conserves something at every node."""
+    """Return True if gradient flow conserves the imbalance of every node."""
     return run.network.imbalance(run.origin).size > 0
 
 
@@ -283,10 +309,12 @@ OBSERVABLES = (
 @final
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """Of `count` among m nodes: mean and standard deviation (over these nodes, divisor `count`) of
-    |alpha_j| |u_j| at the physical scale and of the rotation; how many alpha_j are positive and
-    negative; the mean direction is that of the sum of v_j/|v_j|, and `angle` and `widest` are the
-    mean and the largest angle to it in degrees. NaN where nothing is defined."""
+    """Statistics of `count` of a run's m nodes.
+
+    Mean and standard deviation (over these nodes, divisor `count`) of |alpha_j| |u_j| at the
+    physical scale and of the rotation; numbers of positive and negative alpha_j; mean and largest
+    angle to the mean direction, that of the sum of v_j/|v_j|, in degrees. NaN if undefined.
+    """
 
     count: int
     m: int
@@ -301,7 +329,7 @@ class GroupFacts:
 
 
 def group_facts(run: Run, index: int, nodes: Collection[int]) -> GroupFacts:
-    """The facts of some nodes at a frame."""
+    """Return the statistics of some nodes, given by their indices from 0, at a frame."""
     flat, chosen = run.parameters(index), np.array(sorted(nodes), dtype=np.int64)
     m = int(run.network.m)
     with np.errstate(over="ignore", invalid="ignore"):  # late frames may leave double precision
@@ -326,9 +354,20 @@ def group_facts(run: Run, index: int, nodes: Collection[int]) -> GroupFacts:
 
 
 def angles_to_mean(vectors: Array) -> Array:
-    """The angle of each row (k, d) to the mean of all unit rows, in degrees, (k,); NaN for rows
-    without a direction, and where the directions cancel.
+    """Return the angle of each row to the mean of all unit rows.
 
+    Parameters
+    ----------
+    vectors : array (k, d)
+        Vectors of any length.
+
+    Returns
+    -------
+    array (k,)
+        Degrees; NaN for rows of 0, and everywhere if the directions cancel.
+
+    Examples
+    --------
     >>> angles_to_mean(np.array([[1.0, 0.0], [0.0, 2.0]])).round(9).tolist()
     [45.0, 45.0]
     """

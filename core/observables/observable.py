@@ -1,4 +1,8 @@
-"""An observable: a named pure function of a run and a frame, memoised in the run."""
+"""Observables: named pure functions of a run and a frame, memoised in the run.
+
+Functions of one frame have the signature (run, index): an open run, and the frame's index,
+0 <= index < run.frames.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ MEMO_BYTES = 64 * 2**20  # arrays per frame are kept only while a whole run of t
 
 @final
 class Shape(Enum):
-    """What an observable has one number of."""
+    """Index set of an observable's values."""
 
     SCALAR = "one number a frame"
     NODE = "one number a node, in node order"
@@ -39,12 +43,12 @@ class Shape(Enum):
 
 
 def everywhere(run: Run) -> bool:
-    """For observables that every run has, if only as NaN."""
+    """Return True: the observable exists in every run, if only as NaN."""
     return True
 
 
 def has_labels(run: Run) -> bool:
-    """For margins and errors: they are of labels, and not of real targets."""
+    """Return True for labels. Margins and errors are undefined for real targets."""
     return not run.dataset.real
 
 
@@ -54,9 +58,9 @@ LABELLED = "labels, and no real targets"
 @final
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """A value that an observable's curve is compared with, drawn as a dashed line beside it.
+    """Reference value of an observable, drawn as a dashed line beside its curve.
 
-    `label` names it on the screen, `tex` in figures, and `tip` tells what it is.
+    `label` is its name on the screen, `tex` its name in figures, `tip` its explanation.
     """
 
     value: float
@@ -68,23 +72,23 @@ class Landmark:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Observable:
-    """A quantity of one frame. `formula` uses the symbols of the papers; `unit` may be empty.
+    """Quantity of one frame. `formula` uses the symbols of the papers; `unit` may be empty.
 
-    `tex` is the formula in the part of TeX that matplotlib's mathtext knows, without dollar signs;
-    `normalisation` what the number is divided by, empty where by nothing.
+    `tex` is the formula in the part of TeX that matplotlib's mathtext knows, without dollar signs.
+    `normalisation` is the divisor, empty if the number has none.
 
-    `costly`: a frame takes a decomposition, a sample, or an optimisation, so that a table of all
+    `costly`: each frame takes a decomposition, a sample, or an optimisation, so that a table of all
     frames may take long.
 
-    `on_request`: it is in tables and among last values only where it is named.
+    `on_request`: included in tables and among last values only if named.
 
-    `applies` says for which runs it exists, and `where` says it in words; tables leave the others
-    out. At a run that it does not apply to its value is NaN, or not defined. No value is infinite:
-    it is NaN where the number is beyond float64 (its logarithm is an observable of its own where
-    that happens at times that runs reach), or is the logarithm of 0.
+    `applies` decides for which runs the observable exists, and `where` describes these runs. Tables
+    leave the observable out of other runs, where its value is NaN or undefined. No value is
+    infinite: a number beyond float64 and the logarithm of 0 are NaN. (Where runs reach such times,
+    the logarithm is an observable of its own.)
 
-    `landmark` is what its values in a run are compared with, if anything. `error` bounds how far
-    values may be off that are searched for and not worked out; None where rounding is all.
+    `landmark` returns the reference value of a run, if any. `error` bounds the error of a value
+    found by a search; None if rounding is the only error.
     """
 
     name: str
@@ -104,7 +108,20 @@ class Observable:
     error: Callable[[Run, int], float] | None = None
 
     def at(self, run: Run, index: int) -> Any:
-        """The value at a frame: a float, or an array (m,) or (n,)."""
+        """Return the value at a frame.
+
+        Parameters
+        ----------
+        run : Run
+            Open run.
+        index : int
+            Index of the frame, 0 <= index < run.frames.
+
+        Returns
+        -------
+        float or array (m,) or (n,)
+            By `shape`: one number, one number a node, or one number an example.
+        """
         return _kept(run, self.name, index, self._finite)
 
     def _finite(self, run: Run, index: int) -> Any:
@@ -116,8 +133,20 @@ class Observable:
         return float("nan") if math.isinf(value) else value
 
     def trace(self, run: Run, between: Callable[[], None] | None = None) -> Array:
-        """The values at all committed frames, (T,) or (T, m) or (T, n). `between` is called before
-        each, and may wait, or end it by an exception."""
+        """Return the values at all committed frames.
+
+        Parameters
+        ----------
+        run : Run
+            Open run.
+        between : callable, optional
+            Called before each frame. It may wait, or cancel by raising an exception.
+
+        Returns
+        -------
+        array (T,), (T, m) or (T, n)
+            One row a frame; the shape of a row is that of `at`.
+        """
         values = []
         for index in range(run.frames):
             if between is not None:
@@ -127,7 +156,7 @@ class Observable:
 
 
 def _kept(run: Run, name: object, index: int, function: Callable[[Run, int], Any]) -> Any:
-    """function(run, index), kept in the run when small enough."""
+    """Return function(run, index), memoised in the run if small enough for all its frames."""
     key = (name, index)
     if key in run.memo:
         return run.memo[key]
@@ -139,7 +168,7 @@ def _kept(run: Run, name: object, index: int, function: Callable[[Run, int], Any
 
 
 def memoised(function: Callable[[Run, int], T]) -> Callable[[Run, int], T]:
-    """A function of a frame, its values kept in the run when small enough."""
+    """Wrap a function of a frame to memoise values in the run, if small enough for all frames."""
 
     @wraps(function)
     def at(run: Run, index: int) -> T:
@@ -150,7 +179,7 @@ def memoised(function: Callable[[Run, int], T]) -> Callable[[Run, int], T]:
 
 
 def once(function: Callable[[Run], T]) -> Callable[[Run], T]:
-    """A property of the whole run, made once and kept in it."""
+    """Wrap a function of the whole run to compute its value once, and store it in the run."""
 
     @wraps(function)
     def of(run: Run) -> T:

@@ -1,4 +1,4 @@
-"""The predictor on a plane as a piecewise linear function, and its exact level lines.
+"""Predictor on a plane as a piecewise linear function, and its exact level lines.
 
 Along each kink <u_j, x~> = 0 a ReLU network changes its slope, so that level lines on a grid have
 stairs where they run beside kinks. Here triangles are cut along those kinks that matter, until the
@@ -32,7 +32,7 @@ MOST_NUMBERS = 2_000_000  # triangles times nodes that are worked on at once
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneFunction:
-    """f(p) = sum_j jumps_j max(<slopes_j, p> + offsets_j, 0) + <linear, p> + constant.
+    """Function f(p) = sum_j jumps_j max(<slopes_j, p> + offsets_j, 0) + <linear, p> + constant.
 
     slopes (m, 2), offsets (m,), jumps (m,), linear (2,).
     """
@@ -52,7 +52,19 @@ class PlaneFunction:
 def plane_function(run: Run, index: int, axes: tuple[int, int]) -> PlaneFunction | None:
     """Return f at the flat parameters on the plane of two coordinates, all others 0.
 
-    None where f has several outputs, no kinks of single nodes, or more than MOST_NODES nodes.
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+    axes : (int, int)
+        Coordinates of the plane, from 0.
+
+    Returns
+    -------
+    PlaneFunction or None
+        None if f has several outputs, no kinks of single nodes, or more than MOST_NODES nodes.
     """
     network, d = run.network, int(run.dataset.d)
     if not isinstance(network, TwoLayer) or network.k > 1 or network.m > MOST_NODES:
@@ -128,8 +140,20 @@ def level_segments(f: PlaneFunction, across: Ends, up: Ends, level: float = 0.0)
 
 
 def lines_of(segments: Array) -> Array:
-    """Return segments (s, 2, 2) joined to lines (k, 2), with NaN between them.
+    """Join segments to lines.
 
+    Parameters
+    ----------
+    segments : array (s, 2, 2)
+        Ends of the segments.
+
+    Returns
+    -------
+    array (k, 2)
+        Points of the lines, with a row of NaN between two lines.
+
+    Examples
+    --------
     >>> lines_of(np.array([[[0.0, 0.0], [1.0, 0.0]], [[2.0, 1.0], [1.0, 0.0]]])).tolist()
     [[0.0, 0.0], [1.0, 0.0], [2.0, 1.0]]
     """
@@ -171,7 +195,7 @@ def _grid(across: Ends, up: Ends) -> Array:
 
 
 def _cut(triangles: Array, z: Array) -> Array:
-    """Return triangles (t, 3, 2) cut where z (t, 3) is 0, of which both signs are in each."""
+    """Cut triangles, each with z (t, 3) of both signs, where z is 0; return them, (t, 3, 2)."""
     positive = z > 0.0
     alone = np.where(positive.sum(axis=1) == 1, positive.argmax(axis=1), (~positive).argmax(axis=1))
     turn = (alone[:, None] + np.arange(3)) % 3
@@ -186,7 +210,7 @@ def _cut(triangles: Array, z: Array) -> Array:
 def _crossings(triangles: Array, values: Array) -> Array:
     """Return segments (s, 2, 2) along which values (t, 3), linear on each triangle, are 0.
 
-    Of triangles that are 0 on a side alone, and have no positive value, the side.
+    A triangle that is 0 on a side alone and has no positive value contributes the side.
     """
     positive = values > 0.0
     # Else a triangle below an area of zeros would have no line at its border.

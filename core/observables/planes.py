@@ -1,6 +1,7 @@
-"""Planes of the input space on which a run's nodes and data are drawn: how each is chosen.
+"""Planes of the input space on which a run's nodes and data are drawn, and their text form.
 
-Nothing here loads the numerical packages: a window's menu needs the titles before there is a run.
+This module does not load the numerical packages: a window's menu needs the titles before it has a
+run.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from core.settings import Registry
 @final
 @dataclass(frozen=True, slots=True)
 class NodePlane:
-    """How the plane is chosen: a kind of PLANES, and the numbers that it takes."""
+    """Choice of a plane: a kind of PLANES, and the numbers that the kind takes."""
 
     kind: str = "coordinates"
     numbers: tuple[int, ...] = (0, 1)
@@ -28,11 +29,10 @@ class NodePlane:
 @final
 @dataclass(frozen=True, slots=True)
 class PlaneKind:
-    """A way to choose a plane.
+    """Way to choose a plane.
 
-    `maker` takes (run, numbers) and gives a `core.observables.projection.Axes`, or raises
-    InputError with the reason why the run has no such plane; "module:name" is loaded when it is
-    first used.
+    `maker` takes (run, numbers) and returns a `core.observables.projection.Axes`, or raises
+    InputError that says why the run has no such plane; "module:name" is imported at first use.
     """
 
     name: str
@@ -40,7 +40,7 @@ class PlaneKind:
     maker: str | Callable[[Any, tuple[int, ...]], Any]
 
     def load(self) -> Callable[[Any, tuple[int, ...]], Any]:
-        """What finds the plane of a run."""
+        """Return the function that makes the plane of a run."""
         if not isinstance(self.maker, str):
             return self.maker
         module, _, name = self.maker.partition(":")
@@ -66,10 +66,10 @@ ALONE = tuple(name for name in PLANES if name not in (COORDINATES.kind, "nodes")
 
 
 def parse_plane(text: str) -> NodePlane:
-    """A plane as it is typed: a kind, two coordinates counted from 1, as on the axes, or the span
-    of two nodes, counted from 0, such as nodes:3,7.
+    """Parse the text of a plane.
 
-    Raises InputError for anything else.
+    Allowed: a kind; two coordinates counted from 1, as on the axes; the span of two nodes counted
+    from 0, such as nodes:3,7. Raises InputError for anything else.
 
     >>> parse_plane("motion"), parse_plane("3, 7")
     (NodePlane(kind='motion', numbers=()), NodePlane(kind='coordinates', numbers=(2, 6)))

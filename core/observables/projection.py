@@ -1,4 +1,4 @@
-"""Where a run's nodes and data lie on a plane of the input space."""
+"""Positions of a run's nodes and data on a plane of the input space."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Axes:
 
 
 def check_coordinates(run: Run, numbers: tuple[int, ...]) -> tuple[int, int]:
-    """Two coordinates, counted from 0; with d = 1 the second one does not exist.
+    """Check two coordinates, counted from 0; with d = 1 the second one does not exist.
 
     Raises InputError, which counts from 1 as the axes and the user do.
     """
@@ -53,7 +53,7 @@ def check_coordinates(run: Run, numbers: tuple[int, ...]) -> tuple[int, int]:
 
 
 def coordinates(run: Run, numbers: tuple[int, ...]) -> Axes:
-    """Two coordinates of the inputs; on those that the data do not have, everything is 0."""
+    """Return the plane of two coordinates of the inputs; axes that the data do not have are 0."""
     d = run.dataset.d
     labels = [f"coordinate {c + 1}" if c < d else f"no coordinate {c + 1}" for c in numbers]
     rows = np.array([np.arange(d) == c for c in numbers], dtype=np.float64)
@@ -61,22 +61,23 @@ def coordinates(run: Run, numbers: tuple[int, ...]) -> Axes:
 
 
 def _vectors(run: Run, index: int) -> Array:
-    """|alpha_j| u_j at the flat parameters, (m, d)."""
+    """Return |alpha_j| u_j at the flat parameters, (m, d)."""
     s, U = run.network.nodes(run.parameters(index))
     return np.asarray(np.abs(s)[:, None] * _full(run, U))
 
 
 def _full(run: Run, U: Array) -> Array:
-    """Inner weights (m, d) in the coordinates of the inputs."""
+    """Return inner weights (m, d) in the coordinates of the inputs."""
     if run.reduction is None:
         return U[:, : run.dataset.d]
     return run.reduction.full(U[:, : run.reduction.size])
 
 
 def motion(run: Run, numbers: tuple[int, ...]) -> Axes:
-    """The principal directions of |a_j| v_j(t) - |a_j| v_j(0) over all nodes and some frames.
+    """Return the plane of the nodes' motion: principal directions of |a_j| v_j(t) - |a_j| v_j(0).
 
-    Every frame counts the same, whatever its scale: the last ones are larger by many powers of ten.
+    All nodes and some frames count. Every frame has the same weight, whatever its scale: late
+    frames are larger by many powers of ten.
     """
     m, d = run.network.m, run.dataset.d
     count = int(np.clip(MOST_NUMBERS // (m * d), 1, MOST_FRAMES))
@@ -98,7 +99,7 @@ def motion(run: Run, numbers: tuple[int, ...]) -> Axes:
 
 
 def _leading(rows: Array) -> Array:
-    """The first two right singular vectors of rows (k, d), orthonormal with fixed signs, (2, d)."""
+    """Return the first two right singular vectors of rows (k, d), (2, d), with fixed signs."""
     d = rows.shape[1]
     if d <= DENSE:
         _, vectors = np.linalg.eigh(rows.T @ rows)
@@ -112,9 +113,9 @@ def _leading(rows: Array) -> Array:
 
 
 def class_means(run: Run, numbers: tuple[int, ...]) -> Axes:
-    """Along the difference of two classes' means, and across it within their span.
+    """Return the plane of the difference of two classes' means, and its orthogonal in their span.
 
-    For several classes the principal directions of their means.
+    For several classes, the plane of the principal directions of their means.
     """
     x, labels = run.dataset.x, run.dataset.labels
     kinds = np.unique(labels)
@@ -138,7 +139,7 @@ def components(run: Run, numbers: tuple[int, ...]) -> Axes:
 
 
 def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
-    """The span of two nodes' inner weights at a frame: numbers are (j, k, frame)."""
+    """Return the span of two nodes' inner weights at a frame: numbers are (j, k, frame)."""
     if len(numbers) != 3:
         raise InputError("A plane through two nodes needs both, and a frame; pin two nodes.")
     first, second, frame = numbers
@@ -158,9 +159,9 @@ def nodes(run: Run, numbers: tuple[int, ...]) -> Axes:
 
 @final
 class Projection:
-    """A plane of one run: where its nodes and data lie on it.
+    """Projection of a run's nodes and data on a plane.
 
-    Raises InputError where the run has no such plane.
+    Raises InputError if the run has no such plane.
     """
 
     def __init__(self, run: Run, plane: NodePlane) -> None:
@@ -173,18 +174,38 @@ class Projection:
         self.rows, self.labels = axes.rows, axes.labels
 
     def inputs(self, x: Array) -> Array:
-        """Points x (k, d) on the plane, (k, 2)."""
+        """Return points of the input space on the plane.
+
+        Parameters
+        ----------
+        x : array (k, d)
+            Points.
+
+        Returns
+        -------
+        array (k, 2)
+        """
         return np.asarray(x @ self.rows.T)
 
     def weights(self, index: int) -> Array:
-        """|alpha_j| u_j at the flat parameters, (m, 2)."""
+        """Return |alpha_j| u_j at the flat parameters of a frame.
+
+        Returns
+        -------
+        array (m, 2)
+        """
         s, U = self.run.network.nodes(self.run.parameters(index))
         return np.asarray(np.abs(s)[:, None] * self._inner(U))
 
     def directions(self, index: int) -> Array:
-        """u_j/|u_j|, (m, 2); NaN for nodes of length 0.
+        """Return u_j/|u_j| at a frame.
 
-        |u_j| is over all d coordinates: what lies across the plane makes a direction short in it.
+        |u_j| is over all d coordinates: a component across the plane shortens the projection.
+
+        Returns
+        -------
+        array (m, 2)
+            NaN for nodes of length 0.
         """
         run = self.run
         # Without biases, which come last. The row-space form keeps lengths.
@@ -206,14 +227,14 @@ class Projection:
 
     @cached_property
     def _reduced(self) -> tuple[Array, Array]:
-        """The plane in the coordinates of the row-space form."""
+        """Axes of the plane in the coordinates of the row-space form."""
         assert self.run.reduction is not None
         reduction = self.run.reduction
         return reduction.basis @ self.rows.T, reduction.perpendicular @ self.rows.T
 
 
 def checked_projection(run: Run, plane: NodePlane) -> Projection:
-    """A projection on a plane that the run has: InputError for coordinates that do not exist."""
+    """Return a projection on a plane; raise InputError for coordinates that do not exist."""
     if plane.kind == "coordinates":
         check_coordinates(run, plane.numbers)
     return Projection(run, plane)

@@ -1,4 +1,4 @@
-"""The potentials of telgarsky22 (Theorems 3.2 and 3.3) and of batchnorm (appendix D)."""
+"""Potentials of telgarsky22 (Theorems 3.2 and 3.3) and of batchnorm (appendix D)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def cone_potential(run: Run, index: int) -> float:
-    """Phi = (1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|; a cone without a node makes it -inf.
+    """Return Phi = (1/4) sum_k |alpha_k| ln sum_j phi_kj |a_j v_j|; -inf if a cone has no node.
 
     phi_kj = clip to [0, 1] of sgn(alpha_k) a_j relu(<v_j, beta_k>) - (1 - eps) |a_j| |v_j|, as the
     proof uses it, at the physical scale.
@@ -26,7 +26,7 @@ def cone_potential(run: Run, index: int) -> float:
 
 
 def empty_cones(run: Run, index: int) -> float:
-    """How many cones have no node: phi_kj = 0 for all j."""
+    """Return the number of cones without a node: phi_kj = 0 for all j."""
     return float(np.count_nonzero(np.isneginf(_log_sums(run, index))))
 
 
@@ -37,7 +37,7 @@ def _features_of(run: Run) -> tuple[Array, Array]:
 
 
 def _log_sums(run: Run, index: int) -> Array:
-    """ln sum_j phi_kj |a_j v_j| for each cone, (r,)."""
+    """Return ln sum_j phi_kj |a_j v_j| for each cone, (r,)."""
     alpha, beta = _features_of(run)
     parts = run.network.unpack(run.parameters(index))
     a, V = parts["a"], parts["V"]
@@ -53,14 +53,14 @@ def _log_sums(run: Run, index: int) -> Array:
 
 
 def cone_eps(run: Run) -> float:
-    """eps of the law: its points are at most gamma_nc sqrt(eps/2) across their own axis."""
+    """Return eps of the law: its points are at most gamma_nc sqrt(eps/2) across their own axis."""
     law = run.experiment.data
     assert isinstance(law, ConesData)
     return 2.0 * (law.offset / law.gamma_nc) ** 2
 
 
 def has_cone_potential(run: Run) -> bool:
-    """The standard network on cones with the exponential loss."""
+    """Return True for the standard network on cones with the exponential loss."""
     exponential = run.loss.kind == "exponential"
     return (
         run.network.kind == "standard"
@@ -74,7 +74,13 @@ def has_cone_potential(run: Run) -> bool:
 
 @once
 def matched_nodes(run: Run) -> Array:
-    """For each beta_k the node of sgn(a_j) = sgn(alpha_k) with sgn(b_j) v_j nearest to it, (r,)."""
+    """Return the node that matches each reference direction.
+
+    Returns
+    -------
+    array (r,) of int
+        For each beta_k, the node of sgn(a_j) = sgn(alpha_k) whose sgn(b_j) v_j(0) is nearest to it.
+    """
     alpha, beta = _features_of(run)
     parts = run.network.unpack(run.origin)
     cosines = beta @ (np.sign(parts["b"])[:, None] * unit_directions(run, run.origin)).T
@@ -83,7 +89,7 @@ def matched_nodes(run: Run) -> Array:
 
 
 def scalar_potential(run: Run, index: int) -> float:
-    """Phi = (1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2) over the matched nodes, physical scale."""
+    """Return Phi = (1/4) sum_k |alpha_k| ln(a_k^2 + b_k^2), matched nodes at the physical scale."""
     parts, nodes = run.network.unpack(run.parameters(index)), matched_nodes(run)
     squares = parts["a"][nodes] ** 2 + parts["b"][nodes] ** 2
     with np.errstate(divide="ignore"):
@@ -92,7 +98,7 @@ def scalar_potential(run: Run, index: int) -> float:
 
 
 def has_scalar_potential(run: Run) -> bool:
-    """The scalar network with the exponential loss on data whose directions are known."""
+    """Return True for scalar networks with the exponential loss on data with known directions."""
     return run.network.kind == "scalar" and run.loss.kind == "exponential" and knows_features(run)
 
 
@@ -106,7 +112,7 @@ class Reference(NamedTuple):
 
 @once
 def batch_norm_reference(run: Run) -> Reference | None:
-    """What the potential is measured against; None where the frozen features do not separate.
+    """Return the reference of the batch-norm potential; None without separating frozen features.
 
     With V frozen p is linear in a and in c: their hard-margin directions, and gamma = gamma_a +
     gamma_c, both margins over sqrt m. R = gamma^(1/3) m^(1/6)/(27 eps_N), R_V = 1/(2 eps_N), and
@@ -135,7 +141,7 @@ def batch_norm_reference(run: Run) -> Reference | None:
 
 
 def batch_norm_potential(run: Run, index: int) -> float:
-    """|U_t - Ub|^2 - |U_0 - Ub|^2 + al |V_t - V_0|^2, U = (a, c), Ub = U_0 + r Ubar."""
+    """Return |U_t - Ub|^2 - |U_0 - Ub|^2 + al |V_t - V_0|^2, U = (a, c), Ub = U_0 + r Ubar."""
     reference = batch_norm_reference(run)
     if reference is None:
         return float("nan")
@@ -146,7 +152,7 @@ def batch_norm_potential(run: Run, index: int) -> float:
 
 
 def has_batch_norm_potential(run: Run) -> bool:
-    """Batch norm with a loss that goes to zero, and few enough examples for the reference."""
+    """Return True for batch norm, a loss that tends to zero, and at most 1000 examples."""
     return run.network.kind == "batch_norm" and run.loss.monotone and run.dataset.n <= 1000
 
 

@@ -1,6 +1,6 @@
-"""Quantities that the papers' proofs follow: sums of |l'|, loss ratio, proxy-PL, covering radius.
+"""Quantities in the papers' proofs: sums of |l'|, loss ratio, proxy-PL, covering radius.
 
-The slopes are kept as ln |l'(p_i)|, which neither under- nor overflows, whatever the size of p.
+The slopes are stored as ln |l'(p_i)|, which neither under- nor overflows, whatever the size of p.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ LEAST_ROOM = 1e-4  # of a sum between two frames: two interpolations may agree b
 
 
 def has_slopes(run: Run) -> bool:
-    """Two classes, and a loss that goes to zero."""
+    """Return True for two classes and a loss that tends to zero."""
     return run.loss.monotone and run.network.k == 1
 
 
 def log_slopes(run: Run, index: int) -> Array:
-    """ln |l'(p_i)|, (n,): -p_i for the exponential loss, -ln(1 + e^p_i) for the logistic one."""
+    """Return ln |l'(p_i)|, (n,): -p_i for the exponential, -ln(1 + e^p_i) for the logistic loss."""
     p = scale(run, index) * flat_scores(run, index)
     return np.asarray(-p if run.loss.kind == "exponential" else -softplus(p))
 
 
 def log_mean_slope(run: Run, index: int) -> float:
-    """ln G, G = (1/n) sum_i |l'(p_i)|."""
+    """Return ln G, G = (1/n) sum_i |l'(p_i)|."""
     slopes = log_slopes(run, index)
     largest = float(slopes.max())
     with np.errstate(under="ignore"):
@@ -46,7 +46,7 @@ def log_mean_slope(run: Run, index: int) -> float:
 
 
 def log_logarithmic_mean(log_a: float, log_b: float) -> float:
-    """ln of (b - a)/ln(b/a), which is what exp of a line through both ends has as its mean.
+    """Return ln of (b - a)/ln(b/a), the mean of exp over a line through both ends.
 
     >>> round(log_logarithmic_mean(0.0, 1.0), 9) == round(float(np.log(np.e - 1.0)), 9)
     True
@@ -61,15 +61,15 @@ def log_logarithmic_mean(log_a: float, log_b: float) -> float:
 
 
 def perceptron_sum(run: Run, index: int) -> float:
-    """int_0^t G ds, or for sgd sum_(s<t) G_s, G = (1/n) sum_i |l'(p_i)|, from recorded frames.
+    """Return int_0^t G ds, or for sgd sum_(s<t) G_s, G = (1/n) sum_i |l'(p_i)|, by recorded frames.
 
-    Between two frames G is taken as a power of t (and of t itself as an exponential from t = 0),
-    which lies between the rectangle sums of both ends wherever G is monotone: their difference
-    bounds the error. Descent adds what its left sum has over the integral, (step/2) (G_0 - G_1).
-    Flow beyond t = 1000 uses d rho = L e^((L-2) rho) G <q, p(theta)> / sum q dt instead, by the
-    trapezium rule in rho: there t G is a difference of two large logarithms. Frames that lie far
-    apart make it large beyond measure: it is kept as its logarithm. A continued run counts from
-    t = 0, by the frames before its start.
+    Between two frames G is taken as a power of t (and as an exponential in t from t = 0), which
+    lies between the rectangle sums of both ends wherever G is monotone: their difference bounds the
+    error. Descent adds the excess of its left sum over the integral, (step/2) (G_0 - G_1). Flow
+    beyond t = 1000 uses d rho = L e^((L-2) rho) G <q, p(theta)> / sum q dt instead, by the
+    trapezium rule in rho: there t G is a difference of two large logarithms. Frames that are far
+    apart make the sum large beyond measure: it is stored as its logarithm. A continued run counts
+    from t = 0, by the frames before its start.
     """
     with np.errstate(over="ignore"):
         return float(np.exp(log_perceptron_sum(run, index)))
@@ -80,7 +80,7 @@ def log10_perceptron_sum(run: Run, index: int) -> float:
 
 
 def log_perceptron_sum(run: Run, index: int) -> float:
-    """ln of it; -inf at the first frame."""
+    """Return ln of `perceptron_sum`; -inf at the first frame."""
     run, index = run.whole, run.whole.before - run.before + index
     sums = _sums_of(run)
     while len(sums) <= index:
@@ -95,18 +95,22 @@ def log_perceptron_sum(run: Run, index: int) -> float:
 
 @once
 def _sums_of(run: Run) -> list[float]:
-    """The sums of the frames that were asked for, which those after them go on from."""
+    """Return the run's list of sums computed so far, which later frames extend."""
     return []
 
 
 def sum_bounds(run: Run) -> tuple[Array, Array]:
-    """Return bounds on the growth of perceptron_sum from each frame to the next, (T,) each.
-
-    Entry k is about the interval that ends at frame k; entry 0 about what lies before the run.
+    """Return bounds on the growth of perceptron_sum from each frame to the next.
 
     Over two neighbouring intervals the growth is also taken from their outer frames alone. Each may
     be off by twice the difference of the logarithms: interpolation is of second order, so that its
-    error is about a third of it. Where a run has one interval, |l'| at its ends bounds the growth.
+    error is about a third of it. In a run of one interval, |l'| at its ends bounds the growth.
+
+    Returns
+    -------
+    two arrays (T,)
+        Lower and upper bounds. Entry k is about the interval that ends at frame k; entry 0 about
+        the time before the run.
     """
     whole, first = run.whole, run.whole.before - run.before
     last = first + run.frames
@@ -156,12 +160,12 @@ def _log_increment(run: Run, start: int, stop: int) -> float:
 
 
 def _logarithm(value: float) -> float:
-    """ln, -inf at 0 and for what rounding has left below it."""
+    """Return ln; -inf at 0 and for the negative rest of rounding."""
     return float(np.log(value)) if value > 0.0 else (-np.inf if value <= 0.0 else float("nan"))
 
 
 def _power_law(begin: float, end: float, low: float, high: float) -> float:
-    """ln of int of G between two times; all four are logarithms, those of t first."""
+    """Return ln of int of G between two times; all four are logarithms, those of t first."""
     if begin == -np.inf:
         return end + log_logarithmic_mean(low, high)
     return float(np.log(end - begin)) + log_logarithmic_mean(begin + low, end + high)
@@ -181,7 +185,10 @@ def _in_rho(run: Run, ends: tuple[int, int], margins: list[float]) -> float:
 
 
 def has_perceptron_sum(run: Run) -> bool:
-    """Flow, full-batch descent, and sgd on the training examples, all from t = 0 and without l2."""
+    """Return True for flow, full-batch descent, and sgd on the training examples, without l2.
+
+    The run must be known from t = 0.
+    """
     dynamics = run.experiment.dynamics
     known = isinstance(dynamics, GradientDescent | GradientFlow) or (
         isinstance(dynamics, StochasticGradientDescent) and not dynamics.fresh
@@ -192,7 +199,7 @@ def has_perceptron_sum(run: Run) -> bool:
 
 
 def loss_ratio(run: Run, index: int) -> float:
-    """max over i, j of l'(p_i) / l'(p_j)."""
+    """Return max over i, j of l'(p_i) / l'(p_j)."""
     slopes = log_slopes(run, index)
     with np.errstate(over="ignore"):
         return float(np.exp(slopes.max() - slopes.min()))
@@ -204,9 +211,9 @@ def log10_loss_ratio(run: Run, index: int) -> float:
 
 
 def proxy_pl(run: Run, index: int) -> float:
-    """|grad L| / (sqrt2 Rmin gamma Ghat/(3 R sqrt n)), Ghat = (1/n) sum |l'(p_i)|, R = Rmax/Rmin.
+    """Return |grad L| / (sqrt2 Rmin gamma Ghat/(3 R sqrt n)), Ghat = (1/n) sum |l'(p_i)|.
 
-    At least 1 where (15) of frei23 holds. Both sides have the factor Ghat, which cancels.
+    R = Rmax/Rmin. At least 1 where (15) of frei23 holds. The common factor Ghat cancels.
     """
     network, slopes = run.network, log_slopes(run, index)
     assert isinstance(network, FixedOuter)
@@ -223,7 +230,7 @@ def proxy_pl(run: Run, index: int) -> float:
 
 
 def has_proxy_pl(run: Run) -> bool:
-    """The fixed outer layer, with a positive slope of its leaky ReLU and no zero input."""
+    """Return True for the fixed outer layer, with a positive leaky slope and no zero input."""
     network = run.network
     if not isinstance(network, FixedOuter) or not has_slopes(run):
         return False
@@ -232,16 +239,21 @@ def has_proxy_pl(run: Run) -> bool:
 
 
 def pbar_margin(run: Run, index: int) -> float:
-    """min_i <pbar, z_i(s)>, z_i = y_i beta * F(x_i; V(s)), pbar that of the initial features."""
+    """Return min_i <pbar, z_i(s)>, z_i = y_i beta * F(x_i; V(s)), with the initial pbar."""
     return float((signed_features(run, index) @ reference_distribution(run)).min())
 
 
 @once
 def known_features(run: Run) -> tuple[Array, Array] | None:
-    """(alpha (r,), beta (r, d)) of the law of the data with sum |alpha| = 1; None if not known.
+    """Return the features of the law of the data; None if unknown.
 
-    2-parity: beta = (+-1, +-1, 0, ...)/sqrt2 and alpha = +-1/4, the sign of the product, which has
-    margin 1/sqrt(8 d), the largest there is. Cones: their axes, alpha = +-1/r by their labels.
+    2-parity: beta = (+-1, +-1, 0, ...)/sqrt2 and alpha = +-1/4, the sign of the product, whose
+    margin 1/sqrt(8 d) is the largest possible. Cones: their axes, alpha = +-1/r by their labels.
+
+    Returns
+    -------
+    array (r,), array (r, d)
+        alpha with sum |alpha| = 1, and unit vectors beta.
     """
     law = run.experiment.data
     if isinstance(law, ParityData) and law.k == 2:
@@ -258,7 +270,13 @@ def known_features(run: Run) -> tuple[Array, Array] | None:
 
 
 def unit_directions(run: Run, flat: Array) -> Array:
-    """v_j/|v_j| in R^d, (m, d), also of a row-space run; NaN where v_j = 0."""
+    """Return v_j/|v_j| in R^d at flat parameters, also of a row-space run.
+
+    Returns
+    -------
+    array (m, d)
+        NaN where v_j = 0.
+    """
     V = run.network.directions(flat)
     if run.reduction is not None:
         V = run.reduction.full(V)
@@ -266,7 +284,7 @@ def unit_directions(run: Run, flat: Array) -> Array:
 
 
 def covering_radius(run: Run, index: int) -> float:
-    """max_k min_j |v_j(0)/|v_j(0)| - beta_k|: the same at every frame."""
+    """Return max_k min_j |v_j(0)/|v_j(0)| - beta_k|, the same at every frame."""
     return _covering_radius(run)
 
 
@@ -281,7 +299,7 @@ def _covering_radius(run: Run) -> float:
 
 
 def knows_features(run: Run) -> bool:
-    """Nodes with inner weights, and a law whose directions are known."""
+    """Return True for nodes with inner weights, and a law whose directions are known."""
     V = run.network.directions(run.origin)
     inner = bool(np.isfinite(V).all() and V.any())
     return inner and known_features(run) is not None

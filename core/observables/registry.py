@@ -1,7 +1,7 @@
-"""All observables by name, in the order of tables, and what every view shows.
+"""Registry of all observables, in the order of tables, and definitions of what the views show.
 
-`loop.NAME` is always such a number. NAME alone is one too where it is the name of nothing else, so
-that a loop that passes `risk` replaces no computed risk.
+`loop.NAME` is always a number that a recorded loop passed. NAME alone is such a number only if it
+names nothing else, so that a loop that passes `risk` replaces no computed risk.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TAKEN = {
 
 @lru_cache(1024)
 def loop_number(name: str, known_as: str) -> Observable:
-    """Return the observable of the number that a loop called `name`, under the name `known_as`."""
+    """Return the observable, named `known_as`, of the number that a loop passed as `name`."""
     words = name.replace("_", " ")
     return Observable(
         known_as,
@@ -59,7 +59,7 @@ def loop_number(name: str, known_as: str) -> Observable:
 
 
 def name_in(name: str) -> str | None:
-    """Return what a loop called the number `loop.NAME`; None for no such name."""
+    """Return NAME of `loop.NAME`; None for any other name."""
     inner = name.removeprefix(LOOP)
     return inner if inner != name and NUMBER_NAME.fullmatch(inner) else None
 
@@ -103,29 +103,31 @@ def of_shape(shape: Shape) -> tuple[Observable, ...]:
 
 
 def shown_of(run: Run, shape: Shape) -> tuple[Observable, ...]:
-    """The observables of a shape that a run has; numbers that its loop passed come last."""
+    """Return a run's observables of a shape, followed by the numbers that its loop passed."""
     own = tuple(item for item in of_shape(shape) if item.applies(run))
     return (*own, *numbers_of(run)) if shape is Shape.SCALAR else own
 
 
 def numbers_of(run: Run) -> tuple[Observable, ...]:
-    """The numbers that a recorded loop passed beside its frames: NAME, or `loop.NAME` where NAME is
-    something else."""
+    """Return the numbers that a recorded loop passed beside its frames.
+
+    Each is called NAME, or `loop.NAME` if NAME is the name of something else.
+    """
     return tuple(
         loop_number(name, name if _is_free(name) else f"{LOOP}{name}") for name in run.loop_names
     )
 
 
 def _is_free(name: str) -> bool:
-    """Return True if NAME alone, which no observable has, may stand for a number of the loop."""
+    """Return True if no observable is called NAME, so that NAME alone can be a loop's number."""
     reserved = name in TAKEN or name.startswith((LOOP, "gamma_", "theta_"))
     return is_loop_number(name) and not reserved
 
 
 def find_observable(name: str) -> Observable | None:
-    """Return the observable of a name; one that is not registered may be a number that loops pass.
+    """Return the observable of a name; None for a name that no observable can have.
 
-    Whether a run has it, `applies` says. None for a name that no observable can have.
+    A name that is not registered may be a number that loops pass: `applies` decides for each run.
     """
     if name in OBSERVABLES:
         return OBSERVABLES[name]
@@ -136,7 +138,7 @@ def find_observable(name: str) -> Observable | None:
 
 
 def observable_of(name: str) -> Observable:
-    """Return the observable of a name that was checked. Raises KeyError for others."""
+    """Return the observable of a checked name. Raises KeyError for other names."""
     found = find_observable(name)
     if found is None:
         raise KeyError(name)
@@ -144,18 +146,20 @@ def observable_of(name: str) -> Observable:
 
 
 def is_loop_number(name: str) -> bool:
-    """Return True if a checked name is that of a number that a loop passed."""
+    """Return True if a checked name denotes a number that a loop passed."""
     return name not in OBSERVABLES and name not in OBSERVABLES.aside
 
 
 def full_name(name: str) -> str:
-    """Return the name of a checked observable that is also unique outside its run: `loop.NAME` of a
-    number that a loop passed as NAME."""
+    """Return the name of a checked observable that is also unique outside its run.
+
+    A number that a loop passed as NAME is `loop.NAME`.
+    """
     return f"{LOOP}{name}" if is_loop_number(name) and not name.startswith(LOOP) else name
 
 
 def title_with_unit(name: str) -> str:
-    """Return the title of an observable for an axis, with its unit; of no observable, its name in words.
+    """Return an observable's title and unit for an axis; for any other name, the name in words.
 
     >>> title_with_unit("test_error"), title_with_unit("log10_risk")
     ('test error (share)', 'log10 risk')
@@ -168,24 +172,24 @@ def title_with_unit(name: str) -> str:
 
 
 def observable_in(runs: Sequence[Run], name: str) -> Observable | None:
-    """Return the observable of a name that is registered, or that one of some runs has."""
+    """Return the observable of a name that is registered, or that one of the runs has."""
     found = find_observable(name)
     known = name in OBSERVABLES or (found and any(found.applies(run) for run in runs))
     return found if known else None
 
 
 def scalars_of(run: Run) -> tuple[Observable, ...]:
-    """The scalar observables that a run's table may have."""
+    """Return the scalar observables that a run's table may have."""
     return shown_of(run, Shape.SCALAR)
 
 
 def usual_of(run: Run) -> tuple[Observable, ...]:
-    """The scalar observables that a run's table has where none is named."""
+    """Return the scalar observables that a run's table has if none is named."""
     return tuple(item for item in scalars_of(run) if not item.on_request)
 
 
 def last_values(run: Run) -> dict[str, float]:
-    """Every usual scalar at the last frame; empty for a run without frames."""
+    """Return every usual scalar at the last frame, by name; empty for a run without frames."""
     if run.frames == 0:
         return {}
     return {item.name: float(item.at(run, run.frames - 1)) for item in usual_of(run)}
@@ -199,7 +203,7 @@ POWER = "|W|^L"  # what margins are divided by, of any network
 @final
 @dataclass(frozen=True, slots=True)
 class Help:
-    """One definition. `tex` is for mathtext, without dollar signs; empty where there is none."""
+    """Definition of a name. `tex` is for mathtext, without dollar signs; may be empty."""
 
     title: str
     tex: str

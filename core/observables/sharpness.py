@@ -1,9 +1,9 @@
 """Sharpness: the largest eigenvalues of the Hessian of the training risk (core.dynamics.curvature).
 
-Where the Hessian has a form in the examples' span, a factorisation proves the values
-(core.dynamics.example_span). Of few parameters they are those of the whole matrix. Elsewhere
-Lanczos starts at random, and ends where an eigenvalue above its values has a probability of 1e-9.
-Each frame has a value of its own, whichever frames were computed before.
+If the Hessian has a form in the examples' span, a factorisation proves the values
+(core.dynamics.example_span). For few parameters they are those of the whole matrix. Otherwise
+Lanczos starts at random, and ends when an eigenvalue above its values has a probability of 1e-9.
+The value of a frame does not depend on which frames were computed before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COUNT = 3
 
 
 def has_sharpness(run: Run) -> bool:
-    """A loss that is known, at most 1e7 parameters, and PyTorch where it takes derivatives."""
+    """Return True for a known loss, at most 1e7 parameters, and PyTorch if derivatives need it."""
     small = run.network.size <= MOST_PARAMETERS
     known = run.experiment.loss.known and run.network.kind != "kernel_predictor"
     return small and known and (not needs_pytorch(run.network) or find_spec("torch") is not None)
@@ -42,16 +42,16 @@ def has_sharpness(run: Run) -> bool:
 
 @once
 def proving(run: Run) -> ProvedSharpness | None:
-    """What proves the top of this run's Hessians, where it is known to."""
+    """Return the prover of the top of this run's Hessians; None if the run has none."""
     from core.dynamics.example_span import ProvedSharpness, has_span  # SciPy is slow to load
 
     return ProvedSharpness(run.problem) if has_span(run.problem) else None
 
 
 def _largest(run: Run, index: int, count: int) -> Array:
-    """Return the `count` largest, decreasing, and bounds on their errors, (2, count).
+    """Return the `count` largest eigenvalues, decreasing, and bounds on their errors, (2, count).
 
-    NaN where the weights or the risk are beyond float64.
+    NaN if the weights or the risk are beyond float64.
     """
     flat = run.physical_parameters(index)
     missing = np.full((2, count), np.nan)
@@ -69,13 +69,25 @@ def _largest(run: Run, index: int, count: int) -> Array:
 
 @memoised
 def eigenvalues(run: Run, index: int) -> Array:
-    """Return the three largest and bounds on their errors, (2, 3)."""
+    """Return the three largest eigenvalues and bounds on their errors.
+
+    Returns
+    -------
+    array (2, 3)
+        Eigenvalues, decreasing; bounds.
+    """
     return _largest(run, index, COUNT)
 
 
 @memoised
 def top_value(run: Run, index: int) -> Array:
-    """Return the largest alone, which takes fewer products, and its bound, (2, 1)."""
+    """Return the largest eigenvalue alone, which takes fewer products, and its bound.
+
+    Returns
+    -------
+    array (2, 1)
+        Eigenvalue; bound.
+    """
     return _largest(run, index, 1)
 
 
@@ -100,7 +112,7 @@ def gauss_newton(run: Run, index: int) -> float:
 
 
 def step_size(run: Run) -> float:
-    """eta of full-batch descent; NaN for other dynamics."""
+    """Return eta of full-batch descent; NaN for other dynamics."""
     dynamics = run.experiment.dynamics
     if not isinstance(dynamics, GradientDescent) or dynamics.step is None:
         return float("nan")
@@ -108,12 +120,12 @@ def step_size(run: Run) -> float:
 
 
 def has_stability(run: Run) -> bool:
-    """Full-batch descent, and a sharpness."""
+    """Return True for full-batch descent with a sharpness."""
     return np.isfinite(step_size(run)) and has_sharpness(run)
 
 
 def stability(run: Run, index: int) -> float:
-    """eta S/2: along the top vector a step multiplies by 1 - eta S, which is -1 where this is 1."""
+    """Return eta S/2: along the top vector a step multiplies by 1 - eta S, or -1 if this is 1."""
     return 0.5 * step_size(run) * largest(run, index)
 
 
@@ -134,7 +146,7 @@ def _one(run: Run) -> Landmark | None:
 
 
 def off(run: Run, index: int) -> float:
-    """Bound on the error: `TOLERANCE` of the largest, or more where products did not suffice."""
+    """Return a bound on the error: `TOLERANCE` of the largest, or more if products ran out."""
     return float(top_value(run, index)[1, 0])
 
 

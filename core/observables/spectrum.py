@@ -21,9 +21,14 @@ MOST_VALUES = 2_000_000  # of all moments of a trajectory together
 
 
 def inner_gram(run: Run, V: Array) -> Array:
-    """V V' (m, m) or V' V, whichever is smaller; V V' for runs in row-space form.
+    """Return a Gram matrix of inner weights in the run's coordinates.
 
-    There V V' = c c' + diag(z) E E' diag(z): the basis is orthogonal to every e_j.
+    In row-space form V V' = c c' + diag(z) E E' diag(z): the basis is orthogonal to every e_j.
+
+    Returns
+    -------
+    array (m, m) or (d, d)
+        V V' or V' V, whichever is smaller; always V V' for runs in row-space form.
     """
     if run.reduction is not None:
         c, z = V[:, :-1], V[:, -1]
@@ -39,7 +44,13 @@ def _perpendicular_gram(run: Run) -> Array:
 
 @memoised
 def flat_spectrum(run: Run, index: int) -> Array:
-    """(|V|_F, sigma_1, sigma_2, ...) at the flat parameters: leading ones, decreasing."""
+    """Return |V|_F and the leading singular values at the flat parameters.
+
+    Returns
+    -------
+    array (LEADING + 1,)
+        (|V|_F, sigma_1, sigma_2, ...), sigma decreasing; 0 below rounding of the largest.
+    """
     V = run.network.directions(run.parameters(index))
     largest = float(np.abs(V).max()) or 1.0  # whose square may vanish, or overflow
     gram = inner_gram(run, V / largest)
@@ -55,7 +66,7 @@ def flat_spectrum(run: Run, index: int) -> Array:
 
 @once
 def _inner_scaled(run: Run) -> bool:
-    """Whether V belongs to the homogeneous parameters, which e^rho multiplies."""
+    """Return True if V belongs to the homogeneous parameters, which e^rho multiplies."""
     network, flat = run.network, run.origin
     # Tried on the network itself, so that no list of kinds has to say it.
     doubled = network.physical(flat, float(np.log(2.0)))
@@ -63,9 +74,14 @@ def _inner_scaled(run: Run) -> bool:
 
 
 def singular_values(run: Run, index: int) -> Array:
-    """The leading singular values of V at a frame, decreasing, at most 16 and at most min(m, d).
+    """Return the leading singular values of V at the physical scale.
 
-    V holds the inner weight vectors v_j as they are trained, at the physical scale.
+    The rows of V are the inner weight vectors v_j as they are trained.
+
+    Returns
+    -------
+    array (min(LEADING, m, d),)
+        Decreasing.
     """
     count = min(LEADING, run.network.m, run.dataset.d)
     with np.errstate(over="ignore"):
@@ -74,7 +90,13 @@ def singular_values(run: Run, index: int) -> Array:
 
 
 def log10_singular_values(run: Run, index: int) -> Array:
-    """log10 of `singular_values`, finite also where these overflow; -inf for those that are 0."""
+    """Return log10 of `singular_values`, finite also where these overflow.
+
+    Returns
+    -------
+    array (min(LEADING, m, d),)
+        -inf for values of 0.
+    """
     count = min(LEADING, run.network.m, run.dataset.d)
     factor = float(run.rho[index]) / float(np.log(10.0)) if _inner_scaled(run) else 0.0
     with np.errstate(divide="ignore"):
@@ -87,7 +109,7 @@ def stable_rank(run: Run, index: int) -> float:
 
 
 def sigma(place: int) -> Callable[[Run, int], float]:
-    """The singular value of a place, 1 for the largest; NaN where there are fewer."""
+    """Return the function of the singular value of a place, from 1; NaN beyond the last."""
 
     def value(run: Run, index: int) -> float:
         values = singular_values(run, index)
@@ -101,7 +123,13 @@ def _stride(run: Run) -> int:
 
 
 def displacement(run: Run, index: int) -> Array:
-    """V(t) - V(0), flat, in the run's coordinates, which keep inner products only per node."""
+    """Return V(t) - V(0) in the run's coordinates, which preserve inner products per node only.
+
+    Returns
+    -------
+    array (m d,)
+        Row by row; in row-space form the rows are shorter.
+    """
     network = run.network
     with np.errstate(over="ignore", invalid="ignore"):
         physical = run.physical_parameters(index)
@@ -109,7 +137,7 @@ def displacement(run: Run, index: int) -> Array:
 
 
 def effective_rank(squares: Array) -> float:
-    """exp(-sum_k p_k ln p_k), p_k = sigma_k^2 / sum_l sigma_l^2; NaN where all are 0.
+    """Return exp(-sum_k p_k ln p_k), p_k = sigma_k^2 / sum_l sigma_l^2; NaN if all are 0.
 
     >>> round(effective_rank(np.array([1.0, 1.0, 0.0])), 12)
     2.0
@@ -122,12 +150,12 @@ def effective_rank(squares: Array) -> float:
 
 
 def trajectory_rank(run: Run, index: int) -> float:
-    """Effective rank of the displacements V(t) - V(0) up to a frame.
+    """Return the effective rank of the displacements V(t) - V(0) up to a frame.
 
     They are taken at frames 0, s, 2s, ... before it and at the frame itself, s = ceil(T / 64), as
     the rows of a matrix; its squared singular values are the eigenvalues of the matrix of inner
     products. A row has m d entries: inner products of displacements are sums over nodes, which the
-    row-space form keeps. Those of a continued run begin at t = 0.
+    row-space form preserves. Those of a continued run begin at t = 0.
     """
     run, index = run.whole, run.whole.before - run.before + index
     before = _moments(run, -(-index // _stride(run)))
@@ -157,12 +185,12 @@ class _Moments:
     gram: Array  # (c, c), of the rows
 
     def first(self, count: int) -> _Moments:
-        """Those before some frame."""
+        """Return the first `count` displacements."""
         return _Moments(self.rows[:count], self.sizes[:count], self.gram[:count, :count])
 
 
 def _moments(run: Run, count: int) -> _Moments:
-    """The first `count` of them; made once, and more when more are asked for."""
+    """Return the first `count` displacements; compute only those missing in the run's memo."""
     key = ("_displacements", -1)
     kept: _Moments | None = run.memo.get(key)
     if kept is None:
@@ -181,12 +209,12 @@ def _moments(run: Run, count: int) -> _Moments:
 
 
 def has_inner(run: Run) -> bool:
-    """Whether the nodes have inner weight vectors at all."""
+    """Return True if the nodes have inner weight vectors."""
     return bool(np.isfinite(run.network.directions(run.origin)).all())
 
 
 def moves_inner(run: Run) -> bool:
-    """Whether the inner weights are trained, and few enough to be kept at 64 moments."""
+    """Return True if the inner weights are trained, and few enough to be stored at 64 moments."""
     trained = bool({"V", "W"} & {block.name for block in run.network.layout})
     size = run.network.directions(run.origin).size
     return has_inner(run) and trained and MOMENTS * size <= MOST_VALUES
@@ -253,7 +281,13 @@ OBSERVABLES = (
 
 @memoised
 def known_rotations(run: Run, index: int) -> Array:
-    """The rotations of the nodes that have a direction, in increasing order."""
+    """Return the rotations of the nodes that have a direction.
+
+    Returns
+    -------
+    array (at most m,)
+        Cosines, in increasing order.
+    """
     values = rotation(run, index)
     return np.sort(values[np.isfinite(values)])
 

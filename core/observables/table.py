@@ -1,4 +1,4 @@
-"""Tables of a run: all scalar observables a frame, the nodes, and on request the parameters."""
+"""Tables of a run: scalar observables of each frame, node observables, optionally parameters."""
 
 from __future__ import annotations
 
@@ -22,24 +22,40 @@ MOST_BYTES = 4e9
 
 
 def offered(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
-    """The observables that a run's table may have: its scalars, and its nodes' for an NPZ."""
+    """Return the observables that a run's table may have, those of nodes for an NPZ included."""
     return (*scalars_of(run), *(shown_of(run, Shape.NODE) if nodes else ()))
 
 
 def usual(run: Run, nodes: bool = True) -> tuple[Observable, ...]:
-    """Return the observables that a run's table has where none is named."""
+    """Return the observables that a run's table has if none is named."""
     return tuple(item for item in offered(run, nodes) if not item.on_request)
 
 
 def left_out(run: Run, nodes: bool = True) -> tuple[str, ...]:
-    """Return the names of the columns that a run's table has only where they are asked for."""
+    """Return the names of the columns that a run's table has only on request."""
     return tuple(item.name for item in offered(run, nodes) if item.on_request)
 
 
 def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[Observable, ...]:
-    """The observables of some names in the order of tables.
+    """Return the observables of some names, in the order of tables.
 
-    Raises InputError for a name that the run's table does not have.
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    names : sequence of str
+        Names of columns, also `loop.NAME`.
+    nodes : bool
+        Allow observables of nodes, for which only an NPZ has room.
+
+    Returns
+    -------
+    tuple of Observable
+
+    Raises
+    ------
+    InputError
+        The run's table does not have one of the columns.
     """
     known = {item.name: item for item in offered(run, nodes)}
     for name in names:  # `loop.NAME` of what is offered as NAME
@@ -61,9 +77,21 @@ def check_columns(run: Run, names: Sequence[str], nodes: bool = True) -> tuple[O
 def columns_of(
     run: Run, observables: Sequence[Observable], progress: Callable[[int], None] | None = None
 ) -> Columns:
-    """frame, step, log10_time, each (T,), and observables under their names, (T,) or (T, m).
+    """Return the columns of a run's table.
 
-    `progress` is called with 1 after each frame.
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    observables : sequence of Observable
+        Columns beside frame, step and log10_time.
+    progress : callable, optional
+        Called with 1 after each frame.
+
+    Returns
+    -------
+    dict of str to array
+        frame, step and log10_time, each (T,), and the observables by name, (T,) or (T, m).
     """
     frames = run.frames
     columns: Columns = {
@@ -81,12 +109,12 @@ def columns_of(
 
 
 def parameter_columns(run: Run) -> Columns:
-    """x, y, the trained parameters with the frame axis first, and the untrained ones without it.
+    """Return x, y and the parameters: trained ones with the frame axis first, others without it.
 
-    Trained ones are at the physical scale; where e^rho overflows they are infinite, and `theta_*`
-    and `rho` stand beside. Those of a row-space run are given in R^d.
+    Trained parameters are at the physical scale, those of a row-space run in R^d. Where e^rho
+    overflows they are infinite, and columns `theta_*` and `rho` are added.
 
-    Raises InputError where they are too large for one file.
+    Raises InputError if they are too large for one file.
     """
     _check_size(run)
     rho = np.asarray(run.rho[: run.frames], dtype=np.float64)
@@ -137,13 +165,13 @@ def _arrays(run: Run, flat: NDArray[Any]) -> Columns:
 
 
 def _stacked(run: Run, frames: Sequence[Columns]) -> Columns:
-    """Trained parameters of all frames by name, the frame axis first."""
+    """Stack the trained parameters of all frames by name, the frame axis first."""
     names = [block.name for block in run.network.layout]
     return {name: np.array([frame[name] for frame in frames]) for name in names}
 
 
 def _in_full(run: Run, name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """An array as the paper has it: V of a row-space run back in R^d."""
+    """Return an array as in the paper: V of a row-space run back in R^d."""
     if run.reduction is None or name != "V":
         return array
     with np.errstate(invalid="ignore"):  # infinite where e^rho overflows

@@ -1,4 +1,4 @@
-"""Test error: over the whole support where it is small, else on a fixed sample with its error."""
+"""Test error: over the whole support if it is small, else on a fixed sample with its error."""
 
 from __future__ import annotations
 
@@ -42,40 +42,66 @@ SURE = 1e-12  # of |x|: rounding of f, |alpha| = |U| = 1
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """alpha (m,) and U (m, D), each of norm 1."""
+    """Normalised weights: alpha (m,) and U (m, D), each of norm 1."""
 
     alpha: Array
     U: Array
 
     def distance(self, other: Weights) -> float:
-        """What |f'(x) - f(x)|/|x| is at most: the smaller of two bounds for each of two sums."""
+        """Return a bound on |f'(x) - f(x)|/|x|: the smaller of two bounds for each of two sums."""
         outer = bound_of_sum(other.alpha - self.alpha, other.U)
         inner = bound_of_sum(self.alpha, other.U - self.U)
         return outer + inner
 
     def outputs(self, phi: Any, inputs: Array) -> Array:
-        """f at inputs (N, D), in float64."""
+        """Return f at inputs, in float64.
+
+        Parameters
+        ----------
+        phi : Activation
+            Activation of the nodes.
+        inputs : array (N, D)
+            Inputs.
+
+        Returns
+        -------
+        array (N,)
+        """
         return np.asarray(phi(inputs @ self.U.T) @ self.alpha, dtype=np.float64)
 
     def of_many(self, phi: Any, inputs: Any, block: int) -> Array:
-        """f at inputs (N, D), so many at a time."""
+        """Return f at many inputs.
+
+        Parameters
+        ----------
+        phi : Activation
+            Activation of the nodes.
+        inputs : array (N, D)
+            Inputs.
+        block : int
+            Number of inputs evaluated at a time.
+
+        Returns
+        -------
+        array (N,)
+        """
         f = np.empty(inputs.shape[0])
         for begin in range(0, f.size, block):
             f[begin : begin + block] = self.outputs(phi, inputs[begin : begin + block])
         return f
 
     def single(self) -> Weights:
-        """The same in float32."""
+        """Return the weights in float32."""
         return Weights(self.alpha.astype(np.float32), self.U.astype(np.float32))
 
     @property
     def error(self) -> float:
-        """What |f|/|x| may be off by in float32: its sums are of D and of m terms, |f| <= |x|."""
+        """Bound on the float32 error of |f|/|x|: its sums are of D and of m terms, |f| <= |x|."""
         return float((sum(self.U.shape) + 16) * np.finfo(np.float32).eps)
 
 
 def bound_of_sum(a: Array, U: Array) -> float:
-    """min(sum_j |a_j| |u_j|, |a| ||U||), the latter left out where ||U|| would be dear.
+    """Return min(sum_j |a_j| |u_j|, |a| ||U||); the latter only where ||U|| is cheap.
 
     Both are at least |sum_j a_j z_j| / |x| for all |z_j| <= |<u_j, x>|.
     """
@@ -98,7 +124,7 @@ class Scaled:
 
 
 def scaled(inputs: Array, block: int = 4096) -> Scaled:
-    """Inputs (N, D) so that float32 holds them, made block by block."""
+    """Return inputs (N, D) scaled to the range of float32, computed block by block."""
     small = np.empty(inputs.shape, dtype=np.float32)
     lengths = np.empty(inputs.shape[0])
     for begin in range(0, inputs.shape[0], block):
@@ -111,7 +137,7 @@ def scaled(inputs: Array, block: int = 4096) -> Scaled:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """At some frame's weights: y f > 0 (N,), and a lower bound of |f|/|x| (N,)."""
+    """Signs and sizes at some frame's weights: y f > 0 (N,), and a lower bound of |f|/|x| (N,)."""
 
     tested: Scaled
     weights: Weights
@@ -120,13 +146,16 @@ class Known:
 
 
 def is_cone(network: TwoLayer) -> bool:
-    """Whether f = <alpha, phi(U x~)> with phi(c z) = c phi(z) for c > 0, and 1-Lipschitz."""
+    """Return True if f = <alpha, phi(U x~)> with phi(c z) = c phi(z) for c > 0, and 1-Lipschitz."""
     phi = network.activation
     return network.plain_sum and phi.code in (RELU, LEAKY) and abs(phi.slope) <= 1.0
 
 
 def weights_of(network: Network, flat: Array) -> Weights | None:
-    """None for what is not two-layer and homogeneous with one output, or vanishes."""
+    """Return the normalised weights of a homogeneous two-layer network with one output.
+
+    None for other networks, and for weights of norm 0 or beyond float64.
+    """
     if not isinstance(network, TwoLayer) or network.k != 1 or not is_cone(network):
         return None
     alpha, U = (np.asarray(part, dtype=np.float64) for part in network.effective(flat))
@@ -137,18 +166,45 @@ def weights_of(network: Network, flat: Array) -> Weights | None:
 
 
 def of_size_one(inputs: Array) -> Array:
-    """Each row over the power of 2 above its largest entry: exact, and changes no sign of f.
+    """Divide each row by the power of 2 above its largest entry: exact, and changes no sign of f.
 
-    float32 and squares then hold inputs of any size.
+    float32 and squares can then represent inputs of any size.
+
+    Parameters
+    ----------
+    inputs : array (N, D)
+        Inputs.
+
+    Returns
+    -------
+    array (N, D)
     """
     exponents = np.frexp(np.abs(inputs).max(axis=1))[1]
     return np.asarray(np.ldexp(inputs, -exponents[:, None]))
 
 
 def right_on(run: Run, flat: Array, inputs: Array, y: Array, block: int) -> Any | None:
-    """y_i f(x_i) > 0 at test inputs (N, D), (N,); None where it has to be evaluated plainly.
+    """Return y_i f(x_i) > 0 at test inputs, evaluating only where earlier frames leave it open.
 
-    What it knows is kept in the run, and replaced whole: any order of frames gives the same.
+    The run's memo stores the result, replaced as a whole: the order of frames does not matter.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    flat : array
+        Flat parameters.
+    inputs : array (N, D)
+        Test inputs, the same in each call for a run.
+    y : array (N,)
+        Labels, 1 or -1.
+    block : int
+        Number of inputs evaluated at a time.
+
+    Returns
+    -------
+    array (N,) of bool, or None
+        None if the network has to be evaluated in the plain way.
     """
     weights = weights_of(run.network, flat)
     if weights is None:
@@ -190,13 +246,13 @@ NOTHING = TestValues(float("nan"))
 
 @once
 def points_of(run: Run) -> TestSet | None:
-    """The run's test points, made once and kept in the run; None where there are none."""
+    """Return the run's test points; None if it has none."""
     return points_for_test(run.problem)
 
 
 @once
 def _seen(run: Run) -> tuple[Array, Array | None] | None:
-    """What the network sees of all test points; None where it is too large to be kept."""
+    """Return the network's view of all test points; None if it is too large to store."""
     points = points_of(run)
     assert points is not None
     width = run.network.m if run.reduction is not None else 0
@@ -207,7 +263,7 @@ def _seen(run: Run) -> tuple[Array, Array | None] | None:
 
 @memoised
 def test_values(run: Run, index: int) -> TestValues:
-    """Test error and test loss of a frame; NaN where there are no test points."""
+    """Return test error and test loss of a frame; NaN without test points."""
     points = points_of(run)
     if points is None or why_no_output(run.experiment.network):
         return NOTHING

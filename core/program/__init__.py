@@ -28,8 +28,10 @@ MODULE = f"python -m {package('core')}"
 
 
 def headless_program() -> str:
-    """Return the words before a command: "python -m core" in a clone of the source, and the
-    installed command elsewhere, or the name that this program was started under.
+    """Return the words before a command.
+
+    They are "python -m core" in a clone of the source, and elsewhere the installed command, or the
+    name that this program was started under.
 
     >>> headless_program() in (MODULE, COMMAND)
     True

@@ -20,7 +20,7 @@ NAME = "marginscope"
 
 
 def private_folder() -> Path | None:
-    """Return this user's own folder of sockets; None if the system cannot have one."""
+    """Return this user's own folder of sockets; None if the system has none."""
     if not hasattr(socket, "AF_UNIX") or not hasattr(os, "getuid"):  # Windows
         return None
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -39,7 +39,7 @@ def private_folder() -> Path | None:
 
 
 def address() -> Path | None:
-    """Return the socket of this user's window on this screen; None if there can be none."""
+    """Return the socket of this user's window on this screen; None if none is possible."""
     folder = private_folder()
     if folder is None:
         return None

@@ -32,6 +32,7 @@ SHRINK = 0.85
 # Most rounds, and rounds without a gain, of the first stage and of the second, which are longer.
 ROUNDS, PATIENCE = (100, 12), (8, 3)
 LEAST_COSINE = 1e-6
+LEAST_SQUARE = 1e-24  # of |x|^2, where weights leave nothing but rounding
 CHUNK = 2**18
 
 
@@ -146,7 +147,8 @@ class _Search:
         """Return K (n, n) at some weights, and the floor of |D|: a share of |D|'s root mean
         square."""
         n = q.size
-        floor = share * math.sqrt(max(float(q @ self._kernels[0] @ q), 0.0))
+        mean_square = max(float(q @ self._kernels[0] @ q), LEAST_SQUARE * self._gram.max())
+        floor = share * math.sqrt(mean_square)
         is_first = self._lacking is None
         sums, plain, means = np.zeros((2, n, n)), np.zeros((2, n, n)), np.zeros(2)
         for z, mass in self._directions.chunks(max(1, CHUNK // n)):

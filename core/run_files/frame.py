@@ -29,9 +29,9 @@ class Frame:
     """Trained parameters at one moment of the schedule.
 
     `parameters` is flat, in the order of the network's layout, float64 or float32. The physical
-    parameters are W = e^rho * parameters: rho = 0 for gradient descent, while gradient flow hands
-    on a unit vector theta, since e^rho and the margins late in a run need all the digits.
-    `log10_time` is -inf at t = 0. `dual` holds q (n,) when the parameters are float32.
+    parameters are W = e^rho * parameters: rho = 0 for gradient descent, while gradient flow emits
+    a unit vector theta, since e^rho and the margins late in a run need all the digits.
+    `log10_time` is -inf at t = 0. `dual` is q (n,) if the parameters are float32.
     `diagnostics` are numbers of the integrator since the frame before (named by each dynamics).
     """
 
@@ -60,8 +60,15 @@ A_DECADE = 60  # frames, where no end is said: 400 lead to t = 10^6.7 of a loop 
 
 
 def coordinate(log10_time: Array | float) -> Array:
-    """u(x) = x for x <= 1, 1 + ln x above; continuously differentiable and increasing.
+    """Return u(x) = x for x <= 1, 1 + ln x above; continuously differentiable and increasing.
 
+    Returns
+    -------
+    array
+        Of the shape of `log10_time`.
+
+    Examples
+    --------
     >>> coordinate(np.array([-2.0, 1.0, np.e])).tolist()
     [-2.0, 1.0, 2.0]
     """
@@ -70,16 +77,38 @@ def coordinate(log10_time: Array | float) -> Array:
 
 
 def inverse_coordinate(u: Array | float) -> Array:
-    """Return the x with coordinate(x) = u."""
+    """Return the x with coordinate(x) = u.
+
+    Returns
+    -------
+    array
+        Of the shape of `u`.
+    """
     u = np.asarray(u, dtype=np.float64)
     return np.where(u <= 1.0, u, np.exp(np.maximum(u, 1.0) - 1.0))
 
 
 def log10_schedule(first: float, last: float, frames: int, marks: tuple[float, ...]) -> Array:
-    """log10 t of all frames after frame 0: at most frames - 1 increasing values that end at `last`.
+    """Return the times of all frames after frame 0.
 
-    The marks in (-inf, last] are among them exactly.
+    They are equally spaced in log10 t (in `coordinate` for late ends), with the marks inserted.
 
+    Parameters
+    ----------
+    first, last : float
+        log10 t of frame 1 and of the last frame.
+    frames : int
+        Largest number of frames, frame 0 included.
+    marks : tuple of float
+        log10 t of frames that must exist; those above `last` are left out.
+
+    Returns
+    -------
+    array (at most frames - 1,)
+        log10 t, increasing, ending at `last`.
+
+    Examples
+    --------
     >>> log10_schedule(-1.0, 2.0, 5, (1.0,)).tolist()
     [-1.0, 0.5, 1.0, 2.0]
     """
@@ -97,7 +126,7 @@ def log10_schedule(first: float, last: float, frames: int, marks: tuple[float, .
 
 @final
 class Schedule:
-    """Times t >= 0 of frames, each asked for once and in order.
+    """Times t >= 0 of frames, each queried once and in order.
 
     With an end: at most `frames`, equally spaced in log10 t from t = `first` on, and the marks.
     Without: 60 to a decade, and `frames` does not count.

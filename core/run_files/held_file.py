@@ -1,6 +1,6 @@
-"""Watch over a file that is written and another program may remove, cut or move; and what it holds.
+"""Detection of loss: a file that another program removes, cuts or moves while it is written.
 
-No descriptor is opened for that: to close one would take away SQLite's locks of the file in this
+No descriptor is opened for that: closing one would release SQLite's locks of the file in this
 process, those of readers too.
 """
 
@@ -37,7 +37,7 @@ class Loss:
 
 
 class FileLostError(MarginscopeError):
-    """A run file that another program has removed or cut short while it was recorded."""
+    """Error: another program removed or cut short a run file during its recording."""
 
     def __init__(self, text: str, loss: Loss = Loss(REMOVED), *, remedy: str = "") -> None:
         super().__init__(text, remedy=remedy)  # pickle makes the error again from its text alone
@@ -46,7 +46,7 @@ class FileLostError(MarginscopeError):
 
 @final
 class HeldFile:
-    """A file that SQLite has open in this process, known by its inode, and never gets shorter."""
+    """File that SQLite has open in this process, known by its inode, and never gets shorter."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -54,9 +54,9 @@ class HeldFile:
         self._size = 0
 
     def find_loss(self) -> str:
-        """Return REMOVED if the file has no name any more, CUT if it is shorter than it was.
+        """Return REMOVED if the file has no name any more, CUT if it is shorter than before.
 
-        Empty where the system does not tell. Takes two microseconds where the file is in its place.
+        Empty if the system does not report it. Takes two microseconds for a file in its place.
         """
         if self._identity is None:
             return ""
@@ -72,7 +72,7 @@ class HeldFile:
         return ""
 
     def seems_lost(self) -> bool:
-        """Return True if `find_loss` may find one; any thread may ask."""
+        """Return True if `find_loss` may find a loss. Thread-safe."""
         try:
             status = self._path.stat()
         except OSError:
@@ -85,7 +85,7 @@ class HeldFile:
         return self._identity is not None and _identity(self._path) == self._identity
 
     def place(self) -> Path:
-        """Return where the file is now, as far as the system says."""
+        """Return the present path of the file, as far as the system reports it."""
         if _identity(self._path) == self._identity:
             return self._path
         descriptor = self._descriptor()
@@ -97,7 +97,7 @@ class HeldFile:
         return self._path
 
     def _descriptor(self) -> Path | None:
-        """Return what names SQLite's descriptor of the file; None elsewhere than on Linux."""
+        """Return the path of SQLite's descriptor of the file; None on systems other than Linux."""
         with suppress(OSError):
             for one in DESCRIPTORS.iterdir():
                 if self._identity is not None and _identity(one) == self._identity:
@@ -121,10 +121,25 @@ COLUMNS = "idx, step, time, log10_time, rho, parameters, dual"
 def read_saved(
     connection: sqlite3.Connection, sums: Sequence[int], dtype: str, bare: list[int]
 ) -> Iterator[Frame | None]:
-    """Yield the frames whose checksums are `sums`; None for one that is not there as it was.
+    """Yield the frames whose checksums are given; None for a frame that is lost or changed.
 
-    Frames whose numbers beside them cannot be read come without, and are added to `bare`. The
-    checksums are those that were written: pages of another run may have taken the place of these.
+    The checksums are those that were written: pages of another run may have replaced these.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+        Open file.
+    sums : sequence of int
+        Checksums of frames 0, 1, ...
+    dtype : str
+        "float64" or "float32".
+    bare : list of int
+        Updated in place: indices of frames whose diagnostics cannot be read; these frames come
+        without them.
+
+    Yields
+    ------
+    Frame or None
     """
     for index, crc in enumerate(sums):
         row = _rows(connection, f"SELECT {COLUMNS} FROM frame WHERE idx = ?", index)
@@ -149,7 +164,21 @@ def _rows(connection: sqlite3.Connection, sql: str, index: int) -> list[tuple[An
 
 
 def is_intact(path: Path, sums: Sequence[int], dtype: str) -> bool:
-    """Return True if a file, read by its name, has the frames of these checksums."""
+    """Return True if a file, read by its name, has the frames of these checksums.
+
+    Parameters
+    ----------
+    path : Path
+        Run file.
+    sums : sequence of int
+        Checksums of frames 0, 1, ...
+    dtype : str
+        "float64" or "float32".
+
+    Returns
+    -------
+    bool
+    """
     try:
         with closing(connect_to_read(path)) as connection:
             bare: list[int] = []
@@ -160,7 +189,7 @@ def is_intact(path: Path, sums: Sequence[int], dtype: str) -> bool:
 
 
 def is_whole(path: Path) -> bool:
-    """Return True for a run that came to its end, which no shorter one may replace."""
+    """Return True for a run that reached its end, which no shorter one may replace."""
     with suppress(sqlite3.Error, OSError), closing(connect_to_read(path)) as connection:
         said = read_meta(connection, ("status", "reason"))
         whole = {dump_json(reason) for reason in WHOLE}

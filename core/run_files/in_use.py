@@ -1,4 +1,4 @@
-"""Recorders at work on run files: which process holds a file, and whose `-wal` is beside it.
+"""Active recorders of run files: the process that writes a file, and the owner of its `-wal`.
 
 Process numbers mean something only within one boot of one machine, and within one container. Two
 containers with one host name and a shared folder have the same numbers for different processes.
@@ -31,10 +31,10 @@ _UNKNOWN = secrets.token_hex(4)  # another one for each process
 
 
 def machine_name() -> str:
-    """Return the host name and a mark of boot and container, as file names hold them.
+    """Return the host name and a mark of boot and container, as file names contain them.
 
-    Where Linux does not say which container this is, the mark belongs to this process alone, so
-    that no process is taken for one of another container. Elsewhere there is no mark.
+    If Linux does not name the container, the mark belongs to this process alone, so that no process
+    is taken for one of another container. Other systems have no mark.
 
     >>> machine_name() == machine_name(), "." in machine_name()
     (True, False)
@@ -257,7 +257,7 @@ def is_journal_locked(path: Path) -> bool:
 
 
 def is_recorded(path: Path) -> bool:
-    """Return True if a recorder, of this process or another one, is at work on a file.
+    """Return True if a recorder of a file is active, in this process or another one.
 
     Recorders lock their journal, also for other containers. Those of older versions are seen on
     Linux alone. Raises OSError.
@@ -277,7 +277,7 @@ def is_recorded(path: Path) -> bool:
 
 
 def has_recorder(path: Path) -> bool | None:
-    """Return whether a recorder is at work on an unfinished file; None where that is not known."""
+    """Return whether a recorder of an unfinished file is active; None if unknown."""
     try:
         return is_recorded(path) or (None if sys.platform == "win32" else False)
     except OSError:

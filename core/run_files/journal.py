@@ -1,8 +1,8 @@
-"""Journals of SQLite for a run file that is written, by what its file system can do.
+"""Journals of SQLite for a run file that is written, chosen by the abilities of its file system.
 
 A recording is in WAL mode, which needs byte-range locks and shared memory. Network file systems may
-have neither: then a rollback journal and SQLite's exclusive locking mode do, and where there are no
-locks at all, none are taken; that one program has the name is up to how it was made.
+have neither: then a rollback journal and SQLite's exclusive locking mode suffice. On a file system
+without locks none are taken; the making of the file then ensures that one program has the name.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Opened:
 def has_locks(folder: Path) -> bool:
     """Return True unless the file system of a folder refuses byte-range locks.
 
-    A new file is tried: to close any descriptor of another one would take away the locks that this
-    process has of it. SQLite says no more than "locked" of a file system without locks.
+    A new file is tried: closing any descriptor of another one would release the locks that this
+    process has of it. SQLite only reports "locked" for a file system without locks.
     """
     if sys.platform == "win32":
         return True
@@ -122,7 +122,7 @@ def connect_to_write(path: Path, journal: Journal) -> sqlite3.Connection:
 
 
 def start_journal(connection: sqlite3.Connection, journal: Journal) -> None:
-    """Choose the journal of a recording. Raises sqlite3.OperationalError where it cannot be."""
+    """Choose the journal of a recording. Raises sqlite3.OperationalError if it is not possible."""
     connection.execute("PRAGMA synchronous=NORMAL")
     # The rollback journal stays, so that its lock says who records.
     wanted = "wal" if journal is Journal.WAL else "persist"
@@ -152,7 +152,7 @@ def close_as(connection: sqlite3.Connection, reason: str) -> None:
 
 
 def leave_journal(connection: sqlite3.Connection) -> bool:
-    """Move everything into the main file and drop the journal; False while a reader is in the way.
+    """Move everything into the main file and drop the journal; False while a reader blocks it.
 
     The mode MEMORY leaves the same file as DELETE does, without a journal that a crash could leave.
     Only the checkpoint waits for the disk: the change of mode writes two bytes of the header, and a
@@ -171,7 +171,7 @@ def leave_journal(connection: sqlite3.Connection) -> bool:
 
 
 def is_left(path: Path) -> bool:
-    """Return True if a journal lies beside a file that is not whole without it. Raises OSError.
+    """Return True if a journal exists beside a file that is incomplete without it. Raises OSError.
 
     A rollback journal whose header is zeroed belongs to a transaction that was committed.
     """
@@ -248,7 +248,22 @@ def name_file_system(path: Path) -> str:
 
 
 def explain_refusal(doing: str, path: Path, error: Exception) -> tuple[str, str]:
-    """Return what was refused, and what to do: of the disk's room, or of its file system."""
+    """Explain a refusal by the disk or its file system.
+
+    Parameters
+    ----------
+    doing : str
+        Refused action, such as "the write".
+    path : Path
+        File concerned.
+    error : Exception
+        Error of SQLite or of the system.
+
+    Returns
+    -------
+    (str, str)
+        What was refused, and what to do.
+    """
     if is_of_file_system(error, also=False):
         return (
             f"The {name_file_system(path)} refused {doing}: SQLite's locks or shared memory fail "

@@ -38,9 +38,9 @@ def _plain(value: object) -> object:
 
 
 def printable(text: str) -> str:
-    """Return text without control characters, which would steer the reader's terminal.
+    r"""Return text without control characters, which would steer the reader's terminal.
 
-    >>> printable("a\\x1b[2Jb")
+    >>> printable("a\x1b[2Jb")
     'a [2Jb'
     """
     return "".join(char if char.isprintable() or char == "\n" else " " for char in text)
@@ -51,10 +51,10 @@ def printable(text: str) -> str:
 class Description:
     """Description of a run before its first frame, each part as the reader of meta wants it.
 
-    `layout` has the trained arrays, (name, shape), in their order in a frame; `sizes` are n, d, m
-    and k; `experiment` the sections of a study file; `state` the version of the states that are
-    kept, 0 for none; `recorded` says that another program took the steps, and `optimizer` what its
-    optimizer said of itself, and `loop` the factors of the loop's outputs and of its loss.
+    `layout` lists the trained arrays, (name, shape), in their order in a frame; `sizes` are n, d, m
+    and k; `experiment` the sections of a study file; `state` the version of the stored states, 0
+    for none. `recorded` is true if another program took the steps; `optimizer` are then the
+    settings of its optimizer, and `loop` the factors of the loop's outputs and of its loss.
     """
 
     engine: str

@@ -1,4 +1,4 @@
-"""Networks of other programs: their names in recordings, and their activations with NumPy alone.
+"""Networks of other programs: names in recordings, and activations with NumPy alone.
 
 A recorder may have nothing else. `core.network.recorded` computes the networks, and
 adds derivatives and SciPy's faster erf; a test compares both.
@@ -22,13 +22,25 @@ CUBIC = 0.044715  # of Hendrycks and Gimpel, "Gaussian error linear units", sect
 
 
 def sigmoid(z: Array) -> Array:
-    """Return 1/(1 + e^-z), which overflows on neither side."""
+    """Return 1/(1 + e^-z), which overflows on neither side.
+
+    Returns
+    -------
+    array
+        Of the shape of `z`.
+    """
     e = np.exp(-np.abs(z))
     return np.asarray(np.where(z > 0.0, 1.0, e) / (1.0 + e))
 
 
 def softplus(z: Array) -> Array:
-    """Return ln(1 + e^z)."""
+    """Return ln(1 + e^z).
+
+    Returns
+    -------
+    array
+        Of the shape of `z`.
+    """
     return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))))
 
 
@@ -37,7 +49,13 @@ _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
 def gelu_tanh_inner(z: Array) -> Array:
-    """Return tanh(sqrt(2/pi) (z + .044715 z^3))."""
+    """Return tanh(sqrt(2/pi) (z + .044715 z^3)).
+
+    Returns
+    -------
+    array
+        Of the shape of `z`.
+    """
     return np.asarray(np.tanh(ROOT * (z + CUBIC * z**3)))
 
 
@@ -58,12 +76,31 @@ VALUES: dict[str, Callable[[Array], Array]] = {
 
 
 def activation_value(name: str, slope: float, z: Array) -> Array:
-    """Return phi(z) of an activation by name; `slope` is that of a leaky ReLU on the left.
+    """Return phi(z) of an activation.
 
+    Parameters
+    ----------
+    name : str
+        Name of the activation.
+    slope : float
+        Slope of a leaky ReLU on the left; unused by others.
+    z : array
+        Preactivations.
+
+    Returns
+    -------
+    array
+        Of the shape of `z`.
+
+    Raises
+    ------
+    KeyError
+        The name is unknown.
+
+    Examples
+    --------
     >>> activation_value("leaky_relu", 0.25, np.array([-4.0, 2.0])).tolist()
     [-1.0, 2.0]
-
-    Raises KeyError for another name.
     """
     if name == "leaky_relu":
         return np.where(z > 0.0, z, slope * z)
@@ -101,8 +138,22 @@ DEFAULT_SLOPE = 0.01  # that of PyTorch's LeakyReLU
 
 
 def split_vector(flat: Array, layout: Sequence[Sequence[Any]]) -> dict[str, Array]:
-    """Return the arrays of a layout, (name, shape) each, as views of one vector.
+    """Split a vector into the arrays of a layout.
 
+    Parameters
+    ----------
+    flat : array (size,)
+        Flat parameters.
+    layout : sequence of (name, shape)
+        Arrays in their order.
+
+    Returns
+    -------
+    dict of str to array
+        Views of `flat`, by name.
+
+    Examples
+    --------
     >>> split_vector(np.arange(3.0), (("a", (1,)), ("V", (1, 2))))
     {'a': array([0.]), 'V': array([[1., 2.]])}
     """
@@ -117,10 +168,10 @@ def split_vector(flat: Array, layout: Sequence[Sequence[Any]]) -> dict[str, Arra
 @final
 @dataclass(frozen=True, slots=True)
 class Form:
-    """f(x) = sum_j a_j phi(<v_j, x> + b_j) + c: which of its arrays are there, and trained.
+    """Network f(x) = sum_j a_j phi(<v_j, x> + b_j) + c, and which of its arrays are trained.
 
     k outputs, 1 for two classes, else at least 3. `slope` is that of a leaky ReLU on the left.
-    `outer` says that the outer weights are trained, `alike` that all are +-1/sqrt(m).
+    `outer`: the outer weights are trained; `alike`: all are +-1/sqrt(m).
     """
 
     n: int

@@ -1,4 +1,4 @@
-"""Making a new run file: its name is claimed, and everything but the frames is written."""
+"""Making a new run file: claim its name, and write everything but the frames."""
 
 from __future__ import annotations
 
@@ -32,7 +32,22 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def check_free(path: Path, overwrite: bool, otherwise: str = "") -> None:
-    """Raise InputError for a file that exists and is not to be replaced, in Python's words."""
+    """Raise InputError, in Python's words, for an existing file that is not to be replaced.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the new file.
+    overwrite : bool
+        Allow an existing file.
+    otherwise : str
+        Start of the advice in the message.
+
+    Raises
+    ------
+    InputError
+        The file exists.
+    """
     if path.exists() and not overwrite:
         raise InputError(
             f"The run file {path} exists; {otherwise}with overwrite=True it is replaced, or "
@@ -43,8 +58,8 @@ def check_free(path: Path, overwrite: bool, otherwise: str = "") -> None:
 def claim(path: Path, force: bool) -> Path:
     """Make an empty file that no other program has, and return its path.
 
-    With `force` an old file stays where it is, and the new one is made beside it, to take its place
-    in the end (`take_place`); what an earlier attempt left there goes first.
+    With `force` an old file stays where it is, and the new one is made beside it, to replace the
+    old one at the end (`take_place`); a rest of an earlier attempt is removed first.
     """
     old = [beside(path, suffix) for suffix in SIDE_FILES]
     try:
@@ -111,7 +126,7 @@ def place_of(made: Path) -> Path | None:
 
 
 def take_place(made: Path, path: Path) -> None:
-    """Put a closed file in the place of an old one, whose side files go first. Raises OSError."""
+    """Replace an old file and its side files by a closed one. Raises OSError."""
     for suffix in SIDE_FILES:
         beside(path, suffix).unlink(missing_ok=True)
     made.replace(path)
@@ -123,9 +138,25 @@ def take_place(made: Path, path: Path) -> None:
 def created(
     path: Path, rows: Mapping[str, str], arrays: Mapping[str, NDArray[np.float64]]
 ) -> Opened:
-    """A new run file with everything but frames, and the best journal that its place allows.
+    """Make a new run file without frames, with the best journal that its place allows.
 
-    Raises sqlite3.OperationalError and OSError.
+    Parameters
+    ----------
+    path : Path
+        Claimed, empty file.
+    rows : mapping of str to str
+        Rows of meta, JSON texts.
+    arrays : mapping of str to array
+        Contiguous little-endian float64, by name.
+
+    Returns
+    -------
+    Opened
+
+    Raises
+    ------
+    sqlite3.OperationalError, OSError
+        The file cannot be written.
     """
     usable = usable_journals(path.parent)
     for journal in usable:
@@ -146,9 +177,9 @@ def _created(
     arrays: Mapping[str, NDArray[np.float64]],
     journal: Journal,
 ) -> sqlite3.Connection:
-    """A connection to a new run file.
+    """Make a new run file and return a connection to it.
 
-    What cannot be lost yet is written without a journal and synced once; none is ever left behind.
+    Content that cannot be lost yet is written without a journal and synced once; none is ever left.
     """
     connection = connect_to_write(path, journal)
     try:
@@ -182,9 +213,9 @@ def _created(
 
 
 def note_wal(connection: sqlite3.Connection, path: Path) -> None:
-    """Write which `-wal` is the file's own, as its first transaction.
+    """Write the name of the file's own `-wal`, as its first transaction.
 
-    By the journal of that write readers know that a recorder is at work.
+    By the journal of that write readers know that a recorder is active.
     """
     connection.execute(UPDATE_META, ("0", "wal"))  # a value that stays the same writes nothing
     header = read_wal_header(beside(path, "-wal"))

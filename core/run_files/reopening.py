@@ -1,7 +1,7 @@
-"""Opening a run file again, so that the recording of it goes on after its latest frame.
+"""Reopening a run file to continue its recording after the latest frame.
 
 Frames before are not touched. Nothing is changed before the caller has agreed, and each change is
-one transaction: what is killed in between is read, and opened again, as before.
+one transaction: after a kill in between, the file is read, and reopened, as before.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ LAST = "SELECT count(*), max(idx), max(log10_time) FROM frame"
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """Content of a run file: `meta`, its arrays but for states, how many frames, and the last."""
+    """Content of a run file: `meta`, its arrays but for states, number and last of its frames."""
 
     meta: Mapping[str, Any]
     arrays: Mapping[str, NDArray[np.float64]]
@@ -77,7 +77,7 @@ class Facts:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Earlier:
-    """A recording that goes on: its file, held by this process, and what is in it so far."""
+    """Recording that is continued: its file, held by this process, and its content so far."""
 
     path: Path
     opened: Opened
@@ -204,7 +204,7 @@ def _facts(connection: sqlite3.Connection) -> Facts:
 
 
 def reopen(path: Path, facts: Facts, changes: Mapping[str, str]) -> Earlier:
-    """Take a run file to record on in it, with `changes` of its meta.
+    """Take a run file to continue its recording, with `changes` of its meta.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def _reopened(path: Path, journal: Journal, facts: Facts, changes: Mapping[str, 
 
 
 def _forget_wal(path: Path, connection: sqlite3.Connection) -> None:
-    """Let a file without a `-wal` name none: the next one gets a number that is not known yet.
+    """Remove the name of the `-wal` from a file without one: the next gets a new number.
 
     One page is written, which a kill cannot leave half written.
     """

@@ -4,7 +4,7 @@ The program uses them, and so does the recorder of other people's loops, which n
 NumPy.
 
 A run file (`.msrun`) is one SQLite database. While it is being recorded it is in WAL mode, with
-`-wal` and `-shm` beside it; a finished one is a single file. Blobs are little-endian and stand last
+`-wal` and `-shm` beside it; a finished one is a single file. Blobs are little-endian and the last
 in their rows, so that the numbers before them are read without walking through the blob's pages.
 """
 
@@ -86,7 +86,7 @@ _NO_TIME = -1.0  # NULL in the checksum
 
 @cache
 def expected_schema(version: int) -> frozenset[SchemaRow]:
-    """Rows (type, name, tbl_name, sql) of sqlite_schema in a file of this version.
+    """Return the rows (type, name, tbl_name, sql) of sqlite_schema in a file of this version.
 
     Raises KeyError for a version that this program does not know.
     """
@@ -102,7 +102,7 @@ def expected_schema(version: int) -> frozenset[SchemaRow]:
 
 
 def time_of(log10_time: float) -> float | None:
-    """10^log10_time, the `time` column of a frame; None where it overflows.
+    """Return 10^log10_time, the `time` column of a frame; None if it overflows.
 
     >>> time_of(2.0), time_of(float("-inf")), time_of(400.0)
     (100.0, 0.0, None)
@@ -133,9 +133,26 @@ def frame_crc(
     parameters: bytes | memoryview,
     dual: bytes | memoryview | None,
 ) -> int:
-    """CRC-32 of a frame: (idx, step, time, log10_time, rho) as <qqddd, then parameters, dual.
+    """Return the CRC-32 of a frame.
 
-    A time that is NULL enters as -1.0.
+    The checksum is over (idx, step, time, log10_time, rho) as <qqddd, then parameters, dual.
+
+    Parameters
+    ----------
+    index, step : int
+        Index of the frame, and its steps.
+    time : float or None
+        t; None, if it overflows, enters as -1.0.
+    log10_time, rho : float
+        log10 t, and ln of the physical factor.
+    parameters : bytes-like
+        Blob of the parameters.
+    dual : bytes-like or None
+        Blob of q.
+
+    Returns
+    -------
+    int
     """
     numbers = _NUMBERS.pack(index, step, _NO_TIME if time is None else time, log10_time, rho)
     crc = zlib.crc32(parameters, zlib.crc32(numbers))

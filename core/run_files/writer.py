@@ -1,4 +1,4 @@
-"""Writing the tables of a run file while its run goes on, so that a crash loses next to nothing."""
+"""Writing the tables of a run file during its run, so that a crash loses next to nothing."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ class RunWriter:
 
     `append` commits whenever 64 frames or 16 MiB are pending or 50 ms have passed since the last
     commit, and returns the index of the last frame that is safe. Call `flush` before a pause:
-    nothing is committed in between calls. What is pending is kept in memory and written when it is
-    committed: an open transaction would save none of it, and each statement lets go of the GIL,
-    which a thread that paints beside this one is slow to give back. While it records, `-wal` and
-    `-shm` lie beside the file; `finish` leaves exactly one file. Once the disk has refused a write
-    (DiskError) the recording is closed with reason "disk_full" and every later write raises the
-    same error.
+    nothing is committed between calls. Pending rows stay in memory and are written when they are
+    committed: an open transaction would save none of them, and each statement releases the GIL,
+    which a thread that paints beside this one is slow to give back. During the recording `-wal` and
+    `-shm` exist beside the file; `finish` leaves exactly one file. Once the disk has refused a
+    write (DiskError) the recording is closed with reason "disk_full" and every later write raises
+    the same error.
 
-    With `force` an old file is replaced in the end, not before. Where it is a finished run and this
+    With `force` an old file is replaced at the end, not before. If it is a finished run and this
     one was cut off, both stay, and `path` is that of the new one beside it. An `earlier` recording
-    goes on in its file. A `rescuable` one is left open where its file is lost (FileLostError), so
-    that what it holds can still be read.
+    is continued in its file. A `rescuable` one stays open if its file is lost (FileLostError), so
+    that its content can still be read.
 
-    Raises InputError where the file exists (unless `force`) or cannot be made, DiskError where the
-    disk is full.
+    Raises InputError if the file exists (unless `force`) or cannot be made, DiskError if the disk
+    is full.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class RunWriter:
             raise
 
     def _hold(self, opened: Opened, lock: WriterLock | None = None) -> None:
-        """Keep a connection, and know its files again."""
+        """Store a connection, and identify its files."""
         suffix = opened.journal.suffix
         self.connection: sqlite3.Connection | None = opened.connection  # None once it is closed
         self._lock = lock or lock_journal(self.path, suffix)
@@ -174,7 +174,7 @@ class RunWriter:
         return self.committed
 
     def event(self, kind: str, payload: Mapping[str, Any]) -> None:
-        """Note something that happened at the latest frame; numbers not finite become null.
+        """Record an event at the latest frame; numbers that are not finite become null.
 
         It is committed with the frames around it. Events beyond the 100,000th are left out.
         """
@@ -196,7 +196,7 @@ class RunWriter:
         self._pending_bytes += size
 
     def flush(self) -> int:
-        """Commit what is pending; returns `committed`.
+        """Commit pending rows; return `committed`.
 
         Raises DiskError when the disk refuses, FileLostError when the file was removed or cut.
         """
@@ -302,7 +302,7 @@ class RunWriter:
         )
 
     def _look_open(self) -> None:
-        """Raise what ended the recording, where it has ended."""
+        """Raise the error that ended the recording, if any."""
         if self._refusal is not None:
             raise self._refusal
         if self.connection is None:
@@ -341,7 +341,7 @@ class RunWriter:
         raise FileLostError(f"{text}, and its frames with it", loss, remedy="record the run again")
 
     def seems_lost(self) -> bool:
-        """Return True if the file, or its `-wal`, may be lost; any thread may ask."""
+        """Return True if the file, or its `-wal`, may be lost. Thread-safe."""
         return self._file.seems_lost() or self._journal.seems_lost()
 
     def discard(self, loss: Loss) -> None:

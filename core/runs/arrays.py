@@ -1,6 +1,6 @@
-"""Parts of a run file, read piece by piece and checked before memory is taken.
+"""Arrays and counts of a run file, read piece by piece and checked before memory is taken.
 
-Everything that is wrong raises RunFileError.
+Any fault raises RunFileError.
 """
 
 from __future__ import annotations
@@ -35,7 +35,18 @@ Arrays = Mapping[str, Array]
 
 
 def read_arrays(connection: Connection) -> Arrays:
-    """Return the arrays that are read when a file is opened, by name; others are refused."""
+    """Read the arrays that opening a file needs; refuse unknown ones.
+
+    Returns
+    -------
+    dict of str to array
+        Read-only float64, by name; states and frames before the start are not read.
+
+    Raises
+    ------
+    RunFileError
+        An array is unknown or damaged.
+    """
     sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
     stored = [row[0] for row in connection.query(sql)]
     if len(set(stored)) != len(stored) or None in stored or len(stored) == MAX_ARRAYS:
@@ -48,7 +59,28 @@ def read_arrays(connection: Connection) -> Arrays:
 
 
 def shaped(connection: Connection, arrays: Arrays, name: str, shape: tuple[int, ...]) -> Array:
-    """Return one of the arrays, of exactly this shape. Raises RunFileError for another."""
+    """Return one of the arrays, which must have exactly a given shape.
+
+    Parameters
+    ----------
+    connection : Connection
+        Open file, for the error.
+    arrays : dict of str to array
+        Result of `read_arrays`.
+    name : str
+        Name of the array.
+    shape : tuple of int
+        Required shape.
+
+    Returns
+    -------
+    array (*shape)
+
+    Raises
+    ------
+    RunFileError
+        The array is missing or has another shape.
+    """
     if name not in arrays or arrays[name].shape != shape:
         raise connection.damaged(f"its array {name} is missing or does not have shape {shape}")
     return arrays[name]
@@ -57,7 +89,29 @@ def shaped(connection: Connection, arrays: Arrays, name: str, shape: tuple[int, 
 def read_array(
     connection: Connection, name: str, finite: bool = True, largest: int = 2 * MAX_ELEMENTS
 ) -> Array:
-    """An array, read-only float64; with `finite` all of its values are. RunFileError for others."""
+    """Read an array.
+
+    Parameters
+    ----------
+    connection : Connection
+        Open file.
+    name : str
+        Name of the array.
+    finite : bool
+        Require finite values; otherwise infinite ones are allowed, but no NaN.
+    largest : int
+        Largest number of values.
+
+    Returns
+    -------
+    array of the stored shape
+        Read-only float64.
+
+    Raises
+    ------
+    RunFileError
+        The array is missing, damaged, too long, or has a value that is not allowed.
+    """
     columns = ", ".join([typed("dtype", "text"), typed("shape", "text"), typed("crc32", "integer")])
     sql = f"SELECT {columns} FROM array WHERE name = ?"
     rows = list(connection.query(sql, (name,), longest=MAX_BLOB_BYTES))
@@ -102,7 +156,31 @@ def _only(connection: Connection, sql: str, parameters: tuple[object, ...]) -> A
 def read_values(
     connection: Connection, blob: bytes, dtype: str, what: str, finite: bool = True
 ) -> Array:
-    """A read-only float64 array of the blob's values, all of them finite, or just no NaN."""
+    """Decode a blob.
+
+    Parameters
+    ----------
+    connection : Connection
+        Open file, for the error.
+    blob : bytes
+        Little-endian values.
+    dtype : str
+        "float64" or "float32".
+    what : str
+        Name of the values in the error.
+    finite : bool
+        Require finite values; otherwise infinite ones are allowed, but no NaN.
+
+    Returns
+    -------
+    array (N,)
+        Read-only float64.
+
+    Raises
+    ------
+    RunFileError
+        A value is not allowed.
+    """
     values = np.frombuffer(blob, dtype=DTYPES[dtype]).astype(np.float64, copy=False)
     if not np.isfinite(values).all() and (finite or np.isnan(values).any()):
         raise connection.damaged(f"{what} holds a value that is not finite")
@@ -116,7 +194,7 @@ WORDS = {"frame": "frames", "metric": "diagnostics", "event": "events"}
 
 
 def read_ending(connection: Connection) -> Ending:
-    """The values of meta that change when a run ends."""
+    """Read the values of meta that change when a run ends."""
     keys = ", ".join(f"'{name}'" for name in Ending.model_fields)
     sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta WHERE key IN ({keys})"
     rows: dict[str, Any] = dict(connection.query(f"{sql} LIMIT {len(Ending.model_fields)}"))
@@ -128,10 +206,10 @@ def read_ending(connection: Connection) -> Ending:
 
 
 def check_counts(connection: Connection, counts: Counts | None) -> None:
-    """Raise RunFileError where rows are missing that a finished file says it has.
+    """Raise RunFileError if a finished file lacks rows that it counted.
 
     A page of the file that was lost or exchanged for another takes its rows with it, and all
-    others stay in order. Files of earlier versions say nothing (`counts` is None).
+    others stay in order. Files of earlier versions have no counts (`counts` is None).
     """
     if counts is None:
         return
@@ -154,10 +232,22 @@ SQL = (
 def read_loop_names(
     connection: Connection, known: tuple[str, ...], first: int, frames: int
 ) -> tuple[str, ...]:
-    """Return the `known` names and those of the frames from `first` up to `frames`.
+    """Return the names of the numbers that a recorded loop passed.
 
-    Other names than `NUMBER_NAME` allows are left to `Run.diagnostics`: a text from a file is no
-    column.
+    Parameters
+    ----------
+    connection : Connection
+        Open file.
+    known : tuple of str
+        Names in the frames before `first`.
+    first, frames : int
+        Range of frames to read, `frames` not included.
+
+    Returns
+    -------
+    tuple of str
+        Sorted, at most `MAX_METRICS`. Names that `NUMBER_NAME` does not allow are left to
+        `Run.diagnostics`: a text from a file is no column.
     """
     found = {str(row[0]) for row in connection.query(SQL, (first, frames))}
     allowed = {name for name in found if NUMBER_NAME.fullmatch(name)}

@@ -1,4 +1,4 @@
-"""The abstract Run: what is asked of one, whether it is one file's or reaches back to t = 0."""
+"""Abstract run: the interface of one file's run and of a run that reaches back to t = 0."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MAX_NOTE = 500
 
 
 class Run(ABC):
-    """What was run, and its frames: frame i holds the trained parameters at the i-th time.
+    """Settings, data and frames: frame i contains the trained parameters at the i-th time.
 
-    The physical parameters are e^rho[i] times `parameters(i)`. Arrays are read-only. `memo` is for
-    what others make of the run.
+    The physical parameters are e^rho[i] times `parameters(i)`. Arrays are read-only. `memo` caches
+    results of other modules about the run.
 
-    Raises RunFileError in every method that reads, for a file that is not exactly a run file.
+    Every method that reads raises RunFileError for a file that is not exactly a run file.
     """
 
     path: Path
@@ -59,16 +59,29 @@ class Run(ABC):
 
     @property
     def reduction(self) -> Reduction | None:
-        """The coordinates of a run in row-space form; None where frames hold whole vectors."""
+        """Coordinates of a run in row-space form; None if frames contain whole vectors."""
         return self._header.reduction
 
     @property
     def inputs(self) -> Array:
-        """x~ (n, D), what the network sees of the training data, in the run's coordinates."""
+        """Network inputs x~ (n, D) of the training data, in the run's coordinates."""
         return self.problem.inputs
 
     def seen(self, x: Array) -> tuple[Array, Array | None]:
-        """(inputs, offset) of any points x (N, d), as `network.outputs` takes them."""
+        """Return any points in the form that `network.outputs` takes.
+
+        Parameters
+        ----------
+        x : array (N, d)
+            Points of the input space.
+
+        Returns
+        -------
+        array (N, D)
+            Inputs in the run's coordinates.
+        array or None
+            Offset of a run in row-space form, for the part of x outside the row space; else None.
+        """
         if self.reduction is None:
             return self.network.inputs(x), None
         return self.network.inputs(self.reduction.training(x)), self.reduction.outside(x)
@@ -80,7 +93,7 @@ class Run(ABC):
 
     @property
     def name(self) -> str:
-        """The random name by which other runs know this one; empty in files without one."""
+        """Random name by which other runs refer to this one; empty in files without one."""
         return printable(self._header.meta.name)
 
     @property
@@ -89,7 +102,7 @@ class Run(ABC):
 
     @property
     def engine(self) -> str:
-        """What computed the run, in words."""
+        """Engine that computed the run, in words."""
         return printable(self._header.meta.engine)
 
     @property
@@ -99,7 +112,7 @@ class Run(ABC):
 
     @property
     def recorded(self) -> bool:
-        """Whether another program took the steps, so that how they were taken is not known."""
+        """True if another program took the steps, so that their rule is unknown."""
         return self._header.meta.recorded
 
     @property
@@ -113,14 +126,14 @@ class Run(ABC):
 
     @property
     def until(self) -> float:
-        """log10 t of the planned end; -inf where another program trains and has not said it."""
+        """log10 t of the planned end; -inf if another program trains and did not give one."""
         until = float(self.experiment.dynamics.until_log10_time)
         # t = 1 stands for an end that was not said (marginscope._record.options).
         return -np.inf if self.recorded and until == 0.0 else until
 
     @property
     def counts_steps(self) -> bool:
-        """True if t counts steps, as in another program's loop that has named no other time."""
+        """True if t counts steps, as in another program's loop that named no other time."""
         if not (self.recorded and isinstance(self.experiment.dynamics, RecordedLoop)):
             return False
         index = self.index
@@ -130,17 +143,17 @@ class Run(ABC):
 
     @property
     def replaced(self) -> bool:
-        """Whether another file lies in its place by now, or none."""
+        """True if the file at the path is not the run's file any more."""
         return False
 
     @property
     def created(self) -> str:
-        """When the recording began: UTC, ISO 8601."""
+        """Start of the recording: UTC, ISO 8601."""
         return printable(self._header.meta.created)
 
     @property
     def precision(self) -> str:
-        """What the parameters are stored as: float64 or float32."""
+        """Type of the stored parameters: float64 or float32."""
         return self._header.meta.dtype
 
     @property
@@ -150,19 +163,19 @@ class Run(ABC):
 
     @property
     def temperature_cap(self) -> float | None:
-        """E cap of the flow's dual weights; None where q has the true temperature."""
+        """E cap of the flow's dual weights; None if q has the true temperature."""
         return self._header.meta.temperature_cap
 
     # ------------------------------------------------------------------------- where it began
 
     @property
     def origin(self) -> Array:
-        """Parameters at t = 0, flat; those of the first run where this one continues another."""
+        """Flat parameters at t = 0, (size,); in a continued run those of the first run."""
         return self._header.origin
 
     @cached_property
     def start(self) -> Start:
-        """Where the run begins: parameters (flat), rho, step and log10 t, -inf at t = 0."""
+        """Start of the run: parameters (flat), rho, step and log10 t, -inf at t = 0."""
         begin, anew = self._header.meta.start, (self.continues or {}).get("anew", False)
         return Start(
             self._header.start,
@@ -176,44 +189,44 @@ class Run(ABC):
 
     @property
     def continues(self) -> dict[str, Any] | None:
-        """What a continued run says about the one before it; None for a run from t = 0."""
+        """Entry of a continued run about the one before it; None for a run from t = 0."""
         return self._header.meta.start.continues
 
     @property
     def lineage(self) -> Lineage | None:
-        """The run that this one goes on from, as far as its file says; None for one of its own."""
+        """Run that this one continues, according to its file; None for a run of its own."""
         return lineage_of(self.continues)
 
     @property
     def changed(self) -> bool:
-        """Whether loss or dynamics have changed since t = 0, in a run that continues others."""
+        """True if loss or dynamics have changed since t = 0, in a run that continues others."""
         return bool((self.continues or {}).get("changed", False))
 
     @property
     def note(self) -> str:
-        """What is to be said of how the run goes on from another one; empty where nothing is."""
+        """Remark on how the run continues another one; may be empty."""
         # From the file, like every text here: control characters would steer a reader's terminal.
         return printable(str((self.continues or {}).get("note", "")))[:MAX_NOTE]
 
     @property
     def before(self) -> int:
-        """How many of the frames lie before the file's own: 0 but for `whole` runs."""
+        """Number of frames before the file's own: 0 but for `whole` runs."""
         return 0
 
     @property
     def complete(self) -> bool:
-        """Whether the frames reach back to t = 0 without a gap, as far as is known."""
+        """True if the frames reach back to t = 0 without a gap, as far as is known."""
         # Of a continued file only `whole` knows, which reads the frames that lie before its own.
         return self.start.log10_time == -np.inf
 
     @property
     def state_version(self) -> int:
-        """Version of the states that are kept with the run; 0 in files that have none."""
+        """Version of the states stored with the run; 0 in files without states."""
         return self._header.meta.state
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem that was run, rebuilt from the file alone."""
+        """Problem that was run, rebuilt from the file alone."""
         return Problem(
             self.experiment,
             self.dataset,
@@ -231,7 +244,7 @@ class Run(ABC):
     def status(self) -> str:
         """Recording (or left by a crash) or finished, as of the last `refresh`.
 
-        From Python a run that ended says how, in place of "finished" (marginscope.Run).
+        Python's runs replace "finished" by the reason (marginscope.Run).
         """
 
     @property
@@ -246,13 +259,13 @@ class Run(ABC):
 
     @property
     def finished(self) -> bool:
-        """Whether the run came to its end, and was not cut off."""
+        """True if the run reached its end, and was not cut off."""
         return not self.is_recording and self.reason in WHOLE
 
     @property
     @abstractmethod
     def index(self) -> Index:
-        """Steps, times and rho of one moment: equally long also while another thread refreshes."""
+        """Steps, times and rho of one moment, equally long even while another thread refreshes."""
 
     @property
     def frames(self) -> int:
@@ -283,38 +296,66 @@ class Run(ABC):
     @property
     @abstractmethod
     def bytes_on_disk(self) -> int:
-        """Size of the file and of the `-wal` that may lie beside it."""
+        """Size of the file and of its `-wal`, if any, in bytes."""
 
     @abstractmethod
     def refresh(self) -> int:
-        """Look for frames committed since; returns `frames`. Costs nothing for a finished run."""
+        """Read which frames were committed since; return `frames`. Free for a finished run."""
 
     # ------------------------------------------------------------------------------- frames
 
     def history_bytes(self) -> int:
-        """How many bytes of earlier frames `whole` reads when it is first asked for."""
+        """Return the size of the earlier frames that the first use of `whole` reads, in bytes."""
         return 0
 
     @property
     @abstractmethod
     def whole(self) -> Run:
-        """The run from t = 0 on, with the frames before its start; itself where it begins there."""
+        """The run from t = 0 on, with the frames before its start; itself if it starts there."""
 
     @abstractmethod
     def parameters(self, index: int) -> Array:
-        """Parameters of a frame, flat, read-only float64; IndexError beyond 0 <= index < frames."""
+        """Return the parameters of a frame.
+
+        Parameters
+        ----------
+        index : int
+            Index of the frame, 0 <= index < frames.
+
+        Returns
+        -------
+        array (size,)
+            Flat, read-only float64; e^rho[index] times it is physical.
+
+        Raises
+        ------
+        IndexError
+            The run has no such frame.
+        """
 
     def physical_parameters(self, index: int) -> Array:
-        """Parameters of a frame at their physical scale, flat; infinite where e^rho overflows."""
+        """Return the parameters of a frame at their physical scale.
+
+        Returns
+        -------
+        array (size,)
+            Flat; infinite where e^rho overflows.
+        """
         return self.network.physical(self.parameters(index), float(self.rho[index]))
 
     @abstractmethod
     def dual(self, index: int) -> Array | None:
-        """The stored q (n,) of a frame with float32 parameters; None where it is computed."""
+        """Return the stored dual weights of a frame with float32 parameters.
+
+        Returns
+        -------
+        array (n,) or None
+            None if q is computed from the parameters.
+        """
 
     @abstractmethod
     def diagnostics(self, index: int) -> dict[str, float]:
-        """The numbers kept beside a frame, by name: the integrator's, or a recorded loop's."""
+        """Return the numbers stored beside a frame by name: the integrator's, or a loop's."""
 
     @property
     def loop_names(self) -> tuple[str, ...]:
@@ -327,18 +368,18 @@ class Run(ABC):
 
     @abstractmethod
     def events(self) -> tuple[Event, ...]:
-        """What happened: (frame, kind, payload) in order."""
+        """Return all events, (frame, kind, payload), in order."""
 
     @abstractmethod
     def batch(self) -> AbstractContextManager[None]:
-        """Several reads with one connection: of a growing run each costs 0.1 ms instead of 0.5 ms.
+        """Share one connection among reads: 0.1 ms each instead of 0.5 ms for a growing run.
 
-        Other threads wait meanwhile, and the recorder cannot finish: keep it under 0.1 s.
+        Other threads wait meanwhile, and the recorder cannot finish: use it for less than 0.1 s.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the file; harmless when repeated."""
+        """Close the file; harmless when repeated."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,7 +1,7 @@
-"""A read-only SQLite connection to a file that may come from a stranger.
+"""Read-only SQLite connection to a file that may come from a stranger.
 
-Nothing in the file is trusted: SQLite is told to do no more than SELECT, with limits on lengths and
-on work, and the schema must be the expected one letter by letter before any table is read.
+Nothing in the file is trusted: SQLite may do no more than SELECT, with limits on lengths and on
+work, and the schema must be the expected one letter by letter before any table is read.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _WITHOUT_LOCKS: set[int] = set()  # devices whose files could not be locked
 
 # STRICT and NOT NULL hold when SQLite writes, not for pages that somebody else wrote.
 def typed(column: str, kind: str) -> str:
-    """SQL for a column's value where it has this type, NULL (without reading it) where not.
+    """Return SQL for a column's value if it has a type, else NULL (without reading it).
 
     >>> typed("step", "integer")
     "CASE typeof(step) WHEN 'integer' THEN step END"
@@ -89,7 +89,7 @@ def typed(column: str, kind: str) -> str:
 
 @final
 class Connection:
-    """One read-only connection whose schema has been checked.
+    """Read-only connection with a checked schema.
 
     `shown` is the path in messages; `real` the file that is read, which differs for a private copy.
     """
@@ -129,7 +129,7 @@ class Connection:
         self._sqlite.set_progress_handler(self._tick, OPS_PER_TICK)
 
     def _check_header(self) -> None:
-        """The two numbers of the header, which SQLite reads before it looks at the schema."""
+        """Check the two numbers of the header, which SQLite reads before the schema."""
         values = [
             int(self._sqlite.execute(f"PRAGMA {name}").fetchone()[0])
             for name in ("application_id", "user_version")
@@ -169,9 +169,9 @@ class Connection:
     def query(
         self, sql: str, parameters: tuple[object, ...] = (), *, longest: int = MAX_TEXT_BYTES
     ) -> Iterator[tuple[Any, ...]]:
-        """Rows of one SELECT; no value longer than `longest` bytes is read.
+        """Yield the rows of one SELECT, refusing values longer than `longest` bytes.
 
-        Raises RunFileError for whatever SQLite objects to.
+        Raises RunFileError for all errors of SQLite.
         """
         self._ticks = 0
         try:
@@ -184,14 +184,14 @@ class Connection:
             raise _sentence(self.shown, error) from error
 
     def damaged(self, what: str) -> RunFileError:
-        """The error for content that is not what a run file holds."""
+        """Return the error for content that a run file cannot have."""
         return damaged(self.shown, what)
 
     def to_be_reopened(self) -> bool:
-        """Whether a recorder may be at work, which wants to be alone with the file at its end.
+        """Return True if a recorder may be active, which needs the file for itself at its end.
 
-        Only where a `-wal` lies beside the file and was written to within the last seconds, or is
-        seen to be in use: the frames of a slow loop come minutes apart.
+        True only if a `-wal` was written to within the last seconds, or another process has it
+        open: the frames of a slow loop are minutes apart.
         """
         if self.copied is not None:
             return situation(self.copied[0]) != self.copied[1]
@@ -216,7 +216,7 @@ class Connection:
 
 
 def _authorise(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Let SELECT and the reading of columns through, and two functions; nothing else."""
+    """Allow SELECT, the reading of columns, and two functions; nothing else."""
     if action in ALLOWED or (action == sqlite3.SQLITE_FUNCTION and second in ALLOWED_FUNCTIONS):
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
@@ -247,9 +247,9 @@ def _remove_folder(folder: Path | None) -> None:
 
 
 def connect(path: Path) -> Connection:
-    """A checked connection to a run file, finished, growing, or left by a crash with its `-wal`.
+    """Open a run file, finished, growing, or left by a crash with its `-wal`, and check it.
 
-    Where SQLite cannot put its shared memory beside a `-wal` (a read-only folder), both files are
+    If SQLite cannot put its shared memory beside a `-wal` (a read-only folder), both files are
     copied to a temporary folder, which is removed when the connection is closed.
     Raises RunFileError.
     """
@@ -270,11 +270,11 @@ def connect(path: Path) -> Connection:
 
 
 def check_wal(connection: Connection) -> None:
-    """Raise RunFileError where the `-wal` beside a run file is that of another run.
+    """Raise RunFileError if the `-wal` beside a run file is that of another run.
 
-    The file is read once without it. It knows its own `-wal` from the first checkpoint on; before
+    The file is read once without it. It names its own `-wal` from the first checkpoint on; before
     that the first transaction of either run, which names it, is still in the `-wal`. Files of
-    earlier versions know nothing.
+    earlier versions name none.
     """
     header = read_wal_header(beside(connection.real, "-wal"))
     if header is None:
@@ -296,7 +296,7 @@ def check_wal(connection: Connection) -> None:
 
 
 def _names(connection: Connection) -> tuple[str, str]:
-    """A run's name and its `-wal`, as `meta` has them; empty where it does not."""
+    """Return a run's name and its `-wal` from `meta`; empty if missing."""
     rows = _texts(connection, "name", "wal")
     return rows.get("name") or "", rows.get("wal") or ""
 
@@ -333,7 +333,7 @@ def _connect(path: Path, real: Path) -> Connection:
 def _connected_without_locks(path: Path, real: Path) -> Connection:
     """Connect to a file without a `-wal` whose file system or recorder has no locks.
 
-    A finished file is read in place; one that grows or has a rollback journal, as a private copy.
+    A finished file is read in place; a growing or journaled one as a private copy.
     """
     left, finished = is_left(real), False
     try:
@@ -367,7 +367,7 @@ def _names_others(journal: Path) -> bool:
 
 
 def _connected_to_copy(path: Path, real: Path) -> Connection:
-    """A connection to a private copy, which must be one of a single moment."""
+    """Connect to a private copy, which must be one of a single moment."""
     # mkdtemp makes it for this user alone: the copy may be of a file that others must not read.
     folder = Path(tempfile.mkdtemp(prefix=scratch_prefix("copy")))
     before = situation(real)
@@ -390,10 +390,10 @@ def _connected_to_copy(path: Path, real: Path) -> Connection:
 
 
 def _left_in_wal_mode(real: Path) -> bool:
-    """Whether the header says WAL although there is no `-wal`: a crash at the very end.
+    """Return True if the header says WAL but no `-wal` exists: a crash at the very end.
 
-    Opening it as usual would leave an empty `-wal` and `-shm` behind. A recorder at work has a
-    `-wal`, so this never closes a file that it holds locks on.
+    Opening it as usual would leave an empty `-wal` and `-shm` behind. An active recorder has a
+    `-wal`, so this never closes a file that it has locks on.
     """
     with real.open("rb") as file:
         return file.read(20)[18:] == b"\x02\x02"

@@ -1,4 +1,4 @@
-"""Looking at files that a recorder may be moving meanwhile: no look is believed by itself."""
+"""Reading of files that a recorder may be changing at the same time."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FRESH_COPY = "get a fresh copy of the file or record the run again"
 
 
 def damaged(path: Path, what: str) -> RunFileError:
-    """The error for a file whose content is not what a run file holds."""
+    """Return the error for a file whose content is not that of a run file."""
     return RunFileError(f"{path} is damaged or not a run file: {what}; {FRESH_COPY}.")
 
 
 def regular_file(path: Path) -> Path:
-    """The real path of an existing regular file.
+    """Return the real path of an existing regular file.
 
-    Raises RunFileError for anything else, a pipe or a device among them, before it is opened.
+    Raises RunFileError for anything else, a pipe or a device among them, before opening it.
     """
     try:
         real = path.resolve(strict=True)
@@ -48,12 +48,12 @@ def regular_file(path: Path) -> Path:
 
 
 def reason_of(error: Exception) -> str:
-    """The system's words for an error."""
+    """Return the system's words for an error."""
     return str(getattr(error, "strerror", None) or error)
 
 
 def status_of(path: Path) -> os.stat_result | None:
-    """What the system says of a file; None where there is none. Raises OSError."""
+    """Return the system's status of a file; None if it does not exist. Raises OSError."""
     try:
         return path.stat()
     except FileNotFoundError:
@@ -61,7 +61,7 @@ def status_of(path: Path) -> os.stat_result | None:
 
 
 def situation(path: Path) -> tuple[object, ...]:
-    """By what one sees that a recorder, or a copy, was at work on a run file or its `-wal`."""
+    """Return the signature of a run file and its `-wal`, which any write to them changes."""
     signs: list[object] = []
     for suffix in ("", "-wal"):
         try:
@@ -75,10 +75,10 @@ def situation(path: Path) -> tuple[object, ...]:
 
 
 def steadily(path: Path, look: Callable[[], T]) -> T:
-    """What a look at a run file gives; it fails only where nothing changed while it looked.
+    """Call `look`, which reads a run file, and retry while the file changes.
 
-    A recorder that closes its file, or one that begins, moves things between two looks of a
-    reader, and what is then seen is no file that ever was. Looks again for two seconds at most.
+    A recorder that starts or closes its file changes several files, and a reader may see a mixture
+    that never existed. An error is raised only if nothing changed, or after two seconds.
     """
     deadline = time.monotonic() + PATIENCE_S
     while True:
@@ -92,7 +92,7 @@ def steadily(path: Path, look: Callable[[], T]) -> T:
 
 
 def _real(path: Path) -> Path:
-    """Where a link leads, as far as that can be told; SQLite's files lie beside that one."""
+    """Return the target of a link, as far as known; SQLite's files are beside the target."""
     try:
         return path.resolve()
     except (OSError, ValueError, RuntimeError):
@@ -100,7 +100,7 @@ def _real(path: Path) -> Path:
 
 
 def identity(path: Path) -> tuple[int, int]:
-    """Device and number of a file, by which a replaced one is noticed. Raises RunFileError."""
+    """Return device and number of a file, which differ for a replaced one. Raises RunFileError."""
     try:
         status = path.stat()
     except (OSError, ValueError) as error:

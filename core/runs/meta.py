@@ -38,10 +38,10 @@ Changes = Mapping[str, tuple[Any, Any]]  # by dotted keys what was and what is, 
 @final
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The parent of a run: its file, its random name ("" where it has none), and the frame.
+    """Parent of a run: its file, its random name ("" if it has none), and the frame.
 
-    `log10_time` is that of the frame: -inf at t = 0, NaN where the file does not say. `changes`
-    say what a branch changed; they are empty for a continued run.
+    `log10_time` is that of the frame: -inf at t = 0, NaN if the file does not have it. `changes`
+    lists the changes of a branch; it is empty for a continued run.
     """
 
     file: str
@@ -52,13 +52,13 @@ class Lineage:
 
     @property
     def moment(self) -> str:
-        """When, in a few letters."""
+        """Moment of the frame, in a few letters."""
         known = not math.isnan(self.log10_time)
         return time_text(self.log10_time) if known else f"frame {self.frame}"
 
     @property
     def heading(self) -> str:
-        """What was changed and since when, as the heading of a branch; empty for other runs."""
+        """Changes and their moment, as the heading of a branch; empty for other runs."""
         parts = []
         for change in self.changes.split(", ") if self.changes else ():
             key, _, value = change.partition(" = ")
@@ -69,14 +69,14 @@ class Lineage:
 
     @property
     def words(self) -> str:
-        """What the run is, as a phrase."""
+        """Lineage as a phrase."""
         if not self.changes:
             return f"continued from {self.file} at {self.moment}"
         return f"branched from {self.file} at {self.moment}: {self.changes}"
 
 
 def lineage_of(continues: Mapping[str, Any] | None) -> Lineage | None:
-    """The lineage that `meta.start.continues` tells of; None for a run of its own.
+    """Return the lineage in `meta.start.continues`; None for a run of its own.
 
     >>> told = {"file": "a.msrun", "frame": 3, "log10_time": 2.5, "changes": {"loss.l2": [0, 1]}}
     >>> lineage_of(told).words
@@ -117,7 +117,7 @@ def _changes(value: object) -> str:
 
 
 def changes_text(changes: Changes) -> str:
-    """Changes as they are named to users.
+    """Return changes as text for users.
 
     >>> changes_text({"dynamics.step": (0.5, 0.25), "loss.kind": ("exponential", "logistic")})
     'dynamics.step = 0.25, loss.kind = logistic'
@@ -154,7 +154,7 @@ OptimizerValue = Plain | Annotated[list[Plain | PlainList | None], Field(max_len
 
 
 class Value(BaseModel):
-    """A frozen part of meta: types exactly as declared, no NaN, unknown keys left out."""
+    """Frozen part of meta: types exactly as declared, no NaN, unknown keys left out."""
 
     # Unknown keys are left out and not refused: a newer program may have written more.
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, allow_inf_nan=False)
@@ -172,7 +172,7 @@ class Sizes(Value):
 
 @final
 class StartMeta(Value):
-    """Where the run begins; `log10_time` is None at t = 0, as JSON has no -inf."""
+    """Start of the run; `log10_time` is None at t = 0, as JSON has no -inf."""
 
     rho: float = Field(0.0, ge=MIN_RHO, le=MAX_RHO)
     step: int = Field(0, ge=0, le=2**63 - 1)
@@ -182,7 +182,7 @@ class StartMeta(Value):
 
 @final
 class Counts(Value):
-    """How many rows the growing tables had when the run ended."""
+    """Numbers of rows in the growing tables when the run ended."""
 
     frame: int = Field(ge=0, le=MAX_FRAMES)
     metric: int = Field(ge=0, le=MAX_FRAMES * MAX_METRICS)
@@ -191,7 +191,7 @@ class Counts(Value):
 
 @final
 class Ending(Value):
-    """The values of `meta` that change when a run ends; `counts` are missing in older files."""
+    """Values of `meta` that change when a run ends; `counts` are missing in older files."""
 
     status: Status
     reason: Reason | None = None
@@ -200,7 +200,7 @@ class Ending(Value):
 
 @final
 class Meta(Value):
-    """Every key of `meta` that a reader needs; a key may be missing only where it has a default."""
+    """All keys of `meta` that a reader needs; only keys with a default may be missing."""
 
     program: str = Field(max_length=100)
     created: str = Field(max_length=40)
@@ -229,7 +229,7 @@ class Meta(Value):
 
 
 def parse_json(text: str) -> Any:
-    """A JSON value; ValueError for anything else, NaN, lone surrogates and too deep nesting."""
+    """Parse JSON; raise ValueError for NaN, lone surrogates and too deep nesting too."""
     try:
         # Python would read NaN and Infinity, which are no JSON, and turn long numbers into integers
         # in quadratic time.
@@ -253,7 +253,23 @@ def _no_constant(name: str) -> Any:
 def meta_of(
     problem: Problem, engine: str, planned: int, temperature_cap: float | None
 ) -> Description:
-    """What a run file of this problem says at the start of a recording."""
+    """Return the description of a problem at the start of a recording.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem to be run.
+    engine : str
+        Engine in words.
+    planned : int
+        Number of frames on the schedule, frame 0 included.
+    temperature_cap : float or None
+        Cap of the flow's dual weights.
+
+    Returns
+    -------
+    Description
+    """
     network, start, data = problem.network, problem.start, problem.dataset
     return Description(
         engine=engine,

@@ -1,4 +1,4 @@
-"""Writing a run file while its run goes on, so that a crash loses next to nothing."""
+"""Writing a run file during its run, so that a crash loses next to nothing."""
 
 from __future__ import annotations
 
@@ -28,9 +28,17 @@ from core.study_file.weight import frames_bytes
 
 
 def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
-    """The arrays that a run file of this problem holds, by name, as they are stored.
+    """Return the arrays of a problem's run file, as they are stored.
 
-    Raises InputError for an array that a reader would refuse.
+    Returns
+    -------
+    dict of str to array
+        Contiguous little-endian float64, by name.
+
+    Raises
+    ------
+    InputError
+        A reader would refuse an array as too large.
     """
     data, start = problem.dataset, problem.start
     arrays = {"x": data.x, "y": data.y, "origin": start.origin}
@@ -56,7 +64,13 @@ def arrays_of(problem: Problem) -> dict[str, NDArray[np.float64]]:
 
 
 def columns_of(history: History) -> dict[str, NDArray[np.float64]]:
-    """The arrays of the frames before the start; where there are none, that nothing is missing."""
+    """Return the arrays of the frames before the start.
+
+    Returns
+    -------
+    dict of str to array
+        Named `history_NAME`; without earlier frames, only that nothing is missing.
+    """
     steps, complete = history.steps.astype(np.float64), np.array([float(history.complete)])
     errors = np.zeros(0) if history.errors is None else history.errors
     columns = (steps, history.log10_time, history.rho, history.parameters, complete, errors)
@@ -65,7 +79,7 @@ def columns_of(history: History) -> dict[str, NDArray[np.float64]]:
 
 
 def estimated_bytes(problem: Problem, planned: int) -> int:
-    """About the size of the finished file for `planned` frames: at most half too much.
+    """Estimate the size of the finished file for `planned` frames: at most half too much.
 
     Frames of a few kilobytes share pages of 8 KiB, of which a part then stays empty. A problem that
     will be run in row-space form has n + 1 coordinates at most for each v_j, and the form's arrays.
@@ -86,7 +100,7 @@ def estimated_bytes(problem: Problem, planned: int) -> int:
 
 @final
 class Recorder:
-    """The file of one run of this program, in the thread that trains: a `RunWriter` with states.
+    """File of one run of this program, in the thread that trains: a `RunWriter` with states.
 
     `append`, `event`, `flush`, `finish` and `abandon` are those of the writer, with its errors.
     """
@@ -110,7 +124,7 @@ class Recorder:
 
     @property
     def path(self) -> Path:
-        """Where the file lies, also once the run has ended."""
+        """Path of the file, also after the run has ended."""
         return self._writer.path
 
     @property
@@ -119,11 +133,11 @@ class Recorder:
         return self._writer.committed
 
     def state_due(self) -> bool:
-        """Whether the state at the latest frame is to be kept."""
+        """Return True if the state at the latest frame is to be stored."""
         return self._keeping.due(self._writer.next - 1)
 
     def keep(self, state: State | None) -> None:
-        """Keep what the dynamics carried at the latest frame; committed with the frames around."""
+        """Store the dynamics' state at the latest frame; committed with the frames around."""
         frame = self._writer.next - 1
         if state is None or frame < 0 or not self._writer.is_open:
             return

@@ -1,4 +1,4 @@
-"""A run, read-only: finished, still growing, or left by a crash."""
+"""Read-only run: finished, still growing, or left by a crash."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ RENAME_S = 1.0  # from the end of a recording to its name, at most
 
 
 class RunFile(Run, ABC):
-    """The content of one run file. Threads may use it in turn; `refresh` sees new frames.
+    """Content of one run file. Threads may use it in turn; `refresh` reads new frames.
 
-    A file that is still being recorded is opened anew for every look at it, because its recorder
-    needs it alone for a moment at the end. Raises RunFileError in the constructor too.
+    A file that is still being recorded is reopened for every read, because its recorder needs the
+    file for itself for a moment at the end. The constructor raises RunFileError too.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -167,22 +167,22 @@ class RunFile(Run, ABC):
     # ------------------------------------------------------------------- before, and going on
 
     def kept_states(self) -> tuple[int, ...]:
-        """The frames at which it is known what the dynamics carried, in order."""
+        """Return the frames with a stored state, in order."""
         with self._reading() as connection:
             return tuple(read_states(connection))
 
     def state(self, index: int) -> State | None:
-        """What the dynamics carried at a frame, see core.dynamics.integrator; None: not known."""
+        """Return the dynamics' state at a frame (core.dynamics.integrator); None if not stored."""
         with self._reading() as connection:
             return read_state(connection, self._header, index)
 
     def history(self) -> History | None:
-        """The frames of the runs before the start; None where the file has none."""
+        """Return the frames of the runs before the start; None if the file has none."""
         with self._reading() as connection:
             return read_history(connection, self._header)
 
     def history_bytes(self) -> int:
-        """How much reading `history` is, without doing so."""
+        """Return the size of `history` in bytes, without reading it."""
         with self._reading() as connection:
             return history_bytes(connection)
 
@@ -204,7 +204,7 @@ class RunFile(Run, ABC):
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        """The connection, kept for the next time unless a recorder may be at work or it failed."""
+        """Lend the connection; close it afterwards if a recorder may be active, or on an error."""
         with self._lock:
             if self._closed:
                 raise ValueError(f"the run {self.path} is closed")
@@ -254,7 +254,7 @@ class RunFile(Run, ABC):
         return connection
 
     def _go_along(self, known: tuple[int, int]) -> None:
-        """A recording that replaces an old file lies beside it, and takes its name in the end."""
+        """Follow the rename of a recording that replaces an old file at its end."""
         place = place_of(self.path)
         if place is None or self.path.exists():
             return
@@ -282,7 +282,7 @@ class RunFile(Run, ABC):
 
 @final
 class RecordedRun(RunFile):
-    """A run file as the window and the command line read it."""
+    """Run file as the window and the command line read it."""
 
     @property
     def status(self) -> str:
@@ -290,7 +290,7 @@ class RecordedRun(RunFile):
 
 
 def open_run(path: Path | str) -> RecordedRun:
-    """Open a run file, whoever wrote it.
+    """Open a run file, which may come from a stranger.
 
     Raises RunFileError, a sentence that names the file, for everything that is not exactly a run.
     """

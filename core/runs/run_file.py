@@ -1,7 +1,7 @@
-"""Content of a run file, read piece by piece and checked before anything is made of it.
+"""Content of a run file, read piece by piece and checked before use.
 
-Values are fetched only after SQLite has said what type and length they have, so that a small file
-cannot ask for much memory. Everything that is wrong raises RunFileError.
+Values are fetched only after SQLite has reported their type and length, so that a small file
+cannot demand much memory. Any fault raises RunFileError.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LENGTHS = "typeof(parameters), length(parameters), typeof(dual), length(dual)"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunHeader:
-    """Everything of a run that does not grow while it is recorded."""
+    """Constant content of a run file: everything but its frames, metrics and events."""
 
     meta: Meta
     experiment: Experiment
@@ -64,7 +64,7 @@ class RunHeader:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Index:
-    """The numbers of all committed frames: step, log10 t and rho, each (T,)."""
+    """Numbers of all committed frames: step, log10 t and rho, each (T,)."""
 
     steps: NDArray[np.int64]
     log10_time: Array
@@ -75,7 +75,7 @@ Event = tuple[int, str, Mapping[str, Any]]
 
 
 def short(error: Exception) -> str:
-    """An error about a file's content, cut to a readable length and without its final stop."""
+    """Return an error about a file's content, cut to a readable length, without its final stop."""
     text = printable(" ".join(str(error).split())).rstrip(".")
     return text if len(text) <= 300 else f"{text[:300]} ..."
 
@@ -84,7 +84,7 @@ def short(error: Exception) -> str:
 
 
 def read_header(connection: Connection) -> RunHeader:
-    """Meta, experiment, network, data and start, consistent with each other."""
+    """Read meta, experiment, network, data and start, and check that they are consistent."""
     values = meta_values(connection)
     try:
         meta = Meta.model_validate(values)
@@ -105,7 +105,7 @@ def read_header(connection: Connection) -> RunHeader:
 
 
 def meta_values(connection: Connection) -> dict[str, Any]:
-    """The rows of meta, parsed and not yet checked."""
+    """Return the rows of meta, parsed but not yet checked."""
     sql = f"SELECT {typed('key', 'text')}, {typed('value', 'text')} FROM meta"
     values: dict[str, Any] = {}
     for key, text in connection.query(f"{sql} LIMIT {MAX_META_ROWS + 1}"):
@@ -161,7 +161,7 @@ def _dataset(connection: Connection, meta: Meta, arrays: Arrays, real: bool) -> 
 
 
 def _scaling(connection: Connection, experiment: Experiment, arrays: Arrays) -> Scaling | None:
-    """Return what `data.scale` did to the columns, which a run of scaled data holds."""
+    """Return the scaling by `data.scale` of the columns, which a run of scaled data stores."""
     if getattr(experiment.data, "scale", "none") not in AFFINE:
         if any(name in arrays for name in SCALING):
             raise connection.damaged("it holds the scaling of data that are not scaled")
@@ -232,7 +232,26 @@ def _network(
 
 
 def read_index(connection: Connection, header: RunHeader, known: Index | None = None) -> Index:
-    """The index of all frames; those after `known` are read and checked, lengths included."""
+    """Read and check the index of all frames, lengths of their arrays included.
+
+    Parameters
+    ----------
+    connection : Connection
+        Open file.
+    header : RunHeader
+        Header of the file.
+    known : Index, optional
+        Index read before; only later frames are read.
+
+    Returns
+    -------
+    Index
+
+    Raises
+    ------
+    RunFileError
+        Frames are not numbered in order, not increasing in time, or have wrong lengths.
+    """
     steps = [] if known is None else known.steps.tolist()
     times = [] if known is None else known.log10_time.tolist()
     rhos = [] if known is None else known.rho.tolist()
@@ -274,7 +293,10 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_frame(connection: Connection, header: RunHeader, index: int) -> tuple[Any, ...]:
-    """The row of a frame as it lies in the file, for `checked_frame`."""
+    """Read the row of a frame, unchecked, for `checked_frame`.
+
+    The columns are step, time, log10_time, rho, crc32, dual and parameters.
+    """
     size, n = header.frame_bytes, header.meta.sizes.n
     sql = (
         "SELECT step, time, log10_time, rho, crc32, "
@@ -291,8 +313,31 @@ def read_frame(connection: Connection, header: RunHeader, index: int) -> tuple[A
 def checked_frame(
     connection: Connection, header: RunHeader, index: int, row: tuple[Any, ...]
 ) -> tuple[Array, Array | None]:
-    """Parameters (size,) and q (n,) of a frame's row, read-only float64; the checksum must match.
-    Nothing is read: threads may do this while another one reads."""
+    """Check and decode the row of a frame. Reads nothing: safe beside a thread that reads.
+
+    Parameters
+    ----------
+    connection : Connection
+        Open file, for the error.
+    header : RunHeader
+        Header of the file.
+    index : int
+        Index of the frame.
+    row : tuple
+        Result of `read_frame`.
+
+    Returns
+    -------
+    array (size,)
+        Parameters, read-only float64.
+    array (n,) or None
+        Stored q, read-only float64.
+
+    Raises
+    ------
+    RunFileError
+        The checksum does not match, or a value is not finite.
+    """
     step, time, log10_time, rho, crc, dual, parameters = row
     numbers = (log10_time, rho, 0.0 if time is None else time)
     # By type and not isinstance: SQLite may give an integer for a float, which the checksum's
@@ -307,7 +352,7 @@ def checked_frame(
 
 
 def read_metrics(connection: Connection, index: int) -> dict[str, float]:
-    """The integrator's numbers of a frame by name; NaN where one is not a number."""
+    """Return the integrator's numbers of a frame by name; NaN for a value that is no number."""
     sql = f"SELECT {typed('name', 'text')}, {typed('value', 'real')} FROM metric WHERE idx = ?"
     metrics: dict[str, float] = {}
     for name, value in connection.query(f"{sql} LIMIT {MAX_METRICS + 1}", (index,)):
@@ -318,7 +363,7 @@ def read_metrics(connection: Connection, index: int) -> dict[str, float]:
 
 
 def read_events(connection: Connection) -> tuple[Event, ...]:
-    """All events in their order: (frame, kind, payload)."""
+    """Return all events in their order: (frame, kind, payload)."""
     columns = [typed("frame", "integer"), typed("kind", "text"), typed("payload", "text")]
     sql = f"SELECT {', '.join(columns)} FROM event ORDER BY idx LIMIT {MAX_EVENTS}"
     events: list[Event] = []
@@ -339,7 +384,7 @@ def read_events(connection: Connection) -> tuple[Event, ...]:
 
 
 def code_of(path: Path) -> str | None:
-    """The code in a run file exactly as it is, None where there is none. Raises RunFileError."""
+    """Return the code in a run file, unchanged; None if it has none. Raises RunFileError."""
     connection = connect(path)
     try:
         check_wal(connection)

@@ -1,4 +1,4 @@
-"""Settings of a run as far as they are known, and whether its recorder is gone."""
+"""Known settings of a run, and the test that its recorder is gone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Tables = dict[str, dict[str, Any]]
 
 
 def unknown_settings(run: Run) -> frozenset[str]:
-    """Return the dotted keys of settings that a recorded loop did not say.
+    """Return the dotted keys of settings that a recorded loop did not give.
 
     The experiment has their defaults, since every section needs values; they are not the loop's.
     """
@@ -30,7 +30,7 @@ def unknown_settings(run: Run) -> frozenset[str]:
 
 
 def known_settings(run: Run) -> Tables:
-    """Return the sections of a run's experiment, and `optimizer` as a recorded loop said it.
+    """Return the sections of a run's experiment, and `optimizer` as a recorded loop gave it.
 
     Unknown settings are `NOT_RECORDED`.
     """
@@ -43,7 +43,7 @@ def known_settings(run: Run) -> Tables:
 
 
 def optimizer_text(run: Run) -> str:
-    """Return what the optimizer of a recorded loop said, in one line; empty where nothing is known.
+    """Return the settings of a recorded loop's optimizer in one line; empty if unknown.
 
     Its words are texts from a file, and no markup.
     """
@@ -70,7 +70,7 @@ def was_left(run: Run) -> bool:
 
 
 def left_words(run: Run) -> str:
-    """Say that a recording stopped, and how far its frames go."""
+    """Return a sentence that the recording stopped, and how far its frames reach."""
     words = "the recording stopped without being finished (its process is gone)"
     if run.frames == 0:
         return f"{words}; it has no frames"

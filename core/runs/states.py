@@ -1,8 +1,8 @@
-"""What a dynamics carried at some frames, and the frames before the start: rows of `array`.
+"""States of the dynamics at some frames, and the frames before the start: rows of `array`.
 
 `state_FRAME_PART` is one part of a state (core.dynamics.saved), and `history_NAME` one column of
-core.problem.problem.History. They are read only if a run is continued, or
-its past is shown; their names are checked when a file is opened.
+core.problem.problem.History. They are read only to continue a run or to show its past; their
+names are checked when a file is opened.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def state_rows(frame: int, state: State) -> list[Row]:
 
 
 def range_of(frame: int) -> tuple[str, str]:
-    """The names of a frame's rows lie from the first to before the second."""
+    """Return bounds of the names of a frame's rows: first <= name < second."""
     # The sign ` follows _ in ASCII: a range of names, which the primary key finds without a search.
     return f"{STATE}{frame}_", f"{STATE}{frame}`"
 
@@ -56,9 +56,9 @@ def range_of(frame: int) -> tuple[str, str]:
 @final
 @dataclass(slots=True)
 class Keeping:
-    """Which states a recording keeps: that of a continued start, one of each 25 frames, the last.
+    """States that a recording stores: at a continued start, at each 25th frame, and the last.
 
-    A state that is only there because ten seconds had passed goes when the next one comes.
+    A state that was stored after ten seconds is deleted when the next one is stored.
     """
 
     from_state: bool = False
@@ -66,7 +66,7 @@ class Keeping:
     since: float = field(default_factory=time.monotonic)
 
     def due(self, frame: int) -> bool:
-        """Whether a state of this frame is to be kept."""
+        """Return True if a state of this frame is to be stored."""
         if self.from_state and not self.kept:
             return frame >= 0
         before = self.kept[-1] if self.kept else 0
@@ -74,7 +74,7 @@ class Keeping:
         return frame > before and (late or frame - before >= KEEP_EVERY)
 
     def keep(self, frame: int) -> int | None:
-        """Note that a state is kept; returns the frame whose state goes, if there is one."""
+        """Note that a state is stored; return the frame whose state is to be deleted, if any."""
         self.since = time.monotonic()
         gone = None
         if self.kept and self.kept[-1] != 0:
@@ -90,7 +90,7 @@ class Keeping:
 
 
 def read_states(connection: Connection) -> dict[int, tuple[str, ...]]:
-    """The names of the parts of each state, by its frame, in their order."""
+    """Return the names of the parts of each state, by its frame, in their order."""
     sql = f"SELECT {typed('name', 'text')} FROM array LIMIT {MAX_ARRAYS}"
     parts: dict[int, tuple[str, ...]] = {}
     for (name,) in connection.query(sql):
@@ -102,9 +102,26 @@ def read_states(connection: Connection) -> dict[int, tuple[str, ...]]:
 
 
 def read_state(connection: Connection, header: RunHeader, frame: int) -> State | None:
-    """The state at a frame; None where there is none.
+    """Read the state at a frame.
 
-    Raises RunFileError for a part that is too long, of another form, not a number or damaged.
+    Parameters
+    ----------
+    connection : Connection
+        Open file.
+    header : RunHeader
+        Header of the file.
+    frame : int
+        Index of the frame.
+
+    Returns
+    -------
+    dict of str to array (N,), or None
+        Parts by name; None if no state is stored.
+
+    Raises
+    ------
+    RunFileError
+        A part is too long, not one-dimensional, NaN or damaged.
     """
     parts = read_states(connection).get(frame)
     if parts is None:
@@ -123,21 +140,21 @@ def read_state(connection: Connection, header: RunHeader, frame: int) -> State |
 
 
 def most_earlier(size: int) -> int:
-    """More frames before the start than a run file holds, for parameters of a size."""
+    """Return a bound above the number of earlier frames in a file, for `size` parameters."""
     return max(3, 1 + HISTORY_BYTES // (8 * size))
 
 
 def history_bytes(connection: Connection) -> int:
-    """How long the parameters of the frames before the start are, which is not read for it."""
+    """Return the size of the earlier frames' parameters in bytes, without reading them."""
     sql = "SELECT length(data) FROM array WHERE name = ? AND typeof(data) = 'blob'"
     rows = list(connection.query(sql, (f"{HISTORY}parameters",), longest=MAX_BLOB_BYTES))
     return int(rows[0][0]) if rows else 0
 
 
 def read_history(connection: Connection, header: RunHeader) -> History | None:
-    """The frames before the start; None where the file has none.
+    """Return the frames before the start; None if the file has none.
 
-    Raises RunFileError where they are not in the order of time, or do not fit the run.
+    Raises RunFileError unless they are in the order of time and fit the run.
     """
     sql = f"SELECT {typed('name', 'text')} FROM array WHERE name >= ? AND name < ? LIMIT 7"
     names = {row[0] for row in connection.query(sql, (HISTORY, "history`"))}

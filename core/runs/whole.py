@@ -1,4 +1,4 @@
-"""A continued run from t = 0 on, and the cache of the frames that a run used last."""
+"""A continued run from t = 0 on, and the cache of a run's latest frames."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.runs.run_file import Event, Index
 
 @final
 class FrameCache:
-    """The frames used last, at most `limit` bytes of them."""
+    """Cache of the frames used last, at most `limit` bytes of them."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -31,14 +31,20 @@ class FrameCache:
         return self._bytes
 
     def get(self, index: int) -> tuple[Array, Array | None] | None:
-        """A frame that is kept, which thereby becomes the one used last."""
+        """Return a cached frame and make it the one used last.
+
+        Returns
+        -------
+        (array (size,), array (n,) or None), or None
+            Parameters and stored q; None if the frame is not cached.
+        """
         frame = self._frames.get(index)
         if frame is not None:
             self._frames.move_to_end(index)
         return frame
 
     def put(self, index: int, frame: tuple[Array, Array | None]) -> None:
-        """Keep a frame; those used longest ago go, and one larger than the limit is not kept."""
+        """Cache a frame unless it exceeds the limit; drop those used longest ago."""
         size = _bytes_of(frame)
         if size > self._limit or index in self._frames:
             return
@@ -56,11 +62,11 @@ def _bytes_of(frame: tuple[Array, Array | None]) -> int:
 
 @final
 class WholeRun(Run):
-    """What the statements about a trajectory are judged on, since they speak of all s <= t.
+    """Run from t = 0 on, on which statements about all s <= t are judged.
 
     Frame 0 is the origin, at t = 0; frames 1 to `before` - 1 are those of the runs before, as far
-    as the file holds them, and frame `before` is the run's own frame 0. `complete` is false where
-    there is a gap.
+    as the file contains them, and frame `before` is the run's own frame 0. `complete` is false if
+    frames are missing between.
     """
 
     def __init__(self, run: Run, history: History | None) -> None:

@@ -1,6 +1,6 @@
-"""How the parameters move by steps: full-batch and stochastic descent, and Adam.
+"""Dynamics by steps: full-batch and stochastic descent, and Adam.
 
-Each takes the penalty `loss.l23`, and a schedule of its steps. Frames lie at t = step * steps
+Each takes the penalty `loss.l23`, and a schedule of its steps. Frames are at t = step * steps
 whatever the schedule: `step` is the length of the first.
 """
 
@@ -16,7 +16,7 @@ Schedule = Literal["constant", "linear"]
 
 
 def schedule_setting() -> Any:
-    """The key by which steps become shorter towards the end of a run."""
+    """Return the key by which steps become shorter towards the end of a run."""
     return setting(
         "constant",
         meaning="how long steps are: constant; linear: step up to half of the steps, then down to "

@@ -1,4 +1,4 @@
-"""How the parameters move: a section for each dynamics."""
+"""Dynamics of the parameters: a section for each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,19 @@ FLOW_ANEW = (
 
 
 def log_time_work(n: float, m: float, until: float) -> float:
-    """n m + 1e4 a step, as many steps as cells that were measured took to the same horizon."""
+    """Return n m + 1e4 a step, with the number of steps that measured cells took.
+
+    Parameters
+    ----------
+    n, m : float
+        Examples and nodes.
+    until : float
+        log10 t of the end.
+
+    Returns
+    -------
+    float
+    """
     return (n * m + FLOW_STEP) * max(1.0, until)
 
 
@@ -299,7 +311,7 @@ class KernelPredictor(DynamicsSection):
 
     @property
     def until_log10_time(self) -> float:
-        """Frame 1, the fitted predictor, stands at t = 1."""
+        """End of a run: frame 1, the fitted predictor, is at t = 1."""
         return 0.0
 
     def check(self, experiment: Any) -> None:
@@ -329,7 +341,7 @@ class KernelPredictor(DynamicsSection):
         return self
 
     def work(self, n: float, m: float, d: float) -> float:
-        """80 ns (n^2 + 4096 n) + n^3 / 3 at 60 GFLOP/s, in ns."""
+        """Return 80 ns (n^2 + 4096 n) + n^3 / 3 at 60 GFLOP/s, in ns."""
         return 80.0 * (n * n + KERNEL_TESTS * n) + n**3 / 3.0 / 60.0
 
     def held(self, n: float) -> float:

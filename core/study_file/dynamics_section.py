@@ -1,4 +1,4 @@
-"""What a dynamics says of itself to the rest of the program, and what all of them share."""
+"""Common base of all dynamics: their properties for the rest of the program."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ UNTIL_MEANING = "stop at t = 10^this"
 
 
 class DynamicsSection(Section):
-    """What every dynamics has, and what others ask of one; the defaults are right for any.
+    """Dynamics of an experiment; the defaults are right for any.
 
-    `words` names it in figures, `furthest` is the largest log10 t that it can be asked for.
+    `words` is its name in figures, `furthest` the largest log10 t that a run may have.
     """
 
     words: ClassVar[str] = ""
@@ -45,28 +45,39 @@ class DynamicsSection(Section):
             """log10 t at which a run ends."""
 
     def in_row_space(self) -> bool:
-        """Whether no v_j leaves the span of the training data's rows and of v_j(0)."""
+        """Return True if no v_j leaves the span of the training data's rows and of v_j(0)."""
         return False
 
     def steps(self) -> float:
-        """How many steps of equal length lead to the end; 1 where that is not known."""
+        """Return the number of steps of equal length to the end; 1 if unknown."""
         step = getattr(self, "step", None)
         return max(1.0, 10.0 ** min(self.until_log10_time, 12.0) / step) if step else 1.0
 
     def work(self, n: float, m: float, d: float) -> float:
-        """Multiply-adds of a run, up to a factor that is the same for all runs of this dynamics."""
+        """Return the multiply-adds of a run, up to a factor common to all runs of this dynamics.
+
+        Parameters
+        ----------
+        n, m, d : float
+            Examples, nodes and dimension.
+
+        Returns
+        -------
+        float
+            `rate` of them take a second on one core.
+        """
         return self.steps() * n * m * d
 
     def held(self, n: float) -> float:
-        """Numbers that are held at once beside data, parameters and activations."""
+        """Return how many numbers are stored beside data, parameters and activations."""
         return 0.0
 
     def anew(self, fixed_features: bool) -> str:
-        """What begins anew where only a frame is known; empty where that changes nothing."""
+        """Return what restarts if only a frame is known; empty if that changes nothing."""
         return ""
 
     def check(self, experiment: Any) -> None:
-        """Raise RuleError where it does not go with the other sections of an experiment."""
+        """Raise RuleError if it does not go with the other sections of an experiment."""
 
     def _needs_standard(self, experiment: Any, why: str) -> None:
         if not isinstance(experiment.network, StandardNetwork):
@@ -91,16 +102,30 @@ class DynamicsSection(Section):
             )
 
     def recorded_kind(self, network: NetworkSection) -> str:
-        """The kind of network that a run's frames hold."""
+        """Return the kind of network in a run's frames."""
         return network.kind
 
     def recorded_network(self, network: NetworkSection, shape: Shape, fixed: Arrays) -> Network:
-        """The network that a run's frames hold."""
+        """Return the network in a run's frames.
+
+        Parameters
+        ----------
+        network : NetworkSection
+            Settings of the experiment's network.
+        shape : Shape
+            m, inputs and number of outputs.
+        fixed : dict of str to array
+            Untrained arrays by name.
+
+        Returns
+        -------
+        Network
+        """
         return build_network(network, shape, fixed)
 
 
 def check_batch(batch: int, n: int | None) -> None:
-    """Raise RuleError for more examples a step than there are."""
+    """Raise RuleError for steps of more than n examples."""
     if n is not None and batch > n:
         raise RuleError(
             f"dynamics.batch = {batch} is larger than n = {n}; choose at most {n}",

@@ -1,8 +1,8 @@
-"""An experiment: one data set, network, loss and dynamics, what is recorded, and the seed.
+"""An experiment: one data set, network, loss and dynamics, its recording, and the seed.
 
 Every section is a frozen value (pydantic), so experiments are hashable and can be replaced field by
-field. Kinds and keys are those of study files; the paper and section that a value comes from stand
-beside it, and `python -m core describe` and the window's form print them from here.
+field. Kinds and keys are those of study files; the paper and section of a value are given beside
+it, and `python -m core describe` and the window's form print them from here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from core.study_file.dynamics_section import DynamicsSection
 
 
 class LossSection(Section):
-    """What every loss has, and what others ask of one."""
+    """Loss of an experiment, with its penalties."""
 
     vanishes: ClassVar[bool] = True  # l(z) -> 0 as z -> infinity, so that flow has a log time
     exp_tailed: ClassVar[bool] = False  # of a margin y f, with -l'(z) e^z -> 1
@@ -53,7 +53,7 @@ class LossSection(Section):
 
     @property
     def penalised(self) -> bool:
-        """Whether more than the risk is lowered."""
+        """True if training minimises more than the risk."""
         return self.l2 > 0.0 or self.l23 > 0.0
 
 
@@ -185,7 +185,7 @@ class RunSettings(Section):
 
 @final
 class NetworkSections(Mapping[str, type[NetworkSection]]):
-    """The sections of the networks that are registered, by kind."""
+    """Sections of the registered networks, by kind."""
 
     def __getitem__(self, kind: str) -> type[NetworkSection]:
         return NETWORKS[kind].section
@@ -207,7 +207,7 @@ PLAIN_SECTIONS: dict[str, type[Section]] = {"recording": Recording, "run": RunSe
 
 
 def _of_kind(section: str) -> BeforeValidator:
-    """A table becomes the section of its kind, whatever kinds are registered by then."""
+    """Return a validator that makes a table the section of its kind, registered by then."""
 
     def made(value: Any) -> Any:
         if not isinstance(value, Mapping):
@@ -229,7 +229,7 @@ Dynamics = Annotated[SerializeAsAny[DynamicsSection], _of_kind("dynamics")]
 
 
 class Experiment(Section):
-    """Everything that determines one run, as a value; core.problem.problem makes it concrete."""
+    """All settings that determine one run; core.problem.problem makes data and network of them."""
 
     data: Data = setting(ParityData(), meaning="the distribution the examples come from")
     network: Network = setting(StandardNetwork(m=256), meaning="the network and its start")
@@ -275,7 +275,7 @@ class Experiment(Section):
         return self
 
     def _check_group_penalty(self) -> None:
-        """The penalty of nodes needs nodes, and steps on the objective itself."""
+        """Check that the penalty of nodes has nodes, and steps on the objective itself."""
         if not self.loss.l23 > 0.0:
             return
         if not self.dynamics.takes_group_penalty:
@@ -293,7 +293,7 @@ class Experiment(Section):
             )
 
     def _check_targets(self) -> None:
-        """Real targets are fitted by a loss of outputs, under dynamics that ask for no labels."""
+        """Check that real targets have a loss of outputs, and dynamics that need no labels."""
         for name in ("loss", "dynamics") if self.data.real else ():
             section: LossSection | DynamicsSection = getattr(self, name)
             if not section.fits_targets:

@@ -1,7 +1,7 @@
-"""From plain tables (TOML, `--set`, a form) to sections, with sentences for what is wrong.
+"""Conversion of plain tables (TOML, `--set`, a form) to sections, with sentences for errors.
 
 Python's parser of TOML takes time and memory as the square of a key's dots, follows nesting by
-recursion, and turns any number of digits into a number: what is out of all proportion is refused.
+recursion, and turns any number of digits into a number: excessive texts are refused.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def _located(reason: str, text: str) -> str:
 
 
 def _parts(run: str) -> int:
-    """How many parts a stretch of names, quoted texts and dots has as a key."""
+    """Return how many parts a stretch of names, quoted texts and dots has as a key."""
     return 1 + len(re.findall(r"\.[ \t]*+[A-Za-z0-9_-]", QUOTED.sub("q", run)))
 
 
 def reason(error: BaseException) -> str:
-    """A parser's objection in one line."""
+    """Return a parser's objection in one line."""
     if isinstance(error, RecursionError | MemoryError):
         return "it is nested too deeply"
     return " ".join(str(error).split())[:200].rstrip(".")
@@ -85,21 +85,21 @@ def _check(value: Any, where: str, key: str, depth: int) -> None:
 
 
 class Table(BaseModel):
-    """Another table of a study file as a frozen value: types exactly as TOML has them.
+    """Other table of a study file as a frozen value: types exactly as TOML has them.
 
-    What a field's value must be is told by its description: "must be 1 to 4".
+    A field's description is the rule for its value: "must be 1 to 4".
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 def listed(value: Any) -> Any:
-    """A list of TOML as a tuple."""
+    """Return a list of TOML as a tuple."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def several(value: Any) -> tuple[Any, ...]:
-    """One value or a list of them as a tuple."""
+    """Return one value or a list of them as a tuple."""
     return tuple(value) if isinstance(value, list) else (value,)
 
 
@@ -127,7 +127,7 @@ DEFAULT_KINDS = {"data": "parity", "network": "standard", "loss": "exponential",
 
 
 def section_class(section: str, table: Mapping[str, Any]) -> type[Section]:
-    """The class that describes a section of a study, by its kind.
+    """Return the class that describes a section of a study, by its kind.
 
     Raises InputError for a kind that does not exist.
     """
@@ -153,9 +153,27 @@ TableType = TypeVar("TableType", bound=Table)
 
 
 def table_of(cls: type[TableType], table: Any, where: str, joint: str = ": ") -> TableType:
-    """A table of a study file as a value; `joint` stands between `where` and the names of keys.
+    """Validate a table of a study file.
 
-    Raises InputError with a sentence for the first thing that is wrong, unknown keys before others.
+    Parameters
+    ----------
+    cls : subclass of Table
+        Class of the table.
+    table : object
+        Value from TOML.
+    where : str
+        Start of the error.
+    joint : str
+        Text between `where` and the names of keys.
+
+    Returns
+    -------
+    cls
+
+    Raises
+    ------
+    InputError
+        A value is wrong; the sentence is about the first one, unknown keys before others.
     """
     try:
         return cls.model_validate(table)
@@ -165,7 +183,7 @@ def table_of(cls: type[TableType], table: Any, where: str, joint: str = ": ") ->
 
 
 def _table_sentence(cls: type[Table], item: ErrorDetails, where: str, joint: str) -> str:
-    """What is wrong in a table, by the type of pydantic's error and the field it is about."""
+    """Return the sentence for an error in a table, by pydantic's type and the field."""
     kind, location = item["type"], item["loc"]
     if kind == "value_error":  # several keys together
         return f"{where}: {item['ctx']['error']}."
@@ -196,14 +214,14 @@ def _table_sentence(cls: type[Table], item: ErrorDetails, where: str, joint: str
 
 
 def _table_in(annotation: Any) -> type[Table] | None:
-    """The class of the table or tables that a field holds."""
+    """Return the class of the table or tables in a field."""
     if isinstance(annotation, type) and issubclass(annotation, Table):
         return annotation
     return next(filter(None, map(_table_in, get_args(annotation))), None)
 
 
 def _choices(annotation: Any) -> list[str]:
-    """The words that a field may have."""
+    """Return the words that a field may have."""
     parts = get_args(annotation)
     return [part for part in parts if isinstance(part, str)] or [
         word for part in parts for word in _choices(part)
@@ -211,7 +229,7 @@ def _choices(annotation: Any) -> list[str]:
 
 
 def build_experiment(tables: Mapping[str, Any], where: str) -> Experiment:
-    """An Experiment from plain tables; `where` names the file or form in messages.
+    """Build an Experiment from plain tables; `where` names the file or form in messages.
 
     Raises InputError with one sentence per wrong value.
     """
@@ -237,7 +255,24 @@ def build_experiment(tables: Mapping[str, Any], where: str) -> Experiment:
 
 
 def check_keys(table: Mapping[str, Any], cls: type[Section], section: str, where: str) -> None:
-    """Raise InputError for a key that the section does not have, and for true and false."""
+    """Check the keys of a section, and the kinds of their values.
+
+    Parameters
+    ----------
+    table : mapping of str to value
+        Table of the section.
+    cls : subclass of Section
+        Class of the section.
+    section : str
+        Its name.
+    where : str
+        File or form in messages.
+
+    Raises
+    ------
+    InputError
+        A key does not exist, or has a text or true or false instead of a number.
+    """
     accepted = _accepted_types(cls)
     for name, value in table.items():
         key = f"{section}.{name}"
@@ -269,7 +304,7 @@ def _accepted_type(annotation: Any) -> str:
 
 
 def clauses_of(error: ValidationError, tables: Mapping[str, Any]) -> list[Clause]:
-    """One clause for each wrong value: where it is, what was given, what is allowed."""
+    """Return one clause for each wrong value: its place, the value, and what is allowed."""
     clauses = []
     for item in error.errors():
         location = _without_kind(item["loc"], tables)
@@ -288,7 +323,7 @@ def clauses_of(error: ValidationError, tables: Mapping[str, Any]) -> list[Clause
 
 
 def _keys(location: Sequence[str], item: ErrorDetails) -> tuple[str, ...]:
-    """The keys that a clause is about: that of the value, or, of a rule, those that it names."""
+    """Return the keys that a clause is about: that of the value, or those that a rule names."""
     if len(location) > 1:
         return (".".join(location[:2]),)
     named = getattr(item.get("ctx", {}).get("error"), "keys", ())
@@ -296,7 +331,7 @@ def _keys(location: Sequence[str], item: ErrorDetails) -> tuple[str, ...]:
 
 
 def shown(value: object) -> str:
-    """A value as it was given, in a readable length."""
+    """Return a given value as text of a readable length."""
     try:
         text = repr(value)
     except ValueError:  # Python writes no numbers of more than 4,300 digits
@@ -310,7 +345,7 @@ def _short(number: re.Match[str]) -> str:
 
 
 def _without_kind(location: tuple[int | str, ...], tables: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where a value is, without the name of a union's member, which pydantic puts in."""
+    """Return the place of a value without the name of a union's member, which pydantic adds."""
     section, *rest = map(str, location or ("",))
     kind = tables.get(section, {}).get("kind")
     if rest and section in KINDS and rest[0] == kind and kind not in ("", None):

@@ -1,8 +1,8 @@
-"""Resources that training takes, what this machine has, and which settings to lower.
+"""Resources that training takes, resources of this machine, and settings to lower.
 
 All is known from the settings, before anything of that size is made. Sizes are those of the arrays
-that are made. Seconds are `DynamicsSection.work`, by which sweeps are planned, at a rate that was
-measured: right to a factor of three or so, which tells a minute from a day.
+that are made. Seconds are `DynamicsSection.work`, by which sweeps are planned, at a measured rate:
+right to a factor of three or so, enough to distinguish a minute from a day.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ GAIN, SMALLEST = 2.0, 1e6  # where row-space form is worth it (core.dynamics.row
 class RunSize:
     """Bytes of a run's file, and of memory while it is trained; seconds of its training.
 
-    `least`: sizes that stand in a data file are not known, so that all is the least it can be.
-    `least_seconds`: the step is chosen when the data are there; a step for each frame is counted.
+    `least`: sizes in a data file are unknown, so that all numbers are lower bounds.
+    `least_seconds`: the step is chosen when the data are read; a step for each frame is counted.
     """
 
     file: float
@@ -51,7 +51,7 @@ class RunSize:
     least_seconds: bool = False
 
     def __add__(self, other: RunSize) -> RunSize:
-        """Of runs that are trained side by side."""
+        """Add the sizes of runs that are trained side by side."""
         return RunSize(
             self.file + other.file,
             self.memory + other.memory,
@@ -62,7 +62,7 @@ class RunSize:
 
 
 def size_of(experiment: Experiment) -> RunSize:
-    """What a run of an experiment takes, about.
+    """Estimate the resources of a run.
 
     >>> from core.study_file.validation import build_experiment
     >>> tables = {"data": {"d": 20, "n": 1000}, "network": {"m": 1000}}
@@ -101,7 +101,7 @@ def _outputs(experiment: Experiment) -> int:
 
 
 def _seconds(experiment: Experiment, n: float, m: float, d: float) -> tuple[float, bool]:
-    """Seconds with so many coordinates, and whether the number of steps is known."""
+    """Return seconds for d coordinates, and True if the number of steps is known."""
     dynamics, frames = experiment.dynamics, float(experiment.recording.frames)
     sure = dynamics.log_time or getattr(dynamics, "step", 1.0) is not None
     if dynamics.log_time and dynamics.until_log10_time > FURTHEST:
@@ -117,10 +117,24 @@ def _seconds(experiment: Experiment, n: float, m: float, d: float) -> tuple[floa
 
 
 def frames_bytes(size: int, examples: int, counts: tuple[int, int], width: int) -> int:
-    """Bytes of the frames and of the states that are kept: `counts` of both, with `size` parameters
-    of `width` bytes.
+    """Return the bytes of the stored frames and states.
 
     Frames of a few kilobytes share pages of 8 KiB, of which a part then stays empty.
+
+    Parameters
+    ----------
+    size : int
+        Number of parameters.
+    examples : int
+        Number n of examples.
+    counts : (int, int)
+        Numbers of frames and of states.
+    width : int
+        Bytes of a parameter, 8 or 4.
+
+    Returns
+    -------
+    int
     """
     frames, states = counts
     row = size * width + (8 * examples if width == 4 else 0) + 40
@@ -129,7 +143,7 @@ def frames_bytes(size: int, examples: int, counts: tuple[int, int], width: int) 
 
 
 def _pages(row: int, count: int) -> int:
-    """Pages of a table of equal rows: several to a leaf, or one leaf part and overflow pages."""
+    """Return the pages of a table of equal rows: several to a leaf, or a leaf part and overflow."""
     # SQLite's "Database File Format", section 1.6: which part of a row stays in the leaf of a
     # table.
     usable, longest = PAGE_SIZE, PAGE_SIZE - 35
@@ -158,7 +172,7 @@ SLOW = ("dynamics.until_log10_time", "network.m", "data.n")  # what the time of 
 @final
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Bytes: of memory in all and what is free of it, and of the disk what is free."""
+    """Bytes of the machine: memory in all, free memory, and free disk."""
 
     memory: float = inf
     free: float = inf
@@ -166,8 +180,10 @@ class Room:
 
 
 def room_at(folder: Path) -> Room:
-    """What this machine has, with the disk of a folder that may not be there yet; what the system
-    does not tell is taken for enough."""
+    """Return the resources of this machine, with the disk of a folder that may not exist yet.
+
+    A resource that the system does not report is infinite.
+    """
     import psutil  # slow to load
 
     memory = free = disk = inf
@@ -184,14 +200,14 @@ def room_at(folder: Path) -> Room:
 @final
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What runs take that are trained side by side."""
+    """Resources of runs that are trained side by side."""
 
     experiments: tuple[Experiment, ...]
     size: RunSize
 
     @property
     def words(self) -> str:
-        """All of it in a line."""
+        """All of it in one line."""
         size, count = self.size, len(self.experiments)
         runs = f"{count} runs: " if count > 1 else ""
         about = "at least" if size.least else "about"
@@ -201,7 +217,7 @@ class Weight:
 
     @property
     def time_words(self) -> str:
-        """The time of the training; rates are known to a factor of three or so."""
+        """Time of the training; rates are known to a factor of three or so."""
         seconds = self.size.seconds
         least = "at least " if self.size.least_seconds and not self.size.least else ""
         if seconds < 60.0:
@@ -213,12 +229,12 @@ class Weight:
 
 
 def weigh(experiments: Sequence[Experiment]) -> Weight:
-    """What the runs of experiments take together."""
+    """Return the resources of several runs together."""
     return Weight(tuple(experiments), reduce(add, map(size_of, experiments)))
 
 
 def refusal(weight: Weight, room: Room) -> str:
-    """Why runs cannot be, with the keys to lower; "" where they can.
+    """Return why runs do not fit, with the keys to lower; "" if they fit.
 
     >>> from core.study_file.validation import build_experiment
     >>> tables = {"data": {"d": 20, "n": 1000000}, "network": {"m": 1000000}}
@@ -246,8 +262,21 @@ def refusal(weight: Weight, room: Room) -> str:
 
 
 def check_room(experiments: Iterable[Experiment], folder: Path, memory: bool = True) -> None:
-    """Raise InputError where runs that are trained one after another cannot be: one of them takes
-    more memory than there is (asked where it is trained here), or all more than is free of a disk.
+    """Check that runs fit which are trained one after another.
+
+    Parameters
+    ----------
+    experiments : iterable of Experiment
+        Runs.
+    folder : Path
+        Folder of their files.
+    memory : bool
+        Check memory too: training is on this machine.
+
+    Raises
+    ------
+    InputError
+        One run takes more memory than exists, or all more than is free on the disk.
     """
     weights = [weigh([one]) for one in experiments]
     if not weights:
@@ -265,7 +294,7 @@ def check_room(experiments: Iterable[Experiment], folder: Path, memory: bool = T
 
 
 def concerns(weight: Weight, room: Room) -> list[str]:
-    """What is to be asked about before it begins: sentences, and which keys to lower."""
+    """Return the concerns about runs, to be confirmed before the start, with keys to lower."""
     size, found = weight.size, []
     if size.file > min(LARGE_FILE, FREE_SHARE * room.disk):
         free = "" if room.disk == inf else f", of {size_text(room.disk)} that are free"
@@ -287,8 +316,10 @@ def concerns(weight: Weight, room: Room) -> list[str]:
 
 
 def _keys(weight: Weight, memory: bool) -> dict[str, float]:
-    """The two settings that make most of the memory, or of the file, with their values; what stands
-    in a data file is no setting."""
+    """Return the two settings that dominate the memory, or the file, with their values.
+
+    Sizes in a data file are no settings.
+    """
     known = _settings(weight)
     m, n, d = (known[key] or 1.0 for key in ("network.m", "data.n", "data.d"))
     products = {("network.m", "recording.frames"): m * d * known["recording.frames"]}
@@ -301,7 +332,7 @@ def _keys(weight: Weight, memory: bool) -> dict[str, float]:
 
 
 def _settings(weight: Weight) -> dict[str, float]:
-    """What the size depends on of the largest of the runs; 0 for what is not known."""
+    """Return the settings that the size of the largest run depends on; 0 for unknown ones."""
     experiment = max(weight.experiments, key=lambda one: size_of(one).memory)
     dynamics = experiment.dynamics
     until = getattr(dynamics, "until_log10_time", 0.0)
@@ -317,6 +348,6 @@ def _settings(weight: Weight) -> dict[str, float]:
 
 
 def _either(keys: Sequence[str]) -> str:
-    """Names in a row: a, b or c."""
+    """Return names in a row: a, b or c."""
     *most, last = keys or ["network.m"]
     return f"{', '.join(most)} or {last}" if most else last

@@ -70,7 +70,7 @@ def setting_words(key: str, value: Any) -> str:
 
 
 def kind_words(section: str, kind: str) -> str:
-    """Return what a kind is called in a list of the kinds of its section.
+    """Return the name of a kind in a list of the kinds of its section.
 
     >>> kind_words("loss", "least_squares"), kind_words("network", "fixed_outer")
     ('Least-squares', 'Fixed outer layer')
@@ -97,7 +97,7 @@ def label_of(key: str) -> str:
 
 
 def value_words(value: Any) -> str:
-    """Return the value of a setting in words: rows of points by how many there are."""
+    """Return the value of a setting in words: rows of points by their number."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple) and len(value) > 1:
@@ -123,7 +123,7 @@ def _number(value: Any) -> float | None:
 
 
 def numbered(names: Iterable[str]) -> list[str]:
-    """Return names of which repeats have numbers.
+    """Return names, numbered if they repeat.
 
     >>> numbered(["m = 8", "m = 16", "m = 8"])
     ['m = 8', 'm = 16', 'm = 8 (2)']

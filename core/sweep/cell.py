@@ -1,4 +1,4 @@
-"""One cell of a sweep: recorded into its run file by whatever process it is sent to."""
+"""One cell of a sweep, recorded into its run file by any process."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ COPY_BYTES = 1 << 20
 @final
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a worker needs to record a cell; small, and readable on any machine.
+    """Content of a worker's order to record a cell; small, and readable on any machine.
 
-    `requested` is what the study's figure and claims need of the row (core.studies.moments), and
-    `asked` what else is measured on the finished run, by name: a value that can be pickled.
-    `extensions` are the modules of kinds that are not this program's own. `stage` records in a
-    folder of the worker's own and moves the finished file to `path`, for folders that several
-    machines share, on which run files cannot grow (SQLite's WAL needs one machine's memory).
-    `trusted` are the SHA-256 of code that the user has trusted where the task was made; a worker on
-    another machine has a trust folder of its own.
+    `requested` are the values that the study's figure and claims need of the row
+    (core.studies.moments), and `asked` computes other values of the finished run, by name; it can
+    be pickled. `extensions` are the modules of kinds that are not this program's own. `stage`
+    records in a folder of the worker's own and moves the finished file to `path`, for folders that
+    several machines share, on which run files cannot grow (SQLite's WAL needs one machine's
+    memory). `trusted` are the SHA-256 of code that the user has trusted where the task was made; a
+    worker on another machine has a trust folder of its own.
     """
 
     name: str
@@ -59,14 +59,14 @@ class Task:
     trusted: tuple[str, ...] = ()
 
     def problem(self) -> Problem:
-        """The cell's data and parameters; InputError where they cannot be had."""
+        """Return the cell's problem, data and parameters; raise InputError if it cannot be made."""
         for digest in self.trusted:
             trust.trust_digest(digest)
         return resolve(self.experiment, self.folder, self.title, self.source)
 
 
 def expected(problem: Problem, recorded: Experiment | None = None) -> Experiment:
-    """Return the experiment that a run file of this problem holds: every default made explicit.
+    """Return the experiment in a run file of this problem: every default made explicit.
 
     A default step is that of `recorded`, a run of this problem: to solve for it takes an eigenvalue
     problem of n examples.
@@ -81,7 +81,7 @@ def expected(problem: Problem, recorded: Experiment | None = None) -> Experiment
 
 
 def finished(path: Path) -> bool:
-    """Whether a run file is complete: its run completed or diverged, and nothing was cut off."""
+    """Return True if a run file is complete: its run completed or diverged, and was not cut off."""
     try:
         with open_run(path) as recorded:
             return recorded.finished
@@ -90,7 +90,25 @@ def finished(path: Path) -> bool:
 
 
 def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker: str = "") -> Row:
-    """The row of a finished run file; a column that the run does not have is NaN."""
+    """Return the row of a finished run file.
+
+    Parameters
+    ----------
+    run_ : Run
+        Open run.
+    name : str
+        Name of the cell.
+    columns : sequence of str
+        Scalar observables; NaN for those that the run does not have.
+    seconds : float
+        Time that the recording took.
+    worker : str
+        Name of the worker, for clusters.
+
+    Returns
+    -------
+    Row
+    """
     from core.observables.registry import OBSERVABLES
 
     last = run_.frames - 1
@@ -108,14 +126,14 @@ def row_of(run_: Run, name: str, columns: Sequence[str], seconds: float, worker:
 
 
 def _why_it_ended(run_: Run) -> str:
-    """What a run says that its dynamics could not bring to its end."""
+    """Return the run's own explanation of a failed end."""
     notes = [payload.get("note", "") for _, kind, payload in run_.events() if kind == "stalled"]
     words = printable(str(notes[-1])) if notes else ""
     return words or "the flow's steps became too small to go on"
 
 
 def run_cell(task: Task, control: Control | None = None) -> Row:
-    """Record a cell over whatever lies at its path; failures become rows.
+    """Record a cell over any file at its path; failures become rows.
 
     Raises DiskError, since a full disk fails every other cell as well.
     """
@@ -139,9 +157,22 @@ def _failed(task: Task, why: str, begin: float, worker: str) -> Row:
 
 
 def ended_row(task: Task, path: Path, worker: str = "") -> Row:
-    """The row of a run that was just recorded at `path`.
+    """Return the row of a run that was just recorded at `path`.
 
-    One that was cut off while its place keeps an older, finished run is not left beside that.
+    If the run was cut off and its place keeps an older, finished run, its file is removed.
+
+    Parameters
+    ----------
+    task : Task
+        Cell.
+    path : Path
+        File of the run, which is not `task.path` beside an older run.
+    worker : str
+        Name of the worker, for clusters.
+
+    Returns
+    -------
+    Row
     """
     with open_run(path) as recorded:
         row = row_of(recorded, task.name, task.columns, 0.0, worker)
@@ -157,7 +188,7 @@ def ended_row(task: Task, path: Path, worker: str = "") -> Row:
 
 
 def _record(task: Task, control: Control | None) -> Path | None:
-    """Record the run and return its file; None where the sweep was stopped before there was one."""
+    """Record the run and return its file; None if the sweep was stopped before."""
     from core.training.trajectory import run  # loads numba, which a plan does without
 
     path = Path(task.path)
@@ -173,21 +204,21 @@ def _record(task: Task, control: Control | None) -> Path | None:
 
 
 def publish(local: Path, path: Path) -> None:
-    """Put a finished file into a shared folder whole, or not at all, whoever else does so too."""
+    """Put a finished file into a shared folder whole, or not at all, also beside other writers."""
     # Two workers that were given one cell write into two files, and neither is listed as a cell.
     with replacing(path, path.with_suffix(".cell")) as (_, file), local.open("rb") as recorded:
         shutil.copyfileobj(recorded, file, COPY_BYTES)
 
 
 def run_batch(tasks: Sequence[Task]) -> list[Row]:
-    """Several cells one after another in a worker, each on one thread."""
+    """Run several cells one after another in a worker, each on one thread."""
     one_thread()
     return [run_cell(task) for task in tasks]
 
 
 @cache  # looking for the libraries takes as long as a small cell
 def one_thread() -> None:
-    """Keep this process to one thread of numerics: the sweep has as many workers as cores.
+    """Restrict this process to one thread of numerics: the sweep has as many workers as cores.
 
     Kernels are never parallel, so that numba needs no limit.
     """

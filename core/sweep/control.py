@@ -1,4 +1,4 @@
-"""What others may ask of a sweep, and what it tells: numbers and paths, never arrays."""
+"""Requests to a sweep, and its status: numbers and paths, never arrays."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from core.training.control import Control
 @final
 @dataclass(frozen=True, slots=True)
 class SweepStatus:
-    """One consistent view: of `total` cells so many are done (of which `kept` were there before),
-    failed, running; `seconds` since the start, `eta` those left, NaN while nothing is known.
-    `compiling` are the groups of kernels that are waited for before any cell is begun. `ended`
-    says that no worker has anything left to do. `at_work` are the names of the cells of the batches
-    that workers have now; those in the same batch follow one another. `lacks_workers` says that
-    cells wait because no worker of a cluster is left.
+    """Consistent snapshot of a sweep.
+
+    `total` cells, of which `done` are finished (`kept` of them before the start), `failed` or
+    `running`; `seconds` since the start and `eta` to the end, NaN if unknown. `compiling` are the
+    groups of kernels that the first cell waits for. `ended`: no worker has work left. `at_work` are
+    the names of the cells in the workers' present batches, which run one after another.
+    `lacks_workers`: cells wait because a cluster has no worker left.
     """
 
     total: int = 0
@@ -39,7 +40,7 @@ class SweepStatus:
 
 @final
 class SweepControl:
-    """Requests to a sweep and its status; every method may be called from any thread."""
+    """Requests to a sweep and its status. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,19 +67,19 @@ class SweepControl:
             return self._enough
 
     def enough(self) -> None:
-        """Begin no more cells, and end once those that were handed out have ended."""
+        """Start no more cells, and finish once the submitted ones have ended."""
         with self._lock:
             self._enough = True
 
     def pause(self) -> None:
-        """Start no more cells; those that run elsewhere are finished, one here waits."""
+        """Start no more cells; those in other processes are finished, one in this process waits."""
         self.cell.pause()
 
     def resume(self) -> None:
         self.cell.resume()
 
     def stop(self) -> None:
-        """End the sweep and its workers; what is finished stays, and the rest can be resumed."""
+        """Stop the sweep and its workers; finished cells stay, and the rest can be resumed."""
         self.cell.stop()
 
     def publish(self, **changes: Any) -> SweepStatus:

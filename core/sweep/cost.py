@@ -1,4 +1,4 @@
-"""What a study costs to run: a measured model of seconds a cell, and what follows for N cores.
+"""Cost of a study: a measured model of seconds a cell, and the wall time on N cores.
 
 For each variant and dynamics, seconds = a + b * work, work being a count of multiply-adds that is
 known before a cell is run (`work`). a and b are measured: by running a few of the study's own cells
@@ -31,8 +31,10 @@ START_SECONDS = 3.0  # of a worker, which imports and loads the compiled kernels
 @final
 @dataclass(frozen=True, slots=True)
 class GroupCost:
-    """Cells of one variant: how many, core-seconds of the mean and the dearest, and of all; bytes
-    of their files; `probes` is how many cells were measured, with their seconds in all.
+    """Cost of the cells of one variant.
+
+    `mean`, `most` and `total` are core-seconds of the mean and the dearest cell, and of all;
+    `bytes` is the size of their files; `probes` cells were measured, for `probed_seconds` in all.
     """
 
     name: str
@@ -48,7 +50,7 @@ class GroupCost:
 @final
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The groups of a study, and its wall time on so many cores."""
+    """Groups of a study, and its wall time on so many cores."""
 
     groups: tuple[GroupCost, ...]
     cores: int
@@ -64,8 +66,10 @@ class Cost:
 
     @property
     def wall(self) -> float:
-        """Seconds on these cores: the workers' start, and the larger of an equal share of all work
-        and the longest cell; the last cells leave some cores idle, so half a longest cell more.
+        """Seconds on these cores.
+
+        The workers' start, and the larger of an equal share of all work and the longest cell; the
+        last cells leave some cores idle, so half a longest cell more.
         """
         most = max((group.most for group in self.groups), default=0.0)
         # However many cores there are, the longest cell takes its time.
@@ -73,7 +77,7 @@ class Cost:
 
 
 def work(experiment: Experiment) -> float:
-    """Multiply-adds of a cell, up to a factor that is its dynamics': with all defaults explicit."""
+    """Return the multiply-adds of a cell with explicit defaults, up to a factor of its dynamics."""
     data, network, dynamics = experiment.data, experiment.network, experiment.dynamics
     return dynamics.work(float(data.n or 1), float(network.m or 1), float(data.d or 1))
 
@@ -81,7 +85,7 @@ def work(experiment: Experiment) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class _Sized:
-    """A cell with its work and the bytes of its file."""
+    """Cell with its work and the bytes of its file."""
 
     cell: Cell
     work: float
@@ -91,9 +95,22 @@ class _Sized:
 def estimate(
     study: Study, cores: int, budget: float = 20.0, rows: Mapping[str, Row] | None = None
 ) -> Cost:
-    """The cost of a study on so many cores, measured for about `budget` seconds here.
+    """Estimate the cost of a study.
 
-    `rows` of finished cells stand in for measurements where a group has some with their seconds.
+    Parameters
+    ----------
+    study : Study
+        Study at its size.
+    cores : int
+        Cores of the sweep.
+    budget : float
+        Seconds for measurements in this process, approximately.
+    rows : mapping of str to Row, optional
+        Rows of finished cells by name, which replace measurements in groups that have some.
+
+    Returns
+    -------
+    Cost
     """
     groups: dict[str, list[Cell]] = {}
     for cell in study.cells():
@@ -123,7 +140,7 @@ def _group(
 
 
 def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
-    """Work and bytes; cells that differ in their seed alone are looked at once."""
+    """Return the cells with work and bytes, computed once for cells that differ in seeds alone."""
     sizes: dict[str, tuple[float, int]] = {}
     sized = []
     for cell in cells:
@@ -137,7 +154,7 @@ def _sized(study: Study, cells: Sequence[Cell]) -> list[_Sized]:
 
 
 def _probed(study: Study, sized: Sequence[_Sized], budget: float) -> list[tuple[float, float]]:
-    """(work, seconds) of cells that are run here: the cheapest, then larger ones that still fit."""
+    """Run cells here, the cheapest first, while they fit the budget; return (work, seconds)."""
     order = sorted(sized, key=lambda one: one.work)
     begin = time.perf_counter()
     _seconds(study, order[0])  # compiled kernels are loaded by this one
@@ -160,7 +177,7 @@ def _seconds(study: Study, one: _Sized) -> float:
 
 
 def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """(a, b) of seconds = a + b * work, both nonnegative, by least squares of relative errors.
+    """Fit seconds = a + b * work, a and b nonnegative, by least squares of relative errors.
 
     One point, or points of one work, is all rate: an upper bound for smaller cells only.
 
@@ -183,7 +200,7 @@ def fitted(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def lines(cost: Cost) -> list[str]:
-    """The cost as a table of plain lines."""
+    """Return the cost as a table of plain lines."""
     head = f"{'':<34}{'cells':>7}{'mean s':>10}{'most s':>10}{'core s':>11}{'MB':>9}  measured"
     groups = [
         f"{group.name:<34}{group.cells:>7}{group.mean:>10.3g}{group.most:>10.3g}"
@@ -199,7 +216,7 @@ def lines(cost: Cost) -> list[str]:
 
 
 def summary(cost: Cost) -> str:
-    """The cost in a line."""
+    """Return the cost in one line."""
     measured = sum(group.probes for group in cost.groups)
     on = "1 core" if cost.cores == 1 else f"{cost.cores} cores"
     return (

@@ -1,7 +1,7 @@
-"""Sweeps that a folder of run files holds, with a ledger or without, and their results.
+"""Sweeps in a folder of run files, with a ledger or without, and their results.
 
-A study of few cells that was recorded without a ledger is known by the names of its run files and
-by the experiments in them: those of a shipped study, at one of its sizes.
+A study of few cells that was recorded without a ledger is recognised by the names of its run files
+and by the experiments in them: those of a shipped study, at one of its sizes.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from core.sweep.plan import (
 
 
 def sweeps_in(folder: Path, values: bool = True) -> list[Ledger]:
-    """The ledgers of a folder, and one made for each shipped study whose runs lie there without.
+    """Return the ledgers of a folder, and new ones for shipped studies whose runs have none.
 
-    Without `values` the rows of those that are made have none: to compute them takes a second a
-    run where test sets are large, and figures and claims read what they need from the runs.
+    Without `values` the rows of new ledgers have none: to compute them takes a second a run for
+    large test sets, and figures and claims read their values from the runs.
 
     Raises InputError for a ledger that cannot be read.
     """
@@ -55,7 +55,7 @@ def sweeps_in(folder: Path, values: bool = True) -> list[Ledger]:
 
 
 def existing_sweeps(folder: Path, values: bool = True) -> list[Ledger]:
-    """`sweeps_in`; InputError where there is none."""
+    """Return `sweeps_in`; raise InputError if the folder has none."""
     ledgers = sweeps_in(folder, values)
     if not ledgers:
         raise InputError(
@@ -68,9 +68,21 @@ def existing_sweeps(folder: Path, values: bool = True) -> list[Ledger]:
 
 
 def ledger_of_runs(study: Study, folder: Path, values: bool = True) -> Ledger | None:
-    """What the run files of a study in a folder say, at the size of which most are there.
+    """Make a ledger from the run files of a study, at the size that most of them have.
 
-    None where no file holds an experiment of the study.
+    Parameters
+    ----------
+    study : Study
+        Study without a size.
+    folder : Path
+        Folder of run files.
+    values : bool
+        Compute the values of the rows.
+
+    Returns
+    -------
+    Ledger or None
+        None if no file contains an experiment of the study.
     """
     best: Ledger | None = None
     for size in (None, *(size for size in SIZES if size in study.sizes)):
@@ -83,7 +95,16 @@ def ledger_of_runs(study: Study, folder: Path, values: bool = True) -> Ledger | 
 def note_runs(study: Study, folder: Path, size: str | None) -> None:
     """Write the ledger of cells that were recorded without one, for claims and figures.
 
-    Runs of a shipped study without a figure need none: they are known again by their files.
+    Runs of a shipped study without a figure need none: their files identify them.
+
+    Parameters
+    ----------
+    study : Study
+        Study at its size.
+    folder : Path
+        Folder of run files.
+    size : str or None
+        Name of the size.
     """
     if study.figure or (study.claims and study.id not in shipped_ids()):
         ledger = ledger_at(study, folder, size if study.sizes else None)
@@ -92,7 +113,24 @@ def note_runs(study: Study, folder: Path, size: str | None) -> None:
 
 
 def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True) -> Ledger:
-    """A ledger of the run files that are there of a study, which `size` was applied to."""
+    """Make a ledger of the run files of a study at one size.
+
+    Parameters
+    ----------
+    study : Study
+        Study at the size.
+    folder : Path
+        Folder of run files; those of other settings are passed over.
+    size : str or None
+        Name of the size.
+    values : bool
+        Compute the values of the rows.
+
+    Returns
+    -------
+    Ledger
+        May be empty.
+    """
     ledger = Ledger(place(study.id, folder), study, size)
     for cell in study.cells():
         file = run_file(study, cell, folder)
@@ -114,7 +152,24 @@ def ledger_at(study: Study, folder: Path, size: str | None, values: bool = True)
 def judged_in(
     folder: Path, ledger: Ledger, size: str | None, opened: Opened | None = None
 ) -> list[Judged]:
-    """Judge the claims of a swept study, at the size that it was swept at unless one is given."""
+    """Judge the claims of a swept study.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of run files.
+    ledger : Ledger
+        Ledger of the sweep.
+    size : str or None
+        Size of the claims; None for the size of the sweep.
+    opened : callable, optional
+        Opens the run file of a path, as a context; by default `core.runs.open_run`.
+
+    Returns
+    -------
+    list of Judged
+        One for each claim, in their order.
+    """
     judged_size = (size or ledger.size) if ledger.study.sizes else None
     return judged_rows(ledger.study, ledger.rows, folder, judged_size, opened)
 
@@ -160,7 +215,24 @@ def judged_rows(
 def results_in(
     folder: Path, ledger: Ledger | None, claims: bool = True, opened: Opened | None = None
 ) -> tuple[list[str], Known | None]:
-    """Return a line for each claim of a sweep, and what its table has; nothing without one."""
+    """Return a line for each claim of a sweep, and the values in its table.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of run files.
+    ledger : Ledger or None
+        Ledger of the sweep.
+    claims : bool
+        Judge the claims.
+    opened : callable, optional
+        Opens the run file of a path, as a context; by default `core.runs.open_run`.
+
+    Returns
+    -------
+    list of str, Known or None
+        Empty and None without a ledger.
+    """
     if ledger is None:
         return [], None
     claims = claims and bool(ledger.study.claims)
@@ -174,7 +246,7 @@ def has_claims(folder: Path) -> bool:
 
 
 def kept_once(keep: Callable[[Run], Run]) -> Callable[[Run], Run]:
-    """Return a function that keeps one run of a file open: what was computed of it is reused."""
+    """Return a function that keeps one run of a file open, to reuse its computed results."""
     runs: dict[Path, Run] = {}
 
     def keep_one(run: Run) -> Run:
@@ -188,7 +260,7 @@ def kept_once(keep: Callable[[Run], Run]) -> Callable[[Run], Run]:
 
 
 def opener_of(keep: Callable[[Run], Run]) -> Opened:
-    """Return how claims open runs that `keep` closes later."""
+    """Return the function by which claims open runs that `keep` closes later."""
     return lambda path: nullcontext(keep(open_run(path)))
 
 

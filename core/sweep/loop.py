@@ -1,7 +1,7 @@
 """The one loop of every sweep: batches out, rows in, a ledger that is never behind by much.
 
 A generator of statuses, as `core.training.trajectory.record` is for a run: a window or a command
-asks it for the next one. Cells are handed out a few at a time, so that pause and stop take effect
+requests the next one. Cells are submitted a few at a time, so that pause and stop take effect
 soon.
 """
 
@@ -34,7 +34,7 @@ LOOK_SECONDS = 0.1
 
 @final
 class _Work:
-    """What is queued, what runs, and how long cells take."""
+    """State of a sweep: its queue, its running batches, and the time that cells take."""
 
     def __init__(self, plan: Plan, pool: Pool, control: SweepControl) -> None:
         self.plan, self.pool, self.control = plan, pool, control
@@ -47,7 +47,7 @@ class _Work:
         self.saved = self.begin
 
     def hand_out(self) -> None:
-        """Keep every worker supplied, unless somebody wants a pause."""
+        """Submit cells until every worker is supplied, unless a pause is requested."""
         while self.queue and len(self.running) < AHEAD * self.pool.workers:
             if self.control.pause_requested or self.control.stop_requested:
                 return
@@ -65,11 +65,11 @@ class _Work:
                 return
 
     def _alone(self, task: Task) -> bool:
-        """Whether this is a cell's last try: alone, it cannot be the victim of another one."""
+        """Return True for a cell's last try, which runs alone: no other cell can then kill it."""
         return self.tries.get(task.name, 0) == RETRIES - 1
 
     def _batch_size(self) -> int:
-        """Cells for a quarter of a second, few enough that the last ones end together."""
+        """Return the number of cells for a quarter of a second; the last batches end together."""
         # Cells take nobody knows how long yet; or one of them kills its worker, and is to be found.
         if self.ended == 0 or any(task.name in self.tries for task in self.queue):
             return 1
@@ -78,7 +78,7 @@ class _Work:
         return max(1, min(needed, fair, MOST_IN_BATCH, len(self.queue)))
 
     def take_in(self) -> list[Row]:
-        """The rows of the batches that have ended; those of dead workers go back to the queue."""
+        """Return the rows of finished batches; requeue the cells of dead workers."""
         ready, _ = wait(self.running, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED)
         rows: list[Row] = []
         died = False
@@ -105,7 +105,7 @@ class _Work:
         return rows
 
     def _renew(self) -> None:
-        """With a worker of a process pool all its batches are lost: each gets another try."""
+        """Replace dead workers; requeue all batches of a process pool, which loses all of them."""
         if not self.pool.shared:
             for batch in self.running.values():
                 self.queue.extendleft(reversed(batch))
@@ -113,7 +113,7 @@ class _Work:
         self.pool.renew()
 
     def _again(self, batch: tuple[Task, ...], error: BaseException) -> list[Row]:
-        """Queue the cells of a lost batch once more; a row for those lost too often."""
+        """Requeue the cells of a lost batch; return a failed row for cells lost too often."""
         rows = []
         for task in reversed(batch):
             self.tries[task.name] = self.tries.get(task.name, 0) + 1
@@ -125,7 +125,7 @@ class _Work:
         return rows
 
     def status(self, rows: list[Row]) -> SweepStatus:
-        """Publish where the sweep stands."""
+        """Publish the progress of the sweep."""
         states = [entry.row.state for entry in self.plan.ledger.entries.values()]
         done, failed = states.count("done"), states.count("failed")
         left = len(self.queue) + sum(map(len, self.running.values()))
@@ -148,7 +148,7 @@ class _Work:
         )
 
     def _at_work(self) -> frozenset[str]:
-        """The batches that were handed out first, one for each worker; the others queue there."""
+        """Return the cells of the oldest batches, one for each worker; later batches are queued."""
         batches = islice(self.running.values(), self.pool.workers)
         return frozenset(task.name for batch in batches for task in batch)
 
@@ -160,13 +160,13 @@ class _Work:
 
 
 def missing_kernels(tasks: Iterable[Task]) -> tuple[str, ...]:
-    """The groups of kernels that cells need and that are not compiled, in the order of all."""
+    """Return the groups of kernels that cells need and that are not compiled, in global order."""
     needed = {group for task in tasks for group in groups_of(task.experiment)}
     return warming.missing(group for group in warming.GROUPS if group in needed)
 
 
 def _compiled(work: _Work) -> Iterator[SweepStatus]:
-    """Statuses while kernels are compiled, once for all workers, each of which would do it."""
+    """Compile kernels once for all workers, each of which would do it; yield statuses meanwhile."""
     needed = missing_kernels(work.queue)
     with compiling(needed) as beside:
         while not (beside.ended() or work.control.stop_requested):
@@ -179,11 +179,33 @@ def _compiled(work: _Work) -> Iterator[SweepStatus]:
 def sweep(
     plan: Plan, pool: Pool, control: SweepControl, keep_pool: bool = False
 ) -> Iterator[SweepStatus]:
-    """Run what a plan has left, one status after every look; the last one has `ended`.
+    """Run the remaining cells of a plan, yielding a status after every poll.
 
-    A failed cell is a row of the ledger and stops nothing. Stopping ends the workers at once; what
-    they were at is recorded anew next time. DiskError when the disk is full, MarginscopeError when
-    a cluster's scheduler is lost. Closes the pool, or with `keep_pool` only to end what is running.
+    A failed cell is a row of the ledger and stops nothing. Stopping ends the workers at once; their
+    unfinished cells are recorded from the start next time.
+
+    Parameters
+    ----------
+    plan : Plan
+        Cells, and the ledger to fill.
+    pool : Pool
+        Workers; closed at the end.
+    control : SweepControl
+        Requests and status.
+    keep_pool : bool
+        Close the pool only to end running cells.
+
+    Yields
+    ------
+    SweepStatus
+        The last one has `ended`.
+
+    Raises
+    ------
+    DiskError
+        The disk is full.
+    MarginscopeError
+        A cluster's scheduler is lost.
     """
     work = _Work(plan, pool, control)
     at_once = True

@@ -1,8 +1,8 @@
-"""What a sweep has still to do in a folder, and its ledger `<id>.sweep.json` beside the run files.
+"""Remaining cells of a sweep in a folder, and its ledger `<id>.sweep.json` beside the run files.
 
-The ledger is written whole or not at all. It holds the study as it was swept and a row for each
+The ledger is written whole or not at all. It contains the study as it was swept and a row for each
 cell that ended, failed ones with the reason. Run files are the truth: a row whose file is gone
-counts for nothing, and one whose checksum is wrong is as if it were not there.
+counts for nothing, and a row whose checksum is wrong is ignored.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ UNREADABLE = (
 @final
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A row, and what of: the digest of the experiment as the study states it."""
+    """Row of a cell, and the digest of the experiment as the study states it."""
 
     row: Row
     digest: str
@@ -64,9 +64,9 @@ class LedgerEntry:
 
 @final
 class Ledger:
-    """What a folder knows of a sweep of one study at one size (None where it has none).
+    """Record of a sweep of one study at one size (None if it has no sizes).
 
-    `question` is what a hunt looks for, by key; empty for a sweep.
+    `question` is what a hunt searches for, by key; empty for a sweep.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class Ledger:
         return {name: entry.row for name, entry in self.entries.items()}
 
     def put(self, row: Row, digest: str) -> None:
-        """Remember how a cell ended."""
+        """Record the end of a cell."""
         self.entries[row.name] = LedgerEntry(row, digest)
 
     def save(self) -> None:
-        """Write the ledger; InputError or DiskError where it cannot be."""
+        """Write the ledger; raise InputError or DiskError if that fails."""
         document: dict[str, Any] = {
             "format": FORMAT,
             "study": self.study.id,
@@ -102,17 +102,17 @@ class Ledger:
 
 
 def place(study_id: str, folder: Path) -> Path:
-    """Where the ledger of a study lies in a folder of runs."""
+    """Return the path of a study's ledger in a folder of runs."""
     return folder / f"{study_id}{SUFFIX}"
 
 
 def digest_of(experiment: Experiment) -> str:
-    """What tells experiments apart, as a study states them: SHA-256 of their settings."""
+    """Return the SHA-256 of the settings of an experiment as a study states them."""
     return hashlib.sha256(experiment.written_json().encode()).hexdigest()[:32]
 
 
 def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
-    """The ledger of a file; InputError where it is none."""
+    """Read a ledger; raise InputError for any other file."""
     try:
         document = _document(path)
         if document["format"] not in (FORMAT, WITHOUT_SUMS):
@@ -137,7 +137,7 @@ def read_ledger(path: Path, suffix: str = SUFFIX) -> Ledger:
 
 
 def _document(path: Path) -> Any:
-    """The JSON value of a ledger, of no more parts than one has. Raises InputError, ValueError."""
+    """Parse the JSON of a ledger, of bounded size. Raises InputError, ValueError."""
     content = read_whole(path, MOST_BYTES, "ledger")
     # Before the parser, which would first make all of it (decision 0012).
     if content.count(b"{") > MOST_BRACES or content.count(b",") > MOST_COMMAS:
@@ -158,12 +158,12 @@ def _plain(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def _summed(name: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a cell with a checksum of all of them."""
+    """Return the fields of a cell with a checksum of all of them."""
     return fields | {"sum": _sum(name, fields)}
 
 
 def _is_whole(name: str, fields: Mapping[str, Any]) -> bool:
-    """Whether the fields of a cell are those that were written."""
+    """Return True if the fields of a cell are those that were written."""
     others = {key: value for key, value in fields.items() if key != "sum"}
     return bool(fields["sum"] == _sum(name, others))
 
@@ -187,7 +187,7 @@ LONGEST_NAME = 240  # file systems take 255 bytes, and SQLite adds its own ends
 @final
 @dataclass(frozen=True)
 class Plan:
-    """A study, its folder, its ledger, and the tasks that are left, in the order of the grid."""
+    """Study, folder, ledger and remaining tasks in the order of the grid."""
 
     study: Study
     folder: Path
@@ -199,9 +199,25 @@ class Plan:
 
 
 def run_file(study: Study, cell: Cell, folder: Path) -> Path:
-    """DIR/<id>__<axis>=<value>.msrun, or DIR/<id>.msrun without axes.
+    """Return DIR/<id>__<axis>=<value>.msrun, or DIR/<id>.msrun without axes.
 
-    Raises InputError for a name that is longer than file systems take.
+    Parameters
+    ----------
+    study : Study
+        Study at its size.
+    cell : Cell
+        Cell, whose name is in the file's.
+    folder : Path
+        Folder of run files.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InputError
+        The name is longer than file systems allow.
     """
     name = f"{study.id}{'__' + cell.name if cell.name else ''}.msrun"
     if len(os.fsencode(name)) > LONGEST_NAME:
@@ -232,11 +248,21 @@ def problems(study: Study, say: Callable[[str], None] | None = None) -> Iterator
 def plan(
     study: Study, folder: Path, size: str | None = None, force: bool = False, shared: bool = False
 ) -> Plan:
-    """Look at what a folder holds of a study.
+    """Find the cells of a study that a folder lacks.
 
-    A finished file of the same experiment is kept; one that was cut off is recorded again; with
-    `force` all are. Raises InputError for a file that holds another experiment, and for more than
-    this machine holds; what a cluster's workers have is not known (`shared`).
+    A finished file of the same experiment is kept; one that was cut off is recorded again.
+
+    Parameters
+    ----------
+    study, folder, size
+        Study at its size, folder of run files, and name of the size, if any.
+    force, shared : bool
+        Record all cells again. Workers are on other machines, whose memory is unknown.
+
+    Raises
+    ------
+    InputError
+        A file contains another experiment, or the runs do not fit this machine.
     """
     from core.studies.moments import requested_of  # loads the observables
 
@@ -280,17 +306,17 @@ def plan(
 
 
 def task_of(study: Study, cell: Cell, file: Path) -> Task:
-    """What a worker is told of a cell that is to be recorded into a file."""
+    """Return the task of recording a cell of a study into a file."""
     experiment, columns = cell.experiment, study.sweep.columns
     place = str(file.resolve())
     return Task(cell.name, place, experiment, study.folder, study.title, study.source, columns)
 
 
 def ledger_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, Row]]:
-    """Where the runs of a study go, and the rows that its ledger has of this very study.
+    """Return the run files of a study, and the rows that its ledger has of this very study.
 
-    Only the ledger is read, so that this is quick; `plan` looks at the files themselves. Raises
-    InputError where the ledger cannot be read.
+    Only the ledger is read, so that this is quick; `plan` reads the files themselves. Raises
+    InputError if the ledger cannot be read.
     """
     place_ = place(study.id, folder)
     entries = read_ledger(place_).entries if place_.is_file() else {}
@@ -306,7 +332,7 @@ def ledger_rows(study: Study, folder: Path) -> tuple[dict[str, Path], dict[str, 
 
 
 def _reads_files(experiment: Experiment) -> bool:
-    """Whether files outside the study say what is run, which may have changed since."""
+    """Return True if files outside the study define the run, which may have changed since."""
     network = experiment.network
     return experiment.data.embedded or network.init == "file" or network.kind == "custom"
 
@@ -314,8 +340,25 @@ def _reads_files(experiment: Experiment) -> bool:
 def recorded_row(task: Task, file: Path, seconds: float, *, is_known: bool = False) -> Row | None:
     """Return the row of a finished file; None for one that must be recorded again.
 
-    `is_known`: a ledger names the file as a run of this very study. Raises InputError for a run of
-    another experiment, and for what is no run file.
+    Parameters
+    ----------
+    task : Task
+        Cell.
+    file : Path
+        Its run file.
+    seconds : float
+        Time that the recording took, for the row.
+    is_known : bool
+        A ledger names the file as a run of this very study.
+
+    Returns
+    -------
+    Row or None
+
+    Raises
+    ------
+    InputError
+        The file is a run of another experiment, or no run file.
     """
     try:
         with open_run(file) as run:
@@ -338,6 +381,6 @@ def recorded_row(task: Task, file: Path, seconds: float, *, is_known: bool = Fal
 
 
 def _is_foreign(file: Path) -> bool:
-    """Whether a file is something else than a database, and not empty."""
+    """Return True if a file is neither a database nor empty."""
     with file.open("rb") as opened:
         return opened.read(15) not in (b"", b"SQLite format 3")

@@ -1,4 +1,4 @@
-"""Where the cells of a sweep run: in this process, in processes of joblib's loky, or on Dask.
+"""Workers of a sweep: this process, processes of joblib's loky, or a Dask cluster.
 
 All are `concurrent.futures` executors of `run_batch`, so that the loop is the same for all.
 """
@@ -30,14 +30,17 @@ RETRIES = 3  # times that a cell is started again when its worker dies
 
 
 class Pool(ABC):
-    """Workers for batches of cells; `workers` is how many at a time. Close it at the end."""
+    """Workers for batches of cells, `workers` at a time. Close it at the end."""
 
     workers: int
     shared: bool = False  # whether workers see the folder of runs through a network
 
     @abstractmethod
     def submit(self, tasks: Sequence[Task]) -> Rows:
-        """Start a batch; its rows, or an exception where a worker died or the disk is full."""
+        """Start a batch of cells.
+
+        The result is rows, or an exception if a worker died or the disk is full.
+        """
 
     @abstractmethod
     def renew(self) -> None:
@@ -45,10 +48,10 @@ class Pool(ABC):
 
     @abstractmethod
     def close(self, at_once: bool = False) -> None:
-        """End the workers; `at_once` also those in the middle of a cell."""
+        """Stop the workers; `at_once` also those in the middle of a cell."""
 
     def has_workers(self) -> bool:
-        """Return False while batches wait because no worker is left; cheap, so for each look."""
+        """Return False while batches wait for a worker and none is left. Cheap enough to poll."""
         return True
 
     def lost(self) -> MarginscopeError:
@@ -58,7 +61,7 @@ class Pool(ABC):
 
 @final
 class HerePool(Pool):
-    """This process, stopped and paused within a cell by `control`."""
+    """Pool of this process; `control` stops and pauses it within a cell."""
 
     workers = 1
 
@@ -75,10 +78,10 @@ class HerePool(Pool):
         return future
 
     def renew(self) -> None:
-        """Nothing has died."""
+        """Do nothing: no worker has died."""
 
     def close(self, at_once: bool = False) -> None:
-        """Nothing is left."""
+        """Do nothing: no worker is left."""
 
 
 @final
@@ -109,10 +112,10 @@ class ProcessPool(Pool):
 
 @final
 class ClusterPool(Pool):
-    """The workers of a Dask scheduler at `address`; the folder of runs must be shared with them.
+    """Workers of a Dask scheduler at `address`, which must share the folder of runs.
 
-    Raises InputError where Dask is not installed, where its configuration does not allow the
-    address, or where no scheduler answers.
+    Raises InputError if Dask is not installed, if its configuration does not allow the address, or
+    if no scheduler answers.
     """
 
     shared = True
@@ -147,7 +150,7 @@ class ClusterPool(Pool):
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
 
     def submit(self, tasks: Sequence[Task]) -> Rows:
-        """Hand the batch to the scheduler, which gives it to another worker if one dies."""
+        """Send the batch to the scheduler, which passes it to another worker if one dies."""
         try:
             future: Rows = self._executor.submit(run_batch, tuple(tasks))
         except Exception as error:
@@ -177,10 +180,10 @@ class ClusterPool(Pool):
         )
 
     def renew(self) -> None:
-        """The scheduler sees to its workers itself."""
+        """Do nothing: the scheduler replaces its workers."""
 
     def close(self, at_once: bool = False) -> None:
-        """Leave the cluster; cells that have not begun are taken back."""
+        """Leave the cluster; cells that have not started are withdrawn."""
         self._executor.shutdown(wait=not at_once)
         self._client.close()
 
@@ -235,11 +238,27 @@ def _reach(address: str, patience: float) -> None:
 def pool_for(
     tasks: Sequence[Task], jobs: int | None, cluster: str | None, control: Control
 ) -> Pool:
-    """Return the pool for some cells: a cluster, or processes, by default one for each core.
+    """Return the pool for some cells.
 
-    One job is this process.
+    Parameters
+    ----------
+    tasks : sequence of Task
+        Cells.
+    jobs : int or None
+        Number of processes, by default one for each core; 1 is this process.
+    cluster : str or None
+        Address of a scheduler, which replaces processes.
+    control : Control
+        Stops and pauses cells in this process.
 
-    Raises InputError for fewer than one job.
+    Returns
+    -------
+    Pool
+
+    Raises
+    ------
+    InputError
+        Fewer than one job, or the cluster cannot be reached.
     """
     if cluster is not None:
         return ClusterPool(cluster)

@@ -18,7 +18,7 @@ class Bar:
         self._bar = bar
 
     def to(self, done: int, text: str = "") -> None:
-        """Show how many are done, and what is done now."""
+        """Show the number of finished steps, and the present one."""
         if self._bar is None:
             return
         if text:
@@ -34,20 +34,36 @@ class Bar:
             self._bar.refresh()
 
     def part(self, done: int, total: int) -> None:
-        """Show how many are done of a total that is known only now."""
+        """Show the number of finished steps of a total that is known only now."""
         if self._bar is not None:
             self._bar.total = total
         self.to(done)
 
     def add(self, count: int) -> None:
-        """Show that so many more are done."""
+        """Show that more steps are finished."""
         if self._bar is not None:
             self._bar.update(count)
 
 
 @contextmanager
 def progress_bar(label: str, total: int, shown: bool, unit: str = "frame") -> Iterator[Bar]:
-    """Draw a progress bar on standard error if it is to be shown."""
+    """Draw a progress bar on standard error.
+
+    Parameters
+    ----------
+    label : str
+        Text before the bar.
+    total : int
+        Number of steps.
+    shown : bool
+        Draw the bar.
+    unit : str
+        Name of a step.
+
+    Yields
+    ------
+    Bar
+    """
     if not shown:
         yield Bar()
         return

@@ -19,7 +19,7 @@ START = "a ~ N(0, 1/m), V ~ N(0, I/d), c = 1"
 
 
 def normalised(run: Run) -> bool:
-    """The batch-norm network, two classes, the logistic or the exponential loss."""
+    """Return True for the batch-norm network with the logistic or the exponential loss."""
     network = run.network
     return isinstance(network, BatchNorm) and network.normalise and run.loss.monotone
 
@@ -42,7 +42,7 @@ def network_of(run: Run) -> BatchNorm:
 
 
 def largest_inverse(run: Run) -> float:
-    """max_j 1/N(v_j) at the start."""
+    """Return max_j 1/N(v_j) at the start."""
     network = network_of(run)
     N, _ = network.statistics(network.directions(run.origin))
     smallest = float(np.min(N))
@@ -50,7 +50,7 @@ def largest_inverse(run: Run) -> float:
 
 
 def eps_n(run: Run) -> float:
-    """eps_N of Assumption 1.1: 1/sqrt(eps), or what the start has where eps = 0; at least 1."""
+    """Return eps_N of Assumption 1.1: 1/sqrt(eps), or the start's value if eps = 0; at least 1."""
     eps = float(network_of(run).eps)
     largest = 1.0 / math.sqrt(eps) if eps > 0.0 else largest_inverse(run)
     # At least 1, as the proofs take it.
@@ -58,18 +58,18 @@ def eps_n(run: Run) -> float:
 
 
 def gamma(context: Context) -> float:
-    """gamma_a + gamma_c with V frozen at the start."""
+    """Return gamma_a + gamma_c with V frozen at the start."""
     return context.lower("gamma_a") + context.lower("gamma_c")
 
 
 def bounded_inverses(run: Run) -> Hypothesis:
-    """Assumption 1.1, at the run's own start."""
+    """Return Assumption 1.1 at the run's own start."""
     text = "Assumption 1.1: eps_N >= max_j 1/N(v_j)"
     return common.at_least(text, largest_inverse(run), eps_n(run))
 
 
 def margins_positive(context: Context) -> Hypothesis:
-    """Assumption 1.2 with Delta_V = 0."""
+    """Return Assumption 1.2 with Delta_V = 0."""
     margin = gamma(context)
     text = "Assumption 1.2: gamma = gamma_a + gamma_c > 0 (V at its start, Delta_V = 0)"
     known = not math.isnan(margin)
@@ -77,21 +77,24 @@ def margins_positive(context: Context) -> Hypothesis:
 
 
 def centred_ball(run: Run) -> Hypothesis:
-    """|x_i - mu| <= 1."""
+    """Return the hypothesis |x_i - mu| <= 1."""
     x = run.dataset.x
     largest = float(np.linalg.norm(x - x.mean(axis=0), axis=1).max())
     return common.at_most("inputs |x - mu| <= 1", 1.0, largest)
 
 
 def most_width(context: Context) -> Hypothesis:
-    """m <= delta exp(d/8)."""
+    """Return the hypothesis m <= delta exp(d/8)."""
     # exp overflows from 709 on.
     upper = context.delta * math.exp(min(context.run.dataset.d / 8.0, 700.0))
     return common.at_most("width m <= delta exp(d/8)", upper, float(context.run.network.m))
 
 
 def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypothesis]:
-    """m between 2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 and delta exp(d/8); no t in lemmas."""
+    """Return the hypotheses of a lower and an upper bound on the width m; no t in lemmas.
+
+    2^29 eps_N^3 ln^(3/2)(5nt/delta)/gamma^2 <= m <= delta exp(d/8).
+    """
     run, margin = context.run, gamma(context)
     steps = common.counted_steps(run) if trained else 1.0
     logarithm = np.log(5.0 * run.dataset.n * steps / context.delta)
@@ -103,13 +106,13 @@ def interval(context: Context, trained: bool = True) -> tuple[Hypothesis, Hypoth
 
 
 def wide_enough(context: Context) -> Hypothesis:
-    """The radius that the proofs walk in: the width of the text does not give it."""
+    """Return the hypothesis R >= 8 on the proofs' radius, which the text's width does not imply."""
     text = "R = gamma^(1/3) m^(1/6)/(27 eps_N) (Lemma D.3)"
     return common.at_least(text, 8.0, outer_radius(context))
 
 
 def step_needed(context: Context) -> float:
-    """1/(28 eps_N gamma^(2/3) m^(1/3))."""
+    """Return 1/(28 eps_N gamma^(2/3) m^(1/3))."""
     margin = gamma(context)
     if not margin > 0.0:
         return common.NAN
@@ -118,7 +121,7 @@ def step_needed(context: Context) -> float:
 
 
 def step(context: Context) -> Hypothesis:
-    """The step is the one of the theorems, to one part in a thousand."""
+    """Return the hypothesis that the step is that of the theorems, to one part in a thousand."""
     needed, present = step_needed(context), common.step_size(context.run)
     met = abs(present - needed) <= 1e-3 * needed if not math.isnan(needed) else None
     text = "step eta = 1/(28 eps_N gamma^(2/3) m^(1/3))"
@@ -126,7 +129,7 @@ def step(context: Context) -> Hypothesis:
 
 
 def general(context: Context) -> tuple[Hypothesis, ...]:
-    """What Theorems 2.1 and 2.2 share."""
+    """Return the common hypotheses of Theorems 2.1 and 2.2."""
     run = context.run
     return (
         common.loss_is(run, "logistic"),
@@ -162,7 +165,7 @@ def descent_error(context: Context) -> Comparison:
 
 
 def proved_error(context: Context) -> Comparison:
-    """2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n)) for inf over s <= t."""
+    """Compare inf over s <= t of the error with 2^11/(gamma sqrt n) + 3 sqrt(ln(2/delta)/(2n))."""
     n = context.run.dataset.n
     bound = common.over(2.0**11, gamma(context) * math.sqrt(n))
     bound += 3.0 * math.sqrt(math.log(2.0 / context.delta) / (2.0 * n))
@@ -171,7 +174,7 @@ def proved_error(context: Context) -> Comparison:
 
 
 def outer_radius(context: Context) -> float:
-    """R = gamma^(1/3) m^(1/6)/(27 eps_N)."""
+    """Return R = gamma^(1/3) m^(1/6)/(27 eps_N)."""
     margin, run = gamma(context), context.run
     if not margin > 0.0:
         return common.NAN
@@ -196,12 +199,12 @@ def inner(context: Context) -> Comparison:
 
 
 def gaussian(context: Context) -> tuple[Hypothesis, ...]:
-    """What is about the start alone, and not about the data."""
+    """Return the hypotheses about the start alone, and not about the data."""
     return (common.paper_start(context.run, START),)
 
 
 def at_start(context: Context) -> tuple[Hypothesis, ...]:
-    """What section 1.3 assumes throughout, and Assumption 1.1."""
+    """Return the standing assumptions of section 1.3, and Assumption 1.1."""
     run = context.run
     return centred_ball(run), *gaussian(context), bounded_inverses(run)
 
@@ -213,7 +216,7 @@ def assumption_1_1(context: Context) -> Comparison:
 
 
 def assumption_1_2(context: Context) -> Comparison:
-    """gamma > 0: what is not positive is no violation, since nothing says that it must be."""
+    """Compare gamma with 0; undecided if not positive, since nothing says that it must be."""
     margin = gamma(context)
     if margin > 0.0:
         return common.once(">=", 0.0, margin)
@@ -254,7 +257,7 @@ def start_outer(context: Context) -> Comparison:
 
 
 def start_inner(context: Context) -> Comparison:
-    """The larger of max_j |v_j|/2 and max_j 1/(5 |v_j|)."""
+    """Compare the larger of max_j |v_j|/2 and max_j 1/(5 |v_j|) with 1."""
     run = context.run
     # One number for both halves of the lemma: it is at most 1 where each of them holds.
     sizes = np.linalg.norm(run.network.directions(run.origin), axis=1)

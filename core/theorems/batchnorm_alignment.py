@@ -37,7 +37,7 @@ BLOCK = 32  # of them are multiplied with the features at a time
 
 
 def inner_radius(run: Run) -> float:
-    """R_V = 1/(2 eps_N)."""
+    """Return R_V = 1/(2 eps_N)."""
     # eps_N/2 in D.2 and E by mistake; the proofs use this one (docs/theory.md, 8.6).
     return 1.0 / (2.0 * eps_n(run))
 
@@ -51,7 +51,12 @@ def alignment_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def near(context: Context) -> Array:
-    """Frames in Gamma: |U_t - U_0| < R and |V_t - V_0| < R_V, (T,)."""
+    """Return the mask of frames in Gamma: |U_t - U_0| < R and |V_t - V_0| < R_V.
+
+    Returns
+    -------
+    array (T,) of bool
+    """
     outer, inner = context.trace("outer_displacement"), context.trace("inner_displacement")
     within = inner < inner_radius(context.run)
     return np.logical_and(outer < outer_radius(context), within)
@@ -60,7 +65,7 @@ def near(context: Context) -> Array:
 def along_reference(
     compare: Callable[[Context, Reference], Comparison],
 ) -> Callable[[Context], Comparison]:
-    """A comparison along the reference directions; undecided where these are not known."""
+    """Make a comparison along the reference directions undecided if these are not known."""
 
     @wraps(compare)
     def compared(context: Context) -> Comparison:
@@ -76,7 +81,22 @@ def along_reference(
 
 
 def slopes_along(run: Run, index: int, direction: Array) -> Array:
-    """<direction, grad p_i(W_t)>, (n,)."""
+    """Return the directional derivatives of the margins at the physical parameters.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+    direction : array (size,)
+        Direction in the flat parameters.
+
+    Returns
+    -------
+    array (n,)
+        <direction, grad p_i(W_t)>.
+    """
     slopes = run.network.derivative(run.physical_parameters(index), run.inputs, direction)
     return np.asarray(run.dataset.y * slopes)
 
@@ -86,7 +106,7 @@ AWAY = "no frame lies within R and R_V of the start"
 
 @along_reference
 def alignment(context: Context, reference: Reference) -> Comparison:
-    """(1): min_i <Ubar, d_U p_i(W_t)> against gamma sqrt(m)/2."""
+    """Compare min_i <Ubar, d_U p_i(W_t)> with gamma sqrt(m)/2: item (1)."""
     run = context.run
     direction = np.zeros(run.network.size)
     # U = (a, c) stands first, as all that a network is homogeneous in (decision 0004).
@@ -101,7 +121,10 @@ def alignment(context: Context, reference: Reference) -> Comparison:
 
 @along_reference
 def progress(context: Context, reference: Reference) -> Comparison:
-    """(2): min_i <Ub, d_U p_i> - p_i + al <V_0 - V_t, d_V p_i>, Ub = U_0 + r Ubar."""
+    """Compare item (2) with r gamma sqrt(m)/4 at the frames near the start.
+
+    Item (2): min_i <Ub, d_U p_i> - p_i + al <V_0 - V_t, d_V p_i>, Ub = U_0 + r Ubar.
+    """
     run = context.run
     m, radius = run.network.m, outer_radius(context)
     r, al = radius / 8.0, (radius / inner_radius(run)) ** 2
@@ -135,7 +158,7 @@ def gradient_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def outer_gradient(context: Context) -> Comparison:
-    """max_i |grad_U p_i|^2 at the last frame, U = (a, c)."""
+    """Compare max_i |grad_U p_i|^2, U = (a, c), at the last frame with 2^11 eps_N^4 m."""
     run = context.run
     flat = run.physical_parameters(run.frames - 1)
     largest = 0.0
@@ -155,7 +178,13 @@ def ball_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def sign_vectors(n: int) -> Array:
-    """All 2^n vectors of signs (up to one sign), or as many as are drawn, (K, n)."""
+    """Return all vectors of n signs, up to one sign, or a random sample of them for large n.
+
+    Returns
+    -------
+    array (K, n)
+        Entries 1 and -1.
+    """
     if n > MOST_SIGNS:
         return np.random.default_rng(SEED).choice([-1.0, 1.0], (DRAWN, n))
     numbers = np.arange(2 ** (n - 1))[:, None]  # the first sign is +: both signs count alike
@@ -163,9 +192,10 @@ def sign_vectors(n: int) -> Array:
 
 
 def complexity(inputs: Array, V: Array) -> float:
-    """(1/n) E_eps max over j and both signs s of |sum_i eps_i relu(s <v_j, x_i - mu>)|.
+    """Return (1/n) E_eps max over j and both signs s of |sum_i eps_i relu(s <v_j, x_i - mu>)|.
 
-    That of the networks with these V and |a_j c_j/N(v_j)|_1 <= 1: all goes to the best node.
+    This is the Rademacher complexity of the networks with these V and |a_j c_j/N(v_j)|_1 <= 1,
+    whose best choice puts all weight on one node.
     """
     Z = inputs @ V.T
     features = np.concatenate([np.maximum(Z, 0.0), np.maximum(-Z, 0.0)], axis=1)
@@ -177,7 +207,10 @@ def complexity(inputs: Array, V: Array) -> float:
 
 
 def rademacher(context: Context) -> Comparison:
-    """At the last frame, with B = sum_j |a_j c_j|/N(v_j) and rho = |V_t - V_0| of it."""
+    """Compare the complexity of the networks near the last frame with the bound of the lemma.
+
+    B = sum_j |a_j c_j|/N(v_j) and rho = |V_t - V_0| are those of the last frame.
+    """
     run, index = context.run, context.run.frames - 1
     parts = run.network.unpack(run.physical_parameters(index))
     N = network_of(run).statistics(parts["V"])[0][:, 0]

@@ -1,8 +1,8 @@
-"""What the papers' statements share: hypotheses in words with numbers, and comparisons.
+"""Shared parts of the papers' statements: hypotheses in words with numbers, and comparisons.
 
-Where a needed width holds a margin, its proved lower end stands for it, so that a hypothesis that
-is met is met. In a bound "measured >= c gamma" too the lower end stands for gamma: what falls below
-it violates the statement for certain. Comparisons allow for rounding, one part in 1e9.
+Where a needed width contains a margin, its proved lower end is used, so that a hypothesis that is
+met is met. In a bound "measured >= c gamma" too the lower end replaces gamma: a value below it
+violates the statement for certain. Comparisons allow for rounding, one part in 1e9.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INFINITE = "the bound or the measured value is infinite"
 
 
 def shown(value: float) -> str:
-    """A number with three digits: 1.1e9 and not 1100000000.
+    """Return a number with three digits: 1.1e9 and not 1100000000.
 
     >>> shown(1.1e9), shown(256.0), shown(0.0511), shown(float("nan")), shown(float("inf"))
     ('1.1e9', '256', '0.0511', 'not known', 'infinite')
@@ -45,34 +45,36 @@ def shown(value: float) -> str:
 
 
 def at_least(text: str, needed: Any, present: Any) -> Hypothesis:
-    """present >= needed; undecided where either is not known. Either may be a trace (T,): it is
-    told at its last frame, and followed along the run."""
+    """Return the hypothesis present >= needed, undecided if a number is not known.
+
+    Either may be a trace (T,): its last frame is reported, and the state follows the run.
+    """
     # The room lies below what is needed, also where that is negative.
     return _followed((text, ">="), needed, present, present >= needed - _room(needed))
 
 
 def at_most(text: str, needed: Any, present: Any) -> Hypothesis:
-    """present <= needed, as `at_least`."""
+    """Return the hypothesis present <= needed, as `at_least`."""
     return _followed((text, "<="), needed, present, present <= needed + _room(needed))
 
 
 def below(text: str, needed: Any, present: Any) -> Hypothesis:
-    """present < needed, as `at_least`."""
+    """Return the hypothesis present < needed, as `at_least`."""
     return _followed((text, "<"), needed, present, present < needed)
 
 
 def above(text: str, needed: Any, present: Any) -> Hypothesis:
-    """present > needed, as `at_least`."""
+    """Return the hypothesis present > needed, as `at_least`."""
     return _followed((text, ">"), needed, present, present > needed)
 
 
 def _room(needed: Any) -> Any:
-    """What rounding may take of a number, or of a trace."""
+    """Return the allowance for rounding of a number or a trace."""
     return np.where(np.isfinite(needed), ROUNDING * np.abs(needed), 0.0)
 
 
 def _followed(words: tuple[str, str], needed: Any, present: Any, met: Any) -> Hypothesis:
-    """A condition on two numbers or traces; `met` is whether it is met where both are known."""
+    """Return a hypothesis on numbers or traces; `met` is its state where both are known."""
     unknown = np.isnan(needed) | np.isnan(present)
     found = np.where(unknown, State.OPEN, np.where(met, State.HOLDS, State.FAILS)).astype(np.int8)
     told = [float(np.atleast_1d(value)[-1]) for value in (needed, present)]
@@ -82,10 +84,10 @@ def _followed(words: tuple[str, str], needed: Any, present: Any, met: Any) -> Hy
 
 
 def positive(context: Context, name: str, text: str) -> Hypothesis:
-    """A reference margin is positive; where there is none the reason is what is present.
+    """Return the hypothesis that a reference margin is positive; if none exists, say why.
 
-    Undecided where that is not known: one that was not resolved or not computed, and one whose
-    bracket holds with some probability only.
+    Undecided for a margin that was not resolved or not computed, and for one whose bracket holds
+    with some probability only.
     """
     margin = context.margins.get(name)
     if margin is None:
@@ -102,7 +104,7 @@ def positive(context: Context, name: str, text: str) -> Hypothesis:
 
 
 def width(run: Run, needed: Any, formula: str) -> Hypothesis:
-    """m >= what a formula gives."""
+    """Return the hypothesis m >= `needed`, the value of `formula`."""
     return at_least(f"width m >= {formula}", needed, float(run.network.m))
 
 
@@ -112,12 +114,12 @@ def loss_is(run: Run, *kinds: str) -> Hypothesis:
 
 
 def exp_tailed(run: Run) -> Hypothesis:
-    """The loss is one of those with an exponential tail, which is asked of the registry."""
+    """Return the hypothesis that the loss is one of the registry's with an exponential tail."""
     return loss_is(run, *(kind for kind, loss in LOSSES.items() if loss.exp_tailed))
 
 
 def flow(run: Run) -> Hypothesis:
-    """Gradient flow, without a penalty; descent only approximates it."""
+    """Return the hypothesis of gradient flow without a penalty; descent only approximates it."""
     dynamics: Any = run.experiment.dynamics
     text = "gradient flow"
     if run.recorded:
@@ -133,23 +135,23 @@ def flow(run: Run) -> Hypothesis:
 
 
 def _as_told(run: Run, text: str, needed: str) -> Hypothesis:
-    """A condition on how steps were taken, which a recording of another program's does not tell."""
+    """Return an undecided hypothesis on the steps, which other programs' recordings do not show."""
     return Hypothesis(text, needed, f"{run.experiment.dynamics.words}, which is not checked", None)
 
 
 def standard_relu(run: Run) -> bool:
-    """f(x) = sum_j a_j relu(<v_j, x>), both trained: the standard network without a slope."""
+    """Return True for f(x) = sum_j a_j relu(<v_j, x>), both trained."""
     return run.network.kind == "standard" and run.network.plain_relu
 
 
 def follows_gradient(run: Run, mirror: bool = False) -> bool:
-    """W follows -grad R, by flow or full-batch descent; with `mirror` the mirror flow too."""
+    """Return True if W follows -grad R by flow or full-batch descent, or (`mirror`) mirror flow."""
     dynamics = run.experiment.dynamics
     return dynamics.full_gradient or (mirror and dynamics.log_time)
 
 
 def plain_risk(run: Run) -> Hypothesis:
-    """Training minimises the risk alone: the papers' descent has no penalty."""
+    """Return the hypothesis of training without a penalty, as in the papers' descent."""
     if run.recorded:
         return _as_told(run, "the risk without a penalty", "l2 = 0")
     plain = not run.experiment.loss.penalised
@@ -157,7 +159,7 @@ def plain_risk(run: Run) -> Hypothesis:
 
 
 def _penalty(run: Run) -> str:
-    """The penalties of a run, or l2 = 0 where it has none."""
+    """Return the penalties of a run in words; l2 = 0 if it has none."""
     loss = run.experiment.loss
     l23 = [f"l23 = {shown(loss.l23)}"] if loss.l23 > 0.0 else []
     l2 = [f"l2 = {shown(loss.l2)}"] if loss.l2 > 0.0 or not l23 else []
@@ -165,7 +167,7 @@ def _penalty(run: Run) -> str:
 
 
 def one_fresh_example(run: Run, present: str) -> Hypothesis:
-    """SGD that draws a new example at each step; `present` is how the paper's statements say it."""
+    """Return the hypothesis of SGD on a new example each step; `present` is the paper's wording."""
     if run.recorded:
         return _as_told(run, "one fresh example a step", "fresh")
     dynamics = run.experiment.dynamics
@@ -175,7 +177,7 @@ def one_fresh_example(run: Run, present: str) -> Hypothesis:
 
 
 def balanced_start(run: Run) -> Hypothesis:
-    """a_j(0)^2 - b_j(0)^2 = 0 for all j, up to rounding."""
+    """Return the hypothesis a_j(0)^2 - b_j(0)^2 = 0 for all j, up to rounding."""
     largest = float(np.abs(run.network.imbalance(run.origin)).max(initial=0.0))
     room = ROUNDING * run.network.norm(run.origin) ** 2
     text = "|a_j(0)| = |b_j(0)| for all j: max_j |a_j(0)^2 - b_j(0)^2|"
@@ -183,7 +185,7 @@ def balanced_start(run: Run) -> Hypothesis:
 
 
 def homogeneous(run: Run) -> Hypothesis:
-    """f(c W_h) = c^L f(W_h): known of the built-in networks, tried at c = 2 of the user's own."""
+    """Return the hypothesis f(c W_h) = c^L f(W_h), tested at c = 2 for the user's own networks."""
     text = "f is L-homogeneous in its homogeneous parameters"
     network, degree = run.network, run.network.degree
     if network.kind != "custom":
@@ -198,14 +200,14 @@ def homogeneous(run: Run) -> Hypothesis:
 
 
 def unit_ball(run: Run) -> Hypothesis:
-    """|x_i| <= 1 for the examples at hand."""
+    """Return the hypothesis |x_i| <= 1 for the run's examples."""
     # Assumed throughout telgarsky22 and homogeneity; wei19's own D has |x| = sqrt(d - 1).
     largest = float(np.linalg.norm(run.dataset.x, axis=1).max())
     return at_most("inputs |x| <= 1", 1.0, largest)
 
 
 def paper_start(run: Run, law: str) -> Hypothesis:
-    """The parameters were drawn as the paper has it."""
+    """Return the hypothesis that the parameters were drawn by the paper's law."""
     section: Any = run.experiment.network
     init = getattr(section, "init", "paper")
     present = f'init = "{init}"'
@@ -225,7 +227,7 @@ def paper_start(run: Run, law: str) -> Hypothesis:
 
 
 def generated(run: Run, needed: str) -> Hypothesis:
-    """A condition on the law of the data, which files and points that were drawn do not tell."""
+    """Return a hypothesis on the law of the data, undecided for files and points."""
     data = run.experiment.data
     if not data.known_law:
         words = "data from a file" if data.embedded else "points of the study file"
@@ -257,12 +259,12 @@ def once(
 def margin_at_least(
     context: Context, name: str, bound: float, view: str = "margins", why: str = ""
 ) -> Comparison:
-    """A margin of the data beside a bound: its upper end stands for it."""
+    """Compare the upper end of a margin of the data with a lower bound."""
     return where_proved(context, name, once(">=", bound, context.upper(name), view, why))
 
 
 def where_proved(context: Context, name: str, comparison: Comparison) -> Comparison:
-    """A comparison with the upper end of a margin, which violates it only where that is proved."""
+    """Make a violation by a margin's upper end undecided unless that end is proved."""
     if comparison.holds is False and not context.proved(name):
         return replace(comparison, holds=None, why=f"the upper end of {name} is not proved")
     return comparison
@@ -298,7 +300,7 @@ def throughout(
 
 
 def at_the_end(sense: str, bound: float, measured: Array, view: str = "") -> Comparison:
-    """Compare a trace with a number; only the last frame decides, as of a limit."""
+    """Compare a trace with a number; only the last frame decides, as for a limit."""
     told = once(sense, bound, last(measured), view, frame=-1)
     bounds = np.full(measured.shape, bound)
     found = states.compared(sense, bounds, measured, np.ones(measured.shape, bool))
@@ -308,28 +310,28 @@ def at_the_end(sense: str, bound: float, measured: Array, view: str = "") -> Com
 
 
 def last(values: Sequence[float] | Array) -> float:
-    """The value at the last frame, or NaN."""
+    """Return the value at the last frame, or NaN."""
     return float(values[-1]) if len(values) else NAN
 
 
 def least_before(values: Array) -> Array:
-    """min over s < t of a trace, (T,); NaN at the first frame."""
+    """Return min over s < t of a trace, (T,); NaN at the first frame."""
     return np.concatenate([[np.nan], np.minimum.accumulate(values)[:-1]])
 
 
 def times(run: Run) -> Array:
-    """t of each frame, (T,); infinite where it overflows."""
+    """Return t of each frame, (T,); infinite where it overflows."""
     with np.errstate(over="ignore"):
         return np.asarray(10.0 ** run.log10_time[: run.frames])
 
 
 def counted_steps(run: Run) -> Array:
-    """Steps of each frame, at least 1, (T,)."""
+    """Return the steps of each frame, at least 1, (T,)."""
     return np.maximum(run.steps[: run.frames].astype(np.float64), 1.0)
 
 
 def log_times(run: Run) -> Array:
-    """ln t of each frame, (T,); -inf at t = 0."""
+    """Return ln t of each frame, (T,); -inf at t = 0."""
     return np.asarray(run.log10_time[: run.frames] * math.log(10.0))
 
 
@@ -338,25 +340,25 @@ def last_log10_time(run: Run) -> float:
 
 
 def log_norms(run: Run) -> Array:
-    """ln |W_h| of each frame, (T,), of any size: -inf where the network is 0."""
+    """Return ln |W_h| of each frame, (T,), of any size; -inf for a network of 0."""
     norms = [log(run.network.norm(run.parameters(k))) for k in range(run.frames)]
     return np.array(norms) + run.rho[: run.frames]
 
 
 def step_size(run: Run) -> float:
-    """The constant step eta; NaN for dynamics without one."""
+    """Return the constant step eta; NaN for dynamics without one."""
     step = getattr(run.experiment.dynamics, "step", None)
     return NAN if step is None else float(step)
 
 
 def log_term(count: Any, delta: float) -> Any:
-    """ln(count/delta), at least 0, of a number or a trace; NaN where nothing is counted."""
+    """Return ln(count/delta), at least 0, of a number or a trace; NaN for a count of 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(count) > 0.0, np.maximum(np.log(count / delta), 0.0), NAN)[()]
 
 
 def log(value: float) -> float:
-    """ln, -inf at 0, which an R, a weight or a norm that vanishes has; NaN below.
+    """Return ln; -inf at 0 (an R, a weight or a norm that vanishes), NaN below.
 
     >>> log(1.0), log(0.0)
     (0.0, -inf)
@@ -367,7 +369,7 @@ def log(value: float) -> float:
 
 
 def over(numerator: float, denominator: float) -> float:
-    """numerator/denominator; NaN for a denominator that is not positive, such as a margin of 0.
+    """Return numerator/denominator; NaN unless the denominator, such as a margin, is positive.
 
     >>> over(1.0, 4.0), over(1.0, 0.0)
     (0.25, nan)
@@ -376,7 +378,7 @@ def over(numerator: float, denominator: float) -> float:
 
 
 def power(value: Any, exponent: float) -> Any:
-    """value^exponent, of a number or a trace; infinite where that is beyond float64.
+    """Return value^exponent of a number or a trace; infinite beyond float64.
 
     >>> power(3.0, 2), power(1e-200, -2)
     (9.0, inf)
@@ -388,7 +390,7 @@ def power(value: Any, exponent: float) -> Any:
 
 
 def fitted(context: Context) -> Array:
-    """Frames at which R(W) < l(0)/n, (T,)."""
+    """Return the mask of frames at which R(W) < l(0)/n, (T,)."""
     loss, n = context.run.loss, context.run.dataset.n
     # Below l(0)/n every example is right and the smoothed margin is positive (docs/theory.md, 3.4):
     # from there on the papers let margins and norms grow.

@@ -55,7 +55,7 @@ def becomes_kkt(context: Context) -> Comparison:
 
 
 def time_bound(context: Context) -> Comparison:
-    """log10 t_0 against the bound; along the run: not decided, until it is kept to or missed."""
+    """Compare log10 t_0 with its bound; undecided on the run until the bound is met or missed."""
     told, fits = told_time(context), fitted(context)
     times = context.run.log10_time[: context.run.frames]
     states = np.full(times.shape, State.OPEN, dtype=np.int8)
@@ -67,12 +67,18 @@ def time_bound(context: Context) -> Comparison:
 
 
 def fitted(context: Context) -> NDArray[np.intp]:
-    """The frames with L < log(2)/n."""
+    """Return the frames with L < log(2)/n.
+
+    Returns
+    -------
+    array (at most T,) of int
+        Indices, in increasing order.
+    """
     return np.flatnonzero(context.trace("log10_risk") < math.log10(LN_2 / context.run.dataset.n))
 
 
 def told_time(context: Context) -> Comparison:
-    """log10 t_0 against log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2)."""
+    """Compare log10 t_0 with log10 of 85 L(0) R^2 n^3/(gamma^2 Rmin^2)."""
     run = context.run
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
@@ -103,7 +109,7 @@ def proxy(context: Context) -> Comparison:
 
 
 def mean_direction(context: Context) -> Comparison:
-    """min over k of <muhat/|muhat|, y_k x_k>, muhat = sum_i y_i x_i."""
+    """Compare min over k of <muhat/|muhat|, y_k x_k>, muhat = sum_i y_i x_i, with its bound."""
     run = context.run
     low, high = lengths(run)
     signed = run.dataset.y[:, None] * run.dataset.x
@@ -126,14 +132,14 @@ def lemma_3_3_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def lemma_3_3(context: Context) -> Comparison:
-    """The bracket sqrt(ln n / d) beside the largest |<x_i, x_j>|/d."""
+    """Compare the largest |<x_i, x_j>|/d with the bracket sqrt(ln n / d)."""
     run = context.run
     n, d = run.dataset.n, run.dataset.d
     return common.once("<=", math.sqrt(math.log(n) / d), coherence(run) / d)
 
 
 def three_point(run: Run) -> bool:
-    """The counter-example's data, the leaky network of slope 1/2 and as many nodes of each sign."""
+    """Return True for the counter-example: its data, slope 1/2, as many nodes of each sign."""
     if not leaky(run) or run.experiment.data.kind != "three_point":
         return False
     # The lemma's closed form is for m_1 = m_2.

@@ -17,7 +17,7 @@ from core.theorems.statement import Comparison, Context, Hypothesis
 
 
 def smooth_descent(run: Run) -> bool:
-    """The smoothed leaky network under full-batch descent with the logistic loss."""
+    """Return True for the smoothed leaky network, full-batch descent and the logistic loss."""
     network = run.network
     if not isinstance(network, FixedOuter) or network.homogeneous:
         return False
@@ -26,12 +26,12 @@ def smooth_descent(run: Run) -> bool:
 
 
 def c_r(run: Run) -> float:
-    """C_R = 10 R^2 gamma^-2 + 10."""
+    """Return C_R = 10 R^2 gamma^-2 + 10."""
     return 10.0 * ratio(run) ** 2 / slope(run) ** 2 + 10.0
 
 
 def largest_step(run: Run) -> float:
-    """(A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
+    """Return (A1): gamma^2/(5 n Rmax^2 R^2 C_R max(1, H)), H = (1 - gamma)/4."""
     _, high = lengths(run)
     # max(1, H) is 1, since H = (1 - gamma)/4 is the largest second derivative of the activation.
     most = 5.0 * run.dataset.n * high**2 * ratio(run) ** 2 * c_r(run)
@@ -39,7 +39,7 @@ def largest_step(run: Run) -> float:
 
 
 def start_scale(run: Run) -> float:
-    """w of W(0) ~ N(0, w^2)."""
+    """Return w of W(0) ~ N(0, w^2)."""
     # The paper's w_TF = sqrt(2/(m + d)), and its "1/50", are standard deviations, not variances.
     section = run.experiment.network
     assert isinstance(section, FixedOuterNetwork)
@@ -49,7 +49,7 @@ def start_scale(run: Run) -> float:
 
 
 def largest_start(context: Context) -> float:
-    """(A2): alpha gamma^2 Rmin/(72 R C_R n sqrt(m d log(4m/delta)))."""
+    """Return (A2): alpha gamma^2 Rmin/(72 R C_R n sqrt(m d log(4m/delta)))."""
     run = context.run
     low, high = lengths(run)
     m, d = run.network.m, run.dataset.d
@@ -60,7 +60,7 @@ def largest_start(context: Context) -> float:
 
 
 def setting(context: Context) -> tuple[Hypothesis, ...]:
-    """What appendix E assumes throughout, of all but the data."""
+    """Return the standing assumptions of appendix E, but for those on the data."""
     run = context.run
     return (
         common.loss_is(run, "logistic"),
@@ -84,17 +84,30 @@ def fitting_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def stepped(run: Run) -> Array:
-    """Frames after the first step, (T,)."""
+    """Return the mask of frames after the first step.
+
+    Returns
+    -------
+    array (T,) of bool
+    """
     return np.asarray(run.steps[: run.frames] >= 1)
 
 
 def sums(context: Context) -> Array:
-    """Return alpha sum_(s<t) Ghat_s, (T,), from below: frames leave out steps."""
+    """Return lower bounds of alpha sum_(s<t) Ghat_s; frames leave out steps.
+
+    Returns
+    -------
+    array (T,)
+    """
     return sum_bounds(context.run)[0].cumsum()
 
 
 def loss_falls(context: Context) -> Comparison:
-    """log10 L against log10 of 2 sqrt(16 L(0) n R^2/(gamma^2 Rmin^2 alpha T)), T = t + 1 >= 2."""
+    """Compare log10 L with the bound of the text at T = t + 1 >= 2.
+
+    log10 of 2 sqrt(16 L(0) n R^2/(gamma^2 Rmin^2 alpha T)).
+    """
     run = context.run
     low, _ = lengths(run)
     risk = context.trace("log10_risk")
@@ -108,7 +121,7 @@ def loss_falls(context: Context) -> Comparison:
 
 
 def node_growth(context: Context) -> Comparison:
-    """min_j |w_j|/|a_j| against alpha Rmin^2/(4 sqrt2 Rmax sqrt n) sum Ghat."""
+    """Compare min_j |w_j|/|a_j| with alpha Rmin^2/(4 sqrt2 Rmax sqrt n) sum Ghat."""
     run = context.run
     assert isinstance(run.network, FixedOuter)
     low, high = lengths(run)
@@ -135,7 +148,7 @@ def start_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def start_nodes(context: Context) -> Comparison:
-    """max_j |w_j(0)|^2 <= 5 w^2 d log(4m/delta)."""
+    """Compare max_j |w_j(0)|^2 with 5 w^2 d log(4m/delta)."""
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     largest = float(np.square(V).sum(axis=1).max())
@@ -145,7 +158,7 @@ def start_nodes(context: Context) -> Comparison:
 
 
 def start_means(context: Context) -> Comparison:
-    """max_j |<w_j(0), mubar>| <= 2 w sqrt(log(4m/delta)), mubar the unit mean direction."""
+    """Compare max_j |<w_j(0), mubar>| with 2 w sqrt(log(4m/delta)), mubar the unit mean."""
     run = context.run
     V = run.network.unpack(run.origin)["V"]
     mean = run.dataset.y @ run.inputs
@@ -161,14 +174,14 @@ def loss_ratio(context: Context) -> Comparison:
 
 
 def start_ratio(context: Context) -> Comparison:
-    """max over i, j of exp(-p_i)/exp(-p_j) at the start, in logarithms."""
+    """Compare max over i, j of exp(-p_i)/exp(-p_j) at the start with e^2, in logarithms."""
     run = context.run
     p = run.network.margins(run.origin, run.inputs, run.dataset.y)
     return common.once("<=", 2.0, float(p.max() - p.min()), frame=0)
 
 
 def interpolates(context: Context) -> Comparison:
-    """min_i p_i at the first frame after a step."""
+    """Compare min_i p_i at the first frame after a step with 0."""
     run = context.run
     after = np.flatnonzero(stepped(run))
     if not after.size:
@@ -179,7 +192,7 @@ def interpolates(context: Context) -> Comparison:
 
 
 def frobenius(context: Context) -> Comparison:
-    """|W_t| <= |W_0| + sqrt(2 C_R) Rmax/sqrt n alpha sum Ghat."""
+    """Compare |W_t| with |W_0| + sqrt(2 C_R) Rmax/sqrt n alpha sum Ghat."""
     run = context.run
     size = np.sqrt(context.trace("norm_squared"))
     rate = math.sqrt(2.0 * c_r(run)) * lengths(run)[1] / math.sqrt(run.dataset.n)
@@ -188,7 +201,7 @@ def frobenius(context: Context) -> Comparison:
 
 
 def spectral(context: Context) -> Comparison:
-    """|W_t|_2 >= gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat."""
+    """Compare |W_t|_2 with gamma Rmin/(4 sqrt2 R sqrt n) alpha sum Ghat."""
     run = context.run
     low, high = lengths(run)
     most = 4.0 * math.sqrt(2.0) * high * math.sqrt(run.dataset.n)
@@ -198,7 +211,7 @@ def spectral(context: Context) -> Comparison:
 
 
 def gradient(context: Context) -> Comparison:
-    """(E.14) is (15) with 3/4 of its constant."""
+    """Compare the gradient with (E.14), which is (15) with 3/4 of its constant."""
     # 3/4 of sqrt(2)/3 is 1/(2 sqrt 2).
     return common.throughout(
         ">=", 0.75, context.trace("proxy_pl"), "proxy_pl", stepped(context.run)

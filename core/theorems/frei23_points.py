@@ -27,7 +27,7 @@ KKT = "kkt_residual"
 
 
 def leaky(run: Run) -> bool:
-    """The fixed outer layer with a leaky ReLU of slope in (0, 1), two classes, a monotone loss."""
+    """Return True for a fixed outer layer, leaky slope in (0, 1), two classes, a monotone loss."""
     network = run.network
     if not isinstance(network, FixedOuter) or not run.experiment.loss.exp_tailed:
         return False
@@ -39,37 +39,47 @@ def leaky_flow(run: Run) -> bool:
 
 
 def certified(run: Run) -> bool:
-    """The leaky network under gradient flow, few enough examples for a KKT residual."""
+    """Return True for leaky networks under gradient flow and few enough examples for a residual."""
     return leaky_flow(run) and OBSERVABLES[KKT].applies(run)
 
 
 def slope(run: Run) -> float:
-    """gamma, the slope of the leaky ReLU."""
+    """Return gamma, the slope of the leaky ReLU."""
     assert isinstance(run.network, FixedOuter)
     return float(run.network.activation.slope)
 
 
 def lengths(run: Run) -> tuple[float, float]:
-    """(Rmin, Rmax) of |x_i|."""
+    """Return (Rmin, Rmax) of |x_i|."""
     sizes = np.linalg.norm(run.dataset.x, axis=1)
     return float(sizes.min()), float(sizes.max())
 
 
 def ratio(run: Run) -> float:
-    """R = Rmax/Rmin; infinite where an input is zero."""
+    """Return R = Rmax/Rmin; infinite if an input is zero."""
     low, high = lengths(run)
     return high / low if low > 0.0 else math.inf
 
 
 def coherence(run: Run) -> float:
-    """P = max over i != j of |<x_i, x_j>|."""
+    """Return P = max over i != j of |<x_i, x_j>|."""
     gram = np.abs(run.dataset.x @ run.dataset.x.T)
     np.fill_diagonal(gram, 0.0)
     return float(gram.max())
 
 
 def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
-    """Rmin^2 >= factor n P; no data of which an input is zero are nearly orthogonal."""
+    """Return the hypothesis Rmin^2 >= factor n P, which fails if an input is zero.
+
+    Parameters
+    ----------
+    run : Run
+        Open run of a leaky network.
+    formula : str
+        Text of the factor.
+    factor : float
+        Factor of n P.
+    """
     low, _ = lengths(run)
     text = f"near-orthogonal data: Rmin^2 >= {formula} n P"
     if low == 0.0:
@@ -78,12 +88,12 @@ def orthogonality(run: Run, formula: str, factor: float) -> Hypothesis:
 
 
 def near_orthogonal(run: Run) -> Hypothesis:
-    """What Theorem 3.2 assumes of the data."""
+    """Return the hypothesis of Theorem 3.2 on the data."""
     return orthogonality(run, "3 gamma^-3 R^2", 3.0 * slope(run) ** -3 * ratio(run) ** 2)
 
 
 def outer_layer(run: Run) -> Hypothesis:
-    """a_j = +-1/sqrt(m), up to rounding; a file may hold others."""
+    """Return the hypothesis a_j = +-1/sqrt(m), up to rounding; a file may contain others."""
     network = run.network
     assert isinstance(network, FixedOuter)
     apart = float(np.abs(np.abs(network.fixed["a"]) * math.sqrt(run.network.m) - 1.0).max())
@@ -92,7 +102,7 @@ def outer_layer(run: Run) -> Hypothesis:
 
 
 def both_signs(run: Run) -> Hypothesis:
-    """m_1, m_2 >= 1 nodes of each sign."""
+    """Return the hypothesis of m_1, m_2 >= 1 nodes of each sign."""
     network = run.network
     assert isinstance(network, FixedOuter)
     a = network.fixed["a"]
@@ -101,7 +111,7 @@ def both_signs(run: Run) -> Hypothesis:
 
 
 def network_hypotheses(run: Run) -> tuple[Hypothesis, Hypothesis]:
-    """What section 3 assumes of the network from (2)."""
+    """Return the assumptions of section 3, from (2) on, about the network."""
     return outer_layer(run), both_signs(run)
 
 
@@ -140,7 +150,7 @@ class KktPoint:
 
 
 def _mean(group: Array) -> Array:
-    """The mean of a group of nodes; zero where it is empty, as for m = 1."""
+    """Return the mean of a group of nodes; zero if empty, as for m = 1."""
     return np.asarray(group.sum(axis=0) / max(len(group), 1))
 
 
@@ -155,7 +165,7 @@ def kkt_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def near(context: Context) -> str:
-    """Why the last frame is not a KKT point to the tolerance; "" where it is."""
+    """Return why the last frame is not a KKT point to the tolerance; "" if it is."""
     run = context.run
     residual = float(OBSERVABLES[KKT].at(run, run.frames - 1))
     slack = float(OBSERVABLES["complementarity"].at(run, run.frames - 1))
@@ -172,7 +182,10 @@ def near(context: Context) -> str:
 def item(
     measure: Callable[[KktPoint, Context], float], bound: float = TOLERANCE, sense: str = "<="
 ) -> Callable[[Context], Comparison]:
-    """A residual of the KKT point against the tolerance."""
+    """Return the comparison of a residual of the KKT point with a bound, undecided far from one.
+
+    `measure` computes the residual, `sense` is "<=" or ">=".
+    """
 
     def compare(context: Context) -> Comparison:
         point = KktPoint(context.run)
@@ -203,14 +216,20 @@ def two_directions(point: KktPoint, context: Context) -> float:
 
 
 def multipliers(point: KktPoint, context: Context) -> Array:
-    """lambda of the optimum of (3), (n,); NaN where there is none."""
+    """Return lambda of the optimum of (3).
+
+    Returns
+    -------
+    array (n,)
+        NaN without an optimum.
+    """
     plus, minus = len(point.plus) / point.m, len(point.minus) / point.m
     best = optimum(point.x, point.y, plus, minus, slope(context.run))
     return np.full(point.y.shape, np.nan) if best is None else best.multipliers
 
 
 def formula_of_nodes(point: KktPoint, context: Context) -> float:
-    """Relative distance of v and u from their formulas in lambda."""
+    """Return the relative distance of v and u from their formulas in lambda."""
     # 1/sqrt(m) is |a_j|.
     weights = multipliers(point, context) / math.sqrt(point.m)
     positive, gamma = point.y > 0.0, slope(context.run)
@@ -232,13 +251,13 @@ def largest_multiplier(point: KktPoint, context: Context) -> float:
 
 
 def signs_of_nodes(point: KktPoint, context: Context) -> float:
-    """min over i of y_i <v, x_i> and -y_i <u, x_i>: positive where the item holds."""
+    """Return min over i of y_i <v, x_i> and -y_i <u, x_i>, positive if the item holds."""
     v, u = point.y * (point.x @ point.v), -point.y * (point.x @ point.u)
     return float(min(v.min(), u.min()))
 
 
 def objective(point: KktPoint, context: Context) -> float:
-    """|W|^2 over that of the optimum, minus 1."""
+    """Return |W|^2 over that of the optimum, minus 1."""
     # The reference margin is 1/|W*|.
     best = context.upper("leaky_optimum")
     squared = float((point.plus**2).sum() + (point.minus**2).sum())
@@ -246,14 +265,17 @@ def objective(point: KktPoint, context: Context) -> float:
 
 
 def reduced_objective(point: KktPoint, context: Context) -> float:
-    """(m_1 |v|^2 + m_2 |u|^2) over that of the optimum of (3), minus 1."""
+    """Return (m_1 |v|^2 + m_2 |u|^2) over that of the optimum of (3), minus 1."""
     best = context.upper("leaky_optimum")
     value = len(point.plus) * float(point.v @ point.v) + len(point.minus) * float(point.u @ point.u)
     return value * best**2 - 1.0
 
 
 def disagreements(point: KktPoint, context: Context) -> float:
-    """Share of test points (in row-space form, of examples) where sign f(x) is not sign <z, x>."""
+    """Return the share of points with sign f(x) != sign <z, x>.
+
+    They are the test points, or in row-space form the examples.
+    """
     run = context.run
     points = points_of(run)
     inputs = point.x  # in row-space form z is only known along the training data
@@ -268,7 +290,7 @@ def linear_margins(point: KktPoint, context: Context) -> float:
 
 
 def linear_norm(point: KktPoint, context: Context) -> float:
-    """|z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
+    """Return |z| over (2/(kappa + gamma)) |z*|, |z*| = 1/gamma_linear."""
     first, second = len(point.plus), len(point.minus)
     kappa = math.sqrt(min(first, second) / max(first, second))
     allowed = common.over(2.0 / (kappa + slope(context.run)), context.lower("gamma_linear"))

@@ -33,18 +33,43 @@ LN_10 = math.log(10.0)
 
 
 def log_t_n(context: Context) -> Array:
-    """ln(t n) of each frame, (T,); that of t = 1 where t is 0."""
+    """Return ln(t n) of each frame, with t = 1 in place of 0.
+
+    Returns
+    -------
+    array (T,)
+    """
     times = common.log_times(context.run)
     return np.where(np.isfinite(times), times, 0.0) + math.log(context.run.dataset.n)
 
 
 def allowed(context: Context) -> Array:
-    """ln(t n)(8 R + 2) + 32 of each frame, (T,)."""
+    """Return ln(t n)(8 R + 2) + 32 of each frame.
+
+    Returns
+    -------
+    array (T,)
+    """
     return log_t_n(context) * (8.0 * distance_r(context) + 2.0) + 32.0
 
 
 def spread_allowed(gamma: float, c_1: Any, limit: Array) -> Array:
-    """gamma^3/(4 C_1 limit^2), infinite where the features do not move (C_1 = 0)."""
+    """Return gamma^3/(4 C_1 limit^2).
+
+    Parameters
+    ----------
+    gamma : float
+        Margin of the initial features.
+    c_1 : float or array (T,)
+        C_1; 0 if the features do not move.
+    limit : array (T,)
+        Bound on the size of u at each frame, such as `allowed`.
+
+    Returns
+    -------
+    array (T,)
+        Infinite where C_1 = 0.
+    """
     with np.errstate(divide="ignore"):
         spread = common.power(gamma, 3) / (4.0 * c_1 * limit**2)
     return np.where(np.asarray(c_1) == 0.0, np.inf, spread)
@@ -69,7 +94,17 @@ def theorem_3_1_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def after_time(context: Context, log10_needed: float, bound: float) -> Comparison:
-    """The hard margin from a time on."""
+    """Compare the hard margin with a bound from a time on.
+
+    Parameters
+    ----------
+    context : Context
+        Run.
+    log10_needed : float
+        log10 t of the first frames compared.
+    bound : float
+        Lower bound of the margin.
+    """
     run = context.run
     frames = run.log10_time[: run.frames] >= log10_needed
     why = f"t = 10^{common.shown(log10_needed)} is not reached"
@@ -77,7 +112,7 @@ def after_time(context: Context, log10_needed: float, bound: float) -> Compariso
 
 
 def first_log10(context: Context, gamma: float) -> float:
-    """log10 (20 R/gamma)^4."""
+    """Return log10 (20 R/gamma)^4."""
     if not gamma > 0.0:
         return math.inf
     # Theorem 4.1 prints the time without the exponent 4.
@@ -85,7 +120,7 @@ def first_log10(context: Context, gamma: float) -> float:
 
 
 def second_log10(context: Context, gamma: float) -> float:
-    """log10 of e + exp(exp(4 n R/gamma))."""
+    """Return log10 of e + exp(exp(4 n R/gamma))."""
     if not gamma > 0.0:
         return math.inf
     exponent = 4.0 * context.run.dataset.n * distance_r(context) / gamma
@@ -105,7 +140,7 @@ def theorem_3_1_late(context: Context) -> Comparison:
 
 
 def features_stay(context: Context) -> Comparison:
-    """(5): inf over s of min_i <pbar, z_i(s)> >= gamma/2."""
+    """Compare inf over s of min_i <pbar, z_i(s)> with gamma/2: (5)."""
     bound, trace = initial_gamma(context) / 2.0, context.trace("pbar_margin")
     if not bound > 0.0:
         why = "the initial features have no margin"
@@ -114,10 +149,11 @@ def features_stay(context: Context) -> Comparison:
 
 
 def margin_grows(context: Context) -> Comparison:
-    """The smoothed margin of a frame is at least that of the frame before, once R < l(0)/n.
+    """Compare each frame's smoothed margin with that of the frame before, once R < l(0)/n.
 
-    It is psi/|W_h|^L also for batch norm, whose shown margins are over |a| |c|. What the integrator
-    may have lost is judged by its own error, for every statement alike (core.theorems.statement).
+    The margin is psi/|W_h|^L also for batch norm, whose shown margins are over |a| |c|. The
+    integrator's own error decides about small falls, for every statement alike
+    (core.theorems.statement).
     """
     run = context.run
     margins = np.array([monotone_margin(run, frame) for frame in range(run.frames)])
@@ -161,7 +197,7 @@ def theorem_4_1_late(context: Context) -> Comparison:
 
 
 def parity(run: Run) -> bool:
-    """k-parity with the uniform law on all corners."""
+    """Return True for k-parity with the uniform law on all corners."""
     section = run.experiment.data
     uniform = isinstance(section, ParityData) and section.law == "uniform" and not section.freeze
     return uniform and run.experiment.data.k >= 2  # type: ignore[attr-defined]
@@ -186,7 +222,7 @@ def example_4_1(context: Context) -> Comparison:
 
 
 def monotone(run: Run) -> bool:
-    """Two classes with the logistic or exponential loss."""
+    """Return True for two classes with the logistic or exponential loss."""
     return run.experiment.loss.exp_tailed and run.network.k == 1
 
 
@@ -195,7 +231,7 @@ def fits_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def smallest_margin(context: Context) -> Comparison:
-    """min p <= psi + 2 ln n + 1 (exponential: psi + ln n), over |W|^L, where min p >= 0.
+    """Compare min p with psi + 2 ln n + 1 (exponential: psi + ln n), over |W|^L, where min p >= 0.
 
     The logistic bound is only true where S = sum l <= ln n + 1: min p <= psi + ln n + S (n - 1)/n
     at every W. It is judged once R < l(0)/n, where S <= ln 2.

@@ -21,18 +21,18 @@ START = "a_j, b_j uniform on +-1/sqrt(m)"
 
 
 def reparametrises(run: Run) -> bool:
-    """<a*b, F(x; V)> with a loss with duals, under gradient flow or its descent."""
+    """Return True for <a*b, F(x; V)>, the logistic loss, and gradient flow or its descent."""
     trains_features = run.network.factored and not run.network.fixed_features
     return trains_features and run.loss.kind == "logistic" and common.follows_gradient(run)
 
 
 def shallow(run: Run) -> bool:
-    """The normalised network among them."""
+    """Return True for the normalised network among those of `reparametrises`."""
     return reparametrises(run) and run.network.kind == "normalised"
 
 
 def bounded(run: Run) -> Hypothesis:
-    """Assumption 2.1 with the bound 1 that the lemmas take: |x_i| <= 1 and |v_j| = 1, or a head's.
+    """Return Assumption 2.1 with the lemmas' bound 1: |x_i| <= 1 and |v_j| = 1, or |F| <= 1.
 
     A head's normalising layer bounds F by sqrt(m) only; its largest value at the frames counts.
     """
@@ -43,7 +43,7 @@ def bounded(run: Run) -> Hypothesis:
 
 
 def general(context: Context) -> tuple[Hypothesis, ...]:
-    """What the paper assumes throughout."""
+    """Return the paper's standing assumptions."""
     run = context.run
     start = common.paper_start(run, START)
     return common.loss_is(run, "logistic"), common.flow(run), start, bounded(run)
@@ -53,28 +53,44 @@ def general(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def sizes(run: Run) -> Array:
-    """|u_s|_1 of each frame, (T,)."""
+    """Return |u_s|_1 of each frame.
+
+    Returns
+    -------
+    array (T,)
+    """
     return np.array([reparametrised(run, k).sum() for k in range(run.frames)])
 
 
 def initial_gamma(context: Context) -> float:
-    """min_i <pbar, z_i(0)>, for the pbar with the largest one."""
+    """Return min_i <pbar, z_i(0)>, for the pbar with the largest one."""
     return float(OBSERVABLES["pbar_margin"].at(context.run, 0))
 
 
 def running_gamma(context: Context) -> Array:
-    """inf over s <= t of min_i <pbar, z_i(s)>, (T,)."""
+    """Return inf over s <= t of min_i <pbar, z_i(s)>.
+
+    Returns
+    -------
+    array (T,)
+    """
     return np.minimum.accumulate(context.trace("pbar_margin"))
 
 
 def distance_r(context: Context) -> float:
-    """R = KL(pbar, u(0)), which rounding may put just below 0."""
+    """Return R = KL(pbar, u(0)), 0 if rounding puts it below."""
     divergence = float(OBSERVABLES["kl_pbar"].at(context.run, 0))
     return 0.0 if divergence < 0.0 else divergence
 
 
 def target_scale(context: Context) -> Array:
-    """c = ln(t n)/gamma of ub = c pbar, (T,); NaN where t n <= 1 or gamma <= 0."""
+    """Return c = ln(t n)/gamma of ub = c pbar.
+
+    Returns
+    -------
+    array (T,)
+        NaN where t n <= 1 or gamma <= 0.
+    """
     t, gamma = common.times(context.run), running_gamma(context)
     n = context.run.dataset.n
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,7 +100,12 @@ def target_scale(context: Context) -> Array:
 
 
 def target_kl(context: Context) -> Array:
-    """D(ub, u0) for ub = c pbar, (T,)."""
+    """Return D(ub, u0) for ub = c pbar.
+
+    Returns
+    -------
+    array (T,)
+    """
     u = reparametrised(context.run, 0)
     pbar = reference_distribution(context.run)
     divergences = [kl(c * pbar, u) if np.isfinite(c) else np.nan for c in target_scale(context)]
@@ -92,21 +113,31 @@ def target_kl(context: Context) -> Array:
 
 
 def first_time(context: Context) -> Array:
-    """log10 t_1, t_1 = (20 R4/gamma)^4, R4 = D(ub, u0)/|ub|_1, (T,)."""
+    """Return log10 t_1, t_1 = (20 R4/gamma)^4, R4 = D(ub, u0)/|ub|_1.
+
+    Returns
+    -------
+    array (T,)
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = target_kl(context) / target_scale(context)
         return np.asarray(4.0 * np.log10(20.0 * ratio / running_gamma(context)))
 
 
 def past_first_time(context: Context) -> Array:
-    """Frames with t >= t_1, (T,)."""
+    """Return the mask of frames with t >= t_1.
+
+    Returns
+    -------
+    array (T,) of bool
+    """
     with np.errstate(invalid="ignore"):
         late = context.run.log10_time[: context.run.frames] >= first_time(context)
     return np.asarray(late)
 
 
 def not_yet(context: Context) -> str:
-    """Why nothing is said of the margin yet."""
+    """Return why nothing is said of the margin yet."""
     first = float(first_time(context)[-1])
     if math.isnan(first):
         return "pbar no longer separates the features: t_1 does not exist"
@@ -114,14 +145,14 @@ def not_yet(context: Context) -> str:
 
 
 def initial_features(context: Context) -> Hypothesis:
-    """gamma of the initial features is positive."""
+    """Return the hypothesis that gamma of the initial features is positive."""
     gamma = initial_gamma(context)
     text = "pbar >= 0 with gamma = min_i <pbar, z_i(0)> > 0"
     return Hypothesis(text, "> 0", common.shown(gamma), gamma > 0.0)
 
 
 def late_gamma(context: Context) -> Hypothesis:
-    """gamma of the features stays positive along the run."""
+    """Return the hypothesis that gamma of the features stays positive along the run."""
     text = "inf over s of min_i <pbar, z_i(s)> is positive"
     return common.above(text, 0.0, running_gamma(context))
 
@@ -140,7 +171,7 @@ def mirror_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def growth_bound(context: Context) -> Comparison:
-    """|u_t|_1 <= |u_0|_1 exp(2 int G)."""
+    """Compare |u_t|_1 with |u_0|_1 exp(2 int G)."""
     u = sizes(context.run)
     with np.errstate(over="ignore"):
         least, most = (u[0] * np.exp(2.0 * grown.cumsum()) for grown in sum_bounds(context.run))
@@ -152,16 +183,17 @@ def growth_bound(context: Context) -> Comparison:
 
 
 def size_bound(context: Context) -> Comparison:
-    """sup over s <= t of |u_s|_1 <= (8 R4 + 2)|ub|_1 + 32."""
+    """Compare sup over s <= t of |u_s|_1 with (8 R4 + 2)|ub|_1 + 32."""
     c, divergence = target_scale(context), target_kl(context)
     bound = 8.0 * divergence + 2.0 * c + 32.0
     return common.throughout("<=", bound, np.maximum.accumulate(sizes(context.run)), "u")
 
 
 def regret(context: Context) -> Comparison:
-    """(|u_t|/8) 1[|u_t| >= 2|ub|] + 2 int L_s(u_s) <= D(ub, u0) + 2 int L_s(ub), at the last frame.
+    """Compare both sides of the regret bound at the last frame.
 
-    The left integral is taken from below and the right one from above (rectangles).
+    (|u_t|/8) 1[|u_t| >= 2|ub|] + 2 int L_s(u_s) <= D(ub, u0) + 2 int L_s(ub). The left integral is
+    taken from below and the right one from above (rectangles).
     """
     run = context.run
     c = float(target_scale(context)[-1])
@@ -185,7 +217,7 @@ def lemma_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def lemma_margin(context: Context) -> Comparison:
-    """t >= t_1: min <z_i, u>/|u|_1 >= gamma/(2 (1 + R4)); half of both is the margin."""
+    """Compare half of min <z_i, u>/|u|_1, the margin, with gamma/(4 (1 + R4)) for t >= t_1."""
     with np.errstate(invalid="ignore"):
         ratio = target_kl(context) / target_scale(context)
     # <z_i, u>/|u|_1 is twice the margin over |a|^2 + |b|^2.
@@ -196,7 +228,7 @@ def lemma_margin(context: Context) -> Comparison:
 
 
 def lemma_a_3(context: Context) -> Comparison:
-    """psi/|u| >= gamma - (1 + 2 ln n)/|u| - D(|u| pbar, u0)/(|u| xi), t >= t_1."""
+    """Compare psi/|u| with gamma - (1 + 2 ln n)/|u| - D(|u| pbar, u0)/(|u| xi) for t >= t_1."""
     run, frames = context.run, past_first_time(context)
     why = not_yet(context)
     n, u, pbar = run.dataset.n, sizes(run), reference_distribution(run)

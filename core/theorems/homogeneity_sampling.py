@@ -1,4 +1,4 @@
-"""homogeneity, Lemma B.1: the nodes of a wide start hold a good measure."""
+"""homogeneity, Lemma B.1: the nodes of a wide start carry a good measure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REACHED = 1e-6  # of gamma/4: what the margin of the measure that is found may l
 
 
 def sampled(run: Run) -> bool:
-    """The normalised network with two classes, few enough features."""
+    """Return True for the normalised network with two classes, few enough features."""
     small = run.dataset.n * run.network.m <= MOST_VALUES
     return run.network.kind == "normalised" and run.dataset.classes == 2 and small
 
@@ -45,7 +45,7 @@ def measure_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NearestMeasure:
-    """The measure u (m,) of a margin that lies nearest to 1/m, and its divergence D(u, 1/m).
+    """Measure u (m,) of a margin that is nearest to 1/m, and its divergence D(u, 1/m).
 
     `divergence` is infinite if no measure has the margin. `ceiling` is a proved upper bound of
     max over 0 <= u <= 1/sqrt(m) of min_i <u, z_i>.
@@ -107,7 +107,13 @@ def nearest_measure(Z: Array, margin: float) -> NearestMeasure:
 
 
 def start_features(run: Run) -> Array:
-    """z_i = y_i beta * relu(<v_j/|v_j|, x_i>) at t = 0, beta_j = sgn(a_j b_j), (n, m)."""
+    """Return the signed features of the start.
+
+    Returns
+    -------
+    array (n, m)
+        z_i = y_i beta * relu(<v_j/|v_j|, x_i>) at t = 0, beta_j = sgn(a_j b_j).
+    """
     parts, U = run.network.unpack(run.origin), run.network.nodes(run.origin)[1]
     signs = np.sign(parts["a"] * parts["b"])
     return np.asarray(run.dataset.y[:, None] * signs * np.maximum(run.inputs @ U.T, 0.0))
@@ -135,7 +141,7 @@ def measure_exists(context: Context) -> Comparison:
 
 @once
 def _measures_of(run: Run) -> dict[float, NearestMeasure]:
-    """Cache the nearest measure by gamma, which changes as margins become known."""
+    """Return the run's cache of nearest measures by gamma, which changes with known margins."""
     return {}
 
 

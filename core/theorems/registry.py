@@ -1,4 +1,4 @@
-"""All statements, in the order of the papers, and what they say of a run."""
+"""Registry of all statements, in the order of the papers, and their judgement on a run."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ STATEMENTS: Registry[Statement] = Registry(
 
 
 def applicable(run: Run) -> tuple[Statement, ...]:
-    """The statements about a run's data, network, loss and dynamics; none without frames.
+    """Return the statements about a run's data, network, loss and dynamics; none without frames.
 
-    All of them are about labels: there is none of real targets.
+    All of them are about labels: none applies to real targets.
     """
     if run.frames == 0 or run.dataset.real:
         return ()
@@ -65,10 +65,27 @@ def assess_all(
     delta: float = DELTA,
     watch: Watch | None = None,
 ) -> list[Assessment]:
-    """Every applicable statement, judged by the margins that are known.
+    """Judge every applicable statement by the margins that are known.
 
-    Raises CancelledError when the watch is cancelled; it is looked at between statements
-    and between frames.
+    Parameters
+    ----------
+    run : Run
+        Open run; a continued one is judged from t = 0 on.
+    margins : mapping of str to ReferenceMargin
+        Reference margins computed so far, by name.
+    delta : float
+        Probability with which a statement about random starts may fail.
+    watch : Watch, optional
+        Cancellation token, checked between statements and between frames.
+
+    Returns
+    -------
+    list of Assessment
+
+    Raises
+    ------
+    CancelledError
+        `watch` was cancelled.
     """
     # Statements speak of all times from t = 0 on.
     context = Context(run.whole, margins, delta, watch)

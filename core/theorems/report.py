@@ -1,4 +1,4 @@
-"""Judged statements as one line of words, and as the values that programs get."""
+"""Judged statements as one line of words, and as values for programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.theorems.statement import Assessment
 @final
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Numbers and moments (log10 t, or steps) as text."""
+    """Text form of numbers and moments (log10 t, or steps)."""
 
     number: Callable[[float], str] = shown
     moment: Callable[[float, bool], str] = time_text
@@ -26,8 +26,11 @@ PLAIN = Style()
 
 
 def timing_words(one: Assessment, style: Style = PLAIN) -> str:
-    """From when the conclusion holds or where it first fails, and its slack: bound and measured
-    apart, in the units of the statement, with their ratio. "" where nothing is known of either."""
+    """Return the time and slack of a conclusion in words; "" if neither is known.
+
+    The time is that from which on it holds, or of its first failure. The slack is the distance of
+    bound and measured value, in the units of the statement, with their ratio.
+    """
     comparison, timing = one.comparison, one.timing
     if not one.statement.constants:
         return ""
@@ -45,7 +48,7 @@ def timing_words(one: Assessment, style: Style = PLAIN) -> str:
 
 
 def _slack(one: Assessment, style: Style, least: str = "") -> str:
-    """The slack, with the ratio where both sides are positive."""
+    """Return the slack in words, with the ratio if both sides are positive."""
     slack, ratio = one.comparison.slack, one.comparison.ratio
     if not math.isfinite(slack):
         return ""
@@ -67,7 +70,7 @@ WIDTH = 96
 @final
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One condition of a statement; `met` is None where it cannot be decided."""
+    """Condition of a statement; `met` is None if undecided."""
 
     text: str
     needed: str
@@ -78,13 +81,12 @@ class Hypothesis:
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """A statement of a paper judged on a run; `print` shows it whole.
+    """A statement of a paper judged on a run; `print` shows all of it.
 
-    `verdict` is "holds", "violated", "not decided" or one of their variants; measured `sense`
-    bound is what is compared, NaN where there is no number, with the `slack` that is left and the
-    `ratio` of both. `times` are moments as log10 t, -inf for t = 0 and None where there is none:
-    `told`, of the numbers; `holds_from` and `first_violated`. `when` says them in words. `slip` is
-    what the printed text has wrong.
+    `verdict` is "holds", "violated", "not decided" or one of their variants. The comparison is
+    measured `sense` bound, NaN for a missing number, with its `slack` and `ratio`. `times` are
+    moments as log10 t, -inf for t = 0 and None if undefined: `told`, of the numbers; `holds_from`
+    and `first_violated`. `when` is their text. `slip` is the error of the printed text.
     """
 
     name: str
@@ -104,13 +106,13 @@ class Report:
 
     @property
     def holds(self) -> bool | None:
-        """True if the conclusion holds, whatever the hypotheses; None where not decided."""
+        """True if the conclusion holds, whatever the hypotheses; None if undecided."""
         if self.verdict.startswith("holds"):
             return True
         return False if self.verdict.startswith("violated") else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values that JSON has; numbers that are not finite are None."""
+        """Return the report as plain JSON values; numbers that are not finite are None."""
         whole: dict[str, Any] = finite(asdict(self))
         return whole
 

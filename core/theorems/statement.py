@@ -1,4 +1,4 @@
-"""A statement of a paper, and what it says of one run: hypotheses, bound, measured, verdict."""
+"""A statement of a paper, and its judgement on one run: hypotheses, bound, measured, verdict."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from core.theorems.states import State, States
 @final
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Moments as log10 t (-inf for t = 0), None where there is none.
+    """Moments as log10 t (-inf for t = 0), None if undefined.
 
-    `told`: of the numbers that the verdict tells, the frame of the least room. `first_violated`:
-    the first frame at which the conclusion fails. `holds_from`: the first frame from which on it
-    never fails again, among those of which something is known.
+    `told`: moment of the verdict's numbers, at the frame of least room. `first_violated`: first
+    frame at which the conclusion fails. `holds_from`: first frame from which on the conclusion
+    never fails again, among frames at which the statement can be decided.
     """
 
     told: float | None = None
@@ -34,7 +34,7 @@ class Timing:
     holds_from: float | None = None
 
     def as_json(self) -> dict[str, str | None]:
-        """The moments by name, as `python -m core branch --at` reads them: JSON has no -inf.
+        """Return the moments by name, as `python -m core branch --at` reads them: JSON has no -inf.
 
         >>> Timing(-np.inf, 2.5).as_json()
         {'told': '0', 'first_violated': '10^2.5', 'holds_from': None}
@@ -43,7 +43,7 @@ class Timing:
 
 
 def _typed(log10_time: float | None) -> str | None:
-    """A moment to the last digit."""
+    """Return a moment as text, to the last digit."""
     if log10_time is None:
         return None
     return f"10^{log10_time!r}" if np.isfinite(log10_time) else "0"
@@ -53,8 +53,19 @@ NO_TIME = Timing()
 
 
 def timed(states: States | None, frame: int | None, log10_time: NDArray[np.float64]) -> Timing:
-    """The moments of a conclusion from its states (T,) and the frame that its numbers are of.
+    """Return the moments of a conclusion.
 
+    Parameters
+    ----------
+    states : array (T,) or None
+        State of each frame; None for a conclusion that belongs to no time.
+    frame : int or None
+        Frame of the conclusion's numbers.
+    log10_time : array (T,)
+        log10 t of each frame.
+
+    Examples
+    --------
     >>> timed(np.array([3, 0, 1, 2, 1]), 1, np.array([-np.inf, 0.0, 1.0, 2.0, 3.0]))
     Timing(told=0.0, first_violated=0.0, holds_from=1.0)
     >>> timed(np.array([1, 0]), 1, np.array([-np.inf, 0.0])).holds_from is None
@@ -81,7 +92,7 @@ UNCHECKED = 1e-4  # a flow's margins are good to a third of this
 
 @final
 class Verdict(Enum):
-    """What a run says about a statement."""
+    """Judgement of a statement on a run."""
 
     HOLDS = "holds"
     HOLDS_ANYWAY = "holds although the hypotheses are not met"
@@ -95,10 +106,11 @@ class Verdict(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One condition: what is needed and what is present, in words with the numbers.
+    """Condition of a statement: the needed and the present value, in words with the numbers.
 
-    `met` is None where it cannot be decided (a margin that is not known, data from a file). `at`
-    (T,) has its state at each frame, the last of which is `met`; None where it is always the same.
+    `met` is None if undecided (a margin that is not known, data from a file). `at` (T,) is the
+    state at each frame, the last of which is `met`; None for a condition that is the same at all
+    times.
     """
 
     text: str
@@ -108,21 +120,21 @@ class Hypothesis:
     at: States | None = field(default=None, compare=False, repr=False)
 
     def states(self) -> Any:
-        """Its state, or those of all frames (T,)."""
+        """Return the condition's state, or the states of all frames (T,)."""
         return states.state_of(self.met) if self.at is None else self.at
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """A bound beside what was measured.
+    """Measured value and its bound.
 
     `sense` is "<=" or ">=": measured `sense` bound. `bound_trace` and `measured_trace` (T,) follow
-    the run where they have a value at every frame, in the view named by `view` (an observable's
-    name, or "margins"); NaN at frames of which the statement says nothing. `holds` is None where it
-    is not decided, with `why`. `states` (T,) are those of each frame, None for what belongs to no
-    time. `frame` is the one that `bound` and `measured` are of, -1 for the last one, None for
-    none. `limit`: only the last frame decides.
+    the run if both have a value at every frame, in the view named by `view` (an observable's name,
+    or "margins"); NaN at frames of which the statement says nothing. `holds` is None if undecided,
+    for the reason `why`. `states` (T,) are those of each frame, None for a comparison that belongs
+    to no time. `frame` is the one that `bound` and `measured` belong to, -1 for the last one, None
+    for none. `limit`: only the last frame decides.
     """
 
     sense: str
@@ -139,20 +151,20 @@ class Comparison:
 
     @property
     def ends(self) -> bool:
-        """Whether it is of the last frame, and of no other."""
+        """True for a comparison of the last frame, and of no other."""
         return self.states is None and self.frame == -1
 
     @property
     def slack(self) -> float:
-        """How much room is left, in the units of the statement; negative: so much is missing."""
+        """Room left, in the units of the statement; negative if the bound is missed."""
         sign = 1.0 if self.sense == "<=" else -1.0
         return sign * (self.bound - self.measured)
 
     @property
     def ratio(self) -> float:
-        """The larger of bound and measured over the smaller where it holds, below 1 where not.
+        """Larger of bound and measured over the smaller if it holds, the inverse if not.
 
-        NaN where either is not positive.
+        NaN unless both are positive.
         """
         above, below = (
             (self.bound, self.measured) if self.sense == "<=" else (self.measured, self.bound)
@@ -163,13 +175,13 @@ class Comparison:
 @final
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A theorem, lemma or proposition, or one item of it, with the paper's own numbering.
+    """Theorem, lemma or proposition, or one item of it, with the paper's own numbering.
 
-    `applies` says which runs it is about, and `where` says it in words.
-    `text` is one short sentence, `formula` is TeX for matplotlib's mathtext without dollar signs,
-    `slip` what the printed text has wrong and what is evaluated instead; `printed` is true where
-    the printed constant, known to be wrong, is evaluated (Example 4.1 of homogeneity). `constants`
-    is false for conclusions with O(.), which get no verdict.
+    `applies` decides which runs it is about, and `where` describes these runs. `text` is one short
+    sentence, `formula` is TeX for matplotlib's mathtext without dollar signs. `slip` is the error
+    of the printed text, and what is evaluated instead; `printed` is true if the printed constant,
+    known to be wrong, is evaluated (Example 4.1 of homogeneity). `constants` is false for
+    conclusions with O(.), which get no verdict.
     """
 
     source: str
@@ -186,24 +198,24 @@ class Statement:
 
     @property
     def paper(self) -> str:
-        """Paper that states it, the first part of `source`."""
+        """Paper of the statement, the first part of `source`."""
         return self.source.partition(",")[0].strip()
 
     @property
     def key(self) -> str:
-        """A name that no other statement has: two papers may both have a Lemma 2.3."""
+        """Unique name: two papers may both have a Lemma 2.3."""
         return f"{self.paper} {self.name}"
 
     def full_name(self) -> str:
-        """The paper and its numbering: no two statements have the same."""
+        """Return the paper and its numbering, a unique name."""
         return f"{self.source}, {self.name}"
 
 
 def proved_below(margin: ReferenceMargin) -> bool:
-    """Whether the lower end of a reference margin is proved, so that a statement may use it.
+    """Return True if the lower end of a reference margin is proved, so that a statement may use it.
 
-    Where the bracket is certified it is. Elsewhere a margin of the examples themselves still is
-    one that was reached; that of gamma_ntk, an expectation over nodes, is only that of a sample.
+    The lower end of a certified bracket is. Otherwise a margin of the examples themselves is one
+    that was reached; that of gamma_ntk, an expectation over nodes, is only that of a sample.
     """
     return margin.bracket.certified or margin.reference.failure == 0.0
 
@@ -211,9 +223,9 @@ def proved_below(margin: ReferenceMargin) -> bool:
 @final
 @dataclass(frozen=True, eq=False)
 class Context:
-    """A run with what its statements are judged by: reference margins by name, and delta.
+    """A run and the inputs of its judgement: reference margins by name, and delta.
 
-    A margin that was not computed (yet) is missing from `margins`. The watch is looked at between
+    A margin that was not computed (yet) is missing from `margins`. The watch is checked between
     frames.
     """
 
@@ -223,25 +235,31 @@ class Context:
     watch: Watch | None = None
 
     def lower(self, name: str) -> float:
-        """The proved lower end of a reference margin; NaN where none is known or proved."""
+        """Return the proved lower end of a reference margin; NaN if unknown or unproved."""
         margin = self.margins.get(name)
         proved = margin is not None and margin.bracket.exists and proved_below(margin)
         return margin.bracket.lower if margin is not None and proved else NAN
 
     def upper(self, name: str) -> float:
-        """The upper end of a reference margin; NaN where it is not known, or none was found."""
+        """Return the upper end of a reference margin; NaN if unknown, or if none was found."""
         margin = self.margins.get(name)
         return margin.bracket.upper if margin is not None and margin.bracket.exists else NAN
 
     def proved(self, name: str) -> bool:
-        """Whether both ends of a reference margin are proved."""
+        """Return True if both ends of a reference margin are proved."""
         margin = self.margins.get(name)
         # Not `proved_below`: what violates needs the upper end too, which only a certificate
         # proves.
         return margin is not None and margin.bracket.certified
 
     def trace(self, observable: str) -> Array:
-        """An observable at all frames, (T,); NaN for a run that it does not apply to."""
+        """Return an observable at all frames.
+
+        Returns
+        -------
+        array (T,)
+            NaN for a run that the observable does not apply to.
+        """
         from core.observables.registry import OBSERVABLES
 
         one, run = OBSERVABLES[observable], self.run
@@ -253,8 +271,11 @@ class Context:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Assessment:
-    """A statement judged on a run. `premises` (T,) is where its hypotheses hold, all of them
-    together, at the frames of the run's own file; None where it was not asked."""
+    """A statement judged on a run.
+
+    `premises` (T,) is the state of all hypotheses together at the frames of the run's own file;
+    None if not requested.
+    """
 
     statement: Statement
     hypotheses: tuple[Hypothesis, ...]
@@ -266,12 +287,12 @@ class Assessment:
 
     @property
     def has_times(self) -> bool:
-        """Whether it says something about time that a run can decide."""
+        """True if the statement is about time, in a way that a run can decide."""
         return self.statement.constants and self.comparison.states is not None
 
     @property
     def at_end(self) -> bool:
-        """Whether the last frame alone decides it, and nothing is known of the others."""
+        """True if the last frame alone decides, and nothing is known of the others."""
         return self.statement.constants and self.comparison.ends
 
 
@@ -279,7 +300,7 @@ def assess(statement: Statement, context: Context) -> Assessment:
     """Judge one statement.
 
     Undecided hypotheses count as not met; a statement that is violated is then "violated with
-    hypotheses not met". One whose printed constant is known to be wrong says `TEXT_SLIP` then.
+    hypotheses not met". A statement whose printed constant is known to be wrong gets `TEXT_SLIP`.
     """
     hypotheses = statement.hypotheses(context)
     run = context.run
@@ -293,11 +314,11 @@ def assess(statement: Statement, context: Context) -> Assessment:
 
 
 def within_error(run: Run, comparison: Comparison) -> Comparison:
-    """A comparison of margins along a flow, judged against the flow's own integration error.
+    """Judge a comparison of margins along a flow against the flow's own integration error.
 
-    What falls short of a bound at no frame by more than the error there, and that of the frame
-    before, holds, and says so. Runs whose steps were not checked (older files, the exact mirror
-    flow) decide nothing where they fall short by less than `UNCHECKED`.
+    The comparison holds, with a remark, if it falls short of its bound at no frame by more than the
+    error there, and that of the frame before. Runs whose steps were not checked (older files, the
+    exact mirror flow) decide nothing if they fall short by less than `UNCHECKED`.
     """
     bound, measured = comparison.bound_trace, comparison.measured_trace
     judged = comparison.holds is False and comparison.view == "margins" and not comparison.limit
@@ -333,7 +354,7 @@ def within_error(run: Run, comparison: Comparison) -> Comparison:
 
 
 def _errors(run: Run, count: int) -> Array:
-    """The integration error at each frame, (T,); 0 where it is not known."""
+    """Return the integration error at each frame, (T,); 0 if unknown."""
     from core.observables.registry import OBSERVABLES
 
     known = OBSERVABLES["integration_error"]
@@ -343,7 +364,7 @@ def _errors(run: Run, count: int) -> Array:
 
 
 def _at_own_frames(comparison: Comparison, before: int) -> Comparison:
-    """The traces at the frames of the run's own file, where it continues another."""
+    """Return the comparison with traces at the frames of a continued run's own file."""
     if before == 0:
         return comparison
     own = comparison

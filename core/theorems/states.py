@@ -1,4 +1,4 @@
-"""What a statement says frame by frame: states, and the spans of frames that share one.
+"""States of a statement frame by frame, and the spans of frames that share one.
 
 The verdict is made from the same states (core.theorems.common.throughout), so that a time line of
 them cannot contradict it.
@@ -21,7 +21,7 @@ ROUNDING = 1e-9  # relative
 
 @final
 class State(IntEnum):
-    """Of a condition at one frame. `SILENT`: the statement says nothing of such a time."""
+    """State of a condition at one frame. `SILENT`: the statement says nothing of such a time."""
 
     FAILS = 0
     HOLDS = 1
@@ -40,8 +40,23 @@ class Span:
 
 
 def relative_room(sense: str, bound: Array, measured: Array) -> Array:
-    """How far each frame keeps to a bound, relative to the larger of both, (T,); NaN: not known.
+    """Return the room that measured values leave to a bound.
 
+    Parameters
+    ----------
+    sense : str
+        "<=" or ">=": measured `sense` bound.
+    bound, measured : array (T,)
+        Values at each frame, possibly infinite or NaN.
+
+    Returns
+    -------
+    array (T,)
+        Room over the larger absolute value of both; negative if the bound is missed, NaN if
+        unknown.
+
+    Examples
+    --------
     >>> relative_room("<=", np.array([4.0, 1.0]), np.array([2.0, 2.0])).tolist()
     [0.5, -0.5]
     """
@@ -56,8 +71,24 @@ def relative_room(sense: str, bound: Array, measured: Array) -> Array:
 
 
 def compared(sense: str, bound: Array, measured: Array, asked: NDArray[np.bool_]) -> States:
-    """The state of each frame of a bound, (T,); it says nothing where it is not asked.
+    """Return the state of each frame of a bound.
 
+    Parameters
+    ----------
+    sense : str
+        "<=" or ">=": measured `sense` bound.
+    bound, measured : array (T,)
+        Values at each frame. Unknown ones (NaN) make a frame OPEN.
+    asked : array (T,) of bool
+        Frames of which the statement speaks; the others are SILENT.
+
+    Returns
+    -------
+    array (T,) of int8
+        Values of `State`.
+
+    Examples
+    --------
     >>> asked = np.array([False, True, True, True])
     >>> compared(">=", np.ones(4), np.array([0.0, 0.0, 1.0, np.nan]), asked).tolist()
     [3, 0, 1, 2]
@@ -69,7 +100,7 @@ def compared(sense: str, bound: Array, measured: Array, asked: NDArray[np.bool_]
 
 
 def held(states: States) -> bool | None:
-    """Whether what is said of all times holds: one frame decides. None where no frame does.
+    """Return True if a claim about all times holds; None if no frame decides it.
 
     >>> held(np.array([3, 1, 2])), held(np.array([1, 0])), held(np.array([3, 2]))
     (True, False, None)
@@ -99,7 +130,7 @@ def held_finitely(states: States, finite: NDArray[np.bool_]) -> tuple[bool | Non
 
 
 def all_of(conditions: Iterable[Any], frames: int) -> States:
-    """The state of several conditions together, (T,): each is a state of all frames, or (T,).
+    """Return the state of several conditions together, (T,): each is one state, or (T,).
 
     >>> all_of([State.HOLDS, np.array([0, 1, 1]), np.array([2, 1, 2])], 3).tolist()
     [0, 1, 2]
@@ -114,7 +145,7 @@ def all_of(conditions: Iterable[Any], frames: int) -> States:
 
 
 def state_of(met: bool | None) -> State:
-    """A condition that is the same at all times.
+    """Return the state of a condition that is the same at all times.
 
     >>> state_of(True).name, state_of(None).name
     ('HOLDS', 'OPEN')
@@ -123,12 +154,12 @@ def state_of(met: bool | None) -> State:
 
 
 def met_of(state: int) -> bool | None:
-    """The inverse of `state_of`."""
+    """Invert `state_of`."""
     return None if state in (State.OPEN, State.SILENT) else state == State.HOLDS
 
 
 def bounds(values: NDArray[Any]) -> list[tuple[int, int]]:
-    """The first and last index of each run of equal values, in order.
+    """Return the first and last index of each run of equal values, in order.
 
     >>> bounds(np.array([7, 7, 1]))
     [(0, 1), (2, 2)]
@@ -141,7 +172,7 @@ def bounds(values: NDArray[Any]) -> list[tuple[int, int]]:
 
 
 def spans(states: States) -> tuple[Span, ...]:
-    """Runs of frames with one state, in order.
+    """Return runs of frames with one state, in order.
 
     >>> [(one.state.name, one.first, one.last) for one in spans(np.array([2, 0, 0, 1]))]
     [('OPEN', 0, 0), ('FAILS', 1, 2), ('HOLDS', 3, 3)]

@@ -42,7 +42,7 @@ SEED = 19
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Transport:
-    """gamma, a lower bound of min_i E theta g_i, and (theta(w_j)/sqrt(m), 0) of the run's nodes."""
+    """Bound gamma <= min_i E theta g_i, and (theta(w_j)/sqrt(m), 0) of the run's nodes."""
 
     gamma: float
     direction: Array
@@ -51,20 +51,31 @@ class Transport:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixture:
-    """q (n,) of the simplex, and s: theta is linear where |S| < s."""
+    """Weights q (n,) of the simplex, and s: theta is linear where |S| < s."""
 
     q: Array
     s: float
 
     def theta(self, G: Array) -> Array:
-        """Return S/max(|S|, s) of nodes with y_i relu(<v_j, x_i>) in G (N, n), (N,); 0 if S = 0."""
+        """Return theta of nodes, S/max(|S|, s) with S = <q, G_j>.
+
+        Parameters
+        ----------
+        G : array (N, n)
+            y_i relu(<v_j, x_i>) of N nodes.
+
+        Returns
+        -------
+        array (N,)
+            In [-1, 1]; 0 if S = 0.
+        """
         sums = G @ self.q
         size = np.maximum(np.abs(sums), self.s)
         return np.divide(sums, size, out=np.zeros_like(sums), where=size > 0.0)
 
 
 def n_fitted(n: int) -> int:
-    """Return the number of nodes that q is found on, for n examples."""
+    """Return the number of nodes on which q is optimised, for n examples."""
     return int(min(max(WORK / n**2, FEWEST), MOST))
 
 
@@ -86,9 +97,24 @@ def outer_transport(run: Run) -> Transport:
 
 
 def nodes(x: Array, count: int, seed: int) -> Iterator[Array]:
-    """relu(<v, x_i>) 1[|(a, v)| < 2] for a ~ N(0, 1), v ~ N(0, I/d): blocks (B, n) of `count`.
+    """Yield blocks of random nodes' features relu(<v, x_i>) 1[|(a, v)| < 2].
 
-    Only the part of v in the span of the examples is drawn, and the length of the rest.
+    a ~ N(0, 1) and v ~ N(0, I/d). Only the part of v in the span of the examples is drawn, and the
+    length of the rest.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    count : int
+        Number of nodes in all.
+    seed : int
+        Seed of the generator.
+
+    Yields
+    ------
+    array (B, n)
+        B is at most `BLOCK`.
     """
     n, d = x.shape
     along = coordinates(x @ x.T) if n < d else x
@@ -128,7 +154,21 @@ def fit(G: Array) -> Mixture:
 
 
 def below(x: Array, y: Array, mixture: Mixture) -> float:
-    """Return a lower bound of min_i E theta g_i from FRESH nodes, of probability 1 - FAILURE."""
+    """Return a lower bound of min_i E theta g_i from FRESH nodes, of probability 1 - FAILURE.
+
+    Parameters
+    ----------
+    x : array (n, d)
+        Inputs.
+    y : array (n,)
+        Labels, 1 or -1.
+    mixture : Mixture
+        theta, found on other nodes.
+
+    Returns
+    -------
+    float
+    """
     n, total, squares = x.shape[0], 0.0, 0.0
     for block in nodes(x, FRESH, SEED + 1):
         values = block * y
@@ -150,7 +190,7 @@ GAUSSIAN = "a ~ N(0, 1/m), V ~ N(0, I/d)"
 
 
 def two_parity(run: Run) -> bool:
-    """2-parity with the uniform law on the corners."""
+    """Return True for 2-parity with the uniform law on the corners."""
     section = run.experiment.data
     if not isinstance(section, ParityData) or section.k != 2:
         return False
@@ -158,7 +198,7 @@ def two_parity(run: Run) -> bool:
 
 
 def has_linear(run: Run) -> bool:
-    """Two classes of data."""
+    """Return True for data of two classes."""
     return bool(run.dataset.classes == 2)
 
 
@@ -175,7 +215,7 @@ def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def _linear_item(name: str, factor: float, root_d: bool = False) -> Callable[[Context], Comparison]:
-    """margin >= gamma_linear / (factor, and sqrt d)."""
+    """Return the comparison margin >= gamma_linear / (factor, and sqrt d)."""
 
     def compare(context: Context) -> Comparison:
         scale = math.sqrt(context.run.dataset.d) if root_d else 1.0
@@ -238,12 +278,12 @@ def start_outputs(context: Context) -> Comparison:
 
 
 def drawn(run: Run) -> bool:
-    """The standard network with two classes."""
+    """Return True for the standard network with two classes."""
     return common.standard_relu(run) and run.dataset.classes == 2
 
 
 def has_transport(run: Run) -> bool:
-    """Return True for few enough examples of `drawn` for a theta of Assumption 1.3."""
+    """Return True for runs of `drawn` with few enough examples for a theta of Assumption 1.3."""
     return drawn(run) and run.dataset.n <= MOST_EXAMPLES
 
 

@@ -20,7 +20,23 @@ EXPONENTIAL = "exponential"
 
 
 def in_the_end(sense: str, bound: float, trace: common.Array, context: Context) -> Comparison:
-    """A trace at its last frame; a limit that is not yet reached is not called violated."""
+    """Compare a trace with a bound at its last frame; an unreached limit is undecided.
+
+    Parameters
+    ----------
+    sense : str
+        "<=" or ">=": trace `sense` bound.
+    bound : float
+        Limit.
+    trace : array (T,)
+        Margin at each frame.
+    context : Context
+        Its run must have reached log10 t = LATE for a violation.
+
+    Returns
+    -------
+    Comparison
+    """
     comparison = common.at_the_end(sense, bound, trace, "margins")
     end = common.last_log10_time(context.run)
     if comparison.holds is not False or end >= LATE - 1e-9:
@@ -33,13 +49,13 @@ def in_the_end(sense: str, bound: float, trace: common.Array, context: Context) 
 
 
 def two_cones(run: Run) -> bool:
-    """The standard network under gradient flow on two cones and x'."""
+    """Return True for the standard network under gradient flow on two cones and x'."""
     flow = common.follows_gradient(run)
     return common.standard_relu(run) and isinstance(run.experiment.data, TwoConesData) and flow
 
 
 def positive_unit_data(run: Run) -> tuple[Hypothesis, Hypothesis]:
-    """One label, and examples on the sphere."""
+    """Return the hypotheses of one label, and of examples on the sphere."""
     positive = bool((run.dataset.y > 0).all())
     lengths = float(np.abs(np.linalg.norm(run.dataset.x, axis=1) - 1.0).max())
     labels = Hypothesis("all labels +1", "+1", "+1" if positive else "both", positive)
@@ -47,7 +63,7 @@ def positive_unit_data(run: Run) -> tuple[Hypothesis, Hypothesis]:
 
 
 def two_cones_data(context: Context) -> tuple[Hypothesis, ...]:
-    """What the proposition assumes of the data."""
+    """Return the hypotheses of the proposition on the data."""
     # The last example is x', which is of neither cone.
     x, first = context.run.dataset.x[:-1], context.run.dataset.n // 2
     across = float((x[:first] @ x[first:].T).max()) if x.shape[0] > first else -1.0
@@ -95,21 +111,35 @@ def lemma_a_1(context: Context) -> Comparison:
 
 
 def on_cones(run: Run) -> bool:
-    """The standard network with the exponential loss under gradient flow on cones."""
+    """Return True for the standard network, exponential loss and gradient flow on cones."""
     flow = common.follows_gradient(run)
     cones = isinstance(run.experiment.data, ConesData)
     return common.standard_relu(run) and cones and flow and run.loss.kind == EXPONENTIAL
 
 
 def collapse(context: Context) -> tuple[float, float, int]:
-    """(gamma_nc, eps, r) of the section."""
+    """Return (gamma_nc, eps, r) of the section."""
     section = context.run.experiment.data
     assert isinstance(section, ConesData)
     return section.gamma_nc, section.eps, section.r
 
 
 def covering_width(context: Context, base: float, r: float) -> float:
-    """2 base^d ln(r/delta): so many directions come near each of r. Kept within float64."""
+    """Return 2 base^d ln(r/delta), enough directions to come near each of r; at most e^700.
+
+    Parameters
+    ----------
+    context : Context
+        Its run gives d.
+    base : float
+        Base of the power, such as 2/eps.
+    r : float
+        Number of directions to cover.
+
+    Returns
+    -------
+    float
+    """
     exponent = math.log(2.0) + context.run.dataset.d * math.log(base)
     # Any width beyond float64 is out of reach alike.
     return math.exp(min(exponent, 700.0)) * float(common.log_term(r, context.delta))
@@ -148,7 +178,7 @@ def exponential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def potential_bound(context: Context) -> Comparison:
-    """Phi <= (1/2) ln|W| at every frame."""
+    """Compare Phi with (1/2) ln|W| at every frame."""
     potential = context.trace("cone_potential")
     # (1/2) ln |W|, from the column of |W|^2.
     bound = 0.25 * np.log(context.trace("norm_squared"))
@@ -159,19 +189,22 @@ def potential_bound(context: Context) -> Comparison:
 
 
 def scalar_flow(run: Run) -> bool:
-    """The scalar network with the exponential loss under its flow."""
+    """Return True for the scalar network with the exponential loss under its flow."""
     flow = common.follows_gradient(run, mirror=True)
     return run.network.kind == "scalar" and flow and run.loss.kind == EXPONENTIAL
 
 
 def population_gamma(context: Context) -> float:
-    """gamma_gl of Assumption 1.2: that of all corners where it is known, else the sample's."""
+    """Return gamma_gl of Assumption 1.2: that of all corners if known, else the sample's."""
     corners = context.lower("parity_population")
     return context.lower("gamma_gl") if math.isnan(corners) else corners
 
 
 def on_support(context: Context, text: str) -> Hypothesis:
-    """gamma_gl of the law's support is positive: known for 2-parity, else only on the sample."""
+    """Return the hypothesis gamma_gl > 0 on the law's support: known for 2-parity.
+
+    Otherwise it is decided on the sample only if it fails there.
+    """
     corners = context.lower("parity_population")
     if not math.isnan(corners):
         return Hypothesis(text, "> 0", common.shown(corners), True)
@@ -181,7 +214,7 @@ def on_support(context: Context, text: str) -> Hypothesis:
 
 
 def reference_nodes(context: Context) -> float:
-    """r of the reference architecture: 4 for 2-parity, else not known."""
+    """Return r of the reference architecture: 4 for 2-parity, else NaN."""
     # The four nodes that are optimal on all corners (core.reference.global_margin.of_parity).
     return 4.0 if two_parity(context.run) else common.NAN
 
@@ -210,7 +243,7 @@ def balance_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def scalar_balance(context: Context) -> Comparison:
-    """max_j |a_j^2 - b_j^2| / max_(s<=t) |W(s)|^2, zero along the flow.
+    """Compare max_j |a_j^2 - b_j^2| / max_(s<=t) |W(s)|^2, zero along the flow, with its tolerance.
 
     Not over |W(t)|^2: a_j^2 - b_j^2 is conserved, and with it the rounding of squares as large as
     |W|^2 ever was. A network that vanishes, on data that it cannot fit, is rounding in the end.

@@ -1,4 +1,4 @@
-"""telgarsky22, Lemmas A.3 to A.6 and C.1, Proposition 2.6, item 1: what the proofs stand on."""
+"""telgarsky22, Lemmas A.3 to A.6 and C.1, Proposition 2.6, item 1: the basis of the proofs."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ KKT_ROOM = 1e-6  # relative: to what the linear solution's multipliers are found
 
 
 def homogeneous_flow(run: Run) -> bool:
-    """A homogeneous network, a loss with duals, gradient flow or its descent."""
+    """Return True for a homogeneous network, a loss with duals, gradient flow or its descent."""
     flow = common.follows_gradient(run, mirror=True)
     return run.network.homogeneous and run.experiment.loss.exp_tailed and flow
 
 
 def after_fit(context: Context) -> Array:
-    """Frames from the first one on with R < l(0)/n, (T,)."""
+    """Return the mask of frames from the first one on with R < l(0)/n, (T,)."""
     return np.asarray(np.maximum.accumulate(common.fitted(context)))
 
 
 def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesis, ...]:
-    """What statements about the time after the fit assume; `risk` is what the paper calls it."""
+    """Return the hypotheses of statements about the time after the fit; `risk` is its symbol."""
     run = context.run
     needed = math.log10(run.loss.at_zero / run.dataset.n)
     smallest = np.minimum.accumulate(context.trace("log10_risk"))
@@ -46,14 +46,14 @@ def growth_hypotheses(context: Context, risk: str = "R(tau)") -> tuple[Hypothesi
 
 
 def growth(context: Context) -> Comparison:
-    """ln |u| never falls; told by its smallest increase between frames."""
+    """Compare the smallest increase of ln |u| between frames, which is never negative, with 0."""
     rise = np.concatenate([[0.0], np.diff(common.log_norms(context.run))])
     frames = np.concatenate([[False], after_fit(context)[:-1]])
     return common.throughout(">=", -1e-9, rise, "norm_squared", frames, "R < l(0)/n is not reached")
 
 
 def growth_a_5(context: Context) -> Comparison:
-    """sum_i q_i p_i <= l^-1(sum l) + ln n, both over |u|^L."""
+    """Compare sum_i q_i p_i with l^-1(sum l) + ln n, both over |u|^L."""
     run = context.run
     smoothed = context.trace("smoothed_margin")
     powers = np.array([run.network.norm_power(run.parameters(k)) for k in range(run.frames)])
@@ -77,18 +77,18 @@ def any_weights(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def is_exponential(run: Run) -> bool:
-    """A homogeneous network with the exponential loss."""
+    """Return True for a homogeneous network with the exponential loss."""
     return run.network.homogeneous and run.loss.kind == EXPONENTIAL
 
 
 def covers(run: Run) -> bool:
-    """Directions of the law are known, and inner weights that start Gaussian or on the sphere."""
+    """Return True for known directions of the law and a Gaussian or spherical start of V."""
     observable = OBSERVABLES["covering_radius"]
     return run.network.plain_relu and not run.network.starts_small and observable.applies(run)
 
 
 def cover_eps(context: Context) -> float:
-    """The smallest eps with m >= 2 (2/eps)^d ln(r/delta)."""
+    """Return the smallest eps with m >= 2 (2/eps)^d ln(r/delta)."""
     run = context.run
     r = collapse(context)[2] if isinstance(run.experiment.data, ConesData) else 4
     ratio = run.network.m / (2.0 * common.log_term(r, context.delta))
@@ -110,7 +110,7 @@ def cover(context: Context) -> Comparison:
 
 
 def logarithm(context: Context) -> float:
-    """ln(n/delta)."""
+    """Return ln(n/delta)."""
     return float(common.log_term(context.run.dataset.n, context.delta))
 
 
@@ -141,7 +141,7 @@ def wide_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def at_the_start(context: Context) -> Comparison:
-    """(1): min_i <thetabar, d p_i(W_0)>, thetabar_j = theta(w_j)/sqrt(m)."""
+    """Compare min_i <thetabar, d p_i(W_0)>, thetabar_j = theta(w_j)/sqrt(m), with (1)."""
     run, transport = context.run, outer_transport(context.run)
     bound = transport.gamma * math.sqrt(run.network.m) - math.sqrt(32.0 * logarithm(context))
     slopes = run.network.derivative(run.origin, run.inputs, transport.direction)
@@ -149,7 +149,7 @@ def at_the_start(context: Context) -> Comparison:
 
 
 def mixed(context: Context, share: Array) -> Array:
-    """min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame, r = share (T,)."""
+    """Return min_i <r thetabar + W_0, d p_i(W_t)> - p_i(W_t) of each frame, r = share (T,)."""
     run, direction = context.run, outer_transport(context.run).direction
     least = np.full(run.frames, np.nan)
     for k in np.flatnonzero(np.isfinite(share)):
@@ -161,7 +161,7 @@ def mixed(context: Context, share: Array) -> Array:
 
 
 def near_the_start(context: Context) -> Comparison:
-    """(2) with r_theta = r_w = 1 and R = |W_t - W_0|."""
+    """Compare (2) with r_theta = r_w = 1 and R = |W_t - W_0| with its bound."""
     run, gamma = context.run, outer_transport(context.run).gamma
     far, log_n = context.trace("distance"), logarithm(context)
     bound = gamma * math.sqrt(run.network.m) - (math.sqrt(32.0 * log_n) + 4.0 * far + 4.0)
@@ -171,7 +171,7 @@ def near_the_start(context: Context) -> Comparison:
 
 
 def wide(context: Context) -> Comparison:
-    """(3) with R = max(8, |W_t - W_0|) and r_theta = R/8."""
+    """Compare (3) with R = max(8, |W_t - W_0|) and r_theta = R/8 with its bound."""
     run, gamma = context.run, outer_transport(context.run).gamma
     share = np.maximum(context.trace("distance"), 8.0) / 8.0
     bound = 0.5 * gamma * share * math.sqrt(run.network.m) - 160.0 * share**2
@@ -183,26 +183,26 @@ def wide(context: Context) -> Comparison:
 
 
 def has_potential(run: Run) -> bool:
-    """A potential of Theorem 3.2 or 3.3 and int Q, under flow or descent."""
+    """Return True for a potential of Theorem 3.2 or 3.3 and int Q, under flow or descent."""
     return has_perceptron_sum(run) and (has_cone_potential(run) or has_scalar_potential(run))
 
 
 def potential(context: Context) -> Array:
-    """Phi of Theorem 3.2 or 3.3, (T,)."""
+    """Return Phi of Theorem 3.2 or 3.3, (T,)."""
     cones = has_cone_potential(context.run)
     return context.trace("cone_potential" if cones else "scalar_potential")
 
 
 def begun(context: Context) -> int:
-    """The first frame with Phi > -inf; the number of frames where there is none."""
+    """Return the first frame with Phi > -inf; the number of frames if none has."""
     finite = np.isfinite(potential(context))
     return int(finite.argmax()) if finite.any() else context.run.frames
 
 
 def rate(context: Context) -> float:
-    """gammahat, from below: the least increase of Phi for int Q/n between frames from tau on.
+    """Return gammahat, from below: the least increase of Phi for int Q/n between frames.
 
-    Q = sum_i exp(-p_i). The time of the mean risk has the 1/n.
+    Frames count from tau on, and Q = sum_i exp(-p_i). The time of the mean risk has the 1/n.
     """
     tau = begun(context)
     grown, passed = np.diff(potential(context)[tau:]), sum_bounds(context.run)[1][tau + 1 :]
@@ -236,11 +236,11 @@ def potential_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def promised(context: Context) -> Comparison:
-    """sup of the smoothed margin against gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/I.
+    """Compare the best smoothed margin with gammahat - [(1/2) ln |u_tau| - Phi_tau + ln n J]/I.
 
     I = int Q/n and J = int (Q/n)/|u|^2 from above. From Phi_tau + gammahat I <= (1/2) ln |u_t| and
     Lemma A.5, which bounds d (1/2) ln |u|/dt by Q/n (smoothed margin + ln n/|u|^2) in the time of
-    the mean risk; it tends to gammahat.
+    the mean risk; the bound tends to gammahat.
     """
     run, tau = context.run, begun(context)
     margins = context.trace("smoothed_margin")
@@ -268,7 +268,7 @@ def linear_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def linear_network(context: Context) -> Array | None:
-    """a_j = 1 and v_j = u for all j, flat; None where the data have no linear margin."""
+    """Return flat parameters with a_j = 1 and v_j = u for all j; None without a linear margin."""
     run = context.run
     try:
         _, u, _ = max_margin(run.dataset.y[:, None] * run.inputs)
@@ -279,7 +279,7 @@ def linear_network(context: Context) -> Array | None:
 
 
 def linear_is_kkt(context: Context) -> Comparison:
-    """The relative KKT residual of that network, scaled to min p = 1.
+    """Compare the relative KKT residual of `linear_network`, scaled to min p = 1, with 0.
 
     Multipliers are only allowed where p_i = 1, which is complementarity.
     """

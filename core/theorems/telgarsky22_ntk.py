@@ -16,25 +16,25 @@ from core.theorems.telgarsky22_data import GAUSSIAN, of_telgarsky22, two_parity
 
 
 def standard(run: Run) -> bool:
-    """Two classes, f = sum_j a_j relu(<v_j, x>), a loss with a smoothed margin, and training."""
+    """Return True for f = sum_j a_j relu(<v_j, x>), both trained, and an exponential tail."""
     return common.standard_relu(run) and run.experiment.loss.exp_tailed
 
 
 def is_flow(run: Run) -> bool:
-    """The standard network under gradient flow, or the descent that approximates it."""
+    """Return True for the standard network under gradient flow, or descent that approximates it."""
     return standard(run) and common.follows_gradient(run)
 
 
 def on_sample(context: Context) -> Hypothesis:
-    """Assumption 1.3 on the examples at hand."""
+    """Return Assumption 1.3 on the run's examples."""
     return common.positive(context, "gamma_ntk", "Assumption 1.3: gamma_ntk of the sample")
 
 
 def almost_surely(context: Context) -> tuple[float, Hypothesis]:
-    """gamma_ntk of Assumption 1.4 and what is known of it.
+    """Return gamma_ntk of Assumption 1.4, and the assumption.
 
-    On 2-parity the paper proves 1/(50 d) (Proposition 1.6); elsewhere the sample's own stands for
-    it, which is an upper bound of it, and the assumption is undecided.
+    On 2-parity the paper proves 1/(50 d) (Proposition 1.6). Otherwise the sample's own, an upper
+    bound, replaces it, and the assumption is undecided.
     """
     text = "Assumption 1.4: gamma_ntk almost surely"
     if two_parity(context.run):
@@ -45,14 +45,30 @@ def almost_surely(context: Context) -> tuple[float, Hypothesis]:
 
 
 def general(context: Context) -> tuple[Hypothesis, ...]:
-    """What section 1.2 assumes throughout."""
+    """Return the standing assumptions of section 1.2."""
     run = context.run
     start = common.paper_start(run, GAUSSIAN)
     return common.unit_ball(run), start, common.exp_tailed(run)
 
 
 def needed_width(factor: float, count: Any, context: Context, gamma: float) -> Any:
-    """(factor ln(count/delta)/gamma)^2, of a number or a trace."""
+    """Return (factor ln(count/delta)/gamma)^2.
+
+    Parameters
+    ----------
+    factor : float
+        Constant of the text.
+    count : float or array (T,)
+        Argument of the logarithm.
+    context : Context
+        Its delta is used.
+    gamma : float
+        Margin; the width is NaN unless it is positive.
+
+    Returns
+    -------
+    float or array (T,)
+    """
     if not gamma > 0.0:
         return common.NAN
     return common.power(factor * common.log_term(count, context.delta) / gamma, 2)
@@ -139,12 +155,17 @@ def lemma_2_3_distance(context: Context) -> Comparison:
 
 
 def radius(context: Context) -> float:
-    """gamma_ntk sqrt(m)/32."""
+    """Return gamma_ntk sqrt(m)/32."""
     return context.lower("gamma_ntk") * math.sqrt(context.run.network.m) / 32.0
 
 
 def crossed(context: Context) -> Array:
-    """Frames from the first one on with |W - W0| >= gamma_ntk sqrt(m)/32, (T,)."""
+    """Return the mask of frames from the first one on with |W - W0| >= gamma_ntk sqrt(m)/32.
+
+    Returns
+    -------
+    array (T,) of bool
+    """
     distance = context.trace("distance")
     beyond = distance >= radius(context)
     # From then on, and not wherever it is beyond: that the flow never comes back is what is judged.
@@ -187,7 +208,12 @@ def smoothed_after(context: Context) -> Comparison:
 
 
 def rebalanced(context: Context) -> Array:
-    """gs(What), What = (a/sqrt(gamma_ntk), V sqrt(gamma_ntk)), (T,)."""
+    """Return the smoothed margin of the rebalanced networks (a/sqrt(gamma_ntk), V sqrt(gamma_ntk)).
+
+    Returns
+    -------
+    array (T,)
+    """
     gamma, run = context.lower("gamma_ntk"), context.run
     margins = context.trace("smoothed_margin")
     smoothed = np.full(margins.shape, np.nan)
@@ -199,7 +225,10 @@ def rebalanced(context: Context) -> Array:
 
 
 def rebalanced_at(context: Context) -> Comparison:
-    """At the first frame that far from the start: the lemma speaks of time t alone."""
+    """Compare gs(What) with gamma_ntk/4096 at the first frame at the distance of `crossed`.
+
+    The lemma speaks of that time alone.
+    """
     bound = context.lower("gamma_ntk") / 4096.0
     why = "the distance gamma_ntk sqrt(m)/32 is not reached yet"
     after = crossed(context)
@@ -218,7 +247,7 @@ def theorem_2_2_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def error_shape(gamma_power: int) -> Callable[[Context], Comparison]:
-    """ln(n)^3/(n gamma^power) + ln(1/delta)/n, the bracket of an O(.)."""
+    """Return the comparison of the error with ln(n)^3/(n gamma^power) + ln(1/delta)/n, an O(.)."""
 
     def compare(context: Context) -> Comparison:
         gamma, n = context.lower("gamma_ntk"), context.run.dataset.n
@@ -247,7 +276,7 @@ def lemma_2_5(context: Context) -> Comparison:
 
 
 def has_test(run: Run) -> bool:
-    """The standard network on data whose test error is known."""
+    """Return True for the standard network on data whose test error is known."""
     section = run.experiment.data
     known = run.dataset.x_test is not None or section.known_law
     return standard(run) and known

@@ -24,7 +24,7 @@ def kernel_on_d(run: Run) -> bool:
 
 
 def trained(run: Run) -> bool:
-    """A two-layer network with two classes that was trained."""
+    """Return True for a fully trained two-layer network with two classes."""
     network = run.network
     return network.direct and not network.fixed and network.k == 1
 
@@ -34,35 +34,35 @@ def net_on_d(run: Run) -> bool:
 
 
 def penalised(run: Run) -> bool:
-    """A trained network with the logistic loss and a penalty."""
+    """Return True for a trained network with the logistic loss and a penalty."""
     return trained(run) and run.loss.kind == "logistic" and run.experiment.loss.l2 > 0.0
 
 
 def many_classes(run: Run) -> bool:
-    """Several classes, cross-entropy and a penalty."""
+    """Return True for several classes, cross-entropy and a penalty."""
     return run.network.kind == "multiclass" and run.experiment.loss.l2 > 0.0
 
 
 def bounded_margin(run: Run) -> bool:
-    """Networks whose normalised margin has gamma* as its largest value."""
+    """Return True for networks whose normalised margin is at most gamma*."""
     monotone = run.experiment.loss.exp_tailed
     one_dimensional = run.network.kind == "bias" and run.dataset.d == 1
     return monotone and run.dataset.classes == 2 and (run.network.plain_relu or one_dimensional)
 
 
 def best_name(run: Run) -> str:
-    """The reference margin of which gamma* is half."""
+    """Return the name of the reference margin of which gamma* is half."""
     return "gamma_l1" if run.network.kind == "bias" else "gamma_gl"
 
 
 def best(context: Context, upper: bool) -> float:
-    """gamma* = gamma_l1/2 for m >= n + 1 (Proposition B.10)."""
+    """Return gamma* = gamma_l1/2 for m >= n + 1 (Proposition B.10)."""
     name = best_name(context.run)
     return 0.5 * (context.upper(name) if upper else context.lower(name))
 
 
 def global_minimiser() -> Hypothesis:
-    """What no run can show."""
+    """Return the hypothesis of the global minimum, which no run can show."""
     text = "the global minimiser of L_lambda"
     return Hypothesis(text, "global", "an iterate of training: not known", None)
 
@@ -79,7 +79,7 @@ def gap_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def kernel_gap(context: Context) -> Comparison:
-    """The error beside the constant 1."""
+    """Compare the error with the constant 1."""
     # Omega(1) has no constant: 1 is the bracket, and there is no verdict.
     return common.at_the_end("<=", 1.0, context.trace("test_error"), "test_error")
 
@@ -98,7 +98,7 @@ def net_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def net_gap(context: Context) -> Comparison:
-    """sqrt(d/n), the bracket of the bound."""
+    """Compare the error with sqrt(d/n), the bracket of the bound."""
     n, d = context.run.dataset.n, context.run.dataset.d
     return common.at_the_end("<=", math.sqrt(d / n), context.trace("test_error"), "test_error")
 
@@ -107,7 +107,7 @@ def net_gap(context: Context) -> Comparison:
 
 
 def positive_best(context: Context) -> Hypothesis:
-    """gamma* > 0."""
+    """Return the hypothesis gamma* > 0."""
     return common.positive(context, best_name(context.run), "gamma* > 0")
 
 
@@ -116,7 +116,7 @@ def path_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def path(context: Context) -> Comparison:
-    """The margin at this lambda beside gamma*, its limit."""
+    """Compare the margin at this lambda with gamma*, its limit; always undecided."""
     measured = common.last(context.trace("hard_margin"))
     why = "a limit in lambda: one run is one point of the path"
     return common.undecided(">=", best(context, False), measured, why, "margins")
@@ -149,7 +149,7 @@ def approximate(context: Context) -> Comparison:
 
 
 def unit_nodes(context: Context) -> tuple[Hypothesis, ...]:
-    """Fixed inner weights count nothing in |Theta|^2, so that they may not be longer than 1."""
+    """Return the hypothesis |v_j| <= 1 on fixed inner weights, which |Theta|^2 does not include."""
     text = "every weight counts in |Theta|: fixed inner weights have |v_j| <= 1"
     fixed = context.run.network.fixed.get("V")
     if fixed is None:
@@ -172,7 +172,10 @@ def separating(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def generalisation(context: Context) -> Comparison:
-    """C/(gamma sqrt2 sqrt n) + sqrt(ln log2(4C/gamma)/n) + sqrt(ln(1/delta)/n), depth q = 2."""
+    """Compare the test error with the bound for depth q = 2.
+
+    C/(gamma sqrt2 sqrt n) + sqrt(ln log2(4C/gamma)/n) + sqrt(ln(1/delta)/n).
+    """
     run, margin = context.run, context.trace("hard_margin")
     # C of the paper is max |x|, and two layers have depth q = 2.
     n, size = run.dataset.n, float(np.linalg.norm(run.dataset.x, axis=1).max())
@@ -189,7 +192,7 @@ def perturbed(run: Run) -> bool:
 
 
 def differentiable() -> Hypothesis:
-    """The regularity that ReLU networks lack."""
+    """Return the hypothesis of a regularity that ReLU networks lack."""
     return Hypothesis("Assumption 3.1: Phi differentiable", "smooth", "ReLU (footnote 3)", False)
 
 

@@ -1,4 +1,4 @@
-"""wei19, Lemma E.7 and Theorem B.9: the decrease of the perturbed flow, and weak regression."""
+"""wei19, Lemma E.7 and Theorem B.9: decrease of the perturbed flow, and weak regression."""
 
 from __future__ import annotations
 
@@ -36,7 +36,22 @@ def smooth_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def slopes_of(run: Run, flat: Array) -> tuple[Array, Array]:
-    """(grad_W of R + lambda |W|^2, dR/df_i)."""
+    """Return gradients of the penalised risk and of the risk.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    flat : array (size,)
+        Flat parameters.
+
+    Returns
+    -------
+    array (size,)
+        grad_W of R + lambda |W|^2.
+    array (n,)
+        dR/df_i.
+    """
     f, y = run.network.outputs(flat, run.inputs), run.dataset.y
     g = run.loss.output_gradient(f, y) / run.dataset.n
     slope = run.network.gradient(flat, run.inputs, g)
@@ -44,7 +59,7 @@ def slopes_of(run: Run, flat: Array) -> tuple[Array, Array]:
 
 
 def terms(run: Run, index: int) -> tuple[float, float, float]:
-    """(-sigma E_rho L', sigma E_U L', -E_rho |v|^2) of a frame.
+    """Return (-sigma E_rho L', sigma E_U L', -E_rho |v|^2) of a frame.
 
     With theta_j = sqrt(m) w_j of mass 1/m: E_rho L' = sum_i g_i f(x_i) + lambda |W|^2, E_rho |v|^2
     is the squared gradient in W, and E_U L' = lambda, since Phi is odd in the outer weight.
@@ -57,7 +72,21 @@ def terms(run: Run, index: int) -> tuple[float, float, float]:
 
 
 def objective(run: Run, index: int, h: float) -> float:
-    """L of rho + h (-sigma rho + sigma U - div(v rho)), the update of E.21, at a frame."""
+    """Return L of rho + h (-sigma rho + sigma U - div(v rho)), the update of E.21, at a frame.
+
+    Parameters
+    ----------
+    run : Run
+        Open run.
+    index : int
+        Index of the frame.
+    h : float
+        Step, of either sign.
+
+    Returns
+    -------
+    float
+    """
     flat, l2 = run.parameters(index), float(run.experiment.loss.l2)
     sigma = float(getattr(run.experiment.dynamics, "sigma", 0.0))
     stepped = flat - h * slopes_of(run, flat)[0]
@@ -89,7 +118,7 @@ def decrease(context: Context) -> Comparison:
 
 
 def regression(run: Run) -> bool:
-    """A trained network with two layers, the squared loss and a penalty."""
+    """Return True for a trained network with two layers, the squared loss and a penalty."""
     squared = run.loss.kind == "squared" and run.experiment.loss.l2 > 0.0
     small = run.dataset.n * run.network.m <= MOST_VALUES
     return common.standard_relu(run) and trained(run) and squared and small
@@ -97,10 +126,11 @@ def regression(run: Run) -> bool:
 
 @memoised
 def fitting_norm(run: Run, index: int) -> float:
-    """|Theta|^2 of the smallest network with a frame's directions that fits; infinite if none.
+    """Return |Theta|^2 of the smallest network with a frame's directions that fits; may be inf.
 
-    min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i, balanced layers (both signs of a
-    node's outer weight are there), by linear programming: at least |Theta*|^2.
+    min 2 |beta|_1 over sum_j beta_j relu(<v_j/|v_j|, x_i>) = y_i, balanced layers (each node has
+    both signs of an outer weight), by linear programming: at least |Theta*|^2. Infinite if no such
+    network fits.
     """
     from scipy.optimize import linprog  # slow to load
 
@@ -132,7 +162,7 @@ def regression_hypotheses(context: Context) -> tuple[Hypothesis, ...]:
 
 
 def regression_path(context: Context) -> Comparison:
-    """L_lambda(Theta_T) against lambda |Theta*|^2, |Theta*|^2 from above."""
+    """Compare L_lambda(Theta_T) with lambda |Theta*|^2, |Theta*|^2 from above."""
     run = context.run
     index, l2 = run.frames - 1, float(run.experiment.loss.l2)
     flat = run.parameters(index)

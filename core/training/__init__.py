@@ -1,4 +1,4 @@
-"""One run from its first frame to its last: trained, watched, continued, shipped.
+"""One run from its first frame to its last: trained, monitored, continued, shipped.
 
 `trajectory` is the loop, `control` its state and requests, `continuation` and `branching` runs that
 start from a frame of another one, and `recorded` the recordings that are shipped.

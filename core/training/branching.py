@@ -1,8 +1,8 @@
-"""Branches: runs that begin at any frame of another run, to the bit, with something changed.
+"""Branches: runs that start at any frame of another run, to the bit, with a change.
 
-Time and steps go on counting. Where loss and dynamics change, data and network are the parent's,
-and so is the start at t = 0. With other labels or another network it is another problem: its start
-is the frame it begins at, and nothing before it is its own.
+Time and steps continue. If loss and dynamics change, data and network are the parent's, and so is
+the start at t = 0. With other labels or another network it is another problem: its start is the
+frame of the branch, and nothing before it is its own.
 """
 
 from __future__ import annotations
@@ -54,8 +54,10 @@ FRAME = re.compile(r"[0-9]{1,18}")
 
 
 def frame_of(run: RecordedRun, text: str) -> int:
-    """The frame that `--at` means: a whole number is its own, a time is that of the last frame
-    that does not lie after it. Raises InputError for a moment outside the run.
+    """Return the frame that `--at` means.
+
+    A whole number is a frame's own, a time that of the last frame not after it. Raises InputError
+    for a moment outside the run.
     """
     text = text.strip()
     if FRAME.fullmatch(text):
@@ -84,9 +86,9 @@ def frame_of(run: RecordedRun, text: str) -> int:
 
 
 def changes_between(parent: Experiment, child: Experiment) -> Changes:
-    """What differs, by dotted keys: (before, now), None for what one of them does not have.
+    """Return the differing settings by dotted key: (before, now), None for a missing value.
 
-    Of another kind the kind and what is not its default; of the same one every value that differs.
+    Of another kind the kind and every non-default value; of the same one every value that differs.
     """
     changes: dict[str, tuple[Any, Any]] = {}
     before, after = (one.model_dump(mode="json") for one in (parent, child))
@@ -107,14 +109,29 @@ def _default(section: Any, key: str) -> Any:
 
 
 def made_changes(problem: Problem) -> Changes:
-    """What a branch says that it changes."""
+    """Return the changes that a branch records."""
     changes: Any = (problem.start.continues or {}).get("changes", {})
     return {key: (before, now) for key, (before, now) in changes.items()}
 
 
 def file_stem(stem: str, index: int, changes: Changes) -> str:
-    """How the file of a branch is called: by its parent, the frame, and what was changed.
+    """Return the name of a branch's file: its parent, the frame, and the changes.
 
+    Parameters
+    ----------
+    stem : str
+        Name of the parent's file, without suffix.
+    index : int
+        Index of the parent's frame.
+    changes : dict of str to (before, now)
+        Result of `changes_between`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> file_stem("a", 120, {"dynamics.step": (0.5, 0.25)})
     'a__from=120__dynamics.step=0.25'
     """
@@ -126,10 +143,25 @@ def file_stem(stem: str, index: int, changes: Changes) -> str:
 
 
 def planned(run: RecordedRun, index: int, experiment: Experiment) -> tuple[Experiment, Changes]:
-    """The experiment of a branch with an end that lies after the frame, and what it changes.
+    """Return the experiment of a branch, with an end after the frame, and its changes.
 
-    Raises InputError for all that can be told at once: where nothing is changed, where that needs
-    other points or weights, and where nothing can begin at the frame. Data in files are not read.
+    Parameters
+    ----------
+    run : RecordedRun
+        Parent.
+    index : int
+        Index of the parent's frame.
+    experiment : Experiment
+        Settings of the branch. Data in files are not read.
+
+    Returns
+    -------
+    Experiment, dict of str to (before, now)
+
+    Raises
+    ------
+    InputError
+        Nothing is changed, a change needs other points or weights, or no run can start there.
     """
     index, parent = frame_to_begin(run, index), run.experiment
     asked = checked(run, experiment)
@@ -146,9 +178,25 @@ def planned(run: RecordedRun, index: int, experiment: Experiment) -> tuple[Exper
 
 
 def branched(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
-    """The problem that begins at a frame of a run, with the settings of an experiment.
+    """Return the problem that starts at a frame of a run, with the settings of an experiment.
 
-    Raises InputError where there can be none.
+    Parameters
+    ----------
+    run : RecordedRun
+        Parent.
+    index : int
+        Index of the parent's frame.
+    experiment : Experiment
+        Settings of the branch.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    InputError
+        No such branch is possible.
     """
     experiment, changes = planned(run, index, experiment)
     parent = run.experiment
@@ -162,7 +210,7 @@ def branched(run: RecordedRun, index: int, experiment: Experiment) -> Problem:
 
 
 def checked(run: RecordedRun, experiment: Experiment) -> Changes:
-    """What a branch changes. Raises InputError for what none can change, and for nothing."""
+    """Return the changes of a branch. Raises InputError for impossible ones, and for none."""
     changes = changes_between(run.experiment, experiment)
     if not changes:
         raise InputError(
@@ -190,7 +238,7 @@ def checked(run: RecordedRun, experiment: Experiment) -> Changes:
 
 
 def _noted(problem: Problem, index: int) -> Problem:
-    """Say in the file what a dynamics that is another one since the frame begins anew."""
+    """Note in the start which state a changed dynamics restarts."""
     start, dynamics = problem.start, problem.experiment.dynamics
     words = dynamics.anew(problem.network.fixed_features)
     # What a flow carries is the length of its steps, of which the trajectory knows nothing.
@@ -204,7 +252,7 @@ def _noted(problem: Problem, index: int) -> Problem:
 def _another(
     run: RecordedRun, index: int, problem: Problem, facts: Mapping[str, object]
 ) -> Problem:
-    """Another problem, that of other labels or another network, which starts at the frame."""
+    """Return a problem of other labels or another network, which starts at the frame."""
     from core.dynamics.registry import prepared  # loads numba
 
     flat, time = np.array(run.parameters(index)), float(run.log10_time[index])
@@ -230,7 +278,7 @@ def _another(
 
 
 def _with_labels(problem: Problem, changes: Changes) -> Problem:
-    """The problem with the data of its experiment, which must have the points that it has.
+    """Return the problem with its experiment's data, which must have the same points.
 
     Raises InputError for other points, and for other classes.
     """
@@ -256,9 +304,9 @@ def _with_labels(problem: Problem, changes: Changes) -> Problem:
 
 
 def _with_network(problem: Problem, experiment: Experiment) -> Problem:
-    """The problem with another network that has the same physical weights, from where it starts.
+    """Return the problem with another network of the same physical weights, at its start.
 
-    Raises InputError where the weights are none of that network.
+    Raises InputError if the weights do not fit that network.
     """
     problem = restored(problem)
     old, section = problem.network, experiment.network
@@ -278,8 +326,23 @@ def _with_network(problem: Problem, experiment: Experiment) -> Problem:
 def same_function(
     problem: Problem, section: NetworkSection, arrays: Mapping[str, Array]
 ) -> tuple[Network, Array] | None:
-    """The network of a section with these weights, and its parameters; None where that has others,
-    or is another function. Weights that only it has are 0 or 1, where f is the same then.
+    """Return the network of a section with these weights, if it computes the same function.
+
+    Weights that only the new network has are 0 or 1, if f is the same then.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem with the present network.
+    section : NetworkSection
+        Settings of the new network.
+    arrays : mapping of str to array
+        Physical weights by name.
+
+    Returns
+    -------
+    (Network, array (size,)) or None
+        Network and flat parameters; None for other weights or another function.
     """
     shape = Shape(problem.network.m, problem.dataset.x, problem.network.k)
     try:
@@ -303,7 +366,7 @@ def same_function(
 
 
 def _probes(problem: Problem) -> Array:
-    """The training examples, and as many others that nothing is known of."""
+    """Return the training examples, and as many random points, (N, d)."""
     x = problem.dataset.x
     size = math.sqrt(float((x**2).mean())) or 1.0
     others = size * np.random.default_rng(0).standard_normal((PROBES, x.shape[1]))
@@ -316,7 +379,7 @@ def _allowed(problem: Problem, arrays: Mapping[str, Array]) -> str:
 
 
 def _kinds_of(problem: Problem, arrays: Mapping[str, Array]) -> Iterator[str]:
-    """The kinds of networks, but for the problem's own, that such weights can be those of."""
+    """Yield the other kinds of networks that such weights fit."""
     for kind, network in NETWORKS.items():
         if kind == problem.network.kind:
             continue

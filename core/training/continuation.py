@@ -1,4 +1,4 @@
-"""Going on from a frame of a run: same data, same network, from where it stood."""
+"""Continuation from a frame of a run: same data, same network, same state."""
 
 from __future__ import annotations
 
@@ -29,19 +29,34 @@ NO_FACTS: Mapping[str, object] = MappingProxyType({})
 
 
 def continued(run: RecordedRun, frame: int | None, settings: Sequence[str]) -> tuple[Problem, int]:
-    """The problem that goes on from a frame (the last by default), and the frame's index.
+    """Return the problem that continues a run, and the frame's index.
 
-    Raises InputError for a frame that does not exist, a setting that would change data or network,
-    or a horizon that lies in the past.
+    Parameters
+    ----------
+    run : RecordedRun
+        Parent.
+    frame : int or None
+        Index of the frame, by default the last.
+    settings : sequence of str
+        Changes `key=value` of the dynamics.
+
+    Returns
+    -------
+    Problem, int
+
+    Raises
+    ------
+    InputError
+        The frame does not exist, a setting would change data or network, or the end is in the past.
     """
     index = frame_to_begin(run, frame)
     return taken_up(run, index, _experiment(run, settings, float(run.log10_time[index]))), index
 
 
 def frame_to_begin(run: RecordedRun, frame: int | None) -> int:
-    """The index of a frame that another run can begin at, the last by default.
+    """Return the index of a frame that another run can start at, the last by default.
 
-    Raises InputError where there is no such frame, or none can begin there.
+    Raises InputError if the run has no such frame, or none can start there.
     """
     if run.frames == 0:
         raise InputError(f"{run.path} has no frame to continue from.")
@@ -65,10 +80,27 @@ def frame_to_begin(run: RecordedRun, frame: int | None) -> int:
 def taken_up(
     run: RecordedRun, index: int, experiment: Experiment, facts: Mapping[str, object] = NO_FACTS
 ) -> Problem:
-    """The problem that begins at a frame of a run, with its data and network; `facts` are what its
-    file is to say of that besides what every such file says.
+    """Return the problem that starts at a frame of a run, with its data and network.
 
-    Raises InputError for a dynamics that takes up no parameters.
+    Parameters
+    ----------
+    run : RecordedRun
+        Parent.
+    index : int
+        Index of the frame.
+    experiment : Experiment
+        Settings of the new run.
+    facts : mapping of str to object
+        Entries of `meta.start.continues` besides those of every such file.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    InputError
+        The dynamics does not start from given parameters.
     """
     from core.dynamics.registry import prepared  # loads numba
 
@@ -82,7 +114,7 @@ def taken_up(
 
 
 def refuse_fitted(experiment: Experiment) -> None:
-    """Raise InputError for a dynamics that takes up no parameters."""
+    """Raise InputError for a dynamics that does not start from given parameters."""
     if isinstance(experiment.dynamics, KernelPredictor):
         raise InputError(
             f'dynamics.kind = "{experiment.dynamics.kind}" is fitted and not trained, so that it '
@@ -91,7 +123,7 @@ def refuse_fitted(experiment: Experiment) -> None:
 
 
 def facts_about(run: RecordedRun, index: int) -> dict[str, object]:
-    """By what a file names the run that it goes on from, and the frame; no time at t = 0."""
+    """Return a file's entries about its parent run and the frame; time None at t = 0."""
     time = float(run.log10_time[index])
     known = {"file": run.path.name, "run": run.name, "frame": index}
     return known | {"log10_time": time if math.isfinite(time) else None}
@@ -100,7 +132,7 @@ def facts_about(run: RecordedRun, index: int) -> dict[str, object]:
 def _start(
     run: RecordedRun, index: int, experiment: Experiment, facts: Mapping[str, object]
 ) -> Start:
-    """Where a run begins that goes on from a frame after t = 0."""
+    """Return the start of a run that continues from a frame after t = 0."""
     goes_on = _goes_on(run.experiment, experiment)
     # With another step it goes on, but is not the run that began with it.
     changed = run.changed or not goes_on or _step(run.experiment) != _step(experiment)
@@ -118,12 +150,12 @@ def _start(
 
 
 def note_of(problem: Problem) -> str:
-    """What is to be said of how a run goes on; empty where it goes on exactly, or anew."""
+    """Return the remark on a continuation; empty if it is exact, or a new start."""
     return str((problem.start.continues or {}).get("note", ""))
 
 
 def _goes_on(before: Experiment, now: Experiment) -> bool:
-    """Whether the dynamics of a run goes on in another, if perhaps with another step."""
+    """Return True if the dynamics of a run continues in another, if perhaps with another step."""
     if (before.loss, before.run.precision) != (now.loss, now.run.precision):
         return False
     # Another step is no other dynamics, but for the perturbed flow, which draws by its step
@@ -137,7 +169,23 @@ def _step(experiment: Experiment) -> float | None:
 
 
 def with_state(run: RecordedRun, start: Start, index: int, experiment: Experiment) -> Start:
-    """The start with what the dynamics carried there, or at an earlier frame; else with a note."""
+    """Add the dynamics' state to a start: stored there, replayed from an earlier frame, or a note.
+
+    Parameters
+    ----------
+    run : RecordedRun
+        Parent.
+    start : Start
+        Start at the frame.
+    index : int
+        Index of the frame.
+    experiment : Experiment
+        Settings of the new run.
+
+    Returns
+    -------
+    Start
+    """
     known = run.state_version == STATE_VERSION
     kept = [frame for frame in run.kept_states() if frame <= index] if known else []
     if index in kept:
@@ -165,7 +213,7 @@ def with_state(run: RecordedRun, start: Start, index: int, experiment: Experimen
 
 
 def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
-    """The last frame at which everything is known, and how a run begins there."""
+    """Return the last frame with a complete state, and the start of a run there."""
     begun = run.problem.start
     if kept:
         frame = kept[-1]
@@ -184,7 +232,7 @@ def _earlier(run: RecordedRun, kept: list[int]) -> tuple[int, Start] | None:
 
 
 def earlier_frames(run: RecordedRun, index: int) -> History:
-    """The frames before a frame of a run, and those before the run; thinned out beyond 64 MiB."""
+    """Return the frames before a frame, those before the run included; thinned beyond 64 MiB."""
     whole = run.whole
     # Those at t = 0 are the origin, which every file has.
     chosen = list(range(1, whole.before + index))
@@ -205,7 +253,7 @@ def earlier_frames(run: RecordedRun, index: int) -> History:
 
 
 def _errors(whole: Run, frames: list[int]) -> Array | None:
-    """The `margin_error` of these frames, each the largest since the one before it."""
+    """Return the `margin_error` of these frames, each the largest since the one before it."""
     errors = np.full(frames[-1] + 1, np.nan)
     for frame in range(1, errors.size):
         errors[frame] = whole.diagnostics(frame).get("margin_error", np.nan)
@@ -230,9 +278,25 @@ def _experiment(run: RecordedRun, settings: Sequence[str], time: float) -> Exper
 
 
 def with_settings(experiment: Experiment, settings: Sequence[str], command: str) -> Experiment:
-    """An experiment with `key=value` settings applied, for a command that makes one run.
+    """Apply `key=value` settings to an experiment, for a command that makes one run.
 
-    Raises InputError for settings that are not allowed, and for axes.
+    Parameters
+    ----------
+    experiment : Experiment
+        Settings before.
+    settings : sequence of str
+        Changes `key=value`.
+    command : str
+        Name of the command, for errors.
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    InputError
+        A setting is not allowed, or has several values.
     """
     tables: dict[str, Any] = experiment.model_dump(mode="python", exclude_none=True)
     # By a study of one cell, so that settings are read and refused as everywhere.
@@ -243,10 +307,26 @@ def with_settings(experiment: Experiment, settings: Sequence[str], command: str)
 
 
 def ending_after(experiment: Experiment, time: float, asked: bool = False) -> Experiment:
-    """The experiment with an end after log10 t = `time`: a further one where the run has come to
-    its own, unless that was `asked` for.
+    """Return the experiment with an end after log10 t = `time`.
 
-    Raises InputError where there is no such end.
+    Parameters
+    ----------
+    experiment : Experiment
+        Settings.
+    time : float
+        log10 t of the frame.
+    asked : bool
+        The end was requested, so that it is not extended.
+
+    Returns
+    -------
+    Experiment
+        With a later end if the run has reached its own.
+
+    Raises
+    ------
+    InputError
+        The end is not after the frame, or no later one is possible.
     """
     until = experiment.dynamics.until_log10_time
     # The horizon of a run that came to its end, but for rounding: it goes on to a later one.
@@ -261,7 +341,7 @@ def ending_after(experiment: Experiment, time: float, asked: bool = False) -> Ex
 
 
 def _extended(experiment: Experiment, until: float) -> Experiment:
-    """The experiment with a horizon that lies further."""
+    """Return the experiment with a later end."""
     if further(until) > experiment.dynamics.furthest:
         raise InputError(f"The run has reached log10 t = {until:g}, the furthest it can go.")
     dynamics = experiment.dynamics.model_copy(update={"until_log10_time": further(until)})
@@ -269,8 +349,9 @@ def _extended(experiment: Experiment, until: float) -> Experiment:
 
 
 def restarted(problem: Problem, experiment: Experiment) -> Problem:
-    """The same data under other settings, from the same initial parameters where these are drawn
-    alike: with another network or seed new ones are drawn.
+    """Return the same data under other settings.
+
+    The initial parameters are the same, but with another network or seed new ones are drawn.
     """
     mine = problem.experiment
     if (mine.network, mine.run.seed) != (experiment.network, experiment.run.seed):

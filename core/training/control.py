@@ -6,7 +6,7 @@
                                            |
                                         finished (with a reason)
 
-`Control` belongs to one run. Any thread asks (pause, resume, stop); the training thread honours it
+`Control` belongs to one run. Any thread requests (pause, resume, stop); the training thread obeys
 between chunks and between the stages of a step, and publishes one frozen Status under one lock.
 """
 
@@ -24,7 +24,7 @@ MOST_NOTES = 8  # kept of a run
 
 @final
 class RunState(Enum):
-    """Where a run is in its life."""
+    """Stage of a run."""
 
     IDLE = "idle"
     RUNNING = "running"
@@ -35,7 +35,7 @@ class RunState(Enum):
 
 @final
 class FinishReason(Enum):
-    """Why a run ended."""
+    """Reason for a run's end."""
 
     COMPLETED = "completed"
     CANCELLED = "cancelled"
@@ -47,9 +47,11 @@ class FinishReason(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One consistent view of a run. `committed` is the last safe frame, -1 before the first.
-    `notes` are what the dynamics has said so far, in order: `details` has only the latest. `path`
-    is where a run that has ended lies: beside its place, where that keeps an older, finished run.
+    """Consistent snapshot of a run.
+
+    `committed` is the last safe frame, -1 before the first. `notes` are all sentences of the
+    dynamics so far, in order: `details` has only the latest. `path` is the file of a run that has
+    ended: beside its place, if that keeps an older, finished run.
     """
 
     state: RunState = RunState.IDLE
@@ -66,7 +68,7 @@ class Status:
 
 @final
 class Control:
-    """Requests to a run and its status; every method may be called from any thread."""
+    """Requests to a run and its status. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -90,15 +92,15 @@ class Control:
             return self._pause and not self._stop
 
     def pause(self) -> None:
-        """Ask the run to wait after the present chunk."""
+        """Request a pause after the present chunk."""
         self._ask(pause=True)
 
     def resume(self) -> None:
-        """Ask a paused run to go on."""
+        """Request the end of a pause."""
         self._ask(pause=False)
 
     def stop(self) -> None:
-        """Ask the run to end; what is recorded stays."""
+        """Request the end of the run; recorded frames stay."""
         with self._changed:
             self._stop = True
             self._changed.notify_all()
@@ -109,7 +111,7 @@ class Control:
             self._changed.notify_all()
 
     def wait_while_paused(self, seconds: float) -> None:
-        """Sleep until resumed or stopped, at most so long."""
+        """Sleep until resumed or stopped, at most so many seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._stop or not self._pause, timeout=seconds)
 
@@ -136,7 +138,21 @@ class Control:
 
 
 def ending_sentences(status: Status, path: Path, notes: int = 0) -> Iterator[str]:
-    """Return the notes of a run from `notes` on; why it did not complete, and what to do."""
+    """Yield the notes of a run, why it did not complete, and advice.
+
+    Parameters
+    ----------
+    status : Status
+        Last status.
+    path : Path
+        File of the run.
+    notes : int
+        Number of notes already reported.
+
+    Yields
+    ------
+    str
+    """
     details: dict[str, Any] = dict(status.details or {})
     for note in status.notes[notes:]:
         yield f"{path.name}: {note}"

@@ -1,10 +1,10 @@
-"""Recordings shipped with the program: what a new user watches while the kernels are compiled.
+"""Recordings shipped with the program, which a new user sees while the kernels are compiled.
 
     python -m core.training.recorded        (or: make recording)
 
-trains Figure 1 and writes them anew into resources/recorded, in about ten seconds; do so whenever
-the flow's numbers change. A file is a line of JSON (what was trained, by what) and, compressed by
-bzip2, an NPZ of log10 t, rho and step of each frame and of its parameters: whole multiples of
+trains Figure 1 and writes its recordings into resources/recorded, in about ten seconds; do so
+whenever the flow's numbers change. A file is a line of JSON (settings and engine) and, compressed
+by bzip2, an NPZ of log10 t, rho and step of each frame and of its parameters: whole multiples of
 STEP, as second differences in time, because trajectories are smooth. Rounding moves a margin of
 Figure 1 by 1e-6, a thirtieth of what the flow promises.
 """
@@ -44,7 +44,7 @@ STEP = 2.0**-18  # unit vectors' components are rounded to multiples of it
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ShippedRecording:
-    """The frames of one run, and what made them. `differences` (size, T) are of second order."""
+    """Frames of one run, and its engine. `differences` (size, T) are of second order."""
 
     engine: str
     temperature_cap: float | None
@@ -54,7 +54,7 @@ class ShippedRecording:
     differences: NDArray[np.int32]
 
     def frames(self) -> Iterator[Frame]:
-        """The frames, first to last."""
+        """Yield the frames, first to last."""
         parameters = np.cumsum(np.cumsum(self.differences, axis=1), axis=1).T * STEP
         for index, theta in enumerate(parameters):
             yield Frame(
@@ -72,7 +72,7 @@ def _header(file: Traversable) -> dict[str, Any]:
 
 
 def file_of(experiment: Experiment) -> Traversable | None:
-    """The shipped recording of exactly this experiment, or None."""
+    """Return the shipped recording of exactly this experiment, or None."""
     folder = RESOURCES.joinpath(FOLDER)
     for file in folder.iterdir() if folder.is_dir() else ():
         # Read as settings, and not as a text: keys that are younger than it have their defaults.
@@ -84,7 +84,7 @@ def file_of(experiment: Experiment) -> Traversable | None:
 
 
 def read(file: Traversable) -> ShippedRecording:
-    """A shipped recording."""
+    """Read a shipped recording."""
     header = _header(file)
     content = file.read_bytes().partition(b"\n")[2]
     with np.load(io.BytesIO(bz2.decompress(content)), allow_pickle=False) as arrays:
@@ -96,9 +96,9 @@ def read(file: Traversable) -> ShippedRecording:
 
 
 def unpack(problem: Problem, path: Path) -> bool:
-    """Write the shipped recording of a problem as a finished run file; False where there is none.
+    """Write the shipped recording of a problem as a finished run file; False if none is shipped.
 
-    Raises InputError where the file exists or cannot be made, DiskError on a full disk.
+    Raises InputError if the file exists or cannot be made, DiskError on a full disk.
     """
     file = file_of(problem.experiment)
     if file is None:
@@ -117,7 +117,7 @@ def unpack(problem: Problem, path: Path) -> bool:
 
 
 def pressed(experiment: Experiment, dynamics: Integrator) -> bytes:
-    """Train to the end, and the content of the file of that."""
+    """Train to the end, and return the content of a recording of that."""
     from core.dynamics.integrator import Outcome
     from core.training.trajectory import chunks
 
@@ -149,7 +149,7 @@ def pressed(experiment: Experiment, dynamics: Integrator) -> bytes:
 
 
 def main() -> int:
-    """Record the study anew, into the sources."""
+    """Record the study again, into the sources."""
     from core.dynamics.registry import integrator, prepared
 
     folder = RESOURCES / FOLDER

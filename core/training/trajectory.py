@@ -1,7 +1,7 @@
-"""The one loop of window, command line and tests: a generator of chunks, written before it tells.
+"""The one loop of window, command line and tests: a generator of chunks, saved before published.
 
-`record(problem, sink, control)` hands every frame to a sink, and only then publishes its index; a
-window interleaves several recordings in one thread by asking each in turn.
+`record(problem, sink, control)` passes every frame to a sink, and only then publishes its index; a
+window interleaves several recordings in one thread by advancing each in turn.
 """
 
 from __future__ import annotations
@@ -39,21 +39,22 @@ YEAR = 365.25 * 86400.0
 
 @final
 class PaceWatch:
-    """Says once, within 2 s where nothing else takes the cores, that a run will take hours.
+    """Detector of runs that will take hours; reports once, within 2 s if the cores are free.
 
     Equal steps advance t at a constant rate. A flow in log time first advances t in proportion to
-    the time spent, and log t once the data are fitted: what log t gains from one doubling of the
-    time to the next tells which, and is continued (geometrically, never slower than t). Only the
-    way to t = 10^3 is foreseen: of shipped studies wei19-figure-1 is slow at t = 10 and not later.
+    the time spent, and log t once the data are fitted: the gain of log t from one doubling of the
+    time to the next decides between them, and is continued (geometrically, never slower than t).
+    Only the time to t = 10^3 is foreseen: of shipped studies wei19-figure-1 is slow at t = 10 and
+    not later.
 
     Parameters
     ----------
     log10_end : float
-        log10 t where the run ends.
+        log10 t of the run's end.
     log_time : bool
         True for a flow in log time.
     remedy : str
-        Clause that says what to do.
+        Clause with the advice.
     clock : callable
         Seconds of any clock.
     """
@@ -73,7 +74,7 @@ class PaceWatch:
         self._said = False
 
     def restart(self) -> None:
-        """Measure from the next chunk on: the run was paused, or its kernels were not there."""
+        """Measure from the next chunk on: the run was paused, or its kernels were missing."""
         self._begun, self._seen = None, []
 
     def note(self, log10_time: float) -> str:
@@ -130,7 +131,7 @@ class PaceWatch:
 
 
 def data_note(problem: Problem) -> str:
-    """Return what is to be said of data of an unsuitable scale; "" for others, and for laws."""
+    """Return a remark on data of an unsuitable scale; "" for others, and for laws."""
     data = problem.experiment.data
     return "" if data.known_law else unscaled_note(problem.dataset, data.rescaling)
 
@@ -148,7 +149,16 @@ def watch_of(problem: Problem) -> PaceWatch:
 def wait_for_kernels(problem: Problem, control: Control, say: Callable[[str], object]) -> None:
     """Compile the kernels of a problem in another process, until the run is stopped.
 
-    Frames never depend on which kernels were compiled before. `say` gets a sentence about the wait.
+    Frames never depend on which kernels were compiled before.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem to train.
+    control : Control
+        Stops the wait.
+    say : callable
+        Called with a sentence about the wait.
     """
     lacking = warming.missing(groups_of(problem.experiment))
     if not lacking:
@@ -171,7 +181,7 @@ OpenSink = Callable[..., Recorder]
 
 
 def chunks(dynamics: Integrator) -> Iterator[Chunk]:
-    """All chunks of an integrator, to the final one."""
+    """Yield all chunks of an integrator, to the final one."""
     while True:
         chunk = dynamics.advance()
         yield chunk
@@ -184,10 +194,17 @@ def record(
 ) -> Generator[Status]:
     """Train and record, one chunk between two values; the last value has state FINISHED.
 
-    An integrator that is given is that of this very problem, which is prepared then.
+    Closing the generator before its end finishes the recording as cancelled. DiskError ends the
+    run with reason DISK_FULL; committed frames stay readable.
 
-    Closing the generator before its end finishes the recording as cancelled. DiskError from the
-    sink ends the run with reason DISK_FULL and is raised; what was committed stays readable.
+    Parameters
+    ----------
+    problem, control
+        Problem to train; requests and status.
+    open_sink : callable
+        Makes the recorder of the prepared problem.
+    dynamics : Integrator, optional
+        Integrator of this very problem, which is prepared then.
     """
     if control.stop_requested:  # before anything: there is nothing to keep, and no file
         yield control.publish(state=RunState.FINISHED, reason=FinishReason.CANCELLED)
@@ -234,9 +251,9 @@ def record(
 
 
 def _attended(dynamics: Integrator, sink: Recorder, control: Control) -> Iterator[Chunk | None]:
-    """Chunks while nobody stops the run; None while it is paused.
+    """Yield chunks until the run is stopped; None while it is paused.
 
-    The first is done whatever is asked, so that every file that was made holds frame 0.
+    The first chunk is always computed, so that every file contains frame 0.
     """
     work = chunks(dynamics)
     yield next(work)
@@ -251,7 +268,7 @@ def _attended(dynamics: Integrator, sink: Recorder, control: Control) -> Iterato
 
 
 def _take(chunk: Chunk, sink: Recorder, control: Control) -> FinishReason | None:
-    """Write first, then tell; the reason when this was the last chunk."""
+    """Write, then publish; return the reason if this was the last chunk."""
     # What others are told of is on disk: a crash loses what nobody has seen.
     committed = sink.append(chunk.frames) if chunk.frames else control.status.committed
     if chunk.event is not None:
@@ -286,7 +303,21 @@ def _end(sink: Recorder, dynamics: Integrator, control: Control, reason: FinishR
 
 
 def run(problem: Problem, open_sink: OpenSink, control: Control | None = None) -> Status:
-    """Record a problem to its end and return the final status."""
+    """Record a problem to its end and return the final status.
+
+    Parameters
+    ----------
+    problem : Problem
+        Problem to train.
+    open_sink : callable
+        Makes the recorder of the prepared problem.
+    control : Control, optional
+        Requests and status.
+
+    Returns
+    -------
+    Status
+    """
     control = control or Control()
     status = control.status
     for status in record(problem, open_sink, control):
