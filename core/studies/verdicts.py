@@ -21,13 +21,38 @@ NOT_HERE: Verdict = "not at this size"
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class Judged:
-    """A claim of a study with its verdict: "confirmed", "refuted" or "not at this size".
+    """Claim of a study with its verdict.
 
-    `measured` (with its interval from `low` to `high`, NaN where there is none) is compared with
-    `value` by `compare` ("<=", ">=", "~") and `tolerance`, over so many `runs` of those `asked`;
-    `unfit` more were left out because they do not fit. `basis` says where the claim comes from,
-    `why` how it was measured, or why it could not be judged. `measurement` and `line` say the
-    numbers, and all of it, in plain words.
+    Attributes
+    ----------
+    text : str
+        The claim, as the study file says it.
+    verdict : str
+        "confirmed", "refuted" or "not at this size".
+    measured : float
+        Measured number; NaN where there is none.
+    low, high : float
+        Ends of its interval; NaN where there is none.
+    compare : str
+        "<=", ">=" or "~": how `measured` is compared with `value`.
+    value : float
+        Number that is claimed.
+    tolerance : float
+        Difference from `value` that is allowed.
+    runs : int
+        Number of runs that were measured.
+    basis : str
+        Where the claim comes from.
+    why : str
+        How it was measured, or why it could not be judged.
+    line : str
+        The claim, its verdict and its numbers in one line.
+    measurement : str
+        The numbers in words.
+    asked : int or None
+        Number of runs that the claim is about.
+    unfit : int
+        Number of further runs that were left out because they do not fit.
     """
 
     text: str

@@ -67,7 +67,19 @@ WIDTH = 96
 @final
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One condition of a statement; `met` is None where it cannot be decided."""
+    """One condition of a statement.
+
+    Attributes
+    ----------
+    text : str
+        The condition.
+    needed : str
+        What the statement needs.
+    present : str
+        What the run has.
+    met : bool or None
+        None where it cannot be decided.
+    """
 
     text: str
     needed: str
@@ -80,11 +92,36 @@ class Hypothesis:
 class Report:
     """A statement of a paper judged on a run; `print` shows it whole.
 
-    `verdict` is "holds", "violated", "not decided" or one of their variants; measured `sense`
-    bound is what is compared, NaN where there is no number, with the `slack` that is left and the
-    `ratio` of both. `times` are moments as log10 t, -inf for t = 0 and None where there is none:
-    `told`, of the numbers; `holds_from` and `first_violated`. `when` says them in words. `slip` is
-    what the printed text has wrong.
+    Attributes
+    ----------
+    name : str
+        Name in the paper, such as "Lemma A.2 (norms)".
+    source : str
+        Short name of the paper.
+    text : str
+        The statement.
+    verdict : str
+        "holds", "violated", "not decided", or a variant of these.
+    hypotheses : tuple of Hypothesis
+        Conditions of the statement.
+    sense : str
+        "<=" or ">=": how `measured` is compared with `bound`.
+    bound, measured : float
+        Compared numbers, in the units of the statement; NaN where there is none.
+    slack : float
+        Room between both, below 0 where the bound is violated; NaN where there is none.
+    ratio : float
+        Larger of both over the smaller where the bound holds, below 1 where not; NaN where one is
+        not positive.
+    times : mapping of str to float or None
+        Moments as log10 t, -inf for t = 0 and None for no moment: `told` (of the numbers),
+        `holds_from` and `first_violated`.
+    when : str
+        The moments and the slack in words.
+    why : str
+        Reason of a verdict that needs one.
+    slip : str
+        Error in the paper's printed text; "" for none.
     """
 
     name: str

@@ -19,7 +19,7 @@ INSIDE = ("marginscope.", "torch.")
 
 
 class RecordingWarning(UserWarning):
-    """Warning of a recorder: of a frame that is left out, or of numbers that do not agree."""
+    """Warning about a recording: a frame is left out, or numbers do not agree."""
 
 
 def warn_user(text: str) -> None:
@@ -44,7 +44,7 @@ class OrderError(InputError):
 
 
 def explain_fall(t: float, last: float) -> str:
-    """Return why no frame is due at t, which is below the last t that `due` was asked about."""
+    """Return why no frame is due at t, which is below the last t that `due` was called with."""
     return (
         f"t = {t:g} comes after t = {last:g}, so that no frame is due before t exceeds {last:g} "
         f"again; {ADVICE}."
