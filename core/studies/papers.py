@@ -1,6 +1,6 @@
-"""Papers: what `source` of a study names, and BibTeX of them and of the program.
+"""Papers by the short names that `source` of a study has, and BibTeX of them and the program.
 
-Papers that are under review have no year and no authors to name; they are said to be unpublished.
+Papers that are under review have no year and no authors to name; they are unpublished in BibTeX.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from core.settings import Registry
 @final
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper by its short name, as docs/theory.md, 1.1 has it. `sentence` says what it shows;
-    `year` is empty where none is known."""
+    """A paper by its short name, as in docs/theory.md, 1.1.
+
+    `sentence` says what the paper shows; `year` is "" where none is known.
+    """
 
     name: str
     short: str
@@ -30,7 +32,7 @@ class Paper:
     sentence: str
 
     def citation(self, numbering: str = "") -> str:
-        """Authors, title, year, and what of it is meant.
+        """Return authors, title, year, and the numbering of a statement.
 
         >>> PAPERS["frei23"].citation("Theorem 3.2").partition(". ")[0]
         'Frei, Vardi, Bartlett, Srebro, Hu'
@@ -141,7 +143,7 @@ CAPITALS = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z])\w+|\b[A-Z]\w*")
 
 
 def escaped(text: str) -> str:
-    r"""A text whose characters mean themselves in TeX.
+    r"""Escape TeX's own characters in a text.
 
     >>> print(escaped("50 % of A_1 & {B}"))
     50 \% of A\_1 \& \{B\}
@@ -150,7 +152,7 @@ def escaped(text: str) -> str:
 
 
 def title_field(title: str) -> str:
-    """A title in which styles keep the capitals that are not at its beginning.
+    """Return a title for BibTeX, with braces around capitals after its first word.
 
     >>> title_field("Implicit bias in leaky ReLU networks")
     'Implicit bias in leaky {ReLU} networks'
@@ -165,7 +167,7 @@ def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
 
 
 def own_entry() -> str:
-    """The entry of the program in its present version."""
+    """Return the entry of the program in its present version."""
     title = "{Marginscope}: watching two-layer networks learn"
     fields = {
         "author": "{Marginscope authors}",
@@ -178,7 +180,7 @@ def own_entry() -> str:
 
 
 def paper_entry(paper: Paper) -> str:
-    """The entry of a paper under its short name."""
+    """Return the entry of a paper under its short name."""
     review = paper.authors.startswith(ANONYMOUS)
     names = "" if review else " and ".join(escaped(name) for name in paper.authors.split(", "))
     fields = {
@@ -191,7 +193,7 @@ def paper_entry(paper: Paper) -> str:
 
 
 def papers_in(sources: Iterable[str]) -> tuple[Paper, ...]:
-    """The papers that sources such as "telgarsky22, Lemma 2.3; wei19" name, in their known order.
+    """Return the papers that sources such as "telgarsky22, Lemma 2.3; wei19" name.
 
     >>> [paper.name for paper in papers_in(["wei19, section 4", "telgarsky22, Lemma 2.3; own"])]
     ['telgarsky22', 'wei19']
@@ -203,5 +205,5 @@ def papers_in(sources: Iterable[str]) -> tuple[Paper, ...]:
 
 
 def bibtex(sources: Iterable[str]) -> str:
-    """The entries of the program and of the papers that some sources name."""
+    """Return the entries of the program and of the papers that some sources name."""
     return "\n\n".join([own_entry(), *map(paper_entry, papers_in(sources))]) + "\n"

@@ -84,23 +84,37 @@ class Judged:
 
 
 def judge(study: Study, trials: Sequence[Trial], size: str | None) -> list[Judged]:
-    """Every claim of a study on its finished cells, at the size that they were run at.
+    """Judge every claim of a study on its finished cells.
 
     A claim that cannot be judged at this size, or of which no run was recorded, is "not at this
-    size" with the reason; the number is told all the same where there is one. Without a size
-    (settings of the user's own) all claims are judged.
+    size" with the reason, and has its number all the same where there is one.
+
+    Parameters
+    ----------
+    study : Study
+        Study with its claims.
+    trials : sequence of Trial
+        Its finished and failed cells.
+    size : str or None
+        Size at which they were run; None for the user's own settings, with which all claims are
+        judged.
+
+    Returns
+    -------
+    list of Judged
+        In the order of the study file.
     """
     return list(each_judged(study, trials, size))
 
 
 def each_judged(study: Study, trials: Sequence[Trial], size: str | None) -> Iterator[Judged]:
-    """`judge`, one claim after another: some take seconds."""
+    """Yield what `judge` returns, one claim after another: some take seconds."""
     for claim in study.claims:
         yield _judge(claim, trials, size)
 
 
 def _measurement(claim: Claim, measured: Measured) -> str:
-    """Return what was measured, and what was claimed of it, in plain words."""
+    """Return the measured number and the claimed one in plain words."""
     number = "nothing" if math.isnan(measured.value) else f"{measured.value:.4g}"
     if math.isfinite(measured.low):
         number += f" [{measured.low:.3g}, {measured.high:.3g}]"
@@ -136,7 +150,7 @@ def _judge(claim: Claim, trials: Sequence[Trial], size: str | None) -> Judged:
 
 
 def _verdict(claim: Claim, result: Measured, size: str | None) -> tuple[Verdict, str]:
-    """Judge what was measured; the verdict, and why."""
+    """Judge a measured number; return the verdict and its reason."""
     # What was measured is shown at every size, and judged where the study says that it can be.
     if size is not None and size not in claim.sizes:
         return NOT_HERE, claim.reason
@@ -153,9 +167,9 @@ def _verdict(claim: Claim, result: Measured, size: str | None) -> tuple[Verdict,
 
 
 def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
-    """A quantity on the runs that it is about; `requested` is 0 where there are none.
+    """Measure a quantity on its runs; `requested` is 0 where there are none.
 
-    Cells that failed were asked about, and have no number.
+    Cells that failed are among the requested ones, and have no number.
     """
     every = kept(trials, quantity.model_copy(update={"exclude_unfit": False}))
     ended = [trial for trial in every if not trial.failed]
@@ -172,7 +186,7 @@ def _measured(quantity: Quantity, trials: Sequence[Trial]) -> Measured:
 
 
 def _related(claim: Claim, first: Measured, trials: Sequence[Trial]) -> Measured:
-    """The difference or the ratio of two quantities; of two estimates with their interval.
+    """Return the difference or the ratio of two quantities, with their interval if both have one.
 
     The interval of a difference has the half-width sqrt(h_1^2 + h_2^2), as for independent errors.
     """
