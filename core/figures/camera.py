@@ -24,9 +24,6 @@ SIDE = 0.04
 def looks(frame: int, frames: int, planned: int) -> Indices:
     """Return the frames around one that set the camera's reach.
 
-    >>> looks(50, 101, 101).tolist()
-    [46, 47, 48, 49, 50, 51, 52, 53, 54]
-
     Parameters
     ----------
     frame : int
@@ -40,6 +37,11 @@ def looks(frame: int, frames: int, planned: int) -> Indices:
     -------
     array (LOOKS,)
         Frames to both sides; the first and the last repeat beyond the ends.
+
+    Examples
+    --------
+    >>> looks(50, 101, 101).tolist()
+    [46, 47, 48, 49, 50, 51, 52, 53, 54]
     """
     side = max(SIDE * (planned - 1), 1.0)
     places = np.rint(frame + np.linspace(-side, side, LOOKS)).astype(np.int64)

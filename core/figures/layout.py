@@ -85,9 +85,6 @@ class Page:
 def wrapped(text: str, width_mm: float, points: float, em: float = LETTER_EM) -> list[str]:
     r"""Return lines no wider than a width; formulas are kept whole.
 
-    >>> wrapped(r"half the $\ell_1$ margin", 10.0, 7.0)
-    ['half the', '$\\ell_1$', 'margin']
-
     Parameters
     ----------
     text : str
@@ -102,6 +99,11 @@ def wrapped(text: str, width_mm: float, points: float, em: float = LETTER_EM) ->
     Returns
     -------
     list of str
+
+    Examples
+    --------
+    >>> wrapped(r"half the $\ell_1$ margin", 10.0, 7.0)
+    ['half the', '$\\ell_1$', 'margin']
     """
     most = max(int(width_mm / (em * points * MM_PER_POINT)), 8)
     formulas = re.findall(r"(?<!\\)\$[^$]*(?<!\\)\$", text)

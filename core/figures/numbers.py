@@ -95,9 +95,6 @@ def nice_step(span: float, most: int) -> float:
 def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, str], ...]:
     """Return ticks in [low, high] at multiples of a nice step.
 
-    >>> linear_ticks(-0.02, 0.05, 4)
-    ((-0.02, '\u2212.02'), (0.0, '0'), (0.02, '.02'), (0.04, '.04'))
-
     Parameters
     ----------
     low, high : float
@@ -109,6 +106,11 @@ def linear_ticks(low: float, high: float, most: int = 5) -> tuple[tuple[float, s
     -------
     tuple of (float, str)
         Places and texts; () if the range is too short, or no range of floats.
+
+    Examples
+    --------
+    >>> linear_ticks(-0.02, 0.05, 4)
+    ((-0.02, '\u2212.02'), (0.0, '0'), (0.02, '.02'), (0.04, '.04'))
     """
     if not LEAST_SPAN <= high - low < math.inf:
         return ()

@@ -133,9 +133,6 @@ def node_colours(signs: ArrayLike, relative_norms: ArrayLike, palette: Palette) 
     The square root of the norm sets the shade, because most nodes of a trained network are small:
     their median is about .1.
 
-    >>> node_colours([-1, 1], [0.25, 0.25], LIGHT)[:, :3].tolist()
-    [[213, 94, 0], [0, 114, 178]]
-
     Parameters
     ----------
     signs : array (m,)
@@ -149,6 +146,11 @@ def node_colours(signs: ArrayLike, relative_norms: ArrayLike, palette: Palette) 
     -------
     array (m, 4) of uint8
         RGBA rows.
+
+    Examples
+    --------
+    >>> node_colours([-1, 1], [0.25, 0.25], LIGHT)[:, :3].tolist()
+    [[213, 94, 0], [0, 114, 178]]
     """
     sign = np.asarray(signs, dtype=np.float64)
     norm = np.nan_to_num(np.asarray(relative_norms, dtype=np.float64), nan=0.0)

@@ -248,10 +248,6 @@ def stack_strips(
 
     Positive values over several decades are shown by their logarithms.
 
-    >>> risk, angle = stack_strips({"risk": Extent(1e-4, 1.0, 1e-4), "angle": Extent(-1.0, 1.0)})
-    >>> risk.shows, risk.start, angle.shows, angle.heights(np.array([0.0, np.inf])).tolist()
-    ('log', 1.0, 'plain', [0.5, nan])
-
     Parameters
     ----------
     extents : mapping of str to Extent
@@ -265,6 +261,12 @@ def stack_strips(
     -------
     tuple of Strip
         Each takes 1 of the stack; a single one has the units of its own axis.
+
+    Examples
+    --------
+    >>> risk, angle = stack_strips({"risk": Extent(1e-4, 1.0, 1e-4), "angle": Extent(-1.0, 1.0)})
+    >>> risk.shows, risk.start, angle.shows, angle.heights(np.array([0.0, np.inf])).tolist()
+    ('log', 1.0, 'plain', [0.5, nan])
     """
     strips = []
     for place, (name, extent) in enumerate(extents.items(), start=1):
@@ -317,9 +319,6 @@ def _shown(shows: str, low: float, high: float, most: int) -> Ticks:
 def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -> Ticks:
     """Return the ticks of all strips between two heights of the stack.
 
-    >>> strip_ticks(stack_strips({"angle": Extent(-1.0, 1.0)}), -1.1, 1.1, 3.0)
-    ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'))
-
     Parameters
     ----------
     strips : sequence of Strip
@@ -333,6 +332,11 @@ def strip_ticks(strips: Sequence[Strip], low: float, high: float, room: float) -
     -------
     tuple of (float, str)
         Heights and texts, sorted.
+
+    Examples
+    --------
+    >>> strip_ticks(stack_strips({"angle": Extent(-1.0, 1.0)}), -1.1, 1.1, 3.0)
+    ((-1.0, '\u22121'), (0.0, '0'), (1.0, '1'))
     """
     ticks: list[tuple[float, str]] = []
     for strip in strips:

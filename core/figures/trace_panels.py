@@ -206,9 +206,6 @@ def bridged(x: Array, y: Array) -> Array:
 
     A loop passes some numbers only at some frames.
 
-    >>> bridged(np.arange(5.0), np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
-    [nan, 1.0, 2.0, 3.0, nan]
-
     Parameters
     ----------
     x, y : array (F,)
@@ -218,6 +215,11 @@ def bridged(x: Array, y: Array) -> Array:
     -------
     array (F,)
         NaN before the first known height, and after the last.
+
+    Examples
+    --------
+    >>> bridged(np.arange(5.0), np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
+    [nan, 1.0, 2.0, 3.0, nan]
     """
     places = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     if not places.size:

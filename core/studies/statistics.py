@@ -66,10 +66,6 @@ class Spread:
 def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> Spread:
     """Return the statistics of the finite values.
 
-    >>> s = spread([1.0, 2.0, 3.0])
-    >>> s.mean, s.sd, round(s.se, 6), round(s.low, 4), round(s.high, 4)
-    (2.0, 1.0, 0.57735, -0.4841, 4.4841)
-
     Parameters
     ----------
     values : sequence of float
@@ -82,6 +78,12 @@ def spread(values: Sequence[float], unfit: int = 0, excluded: bool = False) -> S
     Returns
     -------
     Spread
+
+    Examples
+    --------
+    >>> s = spread([1.0, 2.0, 3.0])
+    >>> s.mean, s.sd, round(s.se, 6), round(s.low, 4), round(s.high, 4)
+    (2.0, 1.0, 0.57735, -0.4841, 4.4841)
     """
     # A run without a number is counted by who asks (core.studies.measures), and no part of a mean.
     finite = np.array([value for value in values if math.isfinite(value)])
@@ -111,9 +113,6 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
 def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[float, float, float]:
     """Return the mean of the finite values, and the ends of its bar.
 
-    >>> mean_bar([1.0, 3.0], "sd")
-    (2.0, 0.5857864376269049, 3.414213562373095)
-
     Parameters
     ----------
     values : sequence of float
@@ -127,6 +126,11 @@ def mean_bar(values: Sequence[float], bar: str, log: bool = False) -> tuple[floa
     -------
     mean, low, high : float
         Both ends are the mean for "none" and for a single value.
+
+    Examples
+    --------
+    >>> mean_bar([1.0, 3.0], "sd")
+    (2.0, 0.5857864376269049, 3.414213562373095)
     """
     known = np.array([value for value in values if math.isfinite(value)])
     stats = spread(np.log(known[known > 0.0]).tolist() if log else known.tolist())
@@ -180,9 +184,6 @@ def ratio_of_means(first: Array, second: Array) -> tuple[float, float, float]:
 def first_below(x: Array, y: Array, level: float) -> float:
     """Return the x at which y first falls to a level.
 
-    >>> first_below(np.array([1.0, 2.0, 8.0]), np.array([0.5, 0.2, 0.0]), 0.1)
-    4.0
-
     Parameters
     ----------
     x, y : array (k,)
@@ -194,6 +195,11 @@ def first_below(x: Array, y: Array, level: float) -> float:
     -------
     float
         Linear in ln x between two points; NaN if y never falls to the level, or starts there.
+
+    Examples
+    --------
+    >>> first_below(np.array([1.0, 2.0, 8.0]), np.array([0.5, 0.2, 0.0]), 0.1)
+    4.0
     """
     below = np.flatnonzero(y <= level)
     # Where the first point is below already, the crossing lies somewhere left of the grid.

@@ -56,9 +56,6 @@ class Measured:
 def aggregated(values: Sequence[float], over: str, note: str = "") -> Measured:
     """Bring the numbers of runs together; numbers that are not finite are missing.
 
-    >>> aggregated([1.0, float("nan")], "mean")
-    Measured(value=1.0, low=nan, high=nan, count=1, note='', requested=2, unfit=0)
-
     Parameters
     ----------
     values : sequence of float
@@ -72,6 +69,11 @@ def aggregated(values: Sequence[float], over: str, note: str = "") -> Measured:
     -------
     Measured
         Without an interval.
+
+    Examples
+    --------
+    >>> aggregated([1.0, float("nan")], "mean")
+    Measured(value=1.0, low=nan, high=nan, count=1, note='', requested=2, unfit=0)
     """
     known = sum(math.isfinite(value) for value in values)
     return Measured(aggregate([*values], over), count=known, note=note, requested=len(values))

@@ -110,9 +110,6 @@ def when(trials: Sequence[Trial], quantity: Quantity) -> Measured:
 def first_passage(x: Array, y: Array, level: float) -> float:
     """Return the x at which y first reaches a level, or the other side of it than at its start.
 
-    >>> first_passage(np.array([1.0, 2.0, 4.0]), np.array([3.0, 2.0, 0.0]), 0.5)
-    3.5
-
     Parameters
     ----------
     x, y : array (k,)
@@ -124,6 +121,11 @@ def first_passage(x: Array, y: Array, level: float) -> float:
     -------
     float
         Linear between two points; NaN if y starts at the level or never reaches it.
+
+    Examples
+    --------
+    >>> first_passage(np.array([1.0, 2.0, 4.0]), np.array([3.0, 2.0, 0.0]), 0.5)
+    3.5
     """
     above = y - level if y.size and y[0] > level else level - y
     passed = np.flatnonzero(above <= 0.0)
