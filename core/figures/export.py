@@ -191,7 +191,6 @@ class FigureProcess:
         MarginscopeError
             The process could not be started, or died.
         """
-
         content = self._process.run(cancelled, figure_bytes, scene, suffix, dpi)
         if content is None:
             raise CancelledError

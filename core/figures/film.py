@@ -319,7 +319,7 @@ def check_interval(runs: Sequence[Run], interval: Interval) -> None:
 
 @final
 class _CancelledError(Exception):
-    """The user stopped the film."""
+    """Cancellation of a film by the user."""
 
 
 def save_film(

@@ -74,7 +74,7 @@ SEVERAL = (
 @final
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The size of a figure, the boxes of its panels row by row, and the texts around them."""
+    """Size of a figure, boxes of its panels row by row, and the texts around them."""
 
     width: float
     height: float

@@ -75,7 +75,7 @@ class Dots:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """The area between two curves: x, low and high (T,), one RGBA colour (4,)."""
+    """Area between two curves: x, low and high (T,), one RGBA colour (4,)."""
 
     x: Array
     low: Array

@@ -69,7 +69,7 @@ def coloured(lines: Sequence[Line], palette: Palette) -> list[str]:
 
 
 def ordered(lines: Sequence[Line]) -> bool:
-    """Whether the lines stand for three or more numbers."""
+    """Return True if the lines stand for three or more numbers."""
     return len(lines) >= ORDERED and all(isinstance(line.value, int | float) for line in lines)
 
 
@@ -143,7 +143,7 @@ def _slopes(layout: PanelLayout, lines: Sequence[Line], axis: Axis, palette: Pal
 def _is_freer_below(
     lines: Sequence[Line], inside: float, height: float, x: Scale, y: Scale
 ) -> bool:
-    """Whether the lines leave more room below a place than above it."""
+    """Return True if the lines leave more room below a place than above it."""
     apart, ends = [], [height]
     for line in lines:
         places, heights = x.place(line.x), y.place(line.mean)

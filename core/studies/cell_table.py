@@ -1,4 +1,4 @@
-"""The table of a sweep: a row a cell, statistics of groups, files of both, and points of a plot."""
+"""Table of a sweep: a row a cell, statistics of groups, files of both, and points of a plot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of a study in a folder, and the numbers that the formulas of a layout stand for."""
+"""Runs of a study in a folder, and the numbers that the formulas of a layout stand for."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
 
 @final
 class WindowTable(Table):
-    """The names of views, in whatever order, of curves, and the cells that are worth seeing."""
+    """Names of views, in any order, of curves, and the cells that are worth seeing."""
 
     views: Names = Field((), description=f"must be a list of names of views, such as {EXAMPLE}")
 

@@ -105,7 +105,7 @@ def examples(x: Any, y: Any, test: tuple[Any, Any] = (None, None), real: bool = 
 
     Returns
     -------
-    Examples
+    checked : Examples
         Labels 0 and 1 of two classes have become -1 and +1.
     """
     points = _points(x, "x")

@@ -109,7 +109,7 @@ ALLOWED = f"letters, digits and _, joined by single . / or -, at most {MAX_NAME}
 
 @final
 class LoopNumbers:
-    """The names that a recording has seen: each is a column of its tables."""
+    """Names of numbers that a recording has seen: each is a column of its tables."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
