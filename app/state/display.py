@@ -100,7 +100,7 @@ class DisplayData:
 
     @property
     def complete(self) -> bool:
-        """Whether the run has ended and every frame of it is read."""
+        """True if the run has ended and every frame of it is read."""
         return self.run.status == "finished" and self.frames == self.run.frames
 
     def update(
@@ -191,7 +191,7 @@ class DisplayData:
 
     @property
     def projection(self) -> Projection:
-        """Where nodes and data lie on the plane, or on coordinates where the run has none."""
+        """Projection of nodes and data on the plane, or on coordinates where the run has none."""
         from core.errors import InputError
         from core.observables.projection import Projection
 
@@ -220,19 +220,19 @@ class DisplayData:
 
     @cached_property
     def has_inner(self) -> bool:
-        """Whether the nodes have inner weight vectors, which can be drawn."""
+        """True if the nodes have inner weight vectors, which can be drawn."""
         from core.observables.spectrum import has_inner
 
         return has_inner(self.run)
 
     @property
     def has_nodes(self) -> bool:
-        """Whether there are nodes at all: the kernel predictor is none of them."""
+        """True if the predictor has nodes; the kernel predictor has none."""
         return self.run.network.kind != "kernel_predictor"
 
     @property
     def description(self) -> str:
-        """What was run, by what: network, loss, dynamics, sizes and engine."""
+        """Network, loss, dynamics, sizes and engine of the run, in words."""
         return description_of(self.run, self.has_nodes)
 
     @cached_property

@@ -211,7 +211,7 @@ class CompareView(QWidget):
         return [level.value for level in self._levels if 0.0 < level.value <= REACH * top]
 
     def _across(self, places: Floats) -> Floats:
-        """Where places are on the axis."""
+        """Return where places are on the axis."""
         if self._comparison is not None and self._comparison.question.against == "time":
             with np.errstate(over="ignore"):
                 times = 10.0**places

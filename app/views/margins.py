@@ -76,12 +76,12 @@ class MarginsView(TraceView):
 
     @property
     def scale(self) -> float:
-        """What the margins are multiplied by: 1 where they are shown as they are."""
+        """Factor of the shown margins, 1 for plain ones."""
         return 1.0 if self._promise is None else self._promise.scale
 
     @property
     def reach(self) -> Reach | None:
-        """When the hard margin first comes to 90 % of what is promised, as far as is known."""
+        """Moment when the hard margin first reaches 90 % of the promise, as far as known."""
         return self._reach
 
     def levels(self) -> tuple[LevelLine, ...]:

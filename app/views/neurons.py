@@ -188,7 +188,7 @@ class NeuronsView(NodeView):
         self.header.set_key(*entries, *self.rays.entries(self._palette))
 
     def _spread(self, points: NDArray[Any]) -> NDArray[Any]:
-        """Where points lie on the axes."""
+        """Return where points lie on the axes."""
         return signed_root(points) if self._rooted else points
 
     def _show_names(self, data: DisplayData) -> None:

@@ -86,7 +86,7 @@ class NodeView(RunView):
 
     @property
     def _selects(self) -> bool:
-        """Whether so many nodes are pinned that they are a selection."""
+        """True if so many nodes are pinned that they are a selection."""
         return len(self._pinned) > MOST_RINGS
 
     def _chosen(self, m: int) -> NDArray[np.bool_]:
@@ -138,7 +138,7 @@ class NodeView(RunView):
         self.node_hovered.emit(self._beside(here, known, x, y))
 
     def _seen(self) -> NDArray[np.bool_]:
-        """Which nodes lie within the range that is shown, (m,)."""
+        """Return which nodes lie within the range that is shown, (m,)."""
         if not len(self.plot.points):
             return np.zeros(0, dtype=np.bool_)
         box, places = self.plot.inside(), self.plot.pixels(self.plot.points)

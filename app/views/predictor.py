@@ -44,7 +44,7 @@ REACH = 6.0  # pixels between the pointer and an example that it reads
 
 @final
 class PredictorView(RunView):
-    """The sign of f in the colours of the classes, deeper for larger |f|, and the line f = 0."""
+    """Sign of f in the colours of the classes, deeper for larger |f|, and the line f = 0."""
 
     shows = ("predictor",)
     on_plane = True

@@ -64,7 +64,7 @@ class TraceCurve:
 
 
 class TraceView(RunView):
-    """The part of each curve up to the current frame strong, the rest faint."""
+    """Part of each curve up to the current frame strong, the rest faint."""
 
     links = True
 
@@ -221,7 +221,7 @@ class TraceView(RunView):
         return min(left, least - 0.02 * (right - least))
 
     def _places_of_past(self, data: DisplayData) -> Floats:
-        """Where the frames of the run before stand; t = 0 is not on a logarithmic axis."""
+        """Return the places of the parent run's frames; t = 0 is not on a logarithmic axis."""
         past = data.past
         if self._axis == "log10_time":
             return coordinate(past.log10_time) if self._far else past.log10_time
@@ -349,12 +349,12 @@ class TraceView(RunView):
         return Pointed(float(self.places[frame]), float(line.values[frame]), text, line.colour)
 
     def _grain(self, line: TraceCurve, value: float) -> float:
-        """How far apart values are that a pixel of the screen tells apart."""
+        """Return the difference of values that one pixel of the screen separates."""
         height = self.plot.pixel_height()
         return height if line.said is None else abs(value) * math.log(10.0) * height
 
     def _when(self, data: DisplayData, frame: int) -> str:
-        """Where a frame stands on the axis, in words."""
+        """Return the place of a frame on the axis, in words."""
         grain = pixel_width(self.plot)
         if self._axis == "step" or (self._axis == "log10_time" and data.run.counts_steps):
             return f"step {int(data.steps[frame])}"

@@ -325,7 +325,7 @@ class RunView(QWidget):
         """Draw nothing."""
 
     def _absence(self, data: DisplayData) -> str:
-        """Why there is nothing to show of a run; "" where there is something."""
+        """Return why a run has nothing to show; "" where it has."""
         return ""
 
     def _give_up(self, data: DisplayData) -> None:

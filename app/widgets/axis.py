@@ -167,7 +167,7 @@ class PlotAxis(pg.AxisItem):
         self.resizeEvent()  # places the label
 
     def needs(self, low: float, high: float, size: float) -> bool:
-        """Whether the ticks of a range want another width; `set_look` gives it."""
+        """Return True if the ticks of a range need another width; `set_look` sets it."""
         metrics = self._metrics()
         widest = max(
             (metrics.horizontalAdvance(text) for _, text in self.ticks(low, high, size + ENDS)),
@@ -292,7 +292,7 @@ class PlotAxis(pg.AxisItem):
         return lines, texts
 
     def _size(self, text: str, painter: QPainter) -> QSizeF:
-        """How much room a text needs; a text has more than its letters fill."""
+        """Return the room of a text, which is more than its letters fill."""
         if text not in self._sizes:
             painter.setFont(self.style["tickFont"] or self.label.font())
             space, flags = QRectF(0.0, 0.0, 100.0, 100.0), int(Qt.AlignmentFlag.AlignCenter)
@@ -307,7 +307,7 @@ def title_height(metrics: QFontMetricsF) -> float:
 
 
 def _apart(ticks: Ticks, metrics: QFontMetricsF, unit: float) -> bool:
-    """Whether no text reaches into the next one, at `unit` pixels for a unit of the axis."""
+    """Return True if no text reaches into the next one, at `unit` pixels for a unit of the axis."""
     halves = [0.5 * metrics.horizontalAdvance(text) for _, text in ticks]
     places = [unit * place for place, _ in ticks]
     return all(

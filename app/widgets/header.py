@@ -54,7 +54,7 @@ class HeaderEntry:
     short: str = ""
 
     def width(self, metrics: QFontMetricsF, short: bool) -> float:
-        """How much room it takes, with the space to the next one."""
+        """Return the width of the entry, with the space to the next one."""
         text = self.words(short)
         return (
             SIGN_WIDTHS[self.sign]

@@ -231,7 +231,7 @@ class Picture(pg.GraphicsObject):
 
 @final
 class Symbol(Enum):
-    """The shapes of markers."""
+    """Shapes of markers."""
 
     DISC = "disc"
     RING = "ring"

@@ -202,7 +202,7 @@ def _candidates(home: QRectF, inside: QRectF, sideways: bool) -> Iterator[QRectF
 
 
 def _steps(height: float, room: float) -> list[float]:
-    """How far a label may be moved down (or up), the nearest places first."""
+    """Return how far a label may be moved down (or up), the nearest places first."""
     steps = [0.0, height + 1.0]
     for way in np.arange(0.25 * height, room, 0.25 * height).tolist():
         steps += [height + 1.0 + way, -way]
@@ -230,7 +230,7 @@ def placed(
     inside: QRectF,
     curves: Obstacles = NO_CURVES,
 ) -> tuple[Drawn, ...]:
-    """Where levels are, each with the heights in pixels of its value and of its bracket's ends."""
+    """Return levels in place, from the heights in pixels of their values and bracket ends."""
     shown = [one for one in levels if math.isfinite(one[1])]
     room, height = inside.width() - 12.0, QFontMetricsF(font).height()
     texts = [fitted(beyond(y, inside) + level.label, font, room) for level, y, _, _ in shown]

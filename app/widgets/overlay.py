@@ -70,7 +70,7 @@ class Reading:
 @final
 @dataclass(frozen=True, slots=True)
 class Pointed:
-    """What is under the pointer: a point in the axes' units, and the lines that it says."""
+    """Reading under the pointer: a point in the axes' units, and its lines of text."""
 
     x: float
     y: float
@@ -122,7 +122,7 @@ class Labels:
         return text if width <= room else mark.label
 
     def holds(self, text: str) -> bool:
-        """Whether a label has room without being cut."""
+        """Return True if a label has room without being cut."""
         return QFontMetricsF(self._painter.font()).horizontalAdvance(text) <= self._room()
 
     def _room(self) -> float:
@@ -197,7 +197,7 @@ class Labels:
         return free and inside.top() <= box.top() and box.bottom() <= inside.bottom()
 
     def _holds(self, point: QPointF, box: QRectF) -> bool:
-        """Whether a box stands at its side of a point, and was not pushed over it by the edge."""
+        """Return True if a box is at its side of a point, and the edge did not push it over it."""
         return not box.left() - 0.5 * GAP < point.x() < box.right() + 0.5 * GAP
 
     def _write(self, box: QRectF, text: str, colour: str = "") -> None:

@@ -279,7 +279,7 @@ class Plot(pg.GraphicsView):
         return abs(self.shown().height()) / pixels if pixels >= 1.0 else 0.0
 
     def pixels(self, points: NDArray[Any]) -> Floats:
-        """Where points (k, 2) of the axes' units lie, in pixels, (k, 2)."""
+        """Return points (k, 2) of the axes' units in pixels, (k, 2)."""
         shown, box = self.shown(), self.inside()
         points = np.asarray(points, dtype=np.float64)
         x = box.left() + (points[:, 0] - shown.left()) / shown.width() * box.width()
@@ -395,5 +395,5 @@ class Plot(pg.GraphicsView):
 
     @property
     def drawn_levels(self) -> tuple[Drawn, ...]:
-        """Where the levels are that were painted last."""
+        """Levels as they were painted last."""
         return self._still.levels if self.overlay.levels else ()
